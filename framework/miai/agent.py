@@ -54,13 +54,13 @@ class Agent(ABC):
       rng: its random numbers, seeded by `new_game`.
       default_seed: the seed of its games if `play` should not derive one.
       component: name of its component, for the record; set by `make_agent`.
-      given: its parameters as configured, for the record; set by `make_agent`.
+      settings: its parameters as configured, for the record; set by `make_agent`.
       version: name and version of the engine that it runs, known after `new_game`; else empty.
     """
 
     default_seed: int | None = None
     component: str = ""
-    given: Mapping[str, Any] = MappingProxyType({})
+    settings: Mapping[str, Any] = MappingProxyType({})
     version: str = ""
 
     def __init__(self, game: Game, parameters: Parameters | None = None) -> None:

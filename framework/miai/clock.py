@@ -141,10 +141,11 @@ class Clock:
         control = self.control
         if control.kind == "none":
             return control.move_deadline
-        left = self.main
+        remaining = self.main
         if control.kind == "byo-yomi":
-            left += self.periods * control.period_seconds
-        return left if control.move_deadline is None else min(left, control.move_deadline)
+            remaining += self.periods * control.period_seconds
+        deadline = control.move_deadline
+        return remaining if deadline is None else min(remaining, deadline)
 
     def deadline(self) -> float | None:
         """Return the seconds until the player is stopped: the limit plus the margin."""
@@ -187,5 +188,5 @@ class Clock:
             # The period of the move is renewed, and those before it are lost. A move at the very
             # end of a period belongs to it, as a move at the very end of the last period is in
             # time. A move within the margin after the last period does not lose it.
-            lost = math.ceil(over / self.control.period_seconds) - 1
-            self.periods = max(1, self.periods - lost)
+            periods = math.ceil(over / self.control.period_seconds) - 1
+            self.periods = max(1, self.periods - periods)

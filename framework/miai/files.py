@@ -30,14 +30,10 @@ def atomic_file(path: Path, *, sync: bool = True) -> Iterator[IO[bytes]]:
     """Open a temporary file that replaces `path` when the block ends without an error.
 
     The temporary file lies in the same folder. After an error it is removed and `path` is
-    unchanged. An existing file keeps its permissions; a device or a pipe is written directly.
+    unchanged. An existing file keeps its permissions; a device or a pipe is written directly. With
+    `sync` the file and its name are then on the disk.
 
-    Args:
-      sync: wait until the file and its name are on the disk.
-
-    Raises:
-      OSError: the file cannot be opened, synced or renamed; its `filename` is `path`. Errors
-        of the block are passed on unchanged.
+    Raises `OSError` with `path` as its `filename`. Errors of the block are passed on unchanged.
     """
     if path.exists() and not path.is_file() and not path.is_dir():
         with path.open("wb") as file:
@@ -107,9 +103,7 @@ def _naming(path: Path) -> Iterator[None]:
 def reading(path: object, error: Callable[[str], Exception], *, remedy: str = "") -> Iterator[None]:
     """Raise `error` in place of an `OSError` of the block: ``PATH: cannot be read: REASON``.
 
-    Args:
-      path: what is read, as the message names it.
-      remedy: appended after a semicolon.
+    The message ends with the remedy, if any, after a semicolon.
     """
     try:
         yield
@@ -127,13 +121,9 @@ def writing(path: object, error: Callable[[str], Exception], *, remedy: str = ""
 
 
 def refuse_unwritable(path: Path, option: str) -> None:
-    """Check, before the work begins, that its output file can be written.
+    """Check, before the work begins, that the output file of a command-line option can be written.
 
-    Args:
-      option: the command-line option that names the file, for messages.
-
-    Raises:
-      ConfigError: the path is a folder, is in no folder, or is not writable.
+    Raises `ConfigError` if the path is a folder, is in no folder, or is not writable.
     """
     if not path.parent.is_dir():
         raise ConfigError(f"{option} {path}: there is no folder '{path.parent}'; create it first")
@@ -170,11 +160,7 @@ class Journal:
         self.torn = 0
 
     def read(self) -> list[Any]:
-        """Return all entries before the first torn one, and cut off the rest.
-
-        Raises:
-          OSError: the file cannot be read or cut.
-        """
+        """Return the entries before the first torn one, and cut off the rest. Raises `OSError`."""
         entries: list[Any] = []
         self.torn = whole = 0
         if not self.path.exists():
@@ -192,11 +178,7 @@ class Journal:
         return entries
 
     def append(self, entries: Iterable[Any]) -> None:
-        """Add entries of plain data; after an error, none of them is added.
-
-        Raises:
-          OSError: the file cannot be written.
-        """
+        """Add entries of plain data. Raises `OSError`, and then adds none of them."""
         remaining = memoryview(b"".join(map(_line, entries)))
         with _naming(self.path), self.path.open("ab", buffering=0) as file:
             size = file.tell()
@@ -239,8 +221,7 @@ def _entry(line: bytes) -> Any:
 def absence(path: Path, beside: Iterable[str] = ()) -> str:
     """Return the message that a path does not exist, with near matches.
 
-    Args:
-      beside: valid names in the path's folder, listed if they are few and none is near.
+    `beside` are valid names in its folder, listed if they are few and none is near.
     """
     missing = path
     while missing.parent != missing and not missing.parent.exists():
@@ -251,8 +232,8 @@ def absence(path: Path, beside: Iterable[str] = ()) -> str:
     near = difflib.get_close_matches(path.name, names, n=3, cutoff=0.7)
     if near:
         return f"does not exist. Did you mean {_either(path.parent / name for name in near)}?"
-    listed = f" Known: {', '.join(names)}." if 0 < len(names) <= _FEW else ""
-    return f"does not exist.{listed}"
+    listing = f" Known: {', '.join(names)}." if 0 < len(names) <= _FEW else ""
+    return f"does not exist.{listing}"
 
 
 def _other_folder(path: Path, missing: Path) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Hashable
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import IntEnum
+from random import Random
 from typing import TYPE_CHECKING, Self
 
 from miai.errors import (
@@ -139,11 +140,7 @@ class Game(ABC):
         return tuple(info.min_utility if p == player else rest for p in range(info.num_players))
 
     def deserialize(self, text: str) -> State:
-        """Return the state that `State.serialize` wrote.
-
-        Raises:
-          InvalidStateError: the text does not describe a state of this game.
-        """
+        """Return the state that `State.serialize` wrote. Raises `InvalidStateError`."""
         try:
             actions = json.loads(text)
         except (ValueError, RecursionError):
@@ -245,11 +242,8 @@ class State(ABC):
     def observation(self, player: int) -> Observation | None:
         """Return what `player` observes of the last transition; None if nothing.
 
-        At the initial state, return the observation before the first action. The default shows
-        each action and its actor, which is right for perfect information only.
-
-        Raises:
-          HiddenInformationError: the game hides information and does not override this.
+        At the initial state, return the observation before the first action. The default shows each
+        action and its actor, which is right for perfect information only: other games override it.
         """
         if not self.game.info.perfect_information:
             raise HiddenInformationError(
@@ -262,10 +256,8 @@ class State(ABC):
     def information_state_string(self, player: int) -> str:
         """Return all information of `player` so far, as text.
 
-        Two states are in one information state of `player` exactly when the texts are equal.
-
-        Raises:
-          HiddenInformationError: the game hides information and does not override this.
+        Games that hide information override it. Two states are in one information state of `player`
+        exactly when the texts are equal.
         """
         if not self.game.info.perfect_information:
             raise HiddenInformationError(
@@ -275,11 +267,7 @@ class State(ABC):
         return " ".join(map(str, self._history))
 
     def observation_tensor(self, player: int) -> NDArray[np.float32]:
-        """Return what `player` sees, float32 of shape `Game.observation_tensor_shape()`.
-
-        Raises:
-          NotImplementedError: the game has no observation tensor.
-        """
+        """Return what `player` sees, float32 of shape `Game.observation_tensor_shape()`."""
         raise NotImplementedError(f"{self.game.info.name} has no observation tensor")
 
     def action_to_string(self, action: int) -> str:
@@ -287,14 +275,10 @@ class State(ABC):
         return str(action)
 
     def string_to_action(self, text: str) -> int:
-        """Return the legal action with this notation; case is ignored.
-
-        Raises:
-          InvalidActionError: no legal action of this state has this notation.
-        """
-        wanted = text.strip().lower()
+        """Return the legal action of this notation, in any case. Raises `InvalidActionError`."""
+        notation = text.strip().lower()
         for action in self.legal_actions():
-            if self.action_to_string(action).lower() == wanted:
+            if self.action_to_string(action).lower() == notation:
                 return action
         raise InvalidActionError(f"{self.game.info.name}: no legal action is written {text!r}")
 
@@ -395,3 +379,10 @@ class State(ABC):
             action=action,
             position=str(self),
         )
+
+
+def sample_chance(state: State, rng: Random) -> int:
+    """Return an outcome of a chance node, drawn by its probabilities."""
+    actions, probabilities = zip(*state.chance_outcomes(), strict=True)
+    action: int = rng.choices(actions, probabilities)[0]
+    return action

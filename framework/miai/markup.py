@@ -45,8 +45,8 @@ def _attribute(key: str, value: Attribute) -> Markup:
     key = key.rstrip("_").replace("_", "-")
     if value is True:
         return Markup(" %s") % key
-    shown = number(value) if isinstance(value, (int, float)) else _without_controls(value)
-    return Markup(' %s="%s"') % (key, shown)
+    text = number(value) if isinstance(value, (int, float)) else _without_controls(value)
+    return Markup(' %s="%s"') % (key, text)
 
 
 def _without_controls(value: str) -> str:

@@ -36,7 +36,6 @@ _PLAIN_TYPES = ("int", "float", "bool")
 
 
 def _strict(schema: Any) -> Any:
-    """Return a schema in which numbers and booleans are strict."""
     if isinstance(schema, (list, tuple)):
         return type(schema)(_strict(part) for part in schema)
     if not isinstance(schema, dict):
@@ -136,14 +135,9 @@ def describe_parameters(model: type[BaseModel]) -> list[dict[str, Any]]:
 
 
 def build_parameters(model: type[ModelT], values: Mapping[str, Any], *, where: str = "") -> ModelT:
-    """Return the model filled with `values`.
+    """Return the model filled with `values`; `where` is their path in a file: ``players[2]``.
 
-    Args:
-      where: path of the values in their file, for the message: ``players[2]``.
-
-    Raises:
-      ParameterError: a name is unknown, a type is wrong or a value is out of range; the message
-        lists all mistakes, one per line.
+    Raises `ParameterError`, which lists all mistakes, one per line.
     """
     try:
         return model.model_validate(dict(values))
@@ -171,8 +165,8 @@ def explain(detail: Mapping[str, Any], model: type[BaseModel], where: str) -> st
         path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else str(part)
     if detail["type"] == "extra_forbidden":
         name = str(detail["loc"][-1])
-        known = _fields_at(model, detail["loc"][:-1])
-        return f"{path}: unknown parameter. {near_matches(name, known) or 'There are none.'}"
+        fields = _fields_at(model, detail["loc"][:-1])
+        return f"{path}: unknown parameter. {near_matches(name, fields) or 'There are none.'}"
     if detail["type"] == "missing":
         return f"{path}: is required"
     return f"{path}: {wording(detail)}"
@@ -203,12 +197,8 @@ def read_toml(
 ) -> tuple[str, dict[str, Any]]:
     """Return the text and the values of a config file.
 
-    Args:
-      example: an existing config file, for messages.
-      about: returns the message about a folder of a special kind, or an empty text.
-
-    Raises:
-      ConfigError: the file does not exist, is too large, or is not TOML.
+    For messages, `example` is an existing config file, and `about` returns what to say of a folder
+    of a special kind, or an empty text. Raises `ConfigError`.
     """
     text = _read(path, example, about)
     try:
@@ -220,13 +210,9 @@ def read_toml(
 
 
 def fill(model: type[ModelT], raw: Mapping[str, Any], *, source: str) -> ModelT:
-    """Return the model filled with a config's values.
+    """Return the model filled with a config's values; `source` is the file, for messages.
 
-    Args:
-      source: the file, for messages.
-
-    Raises:
-      ConfigError: a value is wrong; the message lists all mistakes, one per line.
+    Raises `ConfigError`, which lists all mistakes, one per line.
     """
     try:
         return model.model_validate(raw)
@@ -239,15 +225,14 @@ def fill(model: type[ModelT], raw: Mapping[str, Any], *, source: str) -> ModelT:
 def assign(raw: dict[str, Any], assignments: Iterable[str], model: type[BaseModel]) -> None:
     """Apply assignments ``table.key=value`` to a parsed config whose tables are fields of a model.
 
-    Raises:
-      ConfigError: an assignment is malformed or its path does not exist.
+    Raises `ConfigError` if an assignment is malformed or its path does not exist.
     """
     for assignment in assignments:
         path, value = parse_assignment(assignment)
         table, *keys = path.split(".")
         if table not in model.model_fields:
-            known = near_matches(table, model.model_fields)
-            raise ConfigError(f"--set {path}: there is no table '{table}'. {known}")
+            near = near_matches(table, model.model_fields)
+            raise ConfigError(f"--set {path}: there is no table '{table}'. {near}")
         if not keys:
             raise ConfigError(f"--set {path}: is a table; name one of its keys: {table}.key=value")
         target: Any = raw
@@ -327,12 +312,12 @@ def wording(detail: Detail) -> str:
 
 
 def _literal(value: Any, context: Mapping[str, Any]) -> str:
-    known = re.findall(r"'([^']*)'", context["expected"])
-    if not known:
+    names = re.findall(r"'([^']*)'", context["expected"])
+    if not names:
         return f"expected {context['expected']}, got {_shown(value)}"
-    near = near_matches(value, known) if isinstance(value, str) else ""
+    near = near_matches(value, names) if isinstance(value, str) else ""
     guess = f"; d{near[1:]}" if near.startswith("Did") else ""
-    return f"{_shown(value)} is not one of {', '.join(known)}{guess}"
+    return f"{_shown(value)} is not one of {', '.join(names)}{guess}"
 
 
 def _pattern(value: Any, context: Mapping[str, Any]) -> str:
@@ -367,11 +352,7 @@ _OTHERS: Mapping[str, Callable[[Any, Mapping[str, Any]], str]] = {
 
 
 def _shown(value: Any, *, exact: bool = False) -> str:
-    """Return a value as in a config or on a command line, shortened if long.
-
-    Args:
-      exact: whether to distinguish 3.0 from 3.
-    """
+    """Return a value as in a config, shortened if long; if `exact`, 3.0 is not 3."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float) and not exact and value.is_integer() and abs(value) < 1e15:

@@ -22,13 +22,10 @@ def to_plain(value: object, *, what: str) -> Json:
     """Return a copy of `value` that consists of None, bool, int, float, str, lists and dicts.
 
     Tuples become lists, numpy's arrays and numbers Python's, and keys texts. Numbers that are not
-    finite become the texts ``inf``, ``-inf`` and ``nan``, as JSON cannot express them.
+    finite become the texts ``inf``, ``-inf`` and ``nan``, as JSON cannot express them. `what` names
+    the value in messages.
 
-    Args:
-      what: the name of the value in messages.
-
-    Raises:
-      TypeError: a part of the value is not plain, or it is nested deeper than `MAX_DEPTH`.
+    Raises `TypeError` if a part is not plain, or nested deeper than `MAX_DEPTH`.
     """
     return _copy(value, what, MAX_DEPTH)
 
@@ -46,26 +43,19 @@ def _copy(value: Any, what: str, depth: int) -> Json:
         return {str(k): _copy(v, f"{what}[{k!r}]", depth - 1) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
         return [_copy(item, what, depth - 1) for item in value]
-    if isinstance(value, (bool, int, float, str)):  # enumerations and other subclasses
-        return _copy(_base(value), what, depth - 1)
+    for base in (int, float, str):
+        if isinstance(value, base):  # enumerations and other subclasses
+            return _copy(base(value), what, depth - 1)
     if hasattr(value, "tolist"):  # numpy, without importing it
         return _copy(value.tolist(), what, depth - 1)
     raise TypeError(f"{what} is of type {kind.__name__}, which is not plain data")
 
 
-def _base(value: bool | int | float | str) -> bool | int | float | str:
-    for kind in (int, float, str):
-        if isinstance(value, kind):
-            return kind(value)
-    raise AssertionError(value)
-
-
 def loads(text: str | bytes) -> Any:
     """Return the value of a JSON text of foreign origin.
 
-    Raises:
-      ValueError: malformed, not UTF-8, a number that is not finite, a key twice in one object, or
-        nested deeper than `MAX_DEPTH`.
+    Raises `ValueError` if it is malformed, not UTF-8, has a number that is not finite or a key
+    twice in one object, or is nested deeper than `MAX_DEPTH`.
     """
     try:
         value = _DECODER.decode(text.decode("utf-8") if isinstance(text, bytes) else text)
@@ -82,9 +72,9 @@ def dumps(value: object) -> str:
 
 def one_line(text: str, *, limit: int = 1000) -> str:
     """Return a text of foreign origin as one line that is safe to print; slashes join its lines."""
-    shown = "\n".join(text[: 2 * limit].splitlines())
-    safe = "".join(c if c.isprintable() or c == "\n" else " " for c in shown)
-    line = " / ".join(part.strip() for part in safe.split("\n") if part.strip())
+    parts = text[: 2 * limit].splitlines()
+    safe = ("".join(c if c.isprintable() else " " for c in part).strip() for part in parts)
+    line = " / ".join(filter(None, safe))
     return line if len(line) <= limit else line[: limit - 3] + "..."
 
 
@@ -131,11 +121,7 @@ Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json
 
 
 def parse_value(text: str) -> Any:
-    """Return the TOML value of a text, or the text itself if it is not one.
-
-    ``1000``, ``7.5``, ``true``, ``"quoted"`` and ``["a", "b"]`` are values; ``gnugo --mode gtp`` is
-    a text.
-    """
+    """Return the TOML value of a text (``7.5``, ``true``, ``["a"]``), or else the text itself."""
     if "\n" in text or "\r" in text:
         return text
     try:

@@ -162,8 +162,7 @@ class GameRecord:
     def to_json_lines(self) -> str:
         """Return the record as JSON lines, ASCII text ending in a newline.
 
-        Raises:
-          RecordError: something in it is not plain data, or is NaN or infinite.
+        Raises `RecordError` if something in it is not plain data, or is NaN or infinite.
         """
         head = _values(self)
         moves = head.pop("moves")
@@ -190,11 +189,7 @@ _END = ("returns", "termination", "loser", "detail", "terminated", "truncated", 
 
 
 def observations_as_json(observations: Sequence[Observation | None]) -> dict[str, Json]:
-    """Return the players' observations, in player order, as a record stores them.
-
-    Raises:
-      TypeError: the data of an observation is not plain.
-    """
+    """Return the players' observations as a record stores them. Raises `TypeError`."""
     values: dict[str, Json] = {}
     for player, observation in enumerate(observations):
         if observation is not None:
@@ -208,11 +203,7 @@ def observations_as_json(observations: Sequence[Observation | None]) -> dict[str
 
 
 class RecordFormat(Protocol):
-    """A file format of records: the component kind ``record-format``.
-
-    Attributes:
-      suffix: file name suffix with the dot, such as ``.sgf``.
-    """
+    """A file format of records; the suffix of its files has the dot, such as ``.sgf``."""
 
     suffix: str
 

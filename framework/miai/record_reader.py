@@ -131,8 +131,7 @@ def read_record(text: str) -> GameRecord:
 def read_verdicts(text: str) -> tuple[tuple[float, ...], list[VerdictRecord]]:
     """Return the returns and the verdicts of a record, from its last line alone.
 
-    Raises:
-      RecordError: that line is malformed.
+    Raises `RecordError` if that line is malformed.
     """
     line = _line(text.rstrip("\n").rpartition("\n")[2], text.count("\n"))
     schema = SCHEMA_WITH_VERDICTS if type(line) is dict and "verdicts" in line else SCHEMA
@@ -151,7 +150,6 @@ def _line(text: str, number: int) -> Any:
 
 
 def _take_schema(head: Any) -> str:
-    """Return the schema of the first line and remove it."""
     schema = head.pop("schema", None) if type(head) is dict else None
     if schema is None:
         raise RecordError("not a game record: its first line names no schema")
@@ -170,7 +168,6 @@ def _end(line: Any, schema: str, where: str) -> dict[str, Any]:
 
 
 def _fields(model: type[_Strict], values: Any, where: str) -> dict[str, Any]:
-    """Return the checked fields of a line."""
     try:
         return vars(model.model_validate(values))
     except ValidationError as error:

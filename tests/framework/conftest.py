@@ -11,7 +11,8 @@ from typing import Any
 import psutil
 import pytest
 
-from miai.process import AgentProcess, ProcessLimits
+from miai.process.agent_process import AgentProcess
+from miai.process.limits import ProcessLimits
 from miai.process.sandbox import Isolation
 
 SeatFactory = Callable[..., AgentProcess]

@@ -31,8 +31,9 @@ from miai.errors import (
     ConfigError,
 )
 from miai.playing.match import InProcessSeat, play_game
-from miai.process import AgentProcess, ProcessLimits
+from miai.process.agent_process import AgentProcess
 from miai.process.landlock import landlock_version
+from miai.process.limits import ProcessLimits
 from miai.process.sandbox import Isolation
 from miai.record import GameRecord, Termination
 from miai.record_reader import read_record
@@ -555,8 +556,8 @@ def test_descriptors_do_not_leak(make_seat: MakeSeat) -> None:
 PARENT = """
 import sys, threading, time
 from miai.clock import ClockReading, TimeControl
-from miai.process import AgentProcess
-from miai.process import ProcessLimits
+from miai.process.agent_process import AgentProcess
+from miai.process.limits import ProcessLimits
 from miai.process.sandbox import Isolation
 from miai.seeds import derive_seed
 limits = ProcessLimits(isolation=Isolation.PROCESS)

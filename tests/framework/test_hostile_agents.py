@@ -18,9 +18,10 @@ import pytest
 
 import miai
 from miai.playing.match import play_game
-from miai.process import AgentProcess, ProcessLimits
+from miai.process.agent_process import AgentProcess
 from miai.process.control_group import ControlGroup
 from miai.process.landlock import landlock_version
+from miai.process.limits import ProcessLimits
 from miai.process.sandbox import Isolation, sandbox_hindrance
 from miai.record import GameRecord, Termination
 
@@ -145,7 +146,8 @@ def test_processes_that_fork_twice_end_with_the_agent(level: Isolation, run: Pat
 
 REFEREE = """
 from miai.clock import ClockReading, TimeControl
-from miai.process import AgentProcess, ProcessLimits
+from miai.process.agent_process import AgentProcess
+from miai.process.limits import ProcessLimits
 from miai.process.child import adopt_orphans
 from miai.process.sandbox import Isolation
 import miai

@@ -61,7 +61,7 @@ def entry(folder: Path, name: str, source: str) -> EntryPoint:
 
 
 def host(*found: EntryPoint, **environment: str) -> PluginHost:
-    return PluginHost(found=found, environment=environment)
+    return PluginHost(entries=found, environment=environment)
 
 
 def test_a_plugin_adds_components_and_a_kind_of_its_own(modules: Path) -> None:

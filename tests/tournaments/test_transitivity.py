@@ -14,7 +14,7 @@ from scipy import stats
 from tests.tournaments.leagues import League
 
 from miai.errors import ConfigError
-from miai_tournaments.ratings.alpharank import alpha_rank, alpha_sweep
+from miai_tournaments.ratings.alpharank import alpha_rank
 from miai_tournaments.ratings.pair_results import PairResults
 from miai_tournaments.ratings.ratings import fit_ratings
 from miai_tournaments.ratings.transitivity import measure_transitivity, payoff_table
@@ -274,15 +274,6 @@ def test_the_limit_is_that_of_vanishing_mistakes(seed: int) -> None:
 def test_a_player_that_beats_all_has_all_the_mass() -> None:
     payoffs = np.array([[0.5, 0.51, 1.0], [0.49, 0.5, 1.0], [0.0, 0.0, 0.5]])
     np.testing.assert_array_equal(alpha_rank(payoffs), [1.0, 0.0, 0.0])
-
-
-def test_the_sweep_ends_at_the_limit() -> None:
-    payoffs = constant_sum(np.random.default_rng(8), 12, digits=6)
-    sweep = alpha_sweep(payoffs)
-    assert sweep.settled
-    np.testing.assert_allclose(sweep.alphas[1:] / sweep.alphas[:-1], 2.0)
-    np.testing.assert_allclose(sweep.shares[-1], alpha_rank(payoffs), atol=1e-4)
-    np.testing.assert_allclose(sweep.shares[0], 1 / 12, atol=0.05)
 
 
 @quick

@@ -63,17 +63,17 @@ def play(
     from miai.record import Termination
 
     game = load_game(game_name, **dict(parse_assignment(text) for text in settings or []))
-    known = [option for parameter in context.command.params for option in parameter.opts]
-    players = parse_players(game, context.args, known=known)
+    options = [option for parameter in context.command.params for option in parameter.opts]
+    players = parse_players(game, context.args, known=options)
     writer = writer_to(game, record) if record else None
     advise = _adviser(game, players, adviser)
     agents = [player.make_agent(game) for player in players]
-    shown = _Shown(quiet=quiet, human=any(player.agent == "human" for player in players))
-    result = _played(game, agents, seed=seed, shown=shown, adviser=advise)
+    display = _GameDisplay(quiet=quiet, human=any(player.agent == "human" for player in players))
+    result = _play_game(game, agents, seed=seed, display=display, adviser=advise)
     never_began = result.termination == Termination.UNAVAILABLE and not result.moves
     if never_began and result.loser is not None:
         raise players[result.loser].unavailable(result.detail)
-    shown.show_end()
+    display.show_end()
     print(_result(game, result))
     if writer:
         writer(result)
@@ -85,11 +85,7 @@ def _adviser(
 ) -> Callable[[], Search] | None:
     """Return a factory of the search for hints; None in games that hide information.
 
-    The search is separate from an opponent's, with the same parameters, so that hints do not change
-    how the opponent plays.
-
-    Raises:
-      MiaiError: the search is unknown, or a search is named and the game hides information.
+    It has the opponent's parameters but is separate, so that hints do not change how that plays.
     """
     from miai.errors import HiddenInformationError
     from miai.plugins.loader import registry
@@ -102,32 +98,27 @@ def _adviser(
         return None
     searches = {component.name for component in registry().components("search")}
     playing = next((p for p in players if p.agent in searches and name in ("", p.agent)), None)
-    chosen = playing.agent if playing else name or "mcts"
-    component = registry().get(SEARCH, chosen, game=game.info.name)
+    search = playing.agent if playing else name or "mcts"
+    component = registry().get(SEARCH, search, game=game.info.name)
     values = playing.values if playing else {}
     return lambda: component.build(game, values=values)
 
 
-def _played(
+def _play_game(
     game: Game,
     agents: Sequence[Agent],
     *,
     seed: int,
-    shown: _Shown,
+    display: _GameDisplay,
     adviser: Callable[[], Search] | None,
 ) -> GameRecord:
-    """Return the record of the game.
-
-    Raises:
-      PluginError: the game itself failed.
-      OSError: the moves cannot be printed.
-    """
+    """Return the record of the game. Raises `PluginError` if the game itself fails."""
     from miai.cli.people import PlaySession
     from miai.errors import MiaiError, PluginError
     from miai.plugins.loader import registry
 
     table = PlaySession(
-        game, agents, note=shown.note, save=partial(save_unfinished, game), adviser=adviser
+        game, agents, note=display.note, save=partial(save_unfinished, game), adviser=adviser
     )
     try:
         return table.play(seed=seed)
@@ -145,7 +136,7 @@ def _played(
         table.close()
 
 
-class _Shown:
+class _GameDisplay:
     """Shows the moves of a game between agents, and the end of a game with people."""
 
     def __init__(self, *, quiet: bool, human: bool) -> None:
@@ -155,31 +146,25 @@ class _Shown:
 
     def note(self, state: State, move: MoveRecord) -> None:
         """Show a move and the state after it."""
-        self._last = state
-        if self._moves:
-            _show_move(state, move)
+        from miai.information import PlayerView
+        from miai.render import renderer_for
+
+        self._last, info = state, state.game.info
+        if not self._moves:
+            return
+        actor = "chance" if move.actor < 0 else info.player_names[move.actor]
+        seconds = "" if move.seconds is None else f"  ({move.seconds:.2f} s)"
+        print(f"{move.ply + 1:3}. {actor} {move.text}{seconds}")
+        if info.perfect_information:
+            print(renderer_for(state.game).render(PlayerView.at(state, 0)))
+        else:
+            print(state)
 
     def show_end(self) -> None:
         """Show a person the full final position of a game that hides information."""
         state = self._last
         if self._end and state is not None and not state.game.info.perfect_information:
             print(f"The full position:\n{state}")
-
-
-def _show_move(state: State, move: MoveRecord) -> None:
-    actor = "chance" if move.actor < 0 else state.game.info.player_names[move.actor]
-    seconds = "" if move.seconds is None else f"  ({move.seconds:.2f} s)"
-    print(f"{move.ply + 1:3}. {actor} {move.text}{seconds}")
-    print(_picture(state))
-
-
-def _picture(state: State) -> str:
-    from miai.information import PlayerView
-    from miai.render import renderer_for
-
-    if not state.game.info.perfect_information:
-        return str(state)
-    return renderer_for(state.game).render(PlayerView.at(state, 0))
 
 
 def _result(game: Game, record: GameRecord) -> str:
@@ -210,12 +195,7 @@ class PlayerOptions:
     texts: list[str] = field(default_factory=list)
 
     def make_agent(self, game: Game) -> Agent:
-        """Return the agent, in this process.
-
-        Raises:
-          MiaiError: the agent is unknown or unavailable, or a parameter is wrong; the message names
-            the options.
-        """
+        """Return the agent, in this process. Raises `MiaiError`, which names the options."""
         from miai.api import make_agent
         from miai.plugins.loader import registry
 
@@ -239,11 +219,7 @@ def parse_players(
 ) -> list[PlayerOptions]:
     """Return the options of each player of a game, parsed from the words of a command line.
 
-    Args:
-      known: the command's other options, for near matches.
-
-    Raises:
-      ConfigError: an option is unknown or has no value, or a word is not an option.
+    `known` are the command's other options, for near matches. Raises `ConfigError`.
     """
     players = {name: PlayerOptions(name) for name in game.info.player_names}
     for option, text in _pairs(game, words, known=known):
@@ -262,7 +238,6 @@ def parse_players(
 
 
 def _pairs(game: Game, words: Sequence[str], *, known: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield options, each of a player of the game, with their values."""
     remaining = [part for word in words for part in _split_option(word)]
     remaining.reverse()
     while remaining:
@@ -285,8 +260,8 @@ def _no_option(game: Game, words: Sequence[str]) -> str:
     """Return the error message for words that are not options, with an example."""
     names = game.info.player_names
     agents = [word for word in words if not word.startswith("--")]
-    wanted = agents if len(agents) == len(words) == len(names) else []
-    return f"'{words[0]}' names no player. Write: {_usage(game, wanted)}"
+    line_up = agents if len(agents) == len(words) == len(names) else []
+    return f"'{words[0]}' names no player. Write: {_usage(game, line_up)}"
 
 
 def _unknown_option(game: Game, option: str, known: Iterable[str]) -> str:
@@ -301,11 +276,11 @@ def _without_agent(game: Game, player: PlayerOptions) -> str:
     """Return the error message for a parameter without an agent, with agents that have it."""
     from miai.plugins.loader import registry
 
-    asked = set(player.values)
+    names = set(player.values)
     able = [
         component.name
         for component in registry().components(AGENT, game=game.info.name, adapted=True)
-        if asked <= set(component.load_parameters().model_fields)
+        if names <= set(component.load_parameters().model_fields)
     ]
     options = " ".join(player.texts)
     lead = f"{options}: an agent's parameter, but --{player.player} names no agent"
@@ -317,11 +292,10 @@ def _without_agent(game: Game, player: PlayerOptions) -> str:
 
 
 def _usage(game: Game, agents: Sequence[str] = ()) -> str:
-    """Return an example command line for a game."""
     names = game.info.player_names
     opponent = "mcts" if game.info.perfect_information else "random"
-    chosen = agents or ["human", *[opponent] * (len(names) - 1)]
-    players = " ".join(f"--{n} {a}" for n, a in zip(names, chosen, strict=True))
+    line_up = agents or ["human", *[opponent] * (len(names) - 1)]
+    players = " ".join(f"--{n} {a}" for n, a in zip(names, line_up, strict=True))
     return f"miai play {game.info.name} {players}"
 
 
@@ -336,11 +310,7 @@ def save_unfinished(game: Game, record: GameRecord, file: str) -> str:
 def writer_to(game: Game, file: str, *, option: str = "--record") -> Callable[[GameRecord], None]:
     """Return a function that writes a record to `file`, after checking format and folder.
 
-    Args:
-      option: the option to name in errors.
-
-    Raises:
-      ConfigError: no format has the suffix, or the file is not writable.
+    Raises `ConfigError`, which names the option, if no format has the suffix or it is not writable.
     """
     from miai.errors import UnknownComponentError
     from miai.files import refuse_unwritable, write_text, writing

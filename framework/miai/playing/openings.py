@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from miai.errors import ConfigError, GameError
 from miai.files import absence, reading
-from miai.game import Game, Player, State
+from miai.game import Game, Player, State, sample_chance
 from miai.plugins import kinds
 from miai.plugins.kinds import Kind
 
@@ -45,9 +45,7 @@ class OpeningReader(Protocol):
     def read(self, path: Path) -> Sequence[Opening]:
         """Return the openings; their actions are legal from the initial state with their settings.
 
-        Raises:
-          MiaiError: the file is malformed or an opening is illegal; the message names file and
-            place.
+        Raises `MiaiError`, which names file and place, if the file is malformed or a move illegal.
         """
 
 
@@ -115,11 +113,9 @@ def read_text(path: Path) -> str:
 
 
 def check_file(path: Path) -> None:
-    """Check that a path is a regular file of a reasonable size; reading a pipe could block.
+    """Check that a path is a regular file of at most `MAX_FILE_BYTES`; reading a pipe could block.
 
-    Raises:
-      ConfigError: the path does not exist, is not a regular file, or is larger than
-        `MAX_FILE_BYTES`.
+    Raises `ConfigError`.
     """
     with reading(path, ConfigError):
         if not path.exists():
@@ -166,12 +162,11 @@ def random_opening(game: Game, *, plies: int, seed: int) -> list[int]:
 
 def _play_randomly(game: Game, plies: int, rng: random.Random) -> State:
     state = game.new_initial_state()
-    played = 0
-    while not state.is_terminal() and (played < plies or state.is_chance_node()):
+    count = 0
+    while not state.is_terminal() and (count < plies or state.is_chance_node()):
         if state.current_player() == Player.CHANCE:
-            actions, weights = zip(*state.chance_outcomes(), strict=True)
-            state.apply_action(rng.choices(actions, weights)[0])
+            state.apply_action(sample_chance(state, rng))
         else:
             state.apply_action(rng.choice(state.opening_actions()))
-            played += 1
+            count += 1
     return state

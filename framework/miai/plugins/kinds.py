@@ -53,22 +53,22 @@ class Kind(Generic[T]):
         returned = self.returns.replace(":", ".") + (" or None" if self.optional else "")
         return f"factory({arguments}) -> {returned}"
 
-    def fault(self, built: object) -> str | None:
+    def fault(self, component: object) -> str | None:
         """Return what is wrong with an object that a factory returned; None if nothing is.
 
         An object satisfies a protocol if it has its methods and attributes; it need not inherit.
         """
-        if built is None:
+        if component is None:
             return None if self.optional else f"returned None, not {self._wanted}"
-        wanted = imported(self.returns)
-        if not getattr(wanted, "_is_protocol", False):
-            if isinstance(built, wanted):
+        expected = imported(self.returns)
+        if not getattr(expected, "_is_protocol", False):
+            if isinstance(component, expected):
                 return None
-            return f"returned {type(built).__name__}, not {self._wanted}"
-        missing = [name for name in _members(wanted) if not hasattr(built, name)]
+            return f"returned {type(component).__name__}, not {self._wanted}"
+        missing = [name for name in _members(expected) if not hasattr(component, name)]
         if not missing:
             return None
-        name = type(built).__name__
+        name = type(component).__name__
         return f"returned {name}, not {self._wanted}: it has no {', '.join(missing)}"
 
     @property
@@ -83,7 +83,6 @@ def imported(path: str) -> Any:
 
 
 def _members(protocol: type) -> list[str]:
-    """Return the names of a protocol's methods and attributes."""
     names = {
         name
         for base in protocol.__mro__

@@ -74,7 +74,7 @@ class PluginHost:
     def __init__(
         self,
         *,
-        found: Iterable[EntryPoint] | None = None,
+        entries: Iterable[EntryPoint] | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> None:
         environment = os.environ if environment is None else environment
@@ -86,7 +86,7 @@ class PluginHost:
         self.registry = Registry()
         self._register("miai", builtin)
         self.plugins = [PluginStatus("miai", builtin.__name__, "", "", "loaded")]
-        entries = entry_points(group=GROUP) if found is None else found
+        entries = entry_points(group=GROUP) if entries is None else entries
         own = _own_distributions()
         ranked = sorted(entries, key=lambda entry: (_distribution(entry) not in own, entry.name))
         self._load_all(ranked, environment)
@@ -94,8 +94,8 @@ class PluginHost:
     def _load_all(self, entries: list[EntryPoint], environment: Mapping[str, str]) -> None:
         only = _names(environment, "MIAI_PLUGINS")
         disabled = _names(environment, "MIAI_DISABLE_PLUGINS")
-        known = {entry.name for entry in entries}
-        for name in (only | disabled) - known - {"all"}:
+        installed = {entry.name for entry in entries}
+        for name in (only | disabled) - installed - {"all"}:
             _warn(f"the environment names the plugin '{name}', which is not installed")
         for entry in entries:
             off = bool(only and entry.name not in only) or bool(disabled & {entry.name, "all"})
@@ -158,7 +158,6 @@ class PluginHost:
         ]
 
     def _only(self, module: object, hook: str) -> pluggy.HookCaller:
-        """Return a caller of one plugin's implementation of a hook."""
         others = [p for p in self.manager.get_plugins() if p is not module]
         return self.manager.subset_hook_caller(hook, others)
 
@@ -177,11 +176,11 @@ def registry() -> Registry:
 def _own_distributions() -> set[str]:
     """Return the names of miai and of the plugins that its extra `OWN_EXTRA` requires."""
     requirements = [text.partition(";") for text in requires("miai") or ()]
-    wanted = re.compile(rf"""extra\s*==\s*['"]{OWN_EXTRA}['"]""")
+    pattern = re.compile(rf"""extra\s*==\s*['"]{OWN_EXTRA}['"]""")
     return {"miai"} | {
         _normalized(re.split(r"[^\w.-]", name.strip(), maxsplit=1)[0])
         for name, _, marker in requirements
-        if wanted.search(marker)
+        if pattern.search(marker)
     }
 
 

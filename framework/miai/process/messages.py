@@ -23,11 +23,7 @@ def encode(message: Mapping[str, Any]) -> bytes:
 
 
 class FrameReader:
-    """Cuts a stream of bytes into messages.
-
-    Attributes:
-      limit: maximum bytes of one message.
-    """
+    """Cuts a stream of bytes into messages of at most `limit` bytes."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -44,9 +40,8 @@ class FrameReader:
     def next(self) -> dict[str, Any] | None:
         """Return the next message, or None while it is not complete.
 
-        Raises:
-          AgentFloodError: it is longer than the limit.
-          AgentProtocolError: it is not a JSON object.
+        Raises `AgentFloodError` if it is longer than the limit, `AgentProtocolError` if it is not
+        an object.
         """
         if len(self._buffer) < _LENGTH.size:
             return None
@@ -68,11 +63,7 @@ class FrameReader:
 
 
 class MessageStream:
-    """A child's side of the messages: reads requests and writes answers.
-
-    Args:
-      requests, answers: descriptors that block.
-    """
+    """A child's side of the messages: reads requests, writes answers, on blocking descriptors."""
 
     def __init__(self, requests: int, answers: int) -> None:
         self._requests, self._answers = requests, answers

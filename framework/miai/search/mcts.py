@@ -17,13 +17,19 @@ import time
 from collections.abc import Callable, Sequence
 from itertools import accumulate
 from math import inf, isclose, log, sqrt
-from typing import Any, Literal, Self, TypeAlias
+from typing import Literal, Self, TypeAlias
 
 from pydantic import model_validator
 
 from miai.game import Game, GameInfo, Player, State
-from miai.parameters import Parameters, parameter
-from miai.search.evaluators import evaluation_in_place, make_evaluator, priors, utilities
+from miai.parameters import parameter
+from miai.search.evaluators import (
+    TreeSearchParameters,
+    evaluation_in_place,
+    make_evaluator,
+    priors,
+    utilities,
+)
 from miai.search.protocol import (
     Evaluator,
     SearchResult,
@@ -331,9 +337,8 @@ def add_dirichlet_noise(
 ) -> list[float]:
     """Return priors mixed with a share of Dirichlet noise, as AlphaZero does at its root.
 
-    Args:
-      alpha: concentration; the smaller, the more the noise favours few actions.
-      fraction: the share of the noise, 0 to 1.
+    The smaller `alpha`, the more the noise favours few actions; its share `fraction` is from 0 to
+    1.
     """
     noise = [rng.gammavariate(alpha, 1.0) for _ in priors]
     total = sum(noise)
@@ -345,31 +350,17 @@ def add_dirichlet_noise(
     ]
 
 
-class MctsParameters(Parameters):
+class MctsParameters(TreeSearchParameters):
     """Parameters of `Mcts`."""
 
-    simulations: int = parameter(
-        1000, ge=0, unit="simulations", help="Simulations per move; 0: no limit, then give seconds"
-    )
-    seconds: float | None = parameter(
-        None,
-        gt=0,
-        unit="seconds",
-        help="Time budget of a move, in addition to simulations; not reproducible",
-    )
     selection: Literal["uct", "puct"] = parameter(
         "uct", help="uct tries every action; puct is guided by the evaluator's priors"
-    )
-    exploration: float = parameter(
-        1.4, ge=0, unit="half the range of utilities", help="Weight of exploration"
     )
     fpu: float | None = parameter(
         None,
         unit="utility",
         help="Value of an untried action; none: uct tries all first, puct takes the node's mean",
     )
-    evaluator: str = parameter("random-rollout", component="evaluator", help="Evaluator of leaves")
-    evaluator_parameters: dict[str, Any] = parameter({}, help="Parameters of the evaluator")
     final: Literal["visits", "value"] = parameter(
         "visits",
         help="Final choice: most visited action or best value; a proven win comes first",
@@ -399,8 +390,6 @@ class MctsParameters(Parameters):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if self.simulations == 0 and self.seconds is None:
-            raise ValueError("simulations = 0 needs a budget in seconds")
         if self.dirichlet_alpha is not None and self.selection != "puct":
             raise ValueError("dirichlet_alpha needs selection = 'puct', which has priors")
         return self
@@ -423,8 +412,7 @@ class Mcts:
       parameters: budgets and settings.
       evaluator: values and priors of leaves; None for the one that the parameters name.
       select: how to select inside the tree; None for what the parameters say.
-      select_root: how to select at the root; None for `select`, if given, or else what the
-        parameters say.
+      select_root: how to select at the root; None for `select`, if any, or what the parameters say.
       choose: which action of the root to play; None for what the parameters say.
 
     Attributes:
@@ -432,8 +420,7 @@ class Mcts:
 
     Raises:
       HiddenInformationError: the game hides information.
-      UnknownComponentError: no evaluator has the name.
-      ParameterError: the evaluator's parameters are wrong.
+      PluginError: the evaluator's name or a parameter is wrong.
     """
 
     def __init__(
@@ -447,21 +434,21 @@ class Mcts:
         choose: Choose | None = None,
     ) -> None:
         require_perfect_information(game, search="mcts")
-        given = parameters or MctsParameters()
-        self._given = given
+        parameters = parameters or MctsParameters()
+        self._parameters = parameters
         self._evaluator = evaluator or make_evaluator(
-            given.evaluator, game, given.evaluator_parameters, search="mcts"
+            parameters.evaluator, game, parameters.evaluator_parameters, search="mcts"
         )
         self._evaluate = evaluation_in_place(self._evaluator)
-        self._select = select or given.select(game, proven="value")
-        self._select_root = select_root or select or given.select(game, proven="skip")
-        self._choose = choose or given.choose()
-        self._solver = MctsSolver(game.info) if given.solver else None
+        self._select = select or parameters.select(game, proven="value")
+        self._select_root = select_root or select or parameters.select(game, proven="skip")
+        self._choose = choose or parameters.choose()
+        self._solver = MctsSolver(game.info) if parameters.solver else None
         # A virtual loss is the worst that can happen; a batch of one needs none and is exact.
-        self._loss = game.info.min_utility if given.batch > 1 else 0.0
+        self._loss = game.info.min_utility if parameters.batch > 1 else 0.0
         self.root: Node | None = None
         self._state: State | None = None  # of the root, the search's own
-        self._nodes: int | None = None  # None until the kept part of a tree is counted
+        self._nodes: int | None = None  # None until the reused part of a tree is counted
         self._noised: Node | None = None
         self._depth = 0
         self.new_game(0)
@@ -478,37 +465,34 @@ class Mcts:
         root, state = self.root, self._state
         if root is None or state is None:
             return
-        kept = None
-        if self._given.reuse and action in root.actions:
+        child = None
+        if self._parameters.reuse and action in root.actions:
             index = root.actions.index(action)
-            kept = root.children[index] if index < len(root.children) else None
-        if kept is None:
+            child = root.children[index] if index < len(root.children) else None
+        if child is None:
             self._forget()
             return
         state.apply_unchecked(action)
-        self.root, self._nodes = kept, None
+        self.root, self._nodes = child, None
 
     def close(self) -> None:
         """Close the search; it holds nothing outside this process."""
 
     def search(self, state: State, *, seconds: float | None = None) -> SearchResult:
-        """Return what is best for the player to move.
+        """Return what is best for the player to move, after at least one simulation.
 
-        It makes at least one simulation, however short the time.
-
-        Raises:
-          GameError: the state is terminal or a chance node.
-          PluginError: the evaluator's answers are malformed.
+        Raises `GameError` at a terminal state or a chance node, `PluginError` for malformed
+        evaluations.
         """
         require_decision(state)
-        given = self._given
-        deadline = deadline_after(seconds, given.seconds)
-        budget = given.simulations or math.inf
+        parameters = self._parameters
+        deadline = deadline_after(seconds, parameters.seconds)
+        budget = parameters.simulations or math.inf
         try:
             root = self._rooted(state)
             reused, done = root.visits, 0
             while not root.is_settled() and done < budget:
-                done += self._simulate(int(min(given.batch, budget - done)))
+                done += self._simulate(int(min(parameters.batch, budget - done)))
                 if time.monotonic() >= deadline:
                     break
         except BaseException:
@@ -523,7 +507,7 @@ class Mcts:
 
     def _rooted(self, state: State) -> Node:
         """Return the root for the state, from the tree if it contains it."""
-        previous = self._state if self._given.reuse else None
+        previous = self._state if self._parameters.reuse else None
         if previous is None or previous.key() != state.key():
             self._forget()
         if self.root is None:
@@ -534,16 +518,16 @@ class Mcts:
         self._depth = 0
         if not root.actions:
             root.expand(state)
-            if self._given.selection == "puct" and root.priors is None:
+            if self._parameters.selection == "puct" and root.priors is None:
                 root.rank(priors(self._evaluator, [state])[0], self._rng)
         self._add_noise(root)
         return root
 
     def _add_noise(self, root: Node) -> None:
-        alpha = self._given.dirichlet_alpha
+        alpha = self._parameters.dirichlet_alpha
         if alpha is None or root.priors is None or self._noised is root:
             return
-        fraction = self._given.dirichlet_fraction
+        fraction = self._parameters.dirichlet_fraction
         noisy = add_dirichlet_noise(root.priors, self._rng, alpha=alpha, fraction=fraction)
         root.rank(noisy, self._rng)
         self._noised = root
@@ -601,10 +585,9 @@ class Mcts:
         return path, node, state
 
     def _grow(self, node: Node, index: int, state: State) -> Node:
-        """Return a new node for the state, added to the tree unless that is full."""
         child = Node.of(state)
         assert self._nodes is not None
-        if self._nodes < self._given.max_nodes:
+        if self._nodes < self._parameters.max_nodes:
             node.children[index] = child
             self._nodes += 1
         return child
@@ -619,9 +602,8 @@ class Mcts:
                 node.edge_totals[index] -= self._loss
 
     def _finish(self, waiting: list[tuple[Path, Node, State]]) -> None:
-        """Evaluate the leaves together and back their values up."""
         states = [state for _, _, state in waiting]
-        if self._given.selection == "puct":
+        if self._parameters.selection == "puct":
             # Before the values, for which the states may be changed.
             for (_, leaf, state), prior in zip(
                 waiting, priors(self._evaluator, states), strict=True
@@ -638,7 +620,7 @@ class Mcts:
     def _result(self, root: Node, counts: dict[str, int]) -> SearchResult:
         index = self._choose(root)
         value = root.value(index)
-        threshold = self._given.resign_below
+        threshold = self._parameters.resign_below
         tried = range(len(root.children))
         return SearchResult(
             action=root.actions[index],

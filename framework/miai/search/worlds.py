@@ -17,13 +17,11 @@ from abc import abstractmethod
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Self
-
-from pydantic import model_validator
+from typing import Any, Literal
 
 from miai.agent import Agent, Decision
 from miai.clock import ClockReading
-from miai.game import Game, Observation, Player, State
+from miai.game import Game, Observation, Player, State, sample_chance
 from miai.information import BeliefState, EnumeratedBelief
 from miai.parameters import Parameters, parameter
 from miai.plain import Json, dumps, to_plain
@@ -31,15 +29,12 @@ from miai.plugins.kinds import BELIEF
 from miai.plugins.loader import registry
 from miai.search.evaluators import (
     Evaluate,
+    TreeSearchParameters,
     evaluation_in_place,
     make_evaluator,
-    sample_chance,
     utilities,
 )
-from miai.search.protocol import (
-    Seedable,
-    deadline_after,
-)
+from miai.search.protocol import Seedable, deadline_after
 from miai.seeds import derive_seed
 
 
@@ -64,23 +59,21 @@ class Edge:
 
 
 class InfoSetNode:
-    """One information set.
+    """An information set: edges by action, and children by the tree's observer's observation.
 
     Attributes:
-      edges: by action, in the order in which they were first legal.
-      children: by the observation of the tree's observer.
+      visited: whether a simulation came here; the first one values the world and goes no further.
     """
 
-    __slots__ = ("children", "edges")
+    __slots__ = ("children", "edges", "visited")
 
-    def __init__(self) -> None:
+    def __init__(self, *, visited: bool = False) -> None:
+        self.visited = visited
         self.edges: dict[int, Edge] = {}
         self.children: dict[Hashable, InfoSetNode] = {}
 
-    def select(
-        self, legal: Sequence[int], exploration: float, rng: random.Random
-    ) -> tuple[int, bool]:
-        """Return an action and whether it is new: one not tried yet, else the best by UCB."""
+    def select(self, legal: Sequence[int], exploration: float, rng: random.Random) -> int:
+        """Return an action: one that was not tried yet, else the best by UCB."""
         untried = []
         for action in legal:
             edge = self.edges.setdefault(action, Edge())
@@ -88,7 +81,7 @@ class InfoSetNode:
             if edge.visits == 0:
                 untried.append(action)
         if untried:
-            return untried[rng.randrange(len(untried))], True
+            return untried[rng.randrange(len(untried))]
         edges = self.edges
 
         def promise(action: int) -> float:
@@ -96,7 +89,7 @@ class InfoSetNode:
             reach = math.sqrt(math.log(edge.available) / edge.visits)
             return edge.mean + exploration * reach
 
-        return max(legal, key=promise), False
+        return max(legal, key=promise)
 
     def child(self, observed: Hashable) -> InfoSetNode:
         """Return the node after an observation; a new one the first time."""
@@ -133,7 +126,7 @@ class Simulator:
     evaluate: Evaluate
     exploration: float
     rng: random.Random
-    root: InfoSetNode = field(default_factory=InfoSetNode)
+    root: InfoSetNode = field(default_factory=lambda: InfoSetNode(visited=True))
     opponents: dict[tuple[int, str], InfoSetNode] = field(default_factory=dict)
 
     def run(self, world: State) -> None:
@@ -146,11 +139,12 @@ class Simulator:
                 self._step(world, sample_chance(world, self.rng), nodes)
                 continue
             node = nodes[player if self.observers == "multi" else self.searcher]
-            action, new = node.select(world.legal_actions(), self.exploration, self.rng)
+            if not node.visited:
+                node.visited = True
+                break
+            action = node.select(world.legal_actions(), self.exploration, self.rng)
             path.append((node.edges[action], player))
             self._step(world, action, nodes)
-            if new:
-                break
         returns = world.returns() if world.is_terminal() else self._value(world)
         for edge, player in path:
             edge.visits += 1
@@ -194,36 +188,16 @@ def observation_key(world: State, observer: int) -> Hashable:
     return (observation.actor, observation.action, text)
 
 
-_HALF = 0.5
-
-
-class WorldsParameters(Parameters):
+class WorldsParameters(TreeSearchParameters):
     """Parameters that `ismcts` and `pimc` share."""
 
-    simulations: int = parameter(
-        1000, ge=0, unit="simulations", help="Simulations per move; 0: no limit, then give seconds"
-    )
-    seconds: float | None = parameter(
-        None,
-        gt=0,
-        unit="seconds",
-        help="Time budget of a move, in addition to simulations; not reproducible",
-    )
     exploration: float = parameter(
         0.7, ge=0, unit="half the range of utilities", help="Weight of exploration"
     )
-    evaluator: str = parameter("random-rollout", component="evaluator", help="Evaluator of leaves")
-    evaluator_parameters: dict[str, Any] = parameter({}, help="Parameters of the evaluator")
     belief: str = parameter(
         "enumerated", component="belief", help="Belief from which worlds are drawn"
     )
     belief_parameters: dict[str, Any] = parameter({}, help="Parameters of the belief")
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        if self.simulations == 0 and self.seconds is None:
-            raise ValueError("simulations = 0 needs a budget in seconds")
-        return self
 
 
 class IsmctsParameters(WorldsParameters):
@@ -243,11 +217,7 @@ class PimcParameters(WorldsParameters):
 
 
 class WorldsAgent(Agent):
-    """Keeps a belief and searches worlds drawn from it, in a way that subclasses define.
-
-    Attributes:
-      belief: the worlds that the agent considers possible.
-    """
+    """Keeps a belief and searches worlds drawn from it, in a way that subclasses define."""
 
     def __init__(self, game: Game, parameters: WorldsParameters) -> None:
         super().__init__(game)
@@ -256,7 +226,7 @@ class WorldsAgent(Agent):
             parameters.evaluator, game, parameters.evaluator_parameters, search="worlds"
         )
         self._evaluate = evaluation_in_place(self._evaluator)
-        half = (game.info.max_utility - game.info.min_utility) * _HALF
+        half = (game.info.max_utility - game.info.min_utility) / 2
         self._exploration = parameters.exploration * half
         self.belief = self._new_belief(0)
 
@@ -282,11 +252,7 @@ class WorldsAgent(Agent):
 
     @abstractmethod
     def choose(self, legal: tuple[int, ...], ends: float) -> tuple[int, dict[str, Json]]:
-        """Return an action and its statistics.
-
-        Args:
-          ends: deadline on the monotonic clock.
-        """
+        """Return an action and its statistics; `ends` is a deadline on the monotonic clock."""
 
     def simulator(self, observers: Observers) -> Simulator:
         """Return a simulator with empty trees."""
@@ -298,15 +264,11 @@ class WorldsAgent(Agent):
             rng=self._draw,
         )
 
-    def world(self) -> State:
-        """Return a world drawn from the belief."""
-        return self.belief.sample(self._draw)
-
     def _new_belief(self, player: int) -> BeliefState[State]:
-        given = self.parameters
-        component = registry().get(BELIEF, given.belief, game=self.game.info.name)
+        parameters = self.parameters
+        component = registry().get(BELIEF, parameters.belief, game=self.game.info.name)
         belief: BeliefState[State] = component.build(
-            self.game, player, values=given.belief_parameters
+            self.game, player, values=parameters.belief_parameters
         )
         return belief
 
@@ -321,10 +283,10 @@ class Ismcts(WorldsAgent):
 
     def choose(self, legal: tuple[int, ...], ends: float) -> tuple[int, dict[str, Json]]:
         """Return the action visited most."""
-        given = self.parameters
-        simulator, done = self.simulator(given.observers), 0
-        while done == 0 or (_within(given.simulations, done) and time.monotonic() < ends):
-            simulator.run(self.world())
+        parameters = self.parameters
+        simulator, done = self.simulator(parameters.observers), 0
+        while done == 0 or (_within(parameters.simulations, done) and time.monotonic() < ends):
+            simulator.run(self.belief.sample(self._draw))
             done += 1
         root = simulator.root
         best = most_visited(root, legal)
@@ -346,15 +308,16 @@ class Pimc(WorldsAgent):
 
     def choose(self, legal: tuple[int, ...], ends: float) -> tuple[int, dict[str, Json]]:
         """Return the action of the best mean over all worlds."""
-        given, done, worlds = self.parameters, 0, 0
+        parameters, done, worlds = self.parameters, 0, 0
         visits, totals = dict.fromkeys(legal, 0), dict.fromkeys(legal, 0.0)
-        begun = time.monotonic()
-        for number in range(given.worlds):
+        start = time.monotonic()
+        for number in range(parameters.worlds):
             if number and time.monotonic() >= ends:
                 break
-            simulator, world = self.simulator("all-seeing"), self.world()
-            share = given.simulations * (number + 1) // given.worlds
-            until = begun + (ends - begun) * (number + 1) / given.worlds
+            simulator = self.simulator("all-seeing")
+            world = self.belief.sample(self._draw)
+            share = parameters.simulations * (number + 1) // parameters.worlds
+            until = start + (ends - start) * (number + 1) / parameters.worlds
             while worlds == number or (_within(share, done) and time.monotonic() < until):
                 worlds = number + 1
                 simulator.run(world.clone())
@@ -362,8 +325,8 @@ class Pimc(WorldsAgent):
             for action, edge in simulator.root.edges.items():
                 visits[action] += edge.visits
                 totals[action] += edge.total
-        tried = [action for action in legal if visits[action]]
-        best = max(tried, key=lambda action: totals[action] / visits[action])
+        actions = [action for action in legal if visits[action]]
+        best = max(actions, key=lambda action: totals[action] / visits[action])
         mean = totals[best] / visits[best]
         return best, {"simulations": done, "worlds": worlds, "value": round(mean, 6)}
 

@@ -13,39 +13,18 @@ subtracts, so it loses no precision on logarithms (finite alpha) or leading term
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from miai.errors import ConfigError
-from miai_tournaments.ratings.model import Floats
+from miai_tournaments.ratings.model import Floats, check_range
 
 POPULATION: Final = 50
 """Default size of the population: 50, as in the paper."""
 
-_ALPHAS: Final = (1e-6, 1e9)
-_POPULATIONS: Final = (2, 10**6)
 _TIED: Final = 1e-12
-_SWEEP_START: Final = 1e-2
-_SWEEP_CLOSE: Final = 1e-5
 _MOST_AGENTS: Final = 1000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AlphaSweep:
-    """Alpha-rank over intensities that double from step to step.
-
-    Attributes:
-      alphas: ``(S,)`` intensities.
-      shares: ``(S, K)`` stationary distributions.
-      settled: whether the last two agree; then the last is the ranking.
-    """
-
-    alphas: Floats
-    shares: Floats
-    settled: bool
 
 
 def alpha_rank(
@@ -70,46 +49,21 @@ def alpha_rank(
         return np.ones(1)
     if alpha is None:
         return _limit(gaps)
-    if not _ALPHAS[0] <= alpha <= _ALPHAS[1]:
-        raise ConfigError(f"alpha: is {alpha}; give a number from {_ALPHAS[0]:g} to {_ALPHAS[1]:g}")
-    if not _POPULATIONS[0] <= population <= _POPULATIONS[1]:
-        raise ConfigError(
-            f"population: is {population}; give a number from {_POPULATIONS[0]} to "
-            f"{_POPULATIONS[1]}"
-        )
+    check_range("alpha", alpha, 1e-6, 1e9)
+    check_range("population", population, 2, 10**6)
     return _finite(gaps, alpha, population)
-
-
-def alpha_sweep(payoffs: ArrayLike, *, population: int = POPULATION) -> AlphaSweep:
-    """Return alpha-rank for alpha doubled from 0.01 until the distribution no longer changes.
-
-    The paper chooses an intensity this way. A tie, or a difference that only an enormous alpha
-    reveals, may prevent it from settling before the maximum alpha. Raises as `alpha_rank`.
-    """
-    largest = float(np.abs(_gaps(payoffs)).max())
-    alphas: list[float] = []
-    shares: list[Floats] = []
-    alpha, settled = _SWEEP_START, False
-    while not settled and alpha <= _ALPHAS[1]:
-        alphas.append(alpha)
-        shares.append(alpha_rank(payoffs, alpha=alpha, population=population))
-        # While alpha is small the shares are all but equal, and hardly change either.
-        strong = alpha * largest >= 1
-        settled = strong and float(np.abs(shares[-1] - shares[-2]).max()) <= _SWEEP_CLOSE
-        alpha *= 2
-    return AlphaSweep(alphas=np.array(alphas), shares=np.array(shares), settled=settled)
 
 
 def _gaps(payoffs: ArrayLike) -> Floats:
     """Return the advantage of the agent of the row over that of the column, ``(K, K)``."""
-    given = np.array(payoffs, dtype=np.float64)
-    if given.ndim != 2 or given.shape[0] != given.shape[1] or not 1 <= len(given) <= _MOST_AGENTS:
+    table = np.array(payoffs, dtype=np.float64)
+    if table.ndim != 2 or table.shape[0] != table.shape[1] or not 1 <= len(table) <= _MOST_AGENTS:
         raise ValueError(f"payoffs must be a square matrix of 1 to {_MOST_AGENTS} agents")
-    apart = ~np.eye(len(given), dtype=np.bool_)
-    sums = (given + given.T)[apart]
-    if not np.isfinite(given[apart]).all() or (sums.size and np.ptp(sums) > 1e-9):
+    apart = ~np.eye(len(table), dtype=np.bool_)
+    sums = (table + table.T)[apart]
+    if not np.isfinite(table[apart]).all() or (sums.size and np.ptp(sums) > 1e-9):
         raise ValueError("payoffs must be finite, with the same sum for every two agents")
-    gaps = np.where(apart, given - given.T, 0.0)
+    gaps = np.where(apart, table - table.T, 0.0)
     return np.where(np.abs(gaps) <= _TIED, 0.0, gaps)
 
 
@@ -159,13 +113,10 @@ def _limit(gaps: Floats) -> Floats:
         order[:last, :last] = lowest
     orders, weights = np.zeros(size, dtype=np.int64), np.zeros(size)
     for state in range(1, size):
-        total = _total(
-            orders[:state] + order[:state, state], weights[:state] + value[:state, state]
-        )
-        orders[state], weights[state] = (
-            total[0] - leaving_order[state],
-            total[1] - leaving_value[state],
-        )
+        into = orders[:state] + order[:state, state]
+        lowest_order, total = _total(into, weights[:state] + value[:state, state])
+        orders[state] = lowest_order - leaving_order[state]
+        weights[state] = total - leaving_value[state]
     lasting = orders == orders.min()
     shares = np.where(lasting, np.exp(weights - weights[lasting].max()), 0.0)
     return np.asarray(shares / shares.sum())

@@ -1,4 +1,4 @@
-"""Performance by opening and by colour, and a test whether openings differ.
+"""Performance by opening, and a test whether openings differ.
 
 It works on rows ``(opening, first player, second player, first player's score)``. Openings are
 arbitrary texts; games without an opening share one, such as the empty text.
@@ -7,14 +7,13 @@ arbitrary texts; games without an opening share one, such as the empty text.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 import numpy as np
 
-from miai.errors import ConfigError
-from miai_tournaments.ratings.model import Floats, Integers
+from miai_tournaments.ratings.model import Floats, Integers, check_range
 from miai_tournaments.ratings.ratings import Z95
 
 Row = tuple[str, str, str, float]
@@ -29,22 +28,18 @@ _CHUNK_NUMBERS: Final = 1 << 20
 _SCORES: Final = (1.0, 0.5, 0.0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class PerformanceRow:
-    """Results of one group of games from one side's point of view.
+    """Results of the games with one opening, from the first player's point of view.
 
     Attributes:
-      opening: the opening; None for all.
-      player: the player; None for the player who moved first.
-      colour: whether that player moved first or second; None for both.
+      opening: the opening.
       wins, draws, losses: games.
       low, high: 95 % interval of the score (Wilson 1927); conservative with draws, which reduce the
         variance.
     """
 
-    opening: str | None
-    player: str | None
-    colour: Literal["first", "second"] | None
+    opening: str
     wins: int
     draws: int
     losses: int
@@ -60,21 +55,6 @@ class PerformanceRow:
     def score(self) -> float:
         """Points per game, from 0 to 1."""
         return (self.wins + self.draws / 2) / self.games
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Performance:
-    """Tables of performance, their lines in order of appearance.
-
-    Attributes:
-      openings: a line per opening, from the first player's point of view.
-      colours: a line per player and colour.
-      by_opening: a line per player and opening.
-    """
-
-    openings: tuple[PerformanceRow, ...]
-    colours: tuple[PerformanceRow, ...]
-    by_opening: tuple[PerformanceRow, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,33 +88,19 @@ def wilson_interval(points: float, games: float) -> tuple[float, float]:
     return low, 1.0 if points == games else min(1.0, middle + half)
 
 
-def measure_performance(rows: Iterable[Row]) -> Performance:
-    """Return the tables of performance. Raises `ValueError` for an invalid score."""
+def measure_performance(rows: Iterable[Row]) -> list[PerformanceRow]:
+    """Return the first player's results by opening, in order of appearance.
+
+    Raises `ValueError` for an invalid score.
+    """
     openings: dict[str, list[int]] = {}
-    colours: dict[tuple[str, Literal["first", "second"]], list[int]] = {}
-    both: dict[tuple[str, str], list[int]] = {}
-    for opening, first, second, score in rows:
-        lost = _outcome(score)
-        openings.setdefault(opening, [0, 0, 0])[lost] += 1
-        colours.setdefault((first, "first"), [0, 0, 0])[lost] += 1
-        colours.setdefault((second, "second"), [0, 0, 0])[2 - lost] += 1
-        both.setdefault((first, opening), [0, 0, 0])[lost] += 1
-        both.setdefault((second, opening), [0, 0, 0])[2 - lost] += 1
-    players = dict.fromkeys(player for player, _ in colours)
-    seats: tuple[Literal["first", "second"], ...] = ("first", "second")
-    return Performance(
-        openings=tuple(_line(counts, opening=name) for name, counts in openings.items()),
-        colours=tuple(
-            _line(colours[player, seat], player=player, colour=seat)
-            for player in players
-            for seat in seats
-            if (player, seat) in colours
-        ),
-        by_opening=tuple(
-            _line(counts, player=player, opening=opening)
-            for (player, opening), counts in both.items()
-        ),
-    )
+    for opening, _, _, score in rows:
+        openings.setdefault(opening, [0, 0, 0])[_outcome(score)] += 1
+    lines = []
+    for opening, (wins, draws, losses) in openings.items():
+        low, high = wilson_interval(wins + draws / 2, wins + draws + losses)
+        lines.append(PerformanceRow(opening, wins, draws, losses, low, high))
+    return lines
 
 
 def compare_openings(
@@ -154,11 +120,7 @@ def compare_openings(
       ConfigError: `replicates` is out of range.
       ValueError: a score is invalid.
     """
-    if not _LEAST_REPLICATES <= replicates <= _MOST_REPLICATES:
-        raise ConfigError(
-            f"replicates: is {replicates}; give a number from {_LEAST_REPLICATES} to "
-            f"{_MOST_REPLICATES}"
-        )
+    check_range("replicates", replicates, _LEAST_REPLICATES, _MOST_REPLICATES)
     table = _Strata(rows)
     statistic = float(table.statistic(table.observed()[None])[0])
     work = max(table.opening.size, 1)
@@ -231,27 +193,6 @@ class _Strata:
         expected = np.where(self._expected > 0, self._expected, 1.0)
         cells = np.where(self._expected > 0, (tables - self._expected) ** 2 / expected, 0.0)
         return np.asarray(cells.sum(axis=(1, 2)))
-
-
-def _line(
-    counts: Sequence[int],
-    *,
-    opening: str | None = None,
-    player: str | None = None,
-    colour: Literal["first", "second"] | None = None,
-) -> PerformanceRow:
-    wins, draws, losses = counts
-    low, high = wilson_interval(wins + draws / 2, sum(counts))
-    return PerformanceRow(
-        opening=opening,
-        player=player,
-        colour=colour,
-        wins=wins,
-        draws=draws,
-        losses=losses,
-        low=low,
-        high=high,
-    )
 
 
 def _outcome(score: float) -> int:

@@ -14,7 +14,7 @@ Its members are players of one fit, so their errors are correlated; all figures 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -24,7 +24,9 @@ from miai.errors import ConfigError, near_matches
 from miai_tournaments.ratings.model import Floats
 from miai_tournaments.ratings.ratings import Estimate, Ratings
 
-_BISECTIONS = 200
+_GRID: Final = 400
+_REFINEMENTS: Final = 6
+_HALVINGS: Final = 200
 
 
 def chi_square_tail(value: float, degrees: int) -> float:
@@ -46,23 +48,22 @@ def chi_square_tail(value: float, degrees: int) -> float:
 
 def chi_square_quantile(tail: float, degrees: int) -> float:
     """Return the value that chi-square exceeds with probability `tail`, between 0 and 1."""
-    low, high = 0.0, 1.0
+    high = 1.0
     while chi_square_tail(high, degrees) > tail:
         high *= 2
-    for _ in range(_BISECTIONS):
+    return _crossing(lambda value: chi_square_tail(value, degrees), tail, high)
+
+
+def _crossing(function: Callable[[float], float], target: float, high: float) -> float:
+    """Return where a falling function, which is lower at `high`, reaches a target above 0."""
+    low = 0.0
+    for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        if middle in (low, high):
-            break
-        if chi_square_tail(middle, degrees) > tail:
+        if function(middle) > target:
             low = middle
         else:
             high = middle
     return high
-
-
-_GRID: Final = 400
-_REFINEMENTS: Final = 6
-_HALVINGS: Final = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,17 +162,9 @@ def fit_spread(values: Floats, covariance: Floats) -> Spread:
 
 def _profile(contrasts: Contrasts, target: float) -> float:
     """Return the variance at which Q falls to `target`; 0 if it is below anyway."""
-    low = high = 0.0
     if contrasts.q() <= target:
         return 0.0
-    high = float((contrasts.differences**2).sum()) / target
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        if contrasts.q(middle) > target:
-            low = middle
-        else:
-            high = middle
-    return high
+    return _crossing(contrasts.q, target, float((contrasts.differences**2).sum()) / target)
 
 
 def team_rating(ratings: Ratings, members: Sequence[str]) -> Estimate:
@@ -196,15 +189,15 @@ def team_spread(ratings: Ratings, members: Sequence[str]) -> Spread:
     Raises:
       ConfigError: as `team_rating`, or the team has only one member.
     """
-    picked = _indices(ratings, members)
-    if len(picked) < 2:
+    places = _indices(ratings, members)
+    if len(places) < 2:
         raise ConfigError(f"team: has one member, '{members[0]}'; a spread needs at least two")
-    return fit_spread(ratings.elo[picked], ratings.covariance[np.ix_(picked, picked)])
+    return fit_spread(ratings.elo[places], ratings.covariance[np.ix_(places, places)])
 
 
 def _weights(ratings: Ratings, members: Sequence[str]) -> Floats:
-    picked, weights = _indices(ratings, members), np.zeros(len(ratings.players))
-    weights[picked] = 1 / len(picked)
+    places, weights = _indices(ratings, members), np.zeros(len(ratings.players))
+    weights[places] = 1 / len(places)
     return weights
 
 

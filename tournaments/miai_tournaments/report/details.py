@@ -376,7 +376,7 @@ def build_details(
     done = [row for row in rows if row.status == "done"]
     opening_names = OpeningNames(report.info, game)
     openings = _performance(done, opening_names.name)
-    listed = sorted(measure_performance(openings).openings, key=lambda line: -line.games)
+    listed = sorted(measure_performance(openings), key=lambda line: -line.games)
     some = len(listed) > 1 or any(line.opening for line in listed)
     return Details(
         curves=rating_curves(
@@ -422,7 +422,7 @@ def _by_settings(rows: Iterable[GameRow], names: OpeningNames) -> list[Performan
         settings = names.settings(row)
         return json.dumps(settings, sort_keys=True) if settings else ""
 
-    lines = list(measure_performance(_performance(rows, name)).openings)
+    lines = measure_performance(_performance(rows, name))
     return lines if len(lines) > 1 or any(line.opening for line in lines) else []
 
 

@@ -141,7 +141,7 @@ def _cputime(session: Session, words: Words) -> str:
 @_command("gomill-describe_engine")
 def _describe(session: Session, words: Words) -> str:
     agent = session.player.agent
-    parameters = " ".join(f"{name}={value}" for name, value in agent.given.items())
+    parameters = " ".join(f"{name}={value}" for name, value in agent.settings.items())
     return one_line(f"miai {session.agent} {parameters}")
 
 
