@@ -11,8 +11,7 @@ import pytest
 from tests.rbc.games import brute_force, follow, key, rbc
 
 from miai import Json, Observation
-from miai_rbc.belief.belief import RbcBelief
-from miai_rbc.belief.stash import Stash
+from miai_rbc.belief.belief import RbcBelief, Stash
 from miai_rbc.kernels import parts
 from miai_rbc.kernels.bits import Words
 from miai_rbc.kernels.moves import MAX_MOVES

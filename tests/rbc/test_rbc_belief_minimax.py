@@ -24,10 +24,9 @@ from miai_rbc.parameters import MinimaxProblemParameters
 from miai_rbc.rules.actions import action_of
 from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.rows import row_of_board
-from miai_rbc.search.layers import own_pieces
+from miai_rbc.search.layers import Valuer, own_pieces
 from miai_rbc.search.minimax import RbcMinimaxSearch
 from miai_rbc.search.problem import RbcProblem, RbcRoot
-from miai_rbc.search.valuing import Valuer
 
 EXACT: dict[str, dict[str, Any]] = {
     "table": {},

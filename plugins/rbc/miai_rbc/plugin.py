@@ -62,7 +62,7 @@ def _add_players(registry: Registry) -> None:
     registry.add(
         "agent",
         "rbc-minimax",
-        "miai_rbc.search.agent:RbcMinimax",
+        "miai_rbc.search.minimax:RbcMinimax",
         parameters="miai_rbc.parameters:MinimaxAgentParameters",
         summary="Best guaranteed value over all boards of its belief, one or two moves deep",
         game="rbc",

@@ -1,34 +1,51 @@
-"""`rbc-minimax` as a search: roots of `RbcProblem`, one or two own moves deep."""
+"""`rbc-minimax`: the search of `RbcProblem`, one or two own moves deep, and its agent."""
 
 from __future__ import annotations
 
 import math
+import time
 from functools import cache
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
 
+from miai import ClockReading, Decision, Json
 from miai.beliefs.bounds import MakeBounds, named_bounds
-from miai.beliefs.search import Line, NodeResult, RecursiveSearch, Window
+from miai.beliefs.search import BeliefResult, Line, NodeResult, RecursiveSearch, Window
 from miai.beliefs.sets import HashedSet, Universe
 from miai.errors import UnsuitableGameError
-from miai_rbc.agents.belief_agents import load_beliefs
+from miai_rbc.agents.belief_agents import BeliefAgent, load_beliefs
+from miai_rbc.agents.choice import Choice
 from miai_rbc.kernels import FAMILY
 from miai_rbc.kernels.belief_subsets import Numbers
 from miai_rbc.kernels.bits import WIN
+from miai_rbc.kernels.board import NOTHING, PAWNS
 from miai_rbc.parameters import (
     MAX_OWN_MOVES,
+    MinimaxAgentParameters,
     MinimaxProblemParameters,
     MinimaxSearchParameters,
 )
-from miai_rbc.rules.actions import PASS, SENSE_NOTHING, action_of
+from miai_rbc.rules.actions import PASS, SENSE_NOTHING, action_of, move_of
 from miai_rbc.rules.board_set import BoardSet
+from miai_rbc.rules.game import RbcGame
 from miai_rbc.rules.rows import BLACK_CAPTURES
-from miai_rbc.search.layers import AT_ROOT, MOVE, SENSE, Candidates, Layer, Place, World, own_pieces
+from miai_rbc.search.layers import (
+    AT_ROOT,
+    MOVE,
+    SENSE,
+    Candidates,
+    Layer,
+    Place,
+    Valuer,
+    World,
+    hashes_of,
+    own_pieces,
+)
 from miai_rbc.search.problem import RbcProblem, RbcRoot
 from miai_rbc.search.recursion import BoardRecursion, BoardResult
-from miai_rbc.search.valuing import Valuer, hashes_of
 
 _LOW, _HIGH = -float(WIN), float(WIN)
 _FIRST_STEP = 16.0  # centipawns
@@ -255,3 +272,85 @@ def load_minimax(bounds: str) -> None:
             problem = RbcProblem(MinimaxProblemParameters(forgiven=forgiven, senses=2))
             search = RbcMinimaxSearch(problem, named_bounds(bounds), blind_first=True, singles=True)
             search.search(RbcRoot(after), 2)
+
+
+# -- the agent -------------------------------------------------------------------------------------
+
+_SPARE = 0.2  # share of the time kept for what a search does between two looks at the clock
+_COUNTS = ("nodes", "leaves", "valued", "bounds_hits")
+
+
+class RbcMinimax(BeliefAgent):
+    """Plays the action with the best guarantee over the boards of its belief, or a sample.
+
+    It searches before the sense and again before the move, one move deep and then two if time
+    allows. Each search begins with empty bounds, as other boards give other candidates.
+    """
+
+    parameters: MinimaxAgentParameters
+
+    def __init__(self, game: RbcGame, parameters: MinimaxAgentParameters | None = None) -> None:
+        parameters = parameters or MinimaxAgentParameters()
+        super().__init__(game, parameters)
+        named_bounds(parameters.bounds, **parameters.bounds_parameters)  # raises now, not in a game
+        load_minimax(parameters.bounds)
+        self._problem = self._seeded(0)
+        self._counts: dict[str, Json] = {}
+
+    def new_game(self, seed: int, *, player: int, log: Path | None = None) -> None:
+        """Begin a game; its seed decides which boards are drawn at roots."""
+        super().new_game(seed, player=player, log=log)
+        self._problem = self._seeded(seed)
+
+    def act(self, clock: ClockReading) -> Decision:
+        """Return a sense or a move, with the search's statistics."""
+        self._counts = {}
+        decision = super().act(clock)
+        return Decision(decision.action, statistics={**decision.statistics, **self._counts})
+
+    def sense(self, deadline: float | None, statistics: dict[str, Json]) -> int:
+        """Return the centre of the window with the best guarantee."""
+        if len(self.belief) == 1:
+            return SENSE_NOTHING
+        return self._search(deadline, senses=True)[0]
+
+    def move(self, requests: list[int], deadline: float | None) -> Choice:
+        """Return the move with the best guarantee."""
+        if not requests:
+            return Choice(NOTHING, None, 0, 0, "only")
+        action, result, tried = self._search(deadline, senses=False)
+        start = (action - PASS - 1) >> 6
+        pawn = action > PASS and bool(int(self.belief.boards.rows[0, PAWNS]) >> (start & 63) & 1)
+        value = result.value if result.depth else None
+        boards = result.statistics["boards"]
+        return Choice(move_of(action, pawn=pawn), value, boards, tried, "minimax")
+
+    def _seeded(self, seed: int) -> RbcProblem:
+        rules = {name: getattr(self.parameters, name) for name in _RULES}
+        rules["seed"] += seed
+        return RbcProblem(MinimaxProblemParameters(**rules))
+
+    def _search(self, deadline: float | None, *, senses: bool) -> tuple[int, BeliefResult, int]:
+        """Return the best action, the search result and the number of candidates."""
+        parameters = self.parameters
+        search = minimax_search(self._problem, parameters)
+        root = RbcRoot(self.belief.boards, senses=senses)
+        seconds = None
+        if deadline is not None:
+            seconds = max(0.0, (1 - _SPARE) * (deadline - time.monotonic()))
+        result = search.search(
+            root, parameters.depth, deepening=True, max_nodes=parameters.nodes, seconds=seconds
+        )
+        candidates = search.candidates(root)
+        self._counts |= {"depth": result.depth, "searched": result.statistics["boards"]}
+        self._counts |= {key: result.statistics.get(key, 0) for key in _COUNTS}
+        if result.depth:
+            self._counts["value"] = result.value
+        return (result.action if result.depth else candidates[0]), result, len(candidates)
+
+
+_RULES = tuple(
+    name
+    for name in MinimaxProblemParameters.model_fields
+    if name in MinimaxAgentParameters.model_fields
+)
