@@ -122,14 +122,21 @@ _COMPONENTS = (
         *("bounds", "reference-minhash", _BOUNDS, "reference_minhash", "ReferenceParameters"),
         "As minhash, with the sketches of datasketch; slow, needs miai[reference]",
     ),
-    ("retention", "none", _RETENTION, "none", "", "Keeps the first entries"),
-    ("retention", "lru", _RETENTION, "lru", "", "Forgets the least recently used entry"),
+    ("retention", "none", _RETENTION, "KeepFirst", "", "Keeps the first entries"),
     (
-        *("retention", "space-saving", _RETENTION, "space_saving", ""),
+        "retention",
+        "lru",
+        _RETENTION,
+        "LeastRecentlyUsed",
+        "",
+        "Forgets the least recently used entry",
+    ),
+    (
+        *("retention", "space-saving", _RETENTION, "SpaceSaving", ""),
         "Forgets the least used entry, by Space-Saving counters",
     ),
     (
-        *("retention", "count-sketch", _RETENTION, "count_sketch", "CountSketchParameters"),
+        *("retention", "count-sketch", _RETENTION, "MostFrequent", "CountSketchParameters"),
         "Forgets the entry that a Count-Sketch estimates as the least frequent",
     ),
 )

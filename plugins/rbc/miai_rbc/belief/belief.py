@@ -325,7 +325,7 @@ class RbcBelief:
             self.rebuilt += 1
         self._provisional = len(recovered) == 0 and self.stashed > 0
 
-    def _updated(self, turn: int, boards: BoardSet, *, ends: float = math.inf) -> BoardSet:
+    def _updated(self, turn: int, boards: BoardSet, *, ends: float) -> BoardSet:
         """Return the boards of a turn after all events since; unexpanded ones are stashed again."""
         for later in range(turn, len(self.events)):
             if len(boards) == 0:
@@ -335,16 +335,6 @@ class RbcBelief:
                 return boards.sample(0, self._rng)
             boards = self._after(boards, self.events[later], later)
         return boards
-
-    def recall(self) -> None:
-        """Update all stashed boards, as far as the limit allows; lift it before."""
-        sets = [self.boards]
-        while (entry := self._stash.take("earliest")) is not None:
-            sets.append(self._updated(*entry))
-            if self.stashed and self.limit is not None:
-                break
-        first, *others = sets
-        self.boards = first.union(*others)
 
     def close(self) -> None:
         """Release the stash and its files."""

@@ -38,7 +38,6 @@ from miai_rbc.search.layers import (
     SENSE,
     Candidates,
     Layer,
-    Place,
     Valuer,
     World,
     hashes_of,
@@ -99,16 +98,14 @@ class RbcMinimaxSearch(RecursiveSearch[RbcRoot]):
                 f"rbc-minimax searches the problem 'rbc', not {type(problem).__name__}; "
                 "use the search 'recursive'"
             )
-        self.problem, self.window = problem, window
+        self.problem = problem
         # Hashed sets need no universe; bounds only ask it whether they hold across depths.
         stub = SimpleNamespace(problem=problem)
         bounds = make_bounds(cast("Universe[Any]", stub))
-        super().__init__(
-            problem,
-            BoardRecursion(
-                bounds, forgiven=problem.rules.forgiven, blind_first=blind_first, singles=singles
-            ),
+        recursion = BoardRecursion(
+            bounds, forgiven=problem.rules.forgiven, blind_first=blind_first, singles=singles
         )
+        super().__init__(problem, recursion, window)
         self._valuer = Valuer(problem.rules)
         self._valued_before = self._searched_boards = 0
         self._root_layer: tuple[RbcRoot, int, Layer] | None = None
@@ -140,21 +137,8 @@ class RbcMinimaxSearch(RecursiveSearch[RbcRoot]):
         result = recursion.action(layer.places[phase], chosen, kernel_action, depth, alpha, beta)
         return min(result.value, _HIGH)
 
-    def value_of_part(self, root: RbcRoot, part: Numbers, depth: int) -> float:
-        """Return the value of some boards of a root, with the candidates of the root.
-
-        Args:
-          part: increasing numbers below that of the boards searched, at least one; boards stand in
-            the order of their hashes.
-
-        Raises:
-          ValueError: the depth is neither 1 nor 2.
-        """
-        _check_depth(depth)
-        return self.value_at(self.layer(root, depth), SENSE if root.senses else MOVE, part, depth)
-
     def value_at(self, layer: Layer, phase: int, part: Numbers, depth: int) -> float:
-        """As `value_of_part`, for boards of any layer and phase of the tree."""
+        """Return the value of some boards of a layer, at least one, in a phase of the tree."""
         recursion = self._recursion
         recursion.budget.begin()
         result = recursion.value(layer.places[phase], part, depth, _below(_LOW), _above(_HIGH))
@@ -177,17 +161,20 @@ class RbcMinimaxSearch(RecursiveSearch[RbcRoot]):
         }
 
     def _at_depth(self, root: RbcRoot, depth: int, guess: float | None) -> BoardResult:
-        layer = self.layer(root, depth)
-        place, chosen = layer.places[SENSE if root.senses else MOVE], np.arange(len(layer))
         if self.window == "null":
-            result = self._null_windows(place, chosen, depth, guess or 0.0)
+            result = self._null_windows(root, depth, guess or 0.0)
         else:
-            result = self._recursion.root(place, chosen, depth, _below(_LOW), _above(_HIGH))
+            result = self._in_window(root, depth, _below(_LOW), _above(_HIGH))
             result = result._replace(value=min(result.value, _HIGH))
-        self._searched_boards = len(layer)
+        self._searched_boards = len(self.layer(root, depth))
         return result
 
-    def _null_windows(self, place: Place, chosen: Numbers, depth: int, guess: float) -> BoardResult:
+    def _in_window(self, root: RbcRoot, depth: int, alpha: float, beta: float) -> BoardResult:
+        layer = self.layer(root, depth)
+        place, boards = layer.places[SENSE if root.senses else MOVE], np.arange(len(layer))
+        return self._recursion.root(place, boards, depth, alpha, beta)
+
+    def _null_windows(self, root: RbcRoot, depth: int, guess: float) -> BoardResult:
         """Find the value with null windows (MTD(f)).
 
         A bound says no more than was asked, and single centipawns would take too many searches. So
@@ -197,7 +184,7 @@ class RbcMinimaxSearch(RecursiveSearch[RbcRoot]):
         beta, step, rose = _above(guess), _FIRST_STEP, None
         while least < greatest:
             beta = min(max(beta, _above(least)), greatest)
-            result = self._recursion.root(place, chosen, depth, _below(beta), beta)
+            result = self._in_window(root, depth, _below(beta), beta)
             value = min(max(result.value, _LOW), _HIGH)
             rises = value >= beta
             if rises:
