@@ -509,7 +509,8 @@ def _dominance(universe: Universe[Any], parameters: SketchParameters, *, verifie
     return _limited(DominanceBounds(universe, k=parameters.k, verified=verified), parameters)
 
 
-dominance, approx_dominance = (partial(_dominance, verified=verified) for verified in (True, False))
+dominance = partial(_dominance, verified=True)
+approx_dominance = partial(_dominance, verified=False)
 """Bound beliefs by subsets that bottom-k sketches find: tested exactly, or by sketches alone."""
 
 
@@ -521,7 +522,8 @@ def _minhash(universe: Universe[Any], parameters: MinHashParameters, *, verified
     return _limited(bounds, parameters)
 
 
-minhash, approx_minhash = (partial(_minhash, verified=verified) for verified in (True, False))
+minhash = partial(_minhash, verified=True)
+approx_minhash = partial(_minhash, verified=False)
 """Bound beliefs by subsets of estimated resemblance: tested exactly, or by estimates alone."""
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from miai.beliefs.compiled.tables import Tables, tables_of
 from miai.beliefs.kernels import layout
 from miai.beliefs.kernels.engine import search as run_kernel
-from miai.beliefs.kernels.layout import CHUNK, Memory, SearchWork
+from miai.beliefs.kernels.layout import CHUNK, Arrays, Memory, SearchWork
 from miai.beliefs.problem import BeliefProblem, Public, Root
 from miai.beliefs.search import BudgetSpentError, DeepeningSearch, NodeResult, Window
 from miai.errors import ParameterError, UnsuitableGameError
@@ -249,7 +249,7 @@ class CompiledSearch(DeepeningSearch[Root[Public]], Generic[Public]):
         work = make_work(tables, depth, self._rule.k)
         work.beliefs[0] = belief
         work.favourites[: len(self._favourites)] = self._favourites
-        self._arguments = (tables.game(), self.memory, work, counts, public)
+        self._arguments = (Arrays(tables.game(), self.memory, work, counts), public)
         counts[[layout.NODES, layout.LEAVES, layout.SINGLES, layout.STOPPED]] = 0
         counts[layout.MAX_NODES] = _UNLIMITED if max_nodes is None else max_nodes
         timer = None
