@@ -21,12 +21,10 @@ def load_game(name: str, **parameters: Any) -> Game:
 def make_agent(name: str, game: Game, *, seed: int | None = None, **parameters: Any) -> Agent:
     """Return an agent in this process: ``miai.make_agent("mcts", game, simulations=1000, seed=1)``.
 
-    Args:
-      seed: seeds each of its games; by default `play` derives a seed for each game.
+    The seed is that of each of its games; by default `play` derives one for each game.
 
     Raises:
-      UnknownComponentError: no agent or search of that name supports the game.
-      ParameterError: a parameter is unknown, of the wrong type or out of range.
+      PluginError: the name or a parameter is wrong for the game.
       AgentUnavailableError: an engine, extra or file is missing; the message names it.
     """
     agent = registry().build(AGENT, name, game, values=parameters, game=game.info.name)

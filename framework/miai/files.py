@@ -30,14 +30,10 @@ def atomic_file(path: Path, *, sync: bool = True) -> Iterator[IO[bytes]]:
     """Open a temporary file that replaces `path` when the block ends without an error.
 
     The temporary file lies in the same folder. After an error it is removed and `path` is
-    unchanged. An existing file keeps its permissions; a device or a pipe is written directly.
+    unchanged. An existing file keeps its permissions; a device or a pipe is written directly. With
+    `sync` the file and its name are then on the disk.
 
-    Args:
-      sync: wait until the file and its name are on the disk.
-
-    Raises:
-      OSError: the file cannot be opened, synced or renamed; its `filename` is `path`. Errors
-        of the block are passed on unchanged.
+    Raises `OSError` with `path` as its `filename`. Errors of the block are passed on unchanged.
     """
     if path.exists() and not path.is_file() and not path.is_dir():
         with path.open("wb") as file:
@@ -225,8 +221,7 @@ def _entry(line: bytes) -> Any:
 def absence(path: Path, beside: Iterable[str] = ()) -> str:
     """Return the message that a path does not exist, with near matches.
 
-    Args:
-      beside: valid names in the path's folder, listed if they are few and none is near.
+    `beside` are valid names in its folder, listed if they are few and none is near.
     """
     missing = path
     while missing.parent != missing and not missing.parent.exists():
@@ -237,8 +232,8 @@ def absence(path: Path, beside: Iterable[str] = ()) -> str:
     near = difflib.get_close_matches(path.name, names, n=3, cutoff=0.7)
     if near:
         return f"does not exist. Did you mean {_either(path.parent / name for name in near)}?"
-    listed = f" Known: {', '.join(names)}." if 0 < len(names) <= _FEW else ""
-    return f"does not exist.{listed}"
+    listing = f" Known: {', '.join(names)}." if 0 < len(names) <= _FEW else ""
+    return f"does not exist.{listing}"
 
 
 def _other_folder(path: Path, missing: Path) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Hashable
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import IntEnum
+from random import Random
 from typing import TYPE_CHECKING, Self
 
 from miai.errors import (
@@ -275,9 +276,9 @@ class State(ABC):
 
     def string_to_action(self, text: str) -> int:
         """Return the legal action of this notation, in any case. Raises `InvalidActionError`."""
-        wanted = text.strip().lower()
+        notation = text.strip().lower()
         for action in self.legal_actions():
-            if self.action_to_string(action).lower() == wanted:
+            if self.action_to_string(action).lower() == notation:
                 return action
         raise InvalidActionError(f"{self.game.info.name}: no legal action is written {text!r}")
 
@@ -378,3 +379,10 @@ class State(ABC):
             action=action,
             position=str(self),
         )
+
+
+def sample_chance(state: State, rng: Random) -> int:
+    """Return an outcome of a chance node, drawn by its probabilities."""
+    actions, probabilities = zip(*state.chance_outcomes(), strict=True)
+    action: int = rng.choices(actions, probabilities)[0]
+    return action

@@ -36,7 +36,6 @@ _PLAIN_TYPES = ("int", "float", "bool")
 
 
 def _strict(schema: Any) -> Any:
-    """Return a schema in which numbers and booleans are strict."""
     if isinstance(schema, (list, tuple)):
         return type(schema)(_strict(part) for part in schema)
     if not isinstance(schema, dict):
@@ -198,12 +197,8 @@ def read_toml(
 ) -> tuple[str, dict[str, Any]]:
     """Return the text and the values of a config file.
 
-    Args:
-      example: an existing config file, for messages.
-      about: returns the message about a folder of a special kind, or an empty text.
-
-    Raises:
-      ConfigError: the file does not exist, is too large, or is not TOML.
+    For messages, `example` is an existing config file, and `about` returns what to say of a folder
+    of a special kind, or an empty text. Raises `ConfigError`.
     """
     text = _read(path, example, about)
     try:
@@ -357,11 +352,7 @@ _OTHERS: Mapping[str, Callable[[Any, Mapping[str, Any]], str]] = {
 
 
 def _shown(value: Any, *, exact: bool = False) -> str:
-    """Return a value as in a config or on a command line, shortened if long.
-
-    Args:
-      exact: whether to distinguish 3.0 from 3.
-    """
+    """Return a value as in a config, shortened if long; if `exact`, 3.0 is not 3."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float) and not exact and value.is_integer() and abs(value) < 1e15:

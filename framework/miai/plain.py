@@ -43,26 +43,19 @@ def _copy(value: Any, what: str, depth: int) -> Json:
         return {str(k): _copy(v, f"{what}[{k!r}]", depth - 1) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
         return [_copy(item, what, depth - 1) for item in value]
-    if isinstance(value, (bool, int, float, str)):  # enumerations and other subclasses
-        return _copy(_base(value), what, depth - 1)
+    for base in (int, float, str):
+        if isinstance(value, base):  # enumerations and other subclasses
+            return _copy(base(value), what, depth - 1)
     if hasattr(value, "tolist"):  # numpy, without importing it
         return _copy(value.tolist(), what, depth - 1)
     raise TypeError(f"{what} is of type {kind.__name__}, which is not plain data")
 
 
-def _base(value: bool | int | float | str) -> bool | int | float | str:
-    for kind in (int, float, str):
-        if isinstance(value, kind):
-            return kind(value)
-    raise AssertionError(value)
-
-
 def loads(text: str | bytes) -> Any:
     """Return the value of a JSON text of foreign origin.
 
-    Raises:
-      ValueError: malformed, not UTF-8, a number that is not finite, a key twice in one object, or
-        nested deeper than `MAX_DEPTH`.
+    Raises `ValueError` if it is malformed, not UTF-8, has a number that is not finite or a key
+    twice in one object, or is nested deeper than `MAX_DEPTH`.
     """
     try:
         value = _DECODER.decode(text.decode("utf-8") if isinstance(text, bytes) else text)

@@ -40,15 +40,8 @@ class Progress:
         self.done, self.total = done, total
 
     def advance(self, line: str, *, every: float = 0.0) -> None:
-        """Count one item.
-
-        Args:
-          line: describes the item; printed with the count if `every` seconds have passed since the
-            last such line.
-        """
-        self.done += 1
-        if time.monotonic() - self._printed >= every:
-            self.milestone(line)
+        """Count one item; print it if `every` seconds passed since the last line."""
+        self.reach(self.done + 1, line, every=every)
 
     def reach(self, done: int, line: str, *, every: float = 0.0) -> None:
         """Set the count of a task that counts by itself, with a line as for `advance`."""
@@ -76,9 +69,7 @@ class Progress:
 class LiveProgress(Progress):
     """Progress as a bar that is updated in place; notes scroll above it.
 
-    Attributes:
-      status, hint: lines below the bar.
-      body: shown below these; None for nothing.
+    Below it are the status, a hint and the body, None for nothing.
     """
 
     def __init__(
@@ -93,7 +84,7 @@ class LiveProgress(Progress):
         self._bar = RichProgress(*columns, expand=True, speed_estimate_period=_RATE_SECONDS)
         self._task = self._bar.add_task("")
         self._live = Live(console=self.console, auto_refresh=False, transient=True)
-        self._shown = 0.0
+        self._last_update = 0.0
 
     def begin(self, *, done: int, total: int) -> None:
         """Set the count and show the view."""
@@ -113,24 +104,22 @@ class LiveProgress(Progress):
         self._bar.update(self._task, completed=done)
         self.refresh()
 
-    def milestone(self, line: str) -> None:
-        """Show a line above the view."""
-        self.note(line)
-
     def note(self, line: str) -> None:
         """Show a line above the view."""
         self.console.print(Text(line))
 
+    milestone = note
+
     def refresh(self, *, now: bool = False) -> None:
         """Update the view: a few times a second at most, unless `now`."""
-        if not now and time.monotonic() - self._shown < REFRESH_SECONDS:
+        if not now and time.monotonic() - self._last_update < REFRESH_SECONDS:
             return
         self._bar.update(self._task, total=self.total)
         parts = [Text(self._title, style="bold"), self._bar.get_renderable()]
         parts += [Text(self.status, style="dim"), Text(self.hint, style="dim")]
         parts += [] if self.body is None else [Text(), self.body]
         self._live.update(Group(*parts), refresh=True)
-        self._shown = time.monotonic()
+        self._last_update = time.monotonic()
 
     def close(self) -> None:
         """Remove the view."""
@@ -170,8 +159,7 @@ def make_progress(title: str, *, unit: str, hint: str = "", aside: bool = False)
 def show_activity(title: str) -> Iterator[Callable[[str], None]]:
     """Show a line for a task of unknown length, if standard error is a terminal.
 
-    Yields:
-      A function that replaces the text after the title.
+    Yields a function that replaces the text after the title.
     """
     console, last_update = Console(stderr=True, highlight=False), 0.0
 

@@ -203,11 +203,7 @@ def observations_as_json(observations: Sequence[Observation | None]) -> dict[str
 
 
 class RecordFormat(Protocol):
-    """A file format of records: the component kind ``record-format``.
-
-    Attributes:
-      suffix: file name suffix with the dot, such as ``.sgf``.
-    """
+    """A file format of records; the suffix of its files has the dot, such as ``.sgf``."""
 
     suffix: str
 

@@ -150,7 +150,6 @@ def _line(text: str, number: int) -> Any:
 
 
 def _take_schema(head: Any) -> str:
-    """Return the schema of the first line and remove it."""
     schema = head.pop("schema", None) if type(head) is dict else None
     if schema is None:
         raise RecordError("not a game record: its first line names no schema")
@@ -169,7 +168,6 @@ def _end(line: Any, schema: str, where: str) -> dict[str, Any]:
 
 
 def _fields(model: type[_Strict], values: Any, where: str) -> dict[str, Any]:
-    """Return the checked fields of a line."""
     try:
         return vars(model.model_validate(values))
     except ValidationError as error:

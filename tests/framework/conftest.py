@@ -11,7 +11,7 @@ from typing import Any
 import psutil
 import pytest
 
-from miai.process import AgentProcess
+from miai.process.agent_process import AgentProcess
 
 SeatFactory = Callable[..., AgentProcess]
 

@@ -31,7 +31,8 @@ from miai.errors import (
     ConfigError,
 )
 from miai.playing.match import InProcessSeat, play_game
-from miai.process import AgentProcess, ProcessLimits
+from miai.process.agent_process import AgentProcess
+from miai.process.limits import ProcessLimits
 from miai.process.sandbox import SHARED_FOLDER, landlock_version
 from miai.record import GameRecord, Termination
 from miai.record_reader import read_record
@@ -549,7 +550,7 @@ def test_descriptors_do_not_leak(make_seat: MakeSeat) -> None:
 PARENT = """
 import sys, threading, time
 from miai.clock import ClockReading, TimeControl
-from miai.process import AgentProcess
+from miai.process.agent_process import AgentProcess
 from miai.seeds import derive_seed
 seat = AgentProcess("tic_tac_toe", {}, "unruly", {"note": NOTE}, name="x")
 def go():

@@ -15,7 +15,7 @@ from miai.agent import RandomAgent
 from miai.clock import Clock, ClockReading, TimeControl
 from miai.errors import ConfigError
 from miai.playing.match import InProcessSeat, play_game
-from miai.process import AgentProcess
+from miai.process.agent_process import AgentProcess
 from miai.record import GameRecord, Termination
 
 ABSOLUTE = TimeControl(kind="absolute", seconds=10.0, margin=0.5)

@@ -17,8 +17,7 @@ from miai.agent import Agent, Decision, RandomAgent
 from miai.clock import ClockReading
 from miai.game import Game, GameInfo, Observation, Player, State
 from miai.playing.match import InProcessSeat, play, play_game
-from miai.process import AgentProcess
-from miai.process.agent_process import Channel
+from miai.process.agent_process import AgentProcess, Channel
 from miai.record import GameRecord, MoveRecord, Termination
 
 HIDDEN_GAMES = ["phantom_tic_tac_toe", "kuhn_poker"]

@@ -30,7 +30,7 @@ from miai.game import Game, Observation, Player, State
 from miai.playing.match import InProcessSeat, play, play_game
 from miai.playing.replay import replay
 from miai.plugins.loader import PluginWarning, plugin_host
-from miai.process import AgentProcess
+from miai.process.agent_process import AgentProcess
 from miai.record import GameRecord, MoveRecord, Termination
 from miai.record_reader import read_record
 from miai.seeds import derive_seed

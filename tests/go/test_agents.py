@@ -15,7 +15,7 @@ import miai
 from miai.clock import Clock, TimeControl
 from miai.errors import GameError, ParameterError
 from miai.playing.match import play_game
-from miai.process import AgentProcess
+from miai.process.agent_process import AgentProcess
 from miai.search.protocol import Evaluator, Search
 from miai.testing import check_agent
 from miai_go.rules.agents import FastRandomAgent, GoRollouts

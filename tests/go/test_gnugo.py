@@ -13,7 +13,8 @@ import pytest
 
 from miai import TimeControl, load_game, make_agent
 from miai.playing.match import InProcessSeat, play, play_game
-from miai.process import AgentProcess, programs
+from miai.process import programs
+from miai.process.agent_process import AgentProcess
 from miai.record import GameRecord, Termination
 from miai.testing import check_agent
 from miai_go.gtp.agent import GtpJudge

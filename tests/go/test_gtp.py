@@ -32,7 +32,8 @@ from miai.errors import (
 )
 from miai.parameters import build_parameters
 from miai.playing.match import InProcessSeat, play, play_game
-from miai.process import AgentProcess, programs
+from miai.process import programs
+from miai.process.agent_process import AgentProcess
 from miai.record import Termination
 from miai_go.gtp import engine as locate
 from miai_go.gtp.agent import GtpAgent

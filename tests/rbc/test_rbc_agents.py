@@ -16,7 +16,7 @@ from tests.rbc.games import rbc
 import miai
 from miai import ClockReading, TimeControl
 from miai.playing.match import play_game
-from miai.process import AgentProcess
+from miai.process.agent_process import AgentProcess
 from miai.record import GameRecord, Termination
 from miai.record_reader import read_record
 from miai_rbc.agents.belief_agents import BeliefAgent

@@ -23,7 +23,7 @@ import miai
 from miai import ClockReading, Json, Observation, TimeControl
 from miai.errors import InvalidStateError, ParameterError, RecordError
 from miai.playing.match import InProcessSeat, play_game
-from miai.process import AgentProcess
+from miai.process.agent_process import AgentProcess
 from miai.record import Termination
 from miai_rbc.agents.belief_agents import BeliefAgent
 from miai_rbc.belief.belief import RbcBelief

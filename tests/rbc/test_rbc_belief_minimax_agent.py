@@ -14,7 +14,7 @@ from tests.warm_command import run_miai
 import miai
 from miai import ClockReading, TimeControl
 from miai.playing.match import play_game
-from miai.process import AgentProcess
+from miai.process.agent_process import AgentProcess
 from miai.record import Termination
 from miai_rbc.rules.actions import SENSE_NOTHING
 

@@ -27,7 +27,8 @@ from miai import ClockReading, TimeControl
 from miai.errors import AgentUnavailableError, ParameterError
 from miai.plain import to_plain
 from miai.playing.match import InProcessSeat, Seat, play_game
-from miai.process import AgentProcess, programs
+from miai.process import programs
+from miai.process.agent_process import AgentProcess
 from miai.record import GameRecord, Termination
 from miai.testing import check_agent
 from miai_rbc import reconchess_bots

@@ -7,7 +7,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,6 @@ from miai_tournaments.workers.executor import (
     GAME_WORKER,
     Executor,
     PooledExecutor,
-    SerialExecutor,
     make_executor,
 )
 from miai_tournaments.workers.jobs import GameJob, Outcome, Setup
@@ -56,25 +56,31 @@ SAID: list[str] = []
 
 
 class ProcessExecutor(PooledExecutor):
-    def __init__(self, setup: Setup, *, workers: int, deadline: float | None) -> None:
-        self.workers = WorkerPool(
-            GAME_WORKER,
-            setup.to_plain(),
-            workers=workers,
-            job_deadline=deadline,
-            on_output=SAID.append,
-        )
-        super().__init__(self.workers)
+    def __init__(self, workers: WorkerPool) -> None:
+        super().__init__(workers)
+        self.workers = workers
 
     @property
     def pids(self) -> list[int]:
         return self.workers.pids
 
 
+@contextmanager
 def processes(
     setup: Setup = SETUP, *, workers: int = 2, deadline: float | None = None
-) -> ProcessExecutor:
-    return ProcessExecutor(setup, workers=workers, deadline=deadline)
+) -> Iterator[ProcessExecutor]:
+    with WorkerPool(
+        GAME_WORKER,
+        setup.to_plain(),
+        workers=workers,
+        job_deadline=deadline,
+        on_output=SAID.append,
+    ) as pool:
+        yield ProcessExecutor(pool)
+
+
+def serial() -> AbstractContextManager[Executor]:
+    return make_executor("serial", SETUP, workers=1, game_deadline=None, on_output=SAID.append)
 
 
 def perform(executor: Executor, jobs: list[GameJob]) -> dict[str, Outcome]:
@@ -94,8 +100,8 @@ def test_all_executors_give_the_same_games() -> None:
     jobs = [job(n, *players) for n in range(6) for players in [("ann", "deep")]]
     jobs += [replace(job(6), opening=(4, 0)), replace(job(7), tags={"round": 3})]
     found = []
-    makers: list[Callable[[], Executor]] = [
-        lambda: SerialExecutor(SETUP),
+    makers: list[Callable[[], AbstractContextManager[Executor]]] = [
+        serial,
         lambda: processes(workers=1),
         lambda: processes(workers=3),
     ]
@@ -111,7 +117,8 @@ def test_all_executors_give_the_same_games() -> None:
 
 def test_a_start_job_reports_the_agents_that_cannot_start(children_find_mischief: None) -> None:
     jobs = [GameJob(job_id=name, kind="start", players=(name,)) for name in ("ann", "lost")]
-    for make in (lambda: SerialExecutor(SETUP), processes):
+    makers: list[Callable[[], AbstractContextManager[Executor]]] = [serial, processes]
+    for make in makers:
         with make() as executor:
             outcomes = perform(executor, jobs)
         assert outcomes["ann"] == Outcome(job_id="ann")

@@ -7,16 +7,17 @@ import signal
 import socket
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import psutil
 import pytest
 from tests.tournaments.support import actions
-from tests.tournaments.test_executors import SETUP, job, perform
+from tests.tournaments.test_executors import SETUP, job, perform, serial
 
 from miai.errors import ConfigError
-from miai_tournaments.workers.executor import PooledExecutor, SerialExecutor, make_executor
+from miai_tournaments.workers.executor import PooledExecutor, make_executor
 from miai_tournaments.workers.jobs import GameJob, Outcome, Setup
 from miai_tournaments.workers.ray_executor import RayPool
 
@@ -25,13 +26,21 @@ pytestmark = pytest.mark.timeout(600)
 
 
 class RayExecutor(PooledExecutor):
-    def __init__(self, setup: Setup, *, workers: int = 2, deadline: float | None = None) -> None:
-        self.actors = RayPool(setup, address="local", workers=workers, job_deadline=deadline)
-        super().__init__(self.actors)
+    def __init__(self, actors: RayPool) -> None:
+        super().__init__(actors)
+        self.actors = actors
 
     @property
     def places(self) -> list[tuple[str, int]]:
         return self.actors.places
+
+
+@contextmanager
+def actors(
+    setup: Setup, *, workers: int = 2, deadline: float | None = None
+) -> Iterator[RayExecutor]:
+    with RayPool(setup, address="local", workers=workers, job_deadline=deadline) as pool:
+        yield RayExecutor(pool)
 
 
 def outcomes_of(executor: RayExecutor, count: int) -> list[Outcome]:
@@ -53,9 +62,9 @@ def test_it_gives_the_games_of_the_others_and_a_death_costs_one_job(
     children_find_mischief: None, handlers: None
 ) -> None:
     jobs = [job(n, "ann", "deep") for n in range(6)] + [replace(job(6), opening=(4, 0))]
-    with SerialExecutor(SETUP) as serial:
-        expected = {name: actions(o.record) for name, o in perform(serial, jobs).items()}
-    with RayExecutor(SETUP) as executor:
+    with serial() as executor:
+        expected = {name: actions(o.record) for name, o in perform(executor, jobs).items()}
+    with actors(SETUP) as executor:
         started = perform(
             executor,
             [GameJob(job_id=name, kind="start", players=(name,)) for name in ("ann", "lost")],
@@ -90,7 +99,7 @@ def test_it_gives_the_games_of_the_others_and_a_death_costs_one_job(
 def test_a_hung_worker_is_killed_at_the_deadline(children_find_mischief: None, flag: Path) -> None:
     game = {"file": str(flag), "way": "hang", "once": True}
     setup = replace(SETUP, game="fragile", game_parameters=game)
-    with RayExecutor(setup, workers=1, deadline=8.0) as executor:
+    with actors(setup, workers=1, deadline=8.0) as executor:
         outcomes = perform(executor, [job(1), job(2)])
     assert outcomes["g1"].fault == "worker"
     assert "more than 8 s" in outcomes["g1"].reason
@@ -112,14 +121,13 @@ def test_an_unreachable_cluster_is_refused_at_once(address: str, said: str) -> N
     with socket.create_server(("127.0.0.1", 0)) as server:
         free = server.getsockname()[1]
     began = time.monotonic()
-    with pytest.raises(ConfigError, match=f"run.address: .*{said}") as caught:
+    address = address.format(free=free)
+    with (
+        pytest.raises(ConfigError, match=f"run.address: .*{said}") as caught,
         make_executor(
-            "ray",
-            SETUP,
-            workers=1,
-            game_deadline=None,
-            on_output=print,
-            address=address.format(free=free),
-        )
+            "ray", SETUP, workers=1, game_deadline=None, on_output=print, address=address
+        ),
+    ):
+        pass
     assert "\n" not in str(caught.value)
     assert time.monotonic() - began < 30

@@ -165,7 +165,11 @@ def test_teams_and_the_state_of_a_test_are_shown(tmp_path: Any) -> None:
     games = [ScheduledGame(**{f: getattr(row, f) for f in fields}) for row in rows]
     with Store.create(tmp_path, info, players, games) as store:
         results = [
-            (r.game_id, GameResult(**{f: getattr(r, f) for f in GameResult.__slots__}), "{}")
+            (
+                r.game_id,
+                GameResult(**{f: getattr(r, f) for f in GameResult.__dataclass_fields__}),
+                "{}",
+            )
             for r in rows
         ]
         store.finish(results)

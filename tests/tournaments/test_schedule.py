@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import miai
 from miai_tournaments.config.openings import Openings
 from miai_tournaments.formats.format import Entrants
-from miai_tournaments.formats.round_robin import RoundRobin, RoundRobinParameters
+from miai_tournaments.formats.static import RoundRobin, RoundRobinParameters
 from miai_tournaments.running.schedule import Schedule, player_seed
 from miai_tournaments.store.rows import PlayerRow, ScheduledGame
 

@@ -33,7 +33,8 @@ def statistic(chances: NDArray[np.float64], model: Model) -> float:
     mean = float(chances @ SCORES)
     if model == "logistic":
         return mean
-    return (mean - 0.5) / math.sqrt(float(chances @ (SCORES - mean) ** 2))
+    variance = float(chances @ (SCORES - mean) ** 2)
+    return (mean - 0.5) / math.sqrt(max(variance, 1e-12))  # the solver tries certain results too
 
 
 # -- the likelihood ratio ---------------------------------------------------------------------

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 _FORMATS = (
-    ("round-robin", "round_robin", "RoundRobin", "Every player meets every other in each round"),
-    ("gauntlet", "gauntlet", "Gauntlet", "One or a few players meet all others"),
+    ("round-robin", "static", "RoundRobin", "Every player meets every other in each round"),
+    ("gauntlet", "static", "Gauntlet", "One or a few players meet all others"),
     (
         "match",
         "match",
@@ -30,7 +30,7 @@ _FORMATS = (
         "The loser of a match is out; seeded by the config's order",
     ),
     ("ladder", "ladder", "Ladder", "A player who beats the one above takes its place"),
-    ("pairings", "pairings", "Pairings", "Listed pairings, with weights, colours and settings"),
+    ("pairings", "static", "Pairings", "Listed pairings, with weights, colours and settings"),
     (
         "sweep",
         "sweep",

@@ -18,10 +18,8 @@ from miai.plugins.loader import PluginWarning, plugin_host
 def run() -> None:
     """Run the command line of this process.
 
-    Raises:
-      KeyboardInterrupt: the command was interrupted; typer by itself would exit the process.
-      SystemExit: the command sets an exit status, or its arguments are wrong.
-      MiaiError: an error that the user can correct.
+    Raises `KeyboardInterrupt` if interrupted, where typer by itself would exit the process, and
+    `MiaiError` for what the user can correct.
     """
     try:
         build_app()(prog_name="miai")
@@ -65,8 +63,8 @@ class _Commands(TyperGroup):
             raise _Interruption(interruption) from None
 
 
-def _print_version(asked: bool) -> None:
-    if asked:
+def _print_version(version: bool) -> None:
+    if version:
         print(f"miai {__version__}")
         raise typer.Exit
 

@@ -53,14 +53,8 @@ def describe(component: Component[Any]) -> dict[str, Any]:
     from miai.errors import PluginLoadError
     from miai.parameters import describe_parameters
 
-    row: dict[str, Any] = {
-        "kind": component.kind,
-        "name": component.name,
-        "game": component.game,
-        "plugin": component.plugin,
-        "summary": component.summary,
-        "parameters": [],
-    }
+    facts = ("kind", "name", "game", "plugin", "summary")
+    row: dict[str, Any] = {name: getattr(component, name) for name in facts} | {"parameters": []}
     try:
         row["parameters"] = describe_parameters(component.load_parameters())
     except PluginLoadError as error:
@@ -82,17 +76,13 @@ def check_plugins(as_json: bool = typer.Option(False, "--json", help="Print JSON
         raise typer.Exit(2)
 
 
+_PLUGIN_FACTS = ("name", "target", "distribution", "version", "state")
+
+
 def _print_plugins(plugins: list[Any], as_json: bool) -> None:
     rows = [
-        {
-            "name": p.name,
-            "target": p.target,
-            "distribution": p.distribution,
-            "version": p.version,
-            "state": p.state,
-            "error": _chain(p.error),
-        }
-        for p in plugins
+        {**{name: getattr(plugin, name) for name in _PLUGIN_FACTS}, "error": _chain(plugin.error)}
+        for plugin in plugins
     ]
     if as_json:
         print(json.dumps(rows, indent=2))

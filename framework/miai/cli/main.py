@@ -23,7 +23,9 @@ def main() -> NoReturn:
     try:
         status = _run()
     except KeyboardInterrupt as interruption:
-        _ignore_interrupts()
+        import signal
+
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C while the process ends
         print(f"miai: {str(interruption) or 'interrupted'}", file=sys.stderr)
         status = INTERRUPTED
     sys.exit(status)
@@ -49,7 +51,6 @@ def _run() -> int:
 
 
 def _report(error: Exception, message: str) -> int:
-    """Print an error and return the exit status."""
     import os
 
     if os.environ.get("MIAI_TRACEBACK", "0") not in ("", "0"):
@@ -66,13 +67,6 @@ def _explain(error: OSError) -> str:
         return f"{error.strerror}: {error.filename}; MIAI_TRACEBACK=1 shows the traceback"
     _drop_output()
     return f"the output cannot be written: {error.strerror}; free space or redirect it"
-
-
-def _ignore_interrupts() -> None:
-    """Ignore a second Ctrl-C while the process ends."""
-    import signal
-
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _drop_output() -> None:

@@ -142,9 +142,16 @@ Type a move in the game's notation, such as {example}, or one of:
   quit       leave without finishing
   help       show this"""
 
-_HINT = "  hint, ?    ask a search for the best moves\n"
-_UNDO = "  undo       take back your last move and what followed\n"
-_SAVE = "  save FILE  write the game so far; the suffix names the format\n"
+_OFFERS = {
+    "hint": "  hint, ?    ask a search for the best moves\n",
+    "undo": "  undo       take back your last move and what followed\n",
+    "save": "  save FILE  write the game so far; the suffix names the format\n",
+}
+_REFUSALS = {
+    "hint": "Hints are unavailable here.",
+    "undo": "Moves cannot be taken back here.",
+    "save": "An unfinished game cannot be saved here.",
+}
 
 _MAX_LISTED = 12
 """Maximum number of legal moves that are all listed after an illegal one."""
@@ -153,11 +160,7 @@ _EXAMPLES = 3
 
 
 class TakeBack(BaseException):
-    """A person takes a move back: the game continues from the position before it.
-
-    Attributes:
-      ply: the ply of that move.
-    """
+    """A person takes back the move at `ply`: the game continues from the position before it."""
 
     def __init__(self, ply: int) -> None:
         super().__init__(ply)
@@ -238,11 +241,15 @@ class HumanAgent(Agent):
         self._say(f"The game is over: {verdict}.")
 
     def _answer(self, text: str) -> Decision | None:
-        command = text.strip().lower()
-        if command in ("", "help") or (command == "?" and not self._can_advise()):
-            self._say(HELP.format(example=self._examples(1), offered=self._offered()))
+        command, offers = text.strip().lower(), self._offers()
+        if command in ("", "help") or (command == "?" and "hint" not in offers):
+            offered = "".join(_OFFERS[name] for name in offers)
+            self._say(HELP.format(example=self._examples(1), offered=offered))
         elif command in ("hint", "?", "undo") or command.partition(" ")[0] == "save":
-            self._serve(text.strip())
+            try:
+                self._serve(text.strip())
+            except MiaiError as error:
+                self._say(str(error))
         elif command == "board":
             self._show_board()
         elif command == "moves":
@@ -252,68 +259,37 @@ class HumanAgent(Agent):
         elif command == "resign":
             return Decision(self.view.legal_actions[0], resign=True)
         else:
-            return self._move(text)
+            try:
+                return Decision(self._parse(text))
+            except GameError as error:
+                self._explain(error)
         return None
 
     # -- commands other than moves --------------------------------------------------------------
 
-    def _offered(self) -> str:
-        session = self.session
-        if session is None:
-            return ""
-        undo = _UNDO if self.game.info.perfect_information else ""
-        hint = _HINT if session.can_advise() else ""
-        return f"{hint}{undo}{_SAVE if session.can_save() else ''}"
-
-    def _can_advise(self) -> bool:
-        return self.session is not None and self.session.can_advise()
+    def _offers(self) -> list[str]:
+        if self.session is None:
+            return []
+        hint = ["hint"] if self.session.can_advise() else []
+        return [*hint, "undo", "save"] if self.game.info.perfect_information else hint
 
     def _serve(self, text: str) -> None:
-        """Run a command that is not a move. Raises `TakeBack` for an undo."""
+        """Run a command of the session. Raises `TakeBack` for an undo."""
         command, _, file = text.partition(" ")
-        try:
-            if command.lower() == "undo":
-                self._take_back()
-            elif command.lower() == "save":
-                self._save(file.strip())
-            else:
-                self._hint()
-        except MiaiError as error:
-            self._say(str(error))
-
-    def _take_back(self) -> None:
-        if self.session is None or not self.game.info.perfect_information:
-            self._say("Moves cannot be taken back here.")
-            return
-        ply = self.session.last_ply_of(self.view.player)
-        if ply is None:
+        command = command.lower().replace("?", "hint")
+        if self.session is None or command not in self._offers():
+            self._say(_REFUSALS[command])
+        elif command == "hint":
+            self._say(hint_text(self.view, self._renderer, self.session.advise(self.view.state)))
+        elif command == "save":
+            self._say(self.session.save(file.strip()) if file.strip() else "Name a file: save FILE")
+        elif (ply := self.session.last_ply_of(self.view.player)) is None:
             self._say("There is no move of yours to take back.")
-            return
-        self._notes.clear()
-        raise TakeBack(ply)
-
-    def _save(self, file: str) -> None:
-        if self.session is None or not self.session.can_save():
-            self._say("An unfinished game cannot be saved here.")
-        elif not file:
-            self._say("Name a file: save FILE")
         else:
-            self._say(self.session.save(file))
-
-    def _hint(self) -> None:
-        if self.session is None or not self.session.can_advise():
-            self._say("Hints are unavailable here.")
-            return
-        self._say(hint_text(self.view, self._renderer, self.session.advise(self.view.state)))
+            self._notes.clear()
+            raise TakeBack(ply)
 
     # -- moves ----------------------------------------------------------------------------------
-
-    def _move(self, text: str) -> Decision | None:
-        try:
-            return Decision(self._parse(text))
-        except GameError as error:
-            self._explain(error)
-            return None
 
     def _explain(self, error: GameError) -> None:
         """Explain an error and list legal moves; show the board again if it has scrolled away."""
@@ -347,9 +323,9 @@ class HumanAgent(Agent):
     def _parse(self, text: str) -> int:
         if self.game.info.perfect_information:
             return self.view.state.string_to_action(text.strip())
-        wanted = text.strip().lower()
+        notation = text.strip().lower()
         for action in self.view.legal_actions:
-            if wanted in (action_text(self._notation, action).lower(), str(action)):
+            if notation in (action_text(self._notation, action).lower(), str(action)):
                 return action
         raise GameError(f"no legal move is written '{text.strip()[:40]}'")
 
@@ -385,9 +361,6 @@ class PlaySession:
       note: called with each new state and the move that led to it.
       save: writes a record to a file and returns a confirmation.
       adviser: builds the search for hints; None for none.
-
-    Attributes:
-      moves: the game so far.
     """
 
     def __init__(
@@ -440,8 +413,6 @@ class PlaySession:
 
     def last_ply_of(self, player: int) -> int | None:
         """Return the last ply that a player may take back; None if there is none."""
-        if not self._game.info.perfect_information:
-            return None
         own = [move.ply for move in self.moves if move.actor == player]
         return own[-1] if own else None
 
@@ -462,39 +433,31 @@ class PlaySession:
         if self._adviser is not None:
             self._adviser.close()
 
-    def can_save(self) -> bool:
-        """Return whether an unfinished game may be saved: its file reveals everything."""
-        return self._game.info.perfect_information
-
     def save(self, file: str) -> str:
         """Write the game so far; return a confirmation. Raises `MiaiError`."""
-        return self._save(unfinished(self._game, self._agents, self.moves, self._seed), file)
+        return self._save(self._unfinished_record(), file)
 
+    def _unfinished_record(self) -> GameRecord:
+        from miai.playing.match import new_record
+        from miai.record import PlayerRecord, Termination
+        from miai.seeds import derive_seed
 
-def unfinished(
-    game: Game, agents: Sequence[Agent], moves: Sequence[MoveRecord], seed: int
-) -> GameRecord:
-    """Return the record of an unfinished game, as truncated."""
-    from miai.playing.match import new_record
-    from miai.record import PlayerRecord, Termination
-    from miai.seeds import derive_seed
-
-    state = game.new_initial_state()
-    for move in moves:
-        state.apply_action(move.action)
-    players = [
-        PlayerRecord(
-            name=agent.component,
-            agent=agent.component,
-            parameters=dict(agent.settings),
-            seed=derive_seed(seed, "player", number),
-            version=agent.version,
-        )
-        for number, agent in enumerate(agents)
-    ]
-    record = new_record(game, players, seed=seed)
-    record.moves = list(moves)
-    record.returns = tuple(float(value) for value in state.truncated_returns())
-    record.termination, record.detail = Termination.MOVE_LIMIT, "saved before its end"
-    record.terminated, record.truncated = False, True
-    return record
+        state = self._game.new_initial_state()
+        for move in self.moves:
+            state.apply_action(move.action)
+        players = [
+            PlayerRecord(
+                name=agent.component,
+                agent=agent.component,
+                parameters=dict(agent.settings),
+                seed=derive_seed(self._seed, "player", number),
+                version=agent.version,
+            )
+            for number, agent in enumerate(self._agents)
+        ]
+        record = new_record(self._game, players, seed=self._seed)
+        record.moves = list(self.moves)
+        record.returns = tuple(float(value) for value in state.truncated_returns())
+        record.termination, record.detail = Termination.MOVE_LIMIT, "saved before its end"
+        record.terminated, record.truncated = False, True
+        return record

@@ -146,31 +146,25 @@ class _GameDisplay:
 
     def note(self, state: State, move: MoveRecord) -> None:
         """Show a move and the state after it."""
-        self._last = state
-        if self._moves:
-            _show_move(state, move)
+        from miai.information import PlayerView
+        from miai.render import renderer_for
+
+        self._last, info = state, state.game.info
+        if not self._moves:
+            return
+        actor = "chance" if move.actor < 0 else info.player_names[move.actor]
+        seconds = "" if move.seconds is None else f"  ({move.seconds:.2f} s)"
+        print(f"{move.ply + 1:3}. {actor} {move.text}{seconds}")
+        if info.perfect_information:
+            print(renderer_for(state.game).render(PlayerView.at(state, 0)))
+        else:
+            print(state)
 
     def show_end(self) -> None:
         """Show a person the full final position of a game that hides information."""
         state = self._last
         if self._end and state is not None and not state.game.info.perfect_information:
             print(f"The full position:\n{state}")
-
-
-def _show_move(state: State, move: MoveRecord) -> None:
-    actor = "chance" if move.actor < 0 else state.game.info.player_names[move.actor]
-    seconds = "" if move.seconds is None else f"  ({move.seconds:.2f} s)"
-    print(f"{move.ply + 1:3}. {actor} {move.text}{seconds}")
-    print(_picture(state))
-
-
-def _picture(state: State) -> str:
-    from miai.information import PlayerView
-    from miai.render import renderer_for
-
-    if not state.game.info.perfect_information:
-        return str(state)
-    return renderer_for(state.game).render(PlayerView.at(state, 0))
 
 
 def _result(game: Game, record: GameRecord) -> str:
@@ -244,7 +238,6 @@ def parse_players(
 
 
 def _pairs(game: Game, words: Sequence[str], *, known: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield options, each of a player of the game, with their values."""
     remaining = [part for word in words for part in _split_option(word)]
     remaining.reverse()
     while remaining:
@@ -267,8 +260,8 @@ def _no_option(game: Game, words: Sequence[str]) -> str:
     """Return the error message for words that are not options, with an example."""
     names = game.info.player_names
     agents = [word for word in words if not word.startswith("--")]
-    wanted = agents if len(agents) == len(words) == len(names) else []
-    return f"'{words[0]}' names no player. Write: {_usage(game, wanted)}"
+    line_up = agents if len(agents) == len(words) == len(names) else []
+    return f"'{words[0]}' names no player. Write: {_usage(game, line_up)}"
 
 
 def _unknown_option(game: Game, option: str, known: Iterable[str]) -> str:
@@ -299,7 +292,6 @@ def _without_agent(game: Game, player: PlayerOptions) -> str:
 
 
 def _usage(game: Game, agents: Sequence[str] = ()) -> str:
-    """Return an example command line for a game."""
     names = game.info.player_names
     opponent = "mcts" if game.info.perfect_information else "random"
     line_up = agents or ["human", *[opponent] * (len(names) - 1)]

@@ -41,21 +41,14 @@ class Adjudicator(Protocol):
     """
 
     def new_game(self, seed: int) -> None:
-        """Forget the last game.
-
-        Args:
-          seed: seed of all randomness in this game.
-        """
+        """Forget the last game; `seed` is for all randomness in the next."""
 
     def judge(self, state: State, moves: Sequence[MoveRecord]) -> Verdict | None:
         """Return the verdict on a game after a player's move; None to let it continue.
 
-        Called once after every decision of a player until it returns a verdict.
-
-        Args:
-          state: the true state, not terminal; must not be changed.
-          moves: all actions so far, chance and the opening included, with the players' statistics,
-            which are claims, not facts; must not be changed.
+        Called once after every decision of a player until it returns a verdict. The true state,
+        which is not terminal, and the moves must not be changed. The moves include chance and the
+        opening; the players' statistics in them are claims, not facts.
         """
 
 
@@ -83,13 +76,8 @@ def make_panel(
 ) -> Panel:
     """Return a panel of adjudicators by name, each with its parameters.
 
-    Args:
-      where: the config section of the rules, for messages.
-
-    Raises:
-      UnknownComponentError: the game has no adjudicator of a name.
-      ParameterError: an adjudicator's parameters are wrong.
-      UnsuitableGameError: an adjudicator cannot judge this game.
+    `where` is the config section of the rules, for messages. Raises `PluginError` if a name or a
+    parameter is wrong, `UnsuitableGameError` if an adjudicator cannot judge this game.
     """
     from miai.plugins.loader import registry
 

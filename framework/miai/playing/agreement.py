@@ -63,14 +63,16 @@ class DrawAgreementParameters(Parameters):
     )
 
 
-class ResignAgreement:
+class _AgreementRule:
+    def new_game(self, seed: int) -> None:
+        """Do nothing; the rule keeps no state."""
+
+
+class ResignAgreement(_AgreementRule):
     """Ends a game as lost when both players evaluate it as lost in each of their last moves.
 
-    A player without a valid value does not agree, so that no player can decide a game alone.
-
-    Raises:
-      UnsuitableGameError: the game is not a two-player constant-sum game, or the threshold is not a
-        loss in it.
+    A player without a valid value does not agree, so that no player can decide a game alone. Raises
+    `UnsuitableGameError` without two players and a constant sum, or if the threshold is not a loss.
     """
 
     def __init__(self, game: Game, parameters: ResignAgreementParameters | None = None) -> None:
@@ -84,18 +86,15 @@ class ResignAgreement:
                 f"side has {low:g} and an even one {even:g}; give a number between"
             )
 
-    def new_game(self, seed: int) -> None:
-        """Do nothing; the rule keeps no state."""
-
     def judge(self, state: State, moves: Sequence[MoveRecord]) -> Verdict | None:
         """Return the agreed loss, or None."""
         rule, info = self._parameters, self._game.info
         values = agreed_values(self._game, moves, count=rule.moves, from_ply=rule.from_ply)
         if values is None:
             return None
-        won = 2 * _even(self._game) - rule.below
+        win = 2 * _even(self._game) - rule.below
         for loser, winner in ((0, 1), (1, 0)):
-            if max(values[loser]) <= rule.below and min(values[winner]) >= won:
+            if max(values[loser]) <= rule.below and min(values[winner]) >= win:
                 return Verdict(
                     self._game.resignation_returns(loser),
                     f"both give {info.player_names[loser]} {rule.below:g} or less in "
@@ -104,12 +103,10 @@ class ResignAgreement:
         return None
 
 
-class DrawAgreement:
+class DrawAgreement(_AgreementRule):
     """Ends a game as drawn when both players evaluate it as even in each of their last moves.
 
-    Raises:
-      UnsuitableGameError: the game is not a two-player constant-sum game, or by the parameters a
-        win counts as even.
+    Raises `UnsuitableGameError` without two players and a constant sum, or if a win counts as even.
     """
 
     def __init__(self, game: Game, parameters: DrawAgreementParameters) -> None:
@@ -122,9 +119,6 @@ class DrawAgreement:
                 f"draw-agreement: within is {parameters.within:g}, but in {info.name} a win is "
                 f"{win:g} from even; give less"
             )
-
-    def new_game(self, seed: int) -> None:
-        """Do nothing; the rule keeps no state."""
 
     def judge(self, state: State, moves: Sequence[MoveRecord]) -> Verdict | None:
         """Return the agreed draw, or None."""
@@ -141,11 +135,8 @@ def agreed_values(
 ) -> list[list[float]] | None:
     """Return the values in each player's last `count` moves, newest first.
 
-    Args:
-      from_ply: minimum number of players' plies.
-
-    Returns:
-      None if there are fewer plies or moves, or if a value is not a valid utility.
+    None if the players made fewer moves, or fewer than `from_ply` together, or if a value is not
+    valid.
     """
     if sum(move.actor >= 0 for move in moves) < from_ply:
         return None
@@ -163,7 +154,6 @@ def agreed_values(
 
 
 def _utility(value: object, game: Game) -> float | None:
-    """Return an agent's value as a float; None if it is not a utility of the game."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     within = game.min_utility() <= value <= game.max_utility()  # false for nan

@@ -13,7 +13,8 @@ import re
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -97,30 +98,20 @@ class Seat(Protocol):
 
 
 class InProcessSeat:
-    """A seat whose agent runs in this process, trusted.
+    """A seat whose agent, `player`, runs in this process, trusted.
 
     Nothing stops the agent before it answers; its clock is charged afterwards. Observations are
     copies of plain data, so that nothing the agent holds leads to the state.
-
-    Attributes:
-      name, agent, parameters, version: as in `Seat`.
-      player: the agent itself.
     """
 
     def __init__(
-        self,
-        player: Agent,
-        *,
-        name: str = "",
-        agent: str = "",
-        parameters: Mapping[str, Any] | None = None,
-        version: str = "",
+        self, player: Agent, *, name: str = "", parameters: Mapping[str, Any] | None = None
     ) -> None:
         self.player = player
-        self.agent = agent or player.component or type(player).__name__
+        self.agent = player.component or type(player).__name__
         self.name = name or self.agent
         self.parameters: Mapping[str, Any] = dict(parameters or player.settings)
-        self.version = version
+        self.version = ""
         self._log: Path | None = None
 
     def new_game(self, seed: int, *, player: int, log: Path | None) -> None:
@@ -142,8 +133,8 @@ class InProcessSeat:
         began = time.monotonic()
         decision = self._guard(lambda: self.player.act(reading))
         seconds = time.monotonic() - began
-        used = self._guard(self.player.cpu_seconds) - cpu
-        return SeatReply(checked_decision(decision), seconds, max(0.0, used))
+        spent = self._guard(self.player.cpu_seconds) - cpu
+        return SeatReply(checked_decision(decision), seconds, max(0.0, spent))
 
     def end(self, returns: tuple[float, ...]) -> None:
         """Pass the end of the game to the agent. Raises `AgentError`."""
@@ -217,16 +208,14 @@ class Match:
         self.clocks = [Clock(control) for _ in seats]
         self._chance = random.Random(derive_seed(record.seed, "chance"))
         self.plies = 0
-        self._begun: set[int] = set()  # players who know of the game and have not failed
+        self._active: set[int] = set()  # players who know of the game and have not failed
         self._limit = game.max_game_length() if record.move_limit is None else record.move_limit
         self._hides = not game.info.perfect_information
 
     def play(self, opening: Sequence[int], logs: Sequence[Path | None]) -> None:
         """Play the game to its end and complete the record.
 
-        Args:
-          opening: legal actions to play first.
-          logs: a log file for each player, or None.
+        The opening is legal. Each player has a log file or None.
         """
         began = time.monotonic()
         try:
@@ -254,9 +243,9 @@ class Match:
         observations = self._observations()
         self.record.start_observations = self._for_record(observations)
         for player, seat in enumerate(self.seats):
-            with _Charge(player):
+            with _charge(player):
                 seat.new_game(self.seeds[player], player=player, log=logs[player])
-            self._begun.add(player)
+            self._active.add(player)
         self._tell(observations)
 
     def _play_opening(self, action: int) -> None:
@@ -301,7 +290,7 @@ class Match:
         clock, record = self.clocks[player], self.record.players[player]
         began = time.monotonic()
         try:
-            with _Charge(player):
+            with _charge(player):
                 reply = self.seats[player].act(clock.reading(), deadline=clock.deadline())
         except _Forfeit:
             clock.spent += time.monotonic() - began
@@ -350,7 +339,7 @@ class Match:
     def _tell(self, observations: Sequence[Observation | None]) -> None:
         for player, observation in enumerate(observations):
             if observation is not None:
-                with _Charge(player):
+                with _charge(player):
                     self.seats[player].observe(observation)
 
     # -- the end of the game ------------------------------------------------------------------
@@ -373,49 +362,41 @@ class Match:
 
     def _forfeit(self, forfeit: _Forfeit) -> None:
         record = self.record
-        if forfeit.reason is Termination.UNAVAILABLE and forfeit.player in self._begun:
+        if forfeit.reason is Termination.UNAVAILABLE and forfeit.player in self._active:
             # The player was available. No agent may void a game that it is losing.
             forfeit.reason = Termination.CRASH
         record.returns = _floats(self.game.resignation_returns(forfeit.player))
         record.termination, record.loser = forfeit.reason, forfeit.player
         record.detail = forfeit.detail
         if isinstance(forfeit.__cause__, AgentError):
-            self._begun.discard(forfeit.player)
+            self._active.discard(forfeit.player)
             exception = forfeit.__cause__.__cause__
             if _is_defect(forfeit, exception):  # its author needs the traceback
                 _logger.error("%s", forfeit.detail, exc_info=exception)
 
     def _end(self) -> None:
         """Tell the players. Failures no longer change the result."""
-        for player in sorted(self._begun):
+        for player in sorted(self._active):
             try:
                 self.seats[player].end(self.record.returns)
             except AgentError as error:
                 _logger.warning("after the game was over: %s", error)
 
     def _notation(self, action: int) -> str:
-        """Return the notation of an action that may not be legal here."""
         try:
             return self.state.action_to_string(action)
         except (ValueError, LookupError):
             return str(action)
 
 
-class _Charge:
-    """Turns an `AgentError` of the ``with`` block into a player's forfeit."""
-
-    __slots__ = ("player",)
-
-    def __init__(self, player: int) -> None:
-        self.player = player
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, AgentError):
-            reason = next(r for k, r in _REASONS.items() if isinstance(error, k))
-            raise _Forfeit(self.player, reason, str(error)) from error
+@contextmanager
+def _charge(player: int) -> Iterator[None]:
+    """Turn an `AgentError` of the block into a player's forfeit."""
+    try:
+        yield
+    except AgentError as error:
+        reason = next(r for kind, r in _REASONS.items() if isinstance(error, kind))
+        raise _Forfeit(player, reason, str(error)) from error
 
 
 def _is_defect(forfeit: _Forfeit, exception: BaseException | None) -> bool:
@@ -495,7 +476,9 @@ def play_game(
     record.time_control, record.move_limit = asdict(control), move_limit
     record.tags = _plain_mapping(tags or {}, what="tags")
     record.started = datetime.now(UTC).isoformat(timespec="milliseconds")
-    _check_opening(game, opening)
+    state = game.new_initial_state()
+    for action in opening:
+        state.apply_action(action)  # raises if it is illegal, before any agent begins the game
     match = Match(game, seats, seeds, control, record)
     match.on_move, match.panel = on_move, panel
     match.play(opening, _logs(game, log_dir))
@@ -548,14 +531,6 @@ def new_record(game: Game, players: list[PlayerRecord], *, seed: int) -> GameRec
 def _player_record(seat: Seat, seed: int) -> PlayerRecord:
     parameters = _plain_mapping(seat.parameters, what=f"parameters of '{seat.name}'")
     return PlayerRecord(name=seat.name, agent=seat.agent, parameters=parameters, seed=seed)
-
-
-def _check_opening(game: Game, opening: Sequence[int]) -> None:
-    """Raise for an illegal opening, before any agent begins the game."""
-    if opening:
-        state = game.new_initial_state()
-        for action in opening:
-            state.apply_action(action)
 
 
 def _plain_mapping(values: Mapping[str, Any], *, what: str) -> Mapping[str, Json]:

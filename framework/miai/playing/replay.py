@@ -17,13 +17,10 @@ def replay(record: GameRecord, game: Game | None = None) -> State:
     """Return the last state of a recorded game after checking the whole record.
 
     Checked are the game's version, the actor, legality and notation of every action, the players'
-    observations (in games with hidden information), how the game ended, and its returns.
+    observations (in games with hidden information), how the game ended, and its returns. By default
+    the game is the registered one, with the record's parameters.
 
-    Args:
-      game: the game; by default the registered one, with the record's parameters.
-
-    Raises:
-      RecordError: the record contradicts the game; the message names the ply.
+    Raises `RecordError`, which names the ply, if the record contradicts the game.
     """
     game = _load(record) if game is None else game
     if (game.info.name, game.info.version) != (record.game, record.game_version):

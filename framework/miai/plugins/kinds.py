@@ -83,7 +83,6 @@ def imported(path: str) -> Any:
 
 
 def _members(protocol: type) -> list[str]:
-    """Return the names of a protocol's methods and attributes."""
     names = {
         name
         for base in protocol.__mro__

@@ -54,8 +54,8 @@ class Component(Generic[T]):
 
     def load_factory(self) -> Callable[..., Any]:
         """Import and return the factory. Raises `PluginLoadError` on failure."""
-        loaded: Callable[..., Any] = self._load(self.factory)
-        return loaded
+        factory: Callable[..., Any] = self._load(self.factory)
+        return factory
 
     def load_parameters(self) -> type[Parameters]:
         """Import and return the parameter model. Raises `PluginLoadError` on failure."""
@@ -79,12 +79,12 @@ class Component(Generic[T]):
 
         Raises:
           ParameterError: the values do not fit the parameter model.
-          PluginLoadError: the component's module cannot be imported, or its factory raises
-            anything but a `MiaiError` or returns an object of another type than its kind's.
+          PluginLoadError: the module cannot be imported, or the factory fails or returns
+            an object of another type than its kind's. A `MiaiError` of the factory passes.
         """
         factory, parameters = self.load_factory(), self.fill(values, where=where)
         try:
-            built = factory(*context, parameters)
+            component = factory(*context, parameters)
         except MiaiError:
             raise
         except Exception as error:
@@ -92,15 +92,15 @@ class Component(Generic[T]):
                 f"{self.title}: its factory failed: {type(error).__name__}: {error}; a defect of "
                 "the plugin, which `miai plugins check` may explain"
             ) from error
-        return self.checked(built)
+        return self.checked(component)
 
-    def checked(self, built: Any) -> T:
+    def checked(self, component: Any) -> T:
         """Return what the factory built. Raises `PluginLoadError` if its type is wrong."""
-        fault = None if self.contract is None else self.contract.fault(built)
+        fault = None if self.contract is None else self.contract.fault(component)
         if fault is not None:
             raise PluginLoadError(f"{self.title}: its factory {fault}; a defect of the plugin")
-        component: T = built
-        return component
+        result: T = component
+        return result
 
     def check(self) -> None:
         """Import the component and check the signature of its factory.
@@ -154,10 +154,10 @@ class Registry:
     _plugin: str = "miai"
 
     def for_plugin(self, plugin: str) -> Registry:
-        """Return an empty registry for the components of one plugin, with the kinds of this one.
+        """Return an empty registry for one plugin, with the kinds of this one.
 
-        The loader merges it after the plugin has registered without an error, so a plugin that
-        fails halfway leaves nothing behind.
+        It is merged after the plugin has registered without an error, so one that fails leaves
+        nothing.
         """
         return Registry(kinds=dict(self.kinds), _plugin=plugin)
 
@@ -235,12 +235,8 @@ class Registry:
     ) -> list[Component[Any]]:
         """Return the components of a kind, sorted by name; with `game`, only those that support it.
 
-        Args:
-          adapted: include components of other kinds that serve as this kind through an adapter,
-            such as searches, which play as agents.
-
-        Raises:
-          UnknownComponentError: the kind is unknown.
+        If `adapted`, include those of other kinds that serve as this kind through an adapter, such
+        as searches, which play as agents. Raises `UnknownComponentError` for an unknown kind.
         """
         declared = self._kind(kind)
         every = [c for c in self._components.values() if c.kind == declared.name]
@@ -266,11 +262,8 @@ class Registry:
         """Return a component; one for `game` takes precedence over one for any game.
 
         Kinds with an adapter to this one are searched last: a search plays as an agent under its
-        own name.
-
-        Raises:
-          UnknownComponentError: the kind or name is unknown; the message offers near matches and
-            names broken plugins, and the first error of these is chained as the cause.
+        own name. Raises `UnknownComponentError`, which offers near matches and names broken
+        plugins; the first error of these is chained as the cause.
         """
         declared = self._kind(kind)
         for special in (game, None):
@@ -332,8 +325,8 @@ def _adapted(component: Component[Any], kind: Kind[T], adapter: str) -> Componen
 
     def factory(*arguments: Any) -> T:
         *context, parameters = arguments
-        built = component.checked(component.load_factory()(*context, parameters))
-        served: T = imported(adapter)(*context, built)
-        return served
+        original = component.checked(component.load_factory()(*context, parameters))
+        result: T = imported(adapter)(*context, original)
+        return result
 
     return replace(component, kind=kind.name, factory=factory, contract=kind)

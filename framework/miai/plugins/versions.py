@@ -26,11 +26,7 @@ def versions_of(game: str, agents: Iterable[str]) -> dict[str, str]:
     """Return the versions of python, miai, numpy and the distributions of game and agents.
 
     The requirements of these distributions are included: a compiled search depends on the version
-    of numba as much as on its own.
-
-    Args:
-      game: name of the game.
-      agents: names of the agents; unregistered ones are ignored.
+    of numba as much as on its own. Unregistered agents are ignored.
     """
     versions = dict(_base_versions())
     components = [("game", game), *(("agent", agent) for agent in sorted(agents))]

@@ -21,6 +21,7 @@ agent from thinking in its opponent's time by observing slowly. An answer is ``{
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import Any
 
 from miai.agent import Decision
@@ -29,15 +30,7 @@ from miai.errors import AgentProtocolError
 from miai.game import Observation
 from miai.plain import to_plain
 
-_CONTROL = (
-    "kind",
-    "seconds",
-    "increment",
-    "periods",
-    "period_seconds",
-    "margin",
-    "move_deadline",
-)
+_CONTROL = tuple(field.name for field in fields(TimeControl))
 
 
 def pack_observation(observation: Observation) -> list[Any]:
@@ -69,11 +62,7 @@ def unpack_clock(values: Sequence[Any]) -> ClockReading:
 
 def pack_decision(decision: Decision) -> dict[str, Any]:
     """Return a decision as an object."""
-    return {
-        "action": decision.action,
-        "resign": decision.resign,
-        "statistics": decision.statistics,
-    }
+    return {name: getattr(decision, name) for name in ("action", "resign", "statistics")}
 
 
 def unpack_decision(values: Mapping[str, Any]) -> Decision:

@@ -9,7 +9,6 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NoReturn, Self, TypeVar
 
 from miai import errors
@@ -90,9 +89,7 @@ class AgentProcess:
             "agent": agent_name,
             "agent_parameters": to_plain(agent_parameters, what="the agent's parameters"),
             "limits": {
-                "memory": self.limits.memory,
-                "processors": self.limits.processors,
-                "hidden": list(self.limits.hidden),
+                name: getattr(self.limits, name) for name in ("memory", "processors", "hidden")
             },
         }
         self._scratch: tempfile.TemporaryDirectory[str] | None = None
@@ -152,7 +149,6 @@ class AgentProcess:
         self._clear()
 
     def _clear(self) -> None:
-        """Remove the agent's temporary folder."""
         if self._scratch is not None:
             self._scratch.cleanup()
             self._scratch = None
@@ -161,25 +157,16 @@ class AgentProcess:
         self.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, *_: object) -> None:
         self.close()
 
     # -- the seat -----------------------------------------------------------------------------
 
     def new_game(self, seed: int, *, player: int, log: Path | None) -> None:
-        """Begin a game, in a new process if the last one is gone.
+        """Begin a game, in a new process if the last one is gone. Raises `AgentError` as `act`.
 
         A process that served before and fails now is replaced once: an earlier game must not decide
         this one.
-
-        Raises:
-          AgentUnavailableError: it cannot be started.
-          AgentError: as `act`.
         """
         message = {"seed": seed, "player": player, "log": None if log is None else str(log)}
         served_before = self.pid is not None
@@ -204,16 +191,9 @@ class AgentProcess:
         self._observations.append(pack_observation(observation))
 
     def act(self, reading: ClockReading, *, deadline: float | None) -> SeatReply:
-        """Return the agent's decision.
+        """Return the agent's decision. Raises `AgentError` as `Channel.request`.
 
-        Args:
-          deadline: seconds of wall time after which the process is killed; None for never.
-
-        Raises:
-          AgentTimeoutError: no answer by the deadline.
-          AgentCrashedError: the agent raised or its process died.
-          AgentFloodError: more output than the limits allow.
-          AgentProtocolError: a malformed answer.
+        The process is killed after `deadline` seconds of wall time; None for never.
         """
         message = {"observations": self._take_observations(), "clock": pack_clock(reading)}
         began = time.monotonic()
@@ -221,8 +201,8 @@ class AgentProcess:
         seconds = time.monotonic() - began
         decision = self._checked(unpack_decision, answer["ok"])
         cpu = self._checked(unpack_cpu, answer)
-        used, self._cpu = max(0.0, cpu - self._cpu), cpu
-        return SeatReply(decision, seconds, used)
+        spent, self._cpu = max(0.0, cpu - self._cpu), cpu
+        return SeatReply(decision, seconds, spent)
 
     def end(self, returns: tuple[float, ...]) -> None:
         """Tell the agent the end of the game. Raises `AgentError` as `act`."""
@@ -265,7 +245,6 @@ class AgentProcess:
         return answer
 
     def _check(self, answer: Mapping[str, Any]) -> None:
-        """Raise the error that an answer reports."""
         error = answer.get("error")
         if error is None:
             if type(answer.get("ok")) is not dict:
@@ -312,9 +291,6 @@ class Channel:
 
     Every wait is for the answer, the output and the death of the process at once, so nothing that
     the process does, or does not do, keeps the referee longer than the deadline.
-
-    Attributes:
-      child: the process.
     """
 
     def __init__(self, environment: Mapping[str, str], limits: ProcessLimits) -> None:
@@ -325,10 +301,10 @@ class Channel:
         )
         self.child.output.limit = limits.output_bytes
         self._selector = selectors.DefaultSelector()
-        self._watched = [self.child.answers, self.child.output.descriptor]
+        self._descriptors = [self.child.answers, self.child.output.descriptor]
         if self.child.pidfd >= 0:
-            self._watched.append(self.child.pidfd)
-        for descriptor in self._watched:
+            self._descriptors.append(self.child.pidfd)
+        for descriptor in self._descriptors:
             self._selector.register(descriptor, selectors.EVENT_READ)
 
     def new_game(self, log: Path | None) -> None:
@@ -338,10 +314,9 @@ class Channel:
         output.log, output.size, self._answer_bytes = log, 0, 0
 
     def request(self, message: Mapping[str, Any], *, seconds: float | None) -> dict[str, Any]:
-        """Send a message and return its answer. After any error the process has to be killed.
+        """Send a message and return its answer, within `seconds` of wall time (None for no limit).
 
-        Args:
-          seconds: maximum wall time; None for no limit.
+        After any error the process has to be killed.
 
         Raises:
           AgentTimeoutError: no answer in time.
@@ -383,7 +358,6 @@ class Channel:
         self.child.kill()
 
     def _wait(self, until: float | None, *, writing: bool) -> None:
-        """Wait for the next event of any kind and handle it."""
         remaining = None if until is None else until - time.monotonic()
         if remaining is not None and remaining <= 0:
             raise AgentTimeoutError("no answer in time")

@@ -52,8 +52,7 @@ _THREAD_VARIABLES: Final = (
 def child_environment(*, threads: int | None) -> dict[str, str]:
     """Return this process's environment for a child in which a seed decides everything.
 
-    Args:
-      threads: of each numerical library; None to leave them alone.
+    Each numerical library has the number of threads; None leaves them alone.
     """
     environment = {**os.environ, "PYTHONHASHSEED": "0"}
     if threads is not None:
@@ -124,11 +123,8 @@ class Child:
             raise
         finally:
             os.close(lifeline)
-        self.stdin, self.stdout, self.stderr = (
-            self._popen.stdin,
-            self._popen.stdout,
-            self._popen.stderr,
-        )
+        popen = self._popen
+        self.stdin, self.stdout, self.stderr = popen.stdin, popen.stdout, popen.stderr
         self.cpu_at_exit = 0.0
         self._below: list[psutil.Process] = []
         self.pidfd = -1
@@ -230,14 +226,11 @@ class Child:
 
 
 def _tie(lifeline: int, owner: int) -> None:
-    """Have Linux send SIGKILL to `owner` when the other end of the lifeline closes.
+    """Have Linux send SIGKILL to `owner`, a process or minus a group, when the lifeline closes.
 
     The lifeline is a pipe in which nothing is ever written. The child inherits the tied end, and
     its parent alone holds the other one. Unlike PR_SET_PDEATHSIG this needs no code between fork
     and exec, works for children that any thread started, and reaches a whole process group.
-
-    Args:
-      owner: a process, or minus a process group.
     """
     if sys.platform == "linux":
         with contextlib.suppress(OSError):  # a sandbox without such signals
@@ -395,14 +388,10 @@ class ModuleChild(Child):
 
 
 def boot(arguments: Sequence[str]) -> MessageStream:
-    """Begin the main function of a `ModuleChild`.
+    """Begin the main function of a `ModuleChild`, whose first three arguments these are.
 
-    Args:
-      arguments: the first three of the module.
-
-    Returns:
-      the parent's messages and the way for the answers. Standard output and error are pipes for
-      output, so nothing that is printed, from Python or from C, is taken for an answer.
+    Returns the parent's messages and the way for the answers. Standard output and error are pipes
+    for output, so nothing that is printed, from Python or from C, is taken for an answer.
     """
     requests, answers, parent = map(int, arguments)
     for descriptor in (requests, answers):

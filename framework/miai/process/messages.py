@@ -23,11 +23,7 @@ def encode(message: Mapping[str, Any]) -> bytes:
 
 
 class FrameReader:
-    """Cuts a stream of bytes into messages.
-
-    Attributes:
-      limit: maximum bytes of one message.
-    """
+    """Cuts a stream of bytes into messages of at most `limit` bytes."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -67,11 +63,7 @@ class FrameReader:
 
 
 class MessageStream:
-    """A child's side of the messages: reads requests and writes answers.
-
-    Args:
-      requests, answers: descriptors that block.
-    """
+    """A child's side of the messages: reads requests, writes answers, on blocking descriptors."""
 
     def __init__(self, requests: int, answers: int) -> None:
         self._requests, self._answers = requests, answers

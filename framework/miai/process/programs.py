@@ -26,14 +26,11 @@ MORE_FOLDERS: Final = (
 def find_program(program: str, *, advice: Mapping[str, str]) -> Path:
     """Return the path of an engine's program.
 
-    Args:
-      program: a name, searched on PATH and in `MORE_FOLDERS`, or a path, relative to the working
-        directory or to the home directory (``~``).
-      advice: how known engines are installed, by the name of the program.
+    The program is a name, searched on PATH and in `MORE_FOLDERS`, or a path, relative to the
+    working directory or to the home directory (``~``). `advice` says how known engines are
+    installed, by the name of the program.
 
-    Raises:
-      AgentUnavailableError: it is missing or not executable; the message says how to install it, if
-        known, and where it was searched.
+    Raises `AgentUnavailableError`, with that advice, if it is missing or not executable.
     """
     if os.sep in program:
         path = Path(program).expanduser()

@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final, Generic, Literal, Protocol, Self, TypeVar
 
 from miai.errors import AgentError, WorkerError
@@ -37,12 +36,7 @@ _CLOSE_SECONDS: Final = 5.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Job:
-    """A piece of work.
-
-    Attributes:
-      name: in messages.
-      data: what it is, plain data.
-    """
+    """A piece of work: plain data, and a name for messages."""
 
     name: str | int
     data: Any
@@ -50,12 +44,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A job was performed.
-
-    Attributes:
-      result: plain data.
-      seconds: wall time since the worker began it.
-    """
+    """A job was performed, in `seconds` of wall time since the worker began it."""
 
     job: Job
     result: Any
@@ -64,13 +53,10 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """A job was not performed.
+    """A job was not performed; it is None if a worker failed that had none.
 
-    Attributes:
-      job: None if a worker failed that had none.
-      reason: what happened.
-      kind: ``error``: the job raised an exception; ``death``: its worker died, or hung and was
-        killed; ``refusal``: the worker cannot perform any job.
+    The kind is ``error`` if the job raised an exception, ``death`` if its worker died, or hung and
+    was killed, and ``refusal`` if the worker cannot perform any job.
     """
 
     job: Job | None
@@ -116,13 +102,10 @@ W = TypeVar("W", bound=Worker)
 
 
 class JobPool(ABC, Generic[W]):
-    """Gives jobs to workers, which are started when there is work for them.
+    """Gives jobs to a limited number of workers, which are started when there is work for them.
 
-    Used in a ``with`` statement, at whose end all workers are ended; after an exception, at once.
-
-    Args:
-      workers: maximum number of workers.
-      job_deadline: seconds after which a worker that is at one job is killed; None for never.
+    Used in a ``with`` statement, at whose end all workers are ended; after an exception, at once. A
+    worker that is at one job for longer than `job_deadline` seconds is killed; None for never.
     """
 
     def __init__(self, *, workers: int, job_deadline: float | None) -> None:
@@ -150,12 +133,7 @@ class JobPool(ABC, Generic[W]):
         """Called after a job was sent to a worker."""
 
     @abstractmethod
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None: ...
+    def __exit__(self, kind: object, *error: object) -> None: ...
 
     def __enter__(self) -> Self:
         return self
@@ -201,9 +179,9 @@ class JobPool(ABC, Generic[W]):
 
     def cancel(self) -> list[Job]:
         """Forget the jobs that were not sent to a worker yet, and return them."""
-        cancelled = list(self._waiting)
+        jobs = list(self._waiting)
         self._waiting.clear()
-        return cancelled
+        return jobs
 
     # -- workers ------------------------------------------------------------------------------
 
@@ -324,14 +302,12 @@ class WorkerProcess:
 
 
 class WorkerPool(JobPool[WorkerProcess]):
-    """Performs jobs in worker processes.
+    """Performs jobs in worker processes; `workers` and `job_deadline` are those of `JobPool`.
 
     Args:
       target: ``MODULE:FUNCTION``; see `miai.process.worker.PerformerMaker`.
       setup: what the function is called with, plain data.
-      workers: maximum number of worker processes.
       threads: of each numerical library in a worker; None to leave them alone.
-      job_deadline: seconds after which a worker that is at one job is killed; None for never.
       on_output: called with each line that a worker prints.
       logs: folder for what the workers print; None for none.
     """
@@ -358,16 +334,10 @@ class WorkerPool(JobPool[WorkerProcess]):
         return [worker.child.pid for worker in self._workers]
 
     def in_order(self, jobs: Iterable[Job], *, ahead: int) -> Iterator[Any]:
-        """Yield the results of jobs in their order.
+        """Yield the results of jobs in their order, with at most `ahead` jobs submitted ahead.
 
-        A job whose worker dies is given to another one.
-
-        Args:
-          ahead: maximum number of jobs that are submitted before their results are wanted.
-
-        Raises:
-          WorkerError: a job raised an exception, `ATTEMPTS` workers died of one job, or a worker
-            cannot perform any.
+        A job whose worker dies is given to another one. Raises `WorkerError` if a job raised an
+        exception, `ATTEMPTS` workers died of one job, or a worker cannot perform any.
         """
         remaining = iter(jobs)
         pending: deque[Job] = deque()
@@ -396,12 +366,7 @@ class WorkerPool(JobPool[WorkerProcess]):
         finally:
             self.cancel()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, *error: object) -> None:
         if kind is None:
             self._close_idle()
         while self._workers:

@@ -56,14 +56,9 @@ class TranspositionTable:
     """Entries by `State.key`, in two generations: when the young one is full, the old is dropped.
 
     An entry that is used moves to the young generation, so dropped entries were unused for at least
-    half a table's worth of stores. Which entries are kept depends only on the order of use, not on
-    hash values, which differ between processes.
-
-    Args:
-      size: maximum number of entries, at least 2.
-
-    Attributes:
-      hits: look-ups that found an entry.
+    half a table's worth of stores. Which of the at most `size` entries are kept depends only on the
+    order of use, not on hash values, which differ between processes. `hits` counts the look-ups
+    that found an entry.
     """
 
     def __init__(self, size: int) -> None:
@@ -102,11 +97,7 @@ _KILLERS = 2
 
 
 class MoveOrdering:
-    """Killer actions by ply, and the history table (Schaeffer 1989) by player and action.
-
-    Args:
-      plies: maximum ply.
-    """
+    """Killer actions by ply, and the history table (Schaeffer 1989) by player and action."""
 
     def __init__(self, plies: int) -> None:
         self._killers: list[list[int]] = [[] for _ in range(plies + 1)]
@@ -168,16 +159,10 @@ class AlphaBeta:
     """Alpha-beta search. It draws no random numbers.
 
     The value is exact when the statistics say ``solved``. `SearchResult.values` holds the best
-    action only: for the others alpha-beta proves only that they are not better.
+    action only: for the others alpha-beta proves only that they are not better. The evaluator gives
+    values at the horizon; None for the one that the parameters name.
 
-    Args:
-      evaluator: values at the horizon; None for the one that the parameters name.
-
-    Raises:
-      HiddenInformationError: the game hides information.
-      UnsuitableGameError: the game is not for two players, or has no constant sum.
-      UnknownComponentError: no evaluator has the name.
-      ParameterError: the evaluator's parameters are wrong.
+    Raises `GameError` unless the game has perfect information, two players and a constant sum.
     """
 
     def __init__(
@@ -218,12 +203,11 @@ class AlphaBeta:
     def search(self, state: State, *, seconds: float | None = None) -> SearchResult:
         """Return what is best for the player to move, by the deepest iteration in the budget.
 
-        An iteration that the budget cuts short counts as far as it got; it tries the best action
-        of the one before first. When even the first is cut short, the answer is any action.
+        An iteration that the budget cuts short counts as far as it got; it tries the best action of
+        the one before first. When even the first is cut short, the answer is any action.
 
-        Raises:
-          GameError: the state is terminal or a chance node.
-          PluginError: the evaluator's answers are malformed.
+        Raises `GameError` at a terminal state or a chance node, `PluginError` for malformed
+        evaluations.
         """
         player = require_decision(state)
         self._deadline = deadline_after(seconds, self._parameters.seconds)
@@ -255,17 +239,17 @@ class AlphaBeta:
 
     def _deepen(self, state: State, player: int) -> tuple[int, bool]:
         """Deepen until the budget is spent; return the last full depth and whether all is exact."""
-        reached = 0
+        full_depth = 0
         try:
             for depth in range(1, self._parameters.depth + 1):
                 self._cuts = 0
                 value = self._look_from(state, player, depth)
-                reached = depth
+                full_depth = depth
                 if self._cuts == 0 or abs(value) >= self._max:
                     return depth, True
         except _OutOfBudgetError:
             pass  # what was found so far is the answer
-        return reached, False
+        return full_depth, False
 
     def _look_from(self, state: State, player: int, depth: int) -> float:
         """Search the root to a depth, noting the best action as soon as it is known."""
@@ -397,7 +381,6 @@ class AlphaBeta:
 
 
 def _settles(entry: TableEntry, depth: int, alpha: float, beta: float) -> bool:
-    """Return whether an entry answers a search of that depth and window."""
     if entry.depth < depth:
         return False
     if entry.bound == Bound.LOWER:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Mapping, Sequence
-from itertools import accumulate
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel
+from pydantic import BaseModel, model_validator
 
 from miai.errors import HiddenInformationError, ParameterError, PluginError, UnsuitableGameError
-from miai.game import Game, Player, State
+from miai.game import Game, Player, State, sample_chance
 from miai.parameters import Parameters, parameter
 from miai.search.protocol import (
     EVALUATOR,
@@ -25,12 +24,35 @@ from miai.search.protocol import (
 )
 
 
+class TreeSearchParameters(Parameters):
+    """Parameters of searches that evaluate the leaves of simulations."""
+
+    simulations: int = parameter(
+        1000, ge=0, unit="simulations", help="Simulations per move; 0: no limit, then give seconds"
+    )
+    seconds: float | None = parameter(
+        None,
+        gt=0,
+        unit="seconds",
+        help="Time budget of a move, in addition to simulations; not reproducible",
+    )
+    exploration: float = parameter(
+        1.4, ge=0, unit="half the range of utilities", help="Weight of exploration"
+    )
+    evaluator: str = parameter("random-rollout", component="evaluator", help="Evaluator of leaves")
+    evaluator_parameters: dict[str, Any] = parameter({}, help="Parameters of the evaluator")
+
+    @model_validator(mode="after")
+    def _check_budget(self) -> Self:
+        if self.simulations == 0 and self.seconds is None:
+            raise ValueError("simulations = 0 needs a budget in seconds")
+        return self
+
+
 def make_evaluator(name: str, game: Game, values: Mapping[str, Any], *, search: str) -> Evaluator:
     """Return the evaluator of that name that the game brings, or else the generic one.
 
-    Raises:
-      UnknownComponentError: no evaluator has that name.
-      ParameterError: the values do not fit its parameters.
+    Raises `PluginError` if the name or a parameter is wrong.
     """
     from miai.plugins.loader import registry
 
@@ -115,13 +137,6 @@ class RandomRollout:
         return state.returns()
 
 
-def sample_chance(state: State, rng: random.Random) -> int:
-    """Return an outcome of the chance node, drawn by the probabilities."""
-    actions, probabilities = zip(*state.chance_outcomes(), strict=True)
-    action: int = rng.choices(actions, cum_weights=list(accumulate(probabilities)))[0]
-    return action
-
-
 def uniform_prior(states: Sequence[State]) -> list[NDArray[np.float64]]:
     """Return equal probabilities over the legal actions of each state."""
     counts = [len(state.legal_actions()) for state in states]
@@ -183,13 +198,9 @@ Kind = Literal["evaluator", "search"]
 class Appraiser:
     """Computes the advantage of the first player in a game for two.
 
-    Args:
-      kind, name, values: an evaluator, or a search that is asked for the value of its root, with
-        its parameters.
-      where: path of the parameters in their file, for messages.
-
-    Raises:
-      MiaiError: the component is unknown or unsuitable, or its parameters are wrong.
+    The component is an evaluator, or a search that is asked for the value of its root; `values` are
+    its parameters, and `where` their path in a file, for messages. Raises `MiaiError` if it is
+    unknown or unsuitable, or its parameters are wrong.
     """
 
     def __init__(
@@ -206,15 +217,10 @@ class Appraiser:
     def advantage(self, state: State, *, seed: int) -> float:
         """Return half the difference between the first and the second player's utilities.
 
-        In a game with utilities 1 and -1 this is the first player's utility.
+        In a game with utilities 1 and -1 this is the first player's utility. The seed is that of
+        all randomness; earlier calls have no influence.
 
-        Args:
-          state: a position in which a player is to move.
-          seed: seed of all randomness; earlier calls have no influence.
-
-        Raises:
-          GameError: the state is terminal or a chance node.
-          PluginError: the component's answer is malformed.
+        Raises `GameError` unless a player is to move, `PluginError` for malformed evaluations.
         """
         player = require_decision(state)
         if self._search is not None:
@@ -236,9 +242,7 @@ class Appraiser:
 def require_suitable_game(game: Game, kind: Kind, name: str) -> None:
     """Check that the component can compute a first player's advantage in the game.
 
-    Raises:
-      UnsuitableGameError: the game is not for two players, or a search needs a constant sum.
-      HiddenInformationError: the game hides information from a search.
+    Raises `UnsuitableGameError` or `HiddenInformationError`.
     """
     info = game.info
     if info.num_players != 2:

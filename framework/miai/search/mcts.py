@@ -17,13 +17,19 @@ import time
 from collections.abc import Callable, Sequence
 from itertools import accumulate
 from math import inf, isclose, log, sqrt
-from typing import Any, Literal, Self, TypeAlias
+from typing import Literal, Self, TypeAlias
 
 from pydantic import model_validator
 
 from miai.game import Game, GameInfo, Player, State
-from miai.parameters import Parameters, parameter
-from miai.search.evaluators import evaluation_in_place, make_evaluator, priors, utilities
+from miai.parameters import parameter
+from miai.search.evaluators import (
+    TreeSearchParameters,
+    evaluation_in_place,
+    make_evaluator,
+    priors,
+    utilities,
+)
 from miai.search.protocol import (
     Evaluator,
     SearchResult,
@@ -331,9 +337,8 @@ def add_dirichlet_noise(
 ) -> list[float]:
     """Return priors mixed with a share of Dirichlet noise, as AlphaZero does at its root.
 
-    Args:
-      alpha: concentration; the smaller, the more the noise favours few actions.
-      fraction: the share of the noise, 0 to 1.
+    The smaller `alpha`, the more the noise favours few actions; its share `fraction` is from 0 to
+    1.
     """
     noise = [rng.gammavariate(alpha, 1.0) for _ in priors]
     total = sum(noise)
@@ -345,31 +350,17 @@ def add_dirichlet_noise(
     ]
 
 
-class MctsParameters(Parameters):
+class MctsParameters(TreeSearchParameters):
     """Parameters of `Mcts`."""
 
-    simulations: int = parameter(
-        1000, ge=0, unit="simulations", help="Simulations per move; 0: no limit, then give seconds"
-    )
-    seconds: float | None = parameter(
-        None,
-        gt=0,
-        unit="seconds",
-        help="Time budget of a move, in addition to simulations; not reproducible",
-    )
     selection: Literal["uct", "puct"] = parameter(
         "uct", help="uct tries every action; puct is guided by the evaluator's priors"
-    )
-    exploration: float = parameter(
-        1.4, ge=0, unit="half the range of utilities", help="Weight of exploration"
     )
     fpu: float | None = parameter(
         None,
         unit="utility",
         help="Value of an untried action; none: uct tries all first, puct takes the node's mean",
     )
-    evaluator: str = parameter("random-rollout", component="evaluator", help="Evaluator of leaves")
-    evaluator_parameters: dict[str, Any] = parameter({}, help="Parameters of the evaluator")
     final: Literal["visits", "value"] = parameter(
         "visits",
         help="Final choice: most visited action or best value; a proven win comes first",
@@ -399,8 +390,6 @@ class MctsParameters(Parameters):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if self.simulations == 0 and self.seconds is None:
-            raise ValueError("simulations = 0 needs a budget in seconds")
         if self.dirichlet_alpha is not None and self.selection != "puct":
             raise ValueError("dirichlet_alpha needs selection = 'puct', which has priors")
         return self
@@ -423,8 +412,7 @@ class Mcts:
       parameters: budgets and settings.
       evaluator: values and priors of leaves; None for the one that the parameters name.
       select: how to select inside the tree; None for what the parameters say.
-      select_root: how to select at the root; None for `select`, if given, or else what the
-        parameters say.
+      select_root: how to select at the root; None for `select`, if any, or what the parameters say.
       choose: which action of the root to play; None for what the parameters say.
 
     Attributes:
@@ -432,8 +420,7 @@ class Mcts:
 
     Raises:
       HiddenInformationError: the game hides information.
-      UnknownComponentError: no evaluator has the name.
-      ParameterError: the evaluator's parameters are wrong.
+      PluginError: the evaluator's name or a parameter is wrong.
     """
 
     def __init__(
@@ -492,13 +479,10 @@ class Mcts:
         """Close the search; it holds nothing outside this process."""
 
     def search(self, state: State, *, seconds: float | None = None) -> SearchResult:
-        """Return what is best for the player to move.
+        """Return what is best for the player to move, after at least one simulation.
 
-        It makes at least one simulation, however short the time.
-
-        Raises:
-          GameError: the state is terminal or a chance node.
-          PluginError: the evaluator's answers are malformed.
+        Raises `GameError` at a terminal state or a chance node, `PluginError` for malformed
+        evaluations.
         """
         require_decision(state)
         parameters = self._parameters
@@ -601,7 +585,6 @@ class Mcts:
         return path, node, state
 
     def _grow(self, node: Node, index: int, state: State) -> Node:
-        """Return a new node for the state, added to the tree unless that is full."""
         child = Node.of(state)
         assert self._nodes is not None
         if self._nodes < self._parameters.max_nodes:
@@ -619,7 +602,6 @@ class Mcts:
                 node.edge_totals[index] -= self._loss
 
     def _finish(self, waiting: list[tuple[Path, Node, State]]) -> None:
-        """Evaluate the leaves together and back their values up."""
         states = [state for _, _, state in waiting]
         if self._parameters.selection == "puct":
             # Before the values, for which the states may be changed.

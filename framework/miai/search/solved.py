@@ -30,11 +30,8 @@ class SolvedAdjudicator:
     """Decides a position by its value under perfect play, as soon as that is proved.
 
     The proof is an alpha-beta search to the end of the game. An organiser's move limit is not part
-    of the rules.
-
-    Raises:
-      UnsuitableGameError: the game hides information or has chance, is not for two players, or has
-        no constant sum.
+    of the rules. Raises `UnsuitableGameError` if the game hides information, has chance, is not for
+    two players or has no constant sum.
     """
 
     def __init__(self, game: Game, parameters: SolvedParameters | None = None) -> None:
@@ -57,9 +54,6 @@ class SolvedAdjudicator:
         mover = state.current_player()
         returns = [0.0, 0.0]
         returns[mover], returns[1 - mover] = result.value, self._total - result.value
-        return Verdict((returns[0], returns[1]), f"{self._result_text(returns)} under perfect play")
-
-    def _result_text(self, returns: Sequence[float]) -> str:
-        if returns[0] == returns[1]:
-            return "drawn"
-        return f"{self._names[returns[1] > returns[0]]} wins"
+        first, second = returns
+        outcome = "drawn" if first == second else f"{self._names[second > first]} wins"
+        return Verdict((first, second), f"{outcome} under perfect play")

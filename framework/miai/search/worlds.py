@@ -17,13 +17,11 @@ from abc import abstractmethod
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Self
-
-from pydantic import model_validator
+from typing import Any, Literal
 
 from miai.agent import Agent, Decision
 from miai.clock import ClockReading
-from miai.game import Game, Observation, Player, State
+from miai.game import Game, Observation, Player, State, sample_chance
 from miai.information import BeliefState, EnumeratedBelief
 from miai.parameters import Parameters, parameter
 from miai.plain import Json, dumps, to_plain
@@ -31,15 +29,12 @@ from miai.plugins.kinds import BELIEF
 from miai.plugins.loader import registry
 from miai.search.evaluators import (
     Evaluate,
+    TreeSearchParameters,
     evaluation_in_place,
     make_evaluator,
-    sample_chance,
     utilities,
 )
-from miai.search.protocol import (
-    Seedable,
-    deadline_after,
-)
+from miai.search.protocol import Seedable, deadline_after
 from miai.seeds import derive_seed
 
 
@@ -64,12 +59,7 @@ class Edge:
 
 
 class InfoSetNode:
-    """One information set.
-
-    Attributes:
-      edges: by action, in the order in which they were first legal.
-      children: by the observation of the tree's observer.
-    """
+    """An information set: edges by action, and children by the tree's observer's observation."""
 
     __slots__ = ("children", "edges")
 
@@ -181,36 +171,16 @@ def observation_key(world: State, observer: int) -> Hashable:
     return (observation.actor, observation.action, text)
 
 
-_HALF = 0.5
-
-
-class WorldsParameters(Parameters):
+class WorldsParameters(TreeSearchParameters):
     """Parameters that `ismcts` and `pimc` share."""
 
-    simulations: int = parameter(
-        1000, ge=0, unit="simulations", help="Simulations per move; 0: no limit, then give seconds"
-    )
-    seconds: float | None = parameter(
-        None,
-        gt=0,
-        unit="seconds",
-        help="Time budget of a move, in addition to simulations; not reproducible",
-    )
     exploration: float = parameter(
         0.7, ge=0, unit="half the range of utilities", help="Weight of exploration"
     )
-    evaluator: str = parameter("random-rollout", component="evaluator", help="Evaluator of leaves")
-    evaluator_parameters: dict[str, Any] = parameter({}, help="Parameters of the evaluator")
     belief: str = parameter(
         "enumerated", component="belief", help="Belief from which worlds are drawn"
     )
     belief_parameters: dict[str, Any] = parameter({}, help="Parameters of the belief")
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        if self.simulations == 0 and self.seconds is None:
-            raise ValueError("simulations = 0 needs a budget in seconds")
-        return self
 
 
 class IsmctsParameters(WorldsParameters):
@@ -230,11 +200,7 @@ class PimcParameters(WorldsParameters):
 
 
 class WorldsAgent(Agent):
-    """Keeps a belief and searches worlds drawn from it, in a way that subclasses define.
-
-    Attributes:
-      belief: the worlds that the agent considers possible.
-    """
+    """Keeps a belief and searches worlds drawn from it, in a way that subclasses define."""
 
     def __init__(self, game: Game, parameters: WorldsParameters) -> None:
         super().__init__(game)
@@ -243,7 +209,7 @@ class WorldsAgent(Agent):
             parameters.evaluator, game, parameters.evaluator_parameters, search="worlds"
         )
         self._evaluate = evaluation_in_place(self._evaluator)
-        half = (game.info.max_utility - game.info.min_utility) * _HALF
+        half = (game.info.max_utility - game.info.min_utility) / 2
         self._exploration = parameters.exploration * half
         self.belief = self._new_belief(0)
 
@@ -269,11 +235,7 @@ class WorldsAgent(Agent):
 
     @abstractmethod
     def choose(self, legal: tuple[int, ...], ends: float) -> tuple[int, dict[str, Json]]:
-        """Return an action and its statistics.
-
-        Args:
-          ends: deadline on the monotonic clock.
-        """
+        """Return an action and its statistics; `ends` is a deadline on the monotonic clock."""
 
     def simulator(self, observers: Observers, players: list[int]) -> Simulator:
         """Return a simulator with empty trees."""
@@ -285,10 +247,6 @@ class WorldsAgent(Agent):
             exploration=self._exploration,
             rng=self._draw,
         )
-
-    def world(self) -> State:
-        """Return a world drawn from the belief."""
-        return self.belief.sample(self._draw)
 
     def _new_belief(self, player: int) -> BeliefState[State]:
         parameters = self.parameters
@@ -314,7 +272,7 @@ class Ismcts(WorldsAgent):
         players = list(range(self.game.info.num_players)) if multi else [us]
         simulator, done = self.simulator(parameters.observers, players), 0
         while done == 0 or (_within(parameters.simulations, done) and time.monotonic() < ends):
-            simulator.run(self.world())
+            simulator.run(self.belief.sample(self._draw))
             done += 1
         root = simulator.roots[us]
         best = most_visited(root, legal)
@@ -338,13 +296,14 @@ class Pimc(WorldsAgent):
         """Return the action of the best mean over all worlds."""
         parameters, done, worlds = self.parameters, 0, 0
         visits, totals = dict.fromkeys(legal, 0), dict.fromkeys(legal, 0.0)
-        begun = time.monotonic()
+        start = time.monotonic()
         for number in range(parameters.worlds):
             if number and time.monotonic() >= ends:
                 break
-            simulator, world = self.simulator("all-seeing", [self.view.player]), self.world()
+            simulator = self.simulator("all-seeing", [self.view.player])
+            world = self.belief.sample(self._draw)
             share = parameters.simulations * (number + 1) // parameters.worlds
-            until = begun + (ends - begun) * (number + 1) / parameters.worlds
+            until = start + (ends - start) * (number + 1) / parameters.worlds
             while worlds == number or (_within(share, done) and time.monotonic() < until):
                 worlds = number + 1
                 simulator.run(world.clone())
@@ -352,8 +311,8 @@ class Pimc(WorldsAgent):
             for action, edge in simulator.roots[self.view.player].edges.items():
                 visits[action] += edge.visits
                 totals[action] += edge.total
-        tried = [action for action in legal if visits[action]]
-        best = max(tried, key=lambda action: totals[action] / visits[action])
+        actions = [action for action in legal if visits[action]]
+        best = max(actions, key=lambda action: totals[action] / visits[action])
         mean = totals[best] / visits[best]
         return best, {"simulations": done, "worlds": worlds, "value": round(mean, 6)}
 

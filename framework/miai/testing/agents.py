@@ -10,7 +10,7 @@ from typing import TypeAlias
 from miai.agent import Agent, checked_decision
 from miai.clock import ClockReading, TimeControl
 from miai.errors import AgentProtocolError
-from miai.game import Game, Observation, Player, State
+from miai.game import Game, Observation, Player, State, sample_chance
 from miai.testing.findings import (
     AGENT_RULES,
     ConformanceReport,
@@ -38,10 +38,9 @@ def check_agent(
 ) -> ConformanceReport:
     """Let an agent play every seat against random moves, and check every rule of `AGENT_RULES`.
 
-    Each game is played by a new agent, by a second one, and once more by the second after it
-    played other games: the decisions must be the same. Give the agent a budget in simulations,
-    nodes or plies; one in seconds is not reproducible, so `skip` ``seeded`` and ``carried-over``
-    for it.
+    Each game is played by a new agent, by a second one, and once more by the second after it played
+    other games: the decisions must be the same. Give the agent a budget in simulations, nodes or
+    plies; one in seconds is not reproducible, so `skip` ``seeded`` and ``carried-over`` for it.
 
     Args:
       factory: builds a new agent; called twice for each seat and game, and each is closed.
@@ -50,9 +49,6 @@ def check_agent(
       games: games in each seat.
       max_plies: maximum number of players' actions in a game; None to play to the end.
       skip: names of rules not to check.
-
-    Returns:
-      The extent of the check.
 
     Raises:
       ConformanceError: rules are broken; it lists the first violation of each, with the actions
@@ -112,6 +108,13 @@ def _compare(
     findings.add(rule, message, reference[:same])
 
 
+def random_action(state: State, rng: random.Random) -> int:
+    """Return an outcome of chance by its probability, or a uniformly random legal action."""
+    return (
+        sample_chance(state, rng) if state.is_chance_node() else rng.choice(state.legal_actions())
+    )
+
+
 class _Fault(Exception):  # noqa: N818 - a way out of the game, not an error
     """The agent broke a rule after which the game cannot go on."""
 
@@ -141,7 +144,6 @@ class _AgentGame:
         return self.state.history() + [RESIGNED] * resigned
 
     def _play_on(self) -> bool:
-        """Play to the end; return whether the agent resigned."""
         while not self.state.is_terminal() and self.plies > 0:
             actor = self.state.current_player()
             if actor == self.player:
@@ -149,7 +151,7 @@ class _AgentGame:
                 if action == RESIGNED:
                     return True
             else:
-                action = self._random_action(chance=actor == Player.CHANCE)
+                action = random_action(self.state, self.rng)
             self.plies -= actor != Player.CHANCE
             self.state.apply_action(action)
             self._tell()
@@ -188,13 +190,6 @@ class _AgentGame:
             return
         self.observations.append(copy.deepcopy(observation))
         self._call(lambda: self.agent.observe(copy.deepcopy(observation)))
-
-    def _random_action(self, *, chance: bool) -> int:
-        if not chance:
-            return self.rng.choice(self.state.legal_actions())
-        outcomes = self.state.chance_outcomes()
-        weights = [probability for _, probability in outcomes]
-        return self.rng.choices([action for action, _ in outcomes], weights)[0]
 
     def _returns(self, resigned: bool) -> tuple[float, ...]:
         if resigned:

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from miai.errors import ConformanceError, ParameterError, Violation, near_matches
-
-__all__ = [
-    "MAX_TEXT",
-    "ConformanceError",
-    "ConformanceReport",
-    "Findings",
-    "Violation",
-    "refuse_unknown_rules",
-    "shown",
-]
 
 MAX_TEXT = 400
 """Maximum number of characters of a value in a message."""
@@ -110,13 +102,8 @@ def shown(value: object) -> str:
 
 def _innermost(error: Exception) -> str:
     """Return where an exception was raised: `` (tic_tac_toe.py:57)``."""
-    trace = error.__traceback__
-    if trace is None:
-        return ""
-    while trace.tb_next is not None:
-        trace = trace.tb_next
-    name = trace.tb_frame.f_code.co_filename.rpartition("/")[2]
-    return f" ({name}:{trace.tb_lineno})"
+    frames = traceback.extract_tb(error.__traceback__)
+    return f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
 
 
 GAME_RULES: Mapping[str, str] = {

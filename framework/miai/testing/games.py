@@ -12,12 +12,15 @@ import math
 import random
 from collections import deque
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 
 from miai.errors import GameError, IllegalActionError, InvalidActionError
 from miai.game import Game, GameInfo, Player, State
 from miai.information import Determinizer, PlayerView
+from miai.testing.agents import random_action
 from miai.testing.findings import (
     GAME_RULES,
     ConformanceReport,
@@ -33,51 +36,47 @@ from miai.testing.hidden import (
     PartingBelief,
     Track,
     check_observations,
-    check_perfect_information,
-    check_resampling,
 )
 from miai.testing.snapshot import Snapshot, difference, take_snapshot, text_of
+
+PLIES_ON = 12
+"""Plies that positions with equal keys are played on."""
 
 MAX_COMPARED = 500
 """Maximum number of pairs of positions with equal keys that one check plays on."""
 
 
 class KeyIndex:
-    """Compares positions with equal keys, by playing both on in the same way.
+    """Compares positions with equal keys by playing both on in the same way."""
 
-    Attributes:
-      plies: how far they are played on at most.
-    """
-
-    def __init__(self, findings: Findings, *, seed: int, plies: int = 12) -> None:
-        self.plies = plies
+    def __init__(self, findings: Findings, *, seed: int) -> None:
         self._findings = findings
         self._rng = random.Random(seed)
-        self._seen: dict[Hashable, State] = {}
+        self._states: dict[Hashable, State] = {}
         self._compared = 0
 
     def add(self, state: State) -> None:
         """Compare a position, which must not change, with the first one that had its key."""
-        other = self._seen.setdefault(state.key(), state)
+        other = self._states.setdefault(state.key(), state)
         if other.history() != state.history() and self._compared < MAX_COMPARED:
             self._compared += 1
             self._compare(other.clone(), state.clone())
 
     def _compare(self, one: State, other: State) -> None:
         begin = one.history(), other.history()
-        changed = difference(_present(one), _present(other))
-        for _ in range(self.plies):
+        change = difference(_present(one), _present(other))
+        for _ in range(PLIES_ON):
             actions = one.legal_actions()
-            if changed or not actions:
+            if change or not actions:
                 break
             action = self._rng.choice(actions)
             one.apply_action(action)
             other.apply_action(action)
-            changed = difference(_present(one) | _observed(one), _present(other) | _observed(other))
-        if changed:
+            change = difference(_present(one) | _observed(one), _present(other) | _observed(other))
+        if change:
             message = (
                 f"the key is that of {begin[0]}, but after {one.history()[len(begin[0]) :]} more "
-                f"{changed}"
+                f"{change}"
             )
             self._findings.add("key", message, begin[1])
 
@@ -97,86 +96,48 @@ def _observed(state: State) -> dict[str, object]:
     return {f"observation({player})": text_of(state.observation(player)) for player in players}
 
 
-def check_replay(
-    game: Game, actions: Sequence[int], snapshots: Sequence[Snapshot], findings: Findings
-) -> None:
-    """The same actions lead to the same positions again.
-
-    Args:
-      snapshots: of the initial state and of the state after each action.
-    """
-    state = game.new_initial_state()
-    for ply, before in enumerate(snapshots):
-        if ply:
-            state.apply_action(actions[ply - 1])
-        if changed := difference(before, take_snapshot(state)):
-            message = f"played again, {changed}"
-            findings.add("deterministic", message, actions[:ply])
-            return
-
-
 SAMPLE = 64
 """Maximum number of actions tried in one position where trying all would be slow."""
 
-
-@dataclass(frozen=True, slots=True)
-class CheckedPosition:
-    """One position under test.
-
-    Attributes:
-      state: the position; checks leave it as it is.
-      findings: where violations go.
-      rng: draws a sample where trying everything would be slow.
-    """
-
-    state: State
-    findings: Findings
-    rng: random.Random
-
-    def add(self, rule: str, message: str) -> None:
-        """Note that a rule is broken here."""
-        self.findings.add(rule, message, self.state.history())
+Check = Callable[[State, random.Random], Iterator[str]]
+"""Yields what is wrong with a position, which it leaves as it is; the generator draws samples."""
 
 
-Check = Callable[[CheckedPosition], None]
-
-
-def check_clone(position: CheckedPosition) -> None:
+def check_clone(state: State, rng: random.Random) -> Iterator[str]:
     """A clone is equal, and what happens to it leaves the state as it was."""
-    state = position.state
     before = take_snapshot(state)
     clone = state.clone()
     if clone is state or type(clone) is not type(state):
-        position.add("clone", "clone() must return a new state of the same class")
-    if changed := difference(before, take_snapshot(clone)):
-        position.add("clone", f"of the clone, {changed}")
+        yield "clone() must return a new state of the same class"
+    if change := difference(before, take_snapshot(clone)):
+        yield f"of the clone, {change}"
     for _ in range(3):
         if actions := clone.legal_actions():
-            clone.apply_action(position.rng.choice(actions))
-    if changed := difference(before, take_snapshot(state)):
-        message = f"after {clone.history()[state.move_number() :]} on a clone, {changed}"
-        position.add("clone", message)
+            clone.apply_action(rng.choice(actions))
+    if change := difference(before, take_snapshot(state)):
+        yield f"after {clone.history()[state.move_number() :]} on a clone, {change}"
 
 
-def check_child(position: CheckedPosition) -> None:
+def check_child(state: State, rng: random.Random) -> Iterator[str]:
     """A child is a clone with the action applied, and leaves its parent as it was."""
-    state = position.state
     before = take_snapshot(state)
-    for action in _sample(state.legal_actions(), 4, position.rng):
-        applied = _after(state, action)
-        if changed := difference(applied, _after(state, action)):
-            position.add("deterministic", f"the second time, after {action} {changed}")
-            return
-        if changed := difference(applied, take_snapshot(state.child(action))):
-            message = f"of child({action}), {changed} as after clone() and apply_action({action})"
-            position.add("child", message)
+    for action in _sample(state.legal_actions(), 4, rng):
+        expected = _after(state, action)
+        if change := difference(expected, take_snapshot(state.child(action))):
+            yield f"of child({action}), {change} as after clone() and apply_action({action})"
         clone = state.clone()
         clone.apply_unchecked(action)
-        if changed := difference(applied, take_snapshot(clone)):
-            message = f"after apply_unchecked({action}), {changed} as after apply_action({action})"
-            position.add("child", message)
-        if changed := difference(before, take_snapshot(state)):
-            position.add("child", f"after child({action}) the parent's {changed}")
+        if change := difference(expected, take_snapshot(clone)):
+            yield f"after apply_unchecked({action}), {change} as after apply_action({action})"
+        if change := difference(before, take_snapshot(state)):
+            yield f"after child({action}) the parent's {change}"
+
+
+def check_deterministic(state: State, rng: random.Random) -> Iterator[str]:
+    """An action has the same effect a second time."""
+    for action in state.legal_actions()[:4]:
+        if change := difference(_after(state, action), _after(state, action)):
+            yield f"the second time, after {action} {change}"
 
 
 def _after(state: State, action: int) -> Snapshot:
@@ -185,141 +146,117 @@ def _after(state: State, action: int) -> Snapshot:
     return take_snapshot(clone)
 
 
-def check_serialise(position: CheckedPosition) -> None:
+def check_serialise(state: State, rng: random.Random) -> Iterator[str]:
     """A state is rebuilt from its text."""
-    state = position.state
     text = state.serialize()
     if type(text) is not str:
-        position.add("serialise", f"serialize() returned {shown(text)}")
-        return
-    rebuilt = state.game.deserialize(text)
-    if changed := difference(take_snapshot(state), take_snapshot(rebuilt)):
-        message = f"after deserialize(serialize()), {changed}"
-        position.add("serialise", message)
+        yield f"serialize() returned {shown(text)}"
+    elif change := difference(take_snapshot(state), take_snapshot(state.game.deserialize(text))):
+        yield f"after deserialize(serialize()), {change}"
 
 
-def check_legal_actions(position: CheckedPosition) -> None:
+def check_legal_actions(state: State, rng: random.Random) -> Iterator[str]:
     """Legal actions are ascending integers in range; `is_legal` and openings agree with them."""
-    state = position.state
-    actions = state.legal_actions()
-    limit = action_limit(state)
-    add = position.add
+    actions, limit = state.legal_actions(), action_limit(state)
     if any(type(action) is not int for action in actions):
-        add("legal-actions", f"not all are of type int: {shown(actions)}")
+        yield f"not all are of type int: {shown(actions)}"
     if any(a >= b for a, b in itertools.pairwise(actions)):
-        add("legal-actions", f"not in ascending order without repeats: {shown(actions)}")
+        yield f"not in ascending order without repeats: {shown(actions)}"
     if actions and not (min(actions) >= 0 and max(actions) < limit):
-        add("legal-actions", f"not all from 0 to {limit - 1}: {shown(actions)}")
+        yield f"not all from 0 to {limit - 1}: {shown(actions)}"
     if state.is_terminal() == bool(actions):
         what = "a terminal state has none" if actions else "a state that goes on has some"
-        add("legal-actions", f"{what}, got {shown(actions)}")
-    legal = set(actions)
-    for action in [*_sample(range(limit), 4 * SAMPLE, position.rng), -1, limit, limit + 1000]:
-        if bool(state.is_legal(action)) != (action in legal):
-            message = f"is_legal({action}) is {state.is_legal(action)}, legal_actions() says not so"
-            add("legal-actions", message)
+        yield f"{what}, got {shown(actions)}"
+    for action in [*_sample(range(limit), 4 * SAMPLE, rng), -1, limit, limit + 1000]:
+        if bool(state.is_legal(action)) != (action in actions):
+            yield f"is_legal({action}) is {state.is_legal(action)}, legal_actions() says not so"
     opening = state.opening_actions()
-    if not legal.issuperset(opening) or bool(opening) != bool(actions):
-        add("legal-actions", f"opening_actions() {shown(opening)} are not some of {shown(actions)}")
+    if not set(actions).issuperset(opening) or bool(opening) != bool(actions):
+        yield f"opening_actions() {shown(opening)} are not some of {shown(actions)}"
 
 
-def check_illegal_refused(position: CheckedPosition) -> None:
+def check_illegal_refused(state: State, rng: random.Random) -> Iterator[str]:
     """An illegal action raises a typed error and changes nothing."""
-    state = position.state
     before = take_snapshot(state)
-    legal = set(state.legal_actions())
-    limit = action_limit(state)
-    illegal = [
-        action for action in _sample(range(limit), 4 * SAMPLE, position.rng) if action not in legal
-    ]
-    for action in [*_sample(illegal, 8, position.rng), -1, limit]:
+    legal, limit = set(state.legal_actions()), action_limit(state)
+    illegal = [action for action in _sample(range(limit), 4 * SAMPLE, rng) if action not in legal]
+    for action in [*_sample(illegal, 8, rng), -1, limit]:
         victim = state.clone()
         try:
             victim.apply_action(action)
         except (IllegalActionError, InvalidActionError):
-            if changed := difference(before, take_snapshot(victim)):
-                message = f"the refusal of {action} changed the state: {changed}"
-                position.add("illegal-action", message)
+            if change := difference(before, take_snapshot(victim)):
+                yield f"the refusal of {action} changed the state: {change}"
         except Exception as error:
             message = f"action {action} raised {type(error).__name__}, no IllegalActionError"
-            position.add("illegal-action", f"{message} or InvalidActionError")
+            yield f"{message} or InvalidActionError"
         else:
-            position.add("illegal-action", f"action {action} was accepted")
+            yield f"action {action} was accepted"
 
 
-def check_action_text(position: CheckedPosition) -> None:
+def check_action_text(state: State, rng: random.Random) -> Iterator[str]:
     """Every legal action is written differently, and read back.
 
     In a game that hides information the text depends on the action alone: it is shown to players
     who have no state.
     """
-    state = position.state
-    if not state.game.info.perfect_information:
-        _check_text_without_state(position)
+    hides, start = not state.game.info.perfect_information, state.game.new_initial_state()
     texts: dict[str, int] = {}
-    for action in _sample(state.legal_actions(), SAMPLE, position.rng):
+    for action in _sample(state.legal_actions(), SAMPLE, rng):
         text = state.action_to_string(action)
+        if hides and text != (other := start.action_to_string(action)):
+            message = f"action {action} is written {text!r}, but {other!r} at the start"
+            yield f"{message}; players who have no state need one text"
         if texts.setdefault(text, action) != action:
-            message = f"actions {texts[text]} and {action} are both written {text!r}"
-            position.add("action-text", message)
+            yield f"actions {texts[text]} and {action} are both written {text!r}"
         try:
-            read = state.string_to_action(text)
+            if (result := state.string_to_action(text)) != action:
+                yield f"{text!r}, written for {action}, is read as {result}"
         except GameError as error:
-            position.add("action-text", f"{text!r} is not read back: {error}")
-            continue
-        if read != action:
-            message = f"{text!r}, written for {action}, is read as {read}"
-            position.add("action-text", message)
-    try:
-        read = state.string_to_action("\0 no action")
-    except GameError:
-        return
-    position.add("action-text", f"a text that is not an action is read as {read}")
+            yield f"{text!r} is not read back: {error}"
+    with suppress(GameError):
+        result = state.string_to_action("\0 no action")
+        yield f"a text that is not an action is read as {result}"
 
 
-def _check_text_without_state(position: CheckedPosition) -> None:
-    state, start = position.state, position.state.game.new_initial_state()
-    for action in _sample(state.legal_actions(), SAMPLE, position.rng):
-        here, there = state.action_to_string(action), start.action_to_string(action)
-        if here != there:
-            message = f"action {action} is written {here!r}, but {there!r} at the start"
-            position.add("action-text", f"{message}; players who have no state need one text")
-
-
-def check_returns(position: CheckedPosition) -> None:
+def check_returns(state: State, rng: random.Random) -> Iterator[str]:
     """Returns are zero before the end, then within the bounds and of the constant sum."""
-    state = position.state
     returns = tuple(state.returns())
     if state.is_terminal():
-        _check_utilities("returns()", returns, position)
+        yield from _check_utilities("returns()", returns, state.game.info)
     elif returns != (0.0,) * state.game.num_players():
-        message = f"returns() before the end is {returns}; it must be zeros"
-        position.add("returns", message)
-    _check_utilities("truncated_returns()", tuple(state.truncated_returns()), position)
+        yield f"returns() before the end is {returns}; it must be zeros"
+    truncated = tuple(state.truncated_returns())
+    yield from _check_utilities("truncated_returns()", truncated, state.game.info)
 
 
-def check_chance(position: CheckedPosition) -> None:
+def _check_utilities(method: str, values: tuple[float, ...], info: GameInfo) -> Iterator[str]:
+    if len(values) != info.num_players:
+        yield f"{method} is {values}: one value for each of {info.num_players} players is due"
+    elif not all(info.min_utility <= value <= info.max_utility for value in values):
+        yield f"{method} is {values}, beyond [{info.min_utility}, {info.max_utility}]"
+    elif info.utility_sum is not None and abs(math.fsum(values) - info.utility_sum) > 1e-9:
+        yield f"{method} is {values}, which sums to {math.fsum(values)}, not {info.utility_sum}"
+
+
+def check_chance(state: State, rng: random.Random) -> Iterator[str]:
     """At a chance node positive probabilities sum to one over the legal actions."""
-    state = position.state
     outcomes = state.chance_outcomes()
     if not state.is_chance_node():
         if outcomes:
-            message = f"chance_outcomes() away from a chance node: {shown(outcomes)}"
-            position.add("chance", message)
+            yield f"chance_outcomes() away from a chance node: {shown(outcomes)}"
         return
     if [action for action, _ in outcomes] != state.legal_actions():
-        message = f"outcomes {shown(outcomes)} are not legal_actions() {state.legal_actions()}"
-        position.add("chance", message)
+        yield f"outcomes {shown(outcomes)} are not legal_actions() {state.legal_actions()}"
     if not all(probability > 0 for _, probability in outcomes):
-        position.add("chance", f"not all are positive: {shown(outcomes)}")
+        yield f"not all are positive: {shown(outcomes)}"
     total = math.fsum(probability for _, probability in outcomes)
     if abs(total - 1) > 1e-9:
-        position.add("chance", f"probabilities sum to {total}, not 1")
+        yield f"probabilities sum to {total}, not 1"
 
 
-def check_tensor(position: CheckedPosition) -> None:
+def check_tensor(state: State, rng: random.Random) -> Iterator[str]:
     """A tensor has the stated shape, is float32 and finite."""
-    state = position.state
     shape = state.game.observation_tensor_shape()
     if not shape:
         return
@@ -328,14 +265,14 @@ def check_tensor(position: CheckedPosition) -> None:
     for player in range(state.game.num_players()):
         tensor = state.observation_tensor(player)
         if tensor.dtype != np.float32 or tensor.shape != shape:
-            message = f"float32 of shape {shape} is due, got {tensor.dtype} of {tensor.shape}"
-            position.add("tensor", message)
+            yield f"float32 of shape {shape} is due, got {tensor.dtype} of {tensor.shape}"
         elif not np.isfinite(tensor).all():
-            position.add("tensor", f"player {player}'s is not finite")
+            yield f"player {player}'s is not finite"
 
 
 CHECKS: Mapping[str, Check] = {
     "clone": check_clone,
+    "deterministic": check_deterministic,
     "child": check_child,
     "serialise": check_serialise,
     "legal-actions": check_legal_actions,
@@ -348,22 +285,21 @@ CHECKS: Mapping[str, Check] = {
 """The checks of one position, by the name of the rule that they check."""
 
 
-def check_info(info: GameInfo, findings: Findings) -> None:
+def check_info(info: GameInfo) -> Iterator[str]:
     """The facts of a game do not contradict each other."""
-    wrong = {
-        "player_names names every player once": len(set(info.player_names)) == info.num_players
-        and len(info.player_names) == info.num_players,
+    names = info.player_names
+    total = 0.0 if info.utility_sum is None else info.utility_sum / max(1, info.num_players)
+    facts = {
+        "player_names names every player once": len(names) == len(set(names)) == info.num_players,
         "num_players is at least 1": info.num_players >= 1,
         "num_distinct_actions is at least 1": info.num_distinct_actions >= 1,
         "max_game_length is at least 1": info.max_game_length >= 1,
         "version is at least 1": info.version >= 1,
         "min_utility is less than max_utility": info.min_utility < info.max_utility,
         "utility_sum can be reached": info.utility_sum is None
-        or info.min_utility <= info.utility_sum / max(1, info.num_players) <= info.max_utility,
+        or info.min_utility <= total <= info.max_utility,
     }
-    for fact, ok in wrong.items():
-        if not ok:
-            findings.add("info", f"{fact}; {info}", ())
+    return (f"{fact}; {info}" for fact, holds in facts.items() if not holds)
 
 
 def action_limit(state: State) -> int:
@@ -373,35 +309,14 @@ def action_limit(state: State) -> int:
     return info.max_chance_outcomes if chance else info.num_distinct_actions
 
 
-def _check_utilities(method: str, values: tuple[float, ...], position: CheckedPosition) -> None:
-    info = position.state.game.info
-    if len(values) != info.num_players:
-        message = f"{method} is {values}: one value for each of {info.num_players} players is due"
-        position.add("returns", message)
-    elif not all(info.min_utility <= value <= info.max_utility for value in values):
-        message = f"{method} is {values}, beyond [{info.min_utility}, {info.max_utility}]"
-        position.add("returns", message)
-    elif info.utility_sum is not None and abs(math.fsum(values) - info.utility_sum) > 1e-9:
-        message = f"{method} is {values}, which sums to {math.fsum(values)}, not {info.utility_sum}"
-        position.add("returns", message)
-
-
-def _sample(population: Sequence[int], most: int, rng: random.Random) -> list[int]:
-    return list(population) if len(population) <= most else rng.sample(population, most)
+def _sample(population: Sequence[int], size: int, rng: random.Random) -> list[int]:
+    return list(population) if len(population) <= size else rng.sample(population, size)
 
 
 MAX_REACHED = 20_000
 """Maximum number of objects visited in the search for a state."""
 
 _LEAVES = (str, bytes, int, float, complex, type, ModuleType, BuiltinFunctionType)
-
-
-def check_unreachable(state: State, views: Sequence[PlayerView], findings: Findings) -> None:
-    """No attribute path leads from what a player receives to a state of the game in progress."""
-    for view in views:
-        if path := path_to_state(view):
-            message = f"player {view.player}'s view leads to a state: view{path}"
-            findings.add("state-reachable", message, state.history())
 
 
 def path_to_state(root: object) -> str:
@@ -411,13 +326,13 @@ def path_to_state(root: object) -> str:
     modules, classes and the globals of functions are not. At most `MAX_REACHED` objects are
     visited, nearest first.
     """
-    seen: dict[int, object] = {}  # keeps visited objects alive, so that no id is reused
+    objects: dict[int, object] = {}  # keeps visited objects alive, so that no id is reused
     frontier: deque[tuple[object, str]] = deque([(root, "")])
-    while frontier and len(seen) < MAX_REACHED:
+    while frontier and len(objects) < MAX_REACHED:
         item, path = frontier.popleft()
-        if id(item) in seen or item is None or isinstance(item, _LEAVES):
+        if id(item) in objects or item is None or isinstance(item, _LEAVES):
             continue
-        seen[id(item)] = item
+        objects[id(item)] = item
         if isinstance(item, State) and item.move_number() > 0:
             return path
         frontier.extend((part, path + step) for step, part in _parts(item))
@@ -472,14 +387,11 @@ def check_game(
       seed: of all that is random in the check; the same seed repeats it.
       games: random games to play.
       max_plies: maximum number of players' actions in a game; None to play to the end.
-      worlds: most worlds of an enumerated belief; where there are more, the rules of beliefs
+      worlds: maximum worlds of an enumerated belief; where there are more, the rules of beliefs
         are not checked from there on, which the report says.
       belief: builds the game's own belief, which is checked in place of `EnumeratedBelief`.
       determinizer: the game's own; by default the worlds are drawn from the belief.
       skip: names of rules not to check.
-
-    Returns:
-      What was looked at, and what could not be.
 
     Raises:
       ConformanceError: rules are broken; it lists the first violation of each, with the actions
@@ -488,12 +400,13 @@ def check_game(
     """
     refuse_unknown_rules(skip, GAME_RULES)
     findings = Findings(subject=repr(game), seed=seed, skip=skip)
-    check_info(game.info, findings)
+    for message in check_info(game.info):
+        findings.add("info", message, ())
     setup = _Setup(
         game=game,
         findings=findings,
         max_plies=max_plies,
-        belief=belief or _enumerated(worlds),
+        belief=belief or partial(PartingBelief, limit=worlds),
         determinizer=determinizer,
         keys=KeyIndex(findings, seed=seed),
         index=InformationIndex(findings),
@@ -501,10 +414,6 @@ def check_game(
     for number in range(games):
         _RandomGame(setup, random.Random(f"{seed}/{number}")).play()
     return findings.report()
-
-
-def _enumerated(limit: int) -> BeliefFactory:
-    return lambda game, player: PartingBelief(game, player, limit=limit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -562,16 +471,10 @@ class _RandomGame:
         return self.setup.max_plies is not None and self.plies >= self.setup.max_plies
 
     def _step(self) -> tuple[int, int]:
-        """Take a random action; return who acted and how."""
         state = self.track.state
         actor = state.current_player()
-        if actor == Player.CHANCE:
-            outcomes = state.chance_outcomes()
-            weights = [probability for _, probability in outcomes]
-            action = self.rng.choices([action for action, _ in outcomes], weights)[0]
-        else:
-            action = self.rng.choice(state.legal_actions())
-            self.plies += 1
+        action = random_action(state, self.rng)
+        self.plies += actor != Player.CHANCE
         self._add_siblings()
         self.actions.append(action)
         self.track.apply(action)
@@ -591,17 +494,20 @@ class _RandomGame:
         state, findings = self.track.state, self.findings
         findings.positions += 1
         self.clones.append((state.clone(), take_snapshot(state)))
-        position = CheckedPosition(state, findings, self.rng)
         for rule, check in CHECKS.items():
             try:
-                check(position)
+                for message in check(state, self.rng):
+                    findings.add(rule, message, state.history())
             except Exception as error:
                 findings.raised(error, f"while '{rule}' was checked", self.actions)
         check_observations(state, self.views, findings=findings, last=last)
         self.setup.index.add(self.track)
         self.setup.keys.add(state.clone())
         if self.setup.game.info.perfect_information:
-            check_perfect_information(state, self.views, findings)
+            for view in self.views:
+                if view.state.key() != state.key() or str(view.state) != str(state):
+                    message = f"player {view.player}, who sees everything, has another state:"
+                    findings.add("perfect-information", f"{message}\n{view.state}", self.actions)
         else:
             self._look_into_beliefs()
 
@@ -613,31 +519,35 @@ class _RandomGame:
                 continue
             checker.observe(observation, state)
             checker.compare_worlds(self.track, self.setup.index, self.rng)
-            if state.current_player() == checker.view.player:
-                self._resample(checker)
-
-    def _resample(self, checker: BeliefChecker) -> None:
-        if self.findings.beliefs <= RESAMPLED_POSITIONS:
-            check_resampling(
-                self.track.state,
-                checker,
-                findings=self.findings,
-                rng=self.rng,
-                determinizer=self.setup.determinizer,
-            )
+            own_turn = state.current_player() == checker.view.player
+            if own_turn and self.findings.beliefs <= RESAMPLED_POSITIONS:
+                checker.check_resampling(state, self.rng, determinizer=self.setup.determinizer)
 
     # -- checks at the end --------------------------------------------------------------------
 
     def _conclude(self) -> None:
         for clone, snapshot in self.clones:
-            if changed := difference(snapshot, take_snapshot(clone)):
-                message = f"after the original played {self.actions}, of a clone {changed}"
+            if change := difference(snapshot, take_snapshot(clone)):
+                message = f"after the original played {self.actions}, of a clone {change}"
                 self.findings.add("clone", message, clone.history())
         snapshots = [snapshot for _, snapshot in self.clones]
         try:
-            check_replay(self.setup.game, self.actions, snapshots, self.findings)
+            self._replay(snapshots)
         except Exception as error:
             message = f"played again, {type(error).__name__}: {error}"
             self.findings.add("deterministic", message, self.actions)
         if not self.setup.game.info.perfect_information:
-            check_unreachable(self.track.state, self.views, self.findings)
+            for view in self.views:
+                if path := path_to_state(view):
+                    message = f"player {view.player}'s view leads to a state: view{path}"
+                    self.findings.add("state-reachable", message, self.actions)
+
+    def _replay(self, snapshots: Sequence[Snapshot]) -> None:
+        state = self.setup.game.new_initial_state()
+        for ply, before in enumerate(snapshots):
+            if ply:
+                state.apply_action(self.actions[ply - 1])
+            if change := difference(before, take_snapshot(state)):
+                message = f"played again, {change}"
+                self.findings.add("deterministic", message, self.actions[:ply])
+                return

@@ -140,27 +140,23 @@ class InformationIndex:
 
 def _entry(track: Track, player: int) -> _Entry:
     state = track.state
+    has_tensor = bool(state.game.observation_tensor_shape())
     return _Entry(
-        string=state.information_state_string(player),
-        observed=track.observed[player],
-        bare=track.bare[player],
-        legal=tuple(state.legal_actions()) if state.current_player() == player else (),
-        tensor=state.observation_tensor(player).tobytes()
-        if state.game.observation_tensor_shape()
-        else b"",
-        actions=tuple(state.history()),
+        state.information_state_string(player),
+        track.observed[player],
+        track.bare[player],
+        tuple(state.legal_actions()) if state.current_player() == player else (),
+        state.observation_tensor(player).tobytes() if has_tensor else b"",
+        tuple(state.history()),
     )
 
 
 def check_observations(
     state: State, views: Sequence[PlayerView], *, findings: Findings, last: tuple[int, int] | None
 ) -> None:
-    """Check the observations of the last transition, and pass them on to the views.
+    """Check the observations of the last transition, and pass them on to the players' views.
 
-    Args:
-      state: the position after the transition.
-      views: one per player.
-      last: who acted and how; None at the initial state.
+    `last` says who acted and how; it is None at the initial state.
     """
     for player, view in enumerate(views):
         observation = state.observation(player)
@@ -226,25 +222,12 @@ def plain_problem(value: object, *, depth: int = 32) -> str:
     if isinstance(value, Mapping):
         if any(type(key) is not str for key in value):
             return f"keys that are not texts: {shown(list(value))}"
-        return _first_problem(list(value.values()), depth)
-    if type(value) in (list, tuple):
-        return _first_problem(list(value), depth)  # type: ignore[call-overload]  # a sequence now
-    return f"a {type(value).__module__}.{type(value).__qualname__}"
-
-
-def _first_problem(values: list[object], depth: int) -> str:
-    return next(filter(None, (plain_problem(value, depth=depth - 1) for value in values)), "")
-
-
-def check_perfect_information(
-    state: State, views: Sequence[PlayerView], findings: Findings
-) -> None:
-    """In a game of perfect information each view's state is the true one."""
-    for view in views:
-        followed = view.state
-        if followed.key() != state.key() or str(followed) != str(state):
-            message = f"player {view.player}, who sees everything, has another state:\n{followed}"
-            findings.add("perfect-information", message, state.history())
+        parts = list(value.values())
+    elif type(value) in (list, tuple):
+        parts = list(value)  # type: ignore[call-overload]  # a sequence now
+    else:
+        return f"a {type(value).__module__}.{type(value).__qualname__}"
+    return next(filter(None, (plain_problem(part, depth=depth - 1) for part in parts)), "")
 
 
 class PartingBelief(EnumeratedBelief):
@@ -252,52 +235,31 @@ class PartingBelief(EnumeratedBelief):
 
     A player observes its legal actions, which rules out worlds with other legal actions. If its
     information state does not distinguish those worlds, its legal actions depend on hidden parts.
-
-    Attributes:
-      parted: the states that explain the last observation but for its legal actions, and all
-        before it; at most `limit`.
+    `parted` are the states that explain all observations but for the last legal actions.
     """
 
     parted: tuple[State, ...] = ()
 
     def _advance(self, worlds: list[State], target: ObservationMatch) -> dict[Hashable, State]:
-        watching = _Watching(target.observation)
-        successors = super()._advance(worlds, watching)
-        self.parted = ()
-        if watching.parts:  # seldom: enumerate once more, and keep them
-            alike = super()._advance(worlds, _Blind(target.observation))
-            self.parted = tuple(state for key, state in alike.items() if key not in successors)
+        alike = super()._advance(worlds, _MatchWithoutActions(target.observation))
+        successors, parted = {}, []
+        for key, state in alike.items():
+            observation = state.observation(self.player)
+            if observation is not None and target.matches(observation):
+                successors[key] = state
+            else:
+                parted.append(state)
+        self.parted = tuple(parted)
         return successors
 
 
-class _Blind(ObservationMatch):
-    """The observations without the legal actions."""
+class _MatchWithoutActions(ObservationMatch):
+    """Compares observations but for the legal actions."""
 
     __slots__ = ()
 
     def matches(self, other: Observation) -> bool:
         return super().matches(replace(other, legal_actions=self.observation.legal_actions))
-
-
-class _Watching(ObservationMatch):
-    """The observations.
-
-    Attributes:
-      parts: whether something was refused for its legal actions alone.
-    """
-
-    __slots__ = ("_blind", "parts")
-
-    def __init__(self, observation: Observation) -> None:
-        super().__init__(observation)
-        self.parts = False
-        self._blind = _Blind(observation)
-
-    def matches(self, other: Observation) -> bool:
-        if tuple(other.legal_actions) == tuple(self.observation.legal_actions):
-            return super().matches(other)
-        self.parts = self.parts or self._blind.matches(other)
-        return False
 
 
 DRAWS = 40
@@ -318,11 +280,7 @@ BeliefFactory: TypeAlias = Callable[[Game, int], BeliefState[State]]
 
 
 class BeliefChecker:
-    """Follows one player's belief through one game.
-
-    Attributes:
-      view: the player's view, which observes before the belief does.
-    """
+    """Follows a player's belief through one game; the view observes before the belief does."""
 
     def __init__(self, view: PlayerView, factory: BeliefFactory, findings: Findings) -> None:
         self.view = view
@@ -410,43 +368,34 @@ class BeliefChecker:
             return
         self._findings.add("belief", message, state.history())
 
-    def draw(self, rng: random.Random) -> State | None:
-        """Return a world drawn from the belief; None after the belief was given up."""
-        return None if self._belief is None else self._belief.sample(rng)
+    def check_resampling(
+        self, state: State, rng: random.Random, *, determinizer: Determinizer | None
+    ) -> None:
+        """Draw worlds at the player's turn until one is not the true one; 40 true ones are a leak.
 
-
-def check_resampling(
-    state: State,
-    checker: BeliefChecker,
-    *,
-    findings: Findings,
-    rng: random.Random,
-    determinizer: Determinizer | None = None,
-) -> None:
-    """Draw worlds until one is not the true one; draws that always are it are a leak.
-
-    Args:
-      state: the true state, at the turn of the checker's player.
-      determinizer: what draws; the belief itself by default.
-    """
-    keys = checker.keys()
-    if len(keys) < 2:
-        return
-    before = state.serialize()
-    for _ in range(DRAWS):
-        world = determinizer.determinize(checker.view, rng) if determinizer else checker.draw(rng)
-        if world is None:
+        The determinizer draws them; without one, the belief itself.
+        """
+        keys = self.keys()
+        if self._belief is None or len(keys) < 2:
             return
-        if world.key() not in keys:
-            message = f"drew a state that is not a world of player {checker.view.player}: {world}"
-            findings.add("resampling", message, state.history())
-            return
-        other = world.key() != state.key()
-        world.apply_action(rng.choice(world.legal_actions()))
-        if state.serialize() != before:
-            findings.add("resampling-leak", "every drawn state is the true state", state.history())
-            return
-        if other:
-            return
-    message = f"{DRAWS} draws out of {len(keys)} worlds were the true one every time"
-    findings.add("resampling-leak", message, state.history())
+        before, actions = state.serialize(), state.history()
+        for _ in range(DRAWS):
+            world = (
+                determinizer.determinize(self.view, rng)
+                if determinizer
+                else self._belief.sample(rng)
+            )
+            if world.key() not in keys:
+                message = f"drew a state that is not a world of player {self.view.player}: {world}"
+                self._findings.add("resampling", message, actions)
+                return
+            other = world.key() != state.key()
+            world.apply_action(rng.choice(world.legal_actions()))
+            if state.serialize() != before:
+                message = "every drawn state is the true state"
+                self._findings.add("resampling-leak", message, actions)
+                return
+            if other:
+                return
+        message = f"{DRAWS} draws out of {len(keys)} worlds were the true one every time"
+        self._findings.add("resampling-leak", message, actions)

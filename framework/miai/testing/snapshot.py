@@ -44,16 +44,9 @@ def text_of(observation: Observation | None) -> str:
     """
     if observation is None:
         return "nothing"
-    actor = None if observation.actor is None else int(observation.actor)
-    return repr(
-        (
-            observation.player,
-            actor,
-            observation.action,
-            _canonical(observation.data),
-            tuple(observation.legal_actions),
-        )
-    )
+    o = observation
+    actor = None if o.actor is None else int(o.actor)
+    return repr((o.player, actor, o.action, _canonical(o.data), tuple(o.legal_actions)))
 
 
 def difference(before: Snapshot, after: Snapshot) -> str:

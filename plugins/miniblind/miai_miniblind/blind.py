@@ -18,6 +18,7 @@ from miai import (
     PlayerView,
     State,
 )
+from miai.beliefs.problem import Root
 
 Phase: TypeAlias = Literal["start", "sense", "place", "move", "search", "answer", "over"]
 """Chance acts in ``start``, player 1 in ``answer``, nobody when the game is ``over``."""
@@ -34,13 +35,14 @@ class BlindGame(Game):
     Args:
       name, players: names of the game and its players.
       columns: width of the board.
-      starts: the hidden parts that are equally likely at the start.
+      root: the public part at the start, and the hidden parts, all equally likely.
       first_start: the number of all other actions.
       max_length: maximum number of actions.
       chance: whether there is a choice at the start.
 
     Attributes:
-      columns, starts, first_start: as given; `starts` in increasing order.
+      columns, first_start: see above.
+      start, starts: the public and the hidden parts of the root, the latter in increasing order.
     """
 
     def __init__(
@@ -49,13 +51,13 @@ class BlindGame(Game):
         players: tuple[str, str],
         *,
         columns: int,
-        starts: Iterable[int],
+        root: Root[Any],
         first_start: int,
         max_length: int,
         chance: bool = True,
     ) -> None:
         self.columns = columns
-        self.starts = sorted(set(starts))
+        self.start, self.starts = root.public, sorted(set(root.hidden))
         self.first_start = first_start
         self.info = GameInfo(
             name=name,
@@ -110,6 +112,14 @@ class BlindState(State):
         """Set up a state of the problem, without a history and with all turns left."""
 
     @abstractmethod
+    def _legal_moves(self) -> list[int]:
+        """Return the actions of a player in ascending order."""
+
+    @abstractmethod
+    def _play(self, action: int) -> None:
+        """Apply an action of a player."""
+
+    @abstractmethod
     def letters(self) -> str:
         """Return one letter for each square, in order; ``.`` for an empty one."""
 
@@ -122,6 +132,19 @@ class BlindState(State):
     def current_player(self) -> int:
         """Return chance at the start, player 1 for an answer, otherwise player 0."""
         return _OTHER_ACTORS.get(self._phase, 0)
+
+    def legal_actions(self) -> list[int]:
+        """Return the actions of chance or a player in ascending order."""
+        if self._phase == "start":
+            return [action for action, _ in self.chance_outcomes()]
+        return [] if self._phase == "over" else self._legal_moves()
+
+    def _apply(self, action: int) -> None:
+        if self._phase == "start":
+            self._reveal_nothing()
+            self.place(self.game.start, action - self.game.first_start)
+        else:
+            self._play(action)
 
     def chance_outcomes(self) -> list[tuple[int, float]]:
         """Return the hidden parts at the start as actions, equally probable."""

@@ -28,7 +28,6 @@ from miai_miniblind.roots import DrawsRoots, nearest
 
 MIN_SIZE, MAX_SIZE = 4, 8
 _CACHED = 1 << 17  # positions whose replies of Black are cached
-_NO_DECOY = -1
 _STRAIGHT = ((0, 1), (1, 0), (0, -1), (-1, 0))
 
 
@@ -116,16 +115,16 @@ class MiniRbcProblem(DrawsRoots):
 
     def replies(self, public: MiniRbcPublic, hidden: int, action: int) -> Sequence[Reply]:
         """Return what a sense shows, or Black's replies to a move, a loss first."""
-        king, decoy = self._pieces(hidden)
+        king, decoy = self.black_pieces(hidden)
         if public.senses:
             return (goes_on(self._seen(king, decoy, action), hidden),)
         target, captured = self._white_move(public, action, king, decoy)
         if captured == king:
             return (over(self.greatest),)
-        if captured != _NO_DECOY:
-            decoy = _NO_DECOY
+        if captured is not None:
+            decoy = None
         white_king, rook = self._placed(public, action, target)
-        observation = 2 * target + (captured != _NO_DECOY)
+        observation = 2 * target + (captured is not None)
         return self._black(white_king, rook, king, decoy, observation)
 
     def after(self, public: MiniRbcPublic, action: int, observation: Hashable) -> MiniRbcPublic:
@@ -141,7 +140,7 @@ class MiniRbcProblem(DrawsRoots):
         """Return 0, or the graded value of a state that is neither won nor lost."""
         if not self.graded:
             return 0.0
-        king, decoy = self._pieces(hidden)
+        king, decoy = self.black_pieces(hidden)
         board = self._board
         value = 2.0
         if board.on_edge[king]:
@@ -150,7 +149,7 @@ class MiniRbcProblem(DrawsRoots):
             value += 1
         if board.distance(king, public.king) <= 2:
             value += 1
-        if self.decoy and decoy == _NO_DECOY:
+        if self.decoy and decoy is None:
             value += 2
         return value
 
@@ -173,8 +172,10 @@ class MiniRbcProblem(DrawsRoots):
 
     def black_pieces(self, hidden: int) -> tuple[int, int | None]:
         """Return the squares of Black's king and decoy (or None)."""
-        king, decoy = self._pieces(hidden)
-        return king, None if decoy == _NO_DECOY else decoy
+        if not self.decoy:
+            return hidden, None
+        king, decoy = divmod(hidden, self.squares)
+        return king, None if decoy == king else decoy
 
     def random_public(self, rng: random.Random) -> MiniRbcPublic:
         """Return White's king and rook on two random squares."""
@@ -187,28 +188,25 @@ class MiniRbcProblem(DrawsRoots):
         return [
             hidden
             for hidden in self.universe(public)
-            if apart(public.king, self._pieces(hidden)[0]) > 1
+            if apart(public.king, self.black_pieces(hidden)[0]) > 1
         ]
 
     def random_part(self, states: Sequence[int], rng: random.Random) -> list[int]:
         """Return the states whose king is nearest to that of a random one; see `nearest`."""
-        apart = self._board.distance
-        return nearest(states, lambda a, b: apart(self._pieces(a)[0], self._pieces(b)[0]), rng)
+
+        def apart(a: int, b: int) -> int:
+            return self._board.distance(self.black_pieces(a)[0], self.black_pieces(b)[0])
+
+        return nearest(states, apart, rng)
 
     # -- rules ------------------------------------------------------------------------------------
 
-    def _pieces(self, hidden: int) -> tuple[int, int]:
-        if not self.decoy:
-            return hidden, _NO_DECOY
-        king, decoy = divmod(hidden, self.squares)
-        return king, _NO_DECOY if decoy == king else decoy
-
-    def _seen(self, king: int, decoy: int, window: int) -> int:
+    def _seen(self, king: int, decoy: int | None, window: int) -> int:
         inside = self._board.windows[window]
         king_view = king + 1 if inside >> king & 1 else 0
         if not self.decoy:
             return king_view
-        decoy_view = decoy + 1 if decoy != _NO_DECOY and inside >> decoy & 1 else 0
+        decoy_view = decoy + 1 if decoy is not None and inside >> decoy & 1 else 0
         return king_view * (self.squares + 1) + decoy_view
 
     def _list_moves(self, king: int, rook: int) -> tuple[int, ...]:
@@ -222,12 +220,12 @@ class MiniRbcProblem(DrawsRoots):
         return (*slides, *steps, numbers.pass_)
 
     def _white_move(
-        self, public: MiniRbcPublic, action: int, king: int, decoy: int
-    ) -> tuple[int, int]:
-        """Return where White's piece ended and the square of its capture, or -1."""
+        self, public: MiniRbcPublic, action: int, king: int, decoy: int | None
+    ) -> tuple[int, int | None]:
+        """Return where White's piece ended and the square of its capture, if any."""
         numbers = self.numbers
         if action == numbers.pass_:
-            return public.king, _NO_DECOY
+            return public.king, None
         if action >= numbers.king:
             path: tuple[int, ...] = (action - numbers.king,)
         else:
@@ -235,7 +233,7 @@ class MiniRbcProblem(DrawsRoots):
         for square in path:
             if square in (king, decoy):
                 return square, square
-        return path[-1], _NO_DECOY
+        return path[-1], None
 
     def _placed(self, public: MiniRbcPublic, action: int, target: int) -> tuple[int, int]:
         """Return White's king and rook after a move whose piece ended on a square."""
@@ -244,7 +242,7 @@ class MiniRbcProblem(DrawsRoots):
         return public.king, target
 
     def _list_black(
-        self, white_king: int, rook: int, king: int, decoy: int, observation: int
+        self, white_king: int, rook: int, king: int, decoy: int | None, observation: int
     ) -> tuple[Reply, ...]:
         board = self._board
         steps = [to for to in board.steps[king] if to != decoy]
@@ -253,7 +251,7 @@ class MiniRbcProblem(DrawsRoots):
         if white_king in steps or (rook in steps and not protected):
             replies.append(over(self.least))
         free = [to for to in steps if to not in (white_king, rook)]
-        if decoy == _NO_DECOY:
+        if decoy is None:
             return (*replies, *(goes_on(observation, self.hidden(to)) for to in free))
         replies += [goes_on(observation, self.hidden(to, decoy)) for to in free]
         moves = [to for to in board.sideways[decoy] if to not in (white_king, rook, king)]
@@ -351,9 +349,8 @@ class MiniRbcParameters(Parameters):
 def root_of(parameters: MiniRbcParameters) -> Root[MiniRbcPublic]:
     """Return the root of a game: White's pieces and the possible hidden parts.
 
-    Raises:
-      ValueError: a square is not on the board, or two pieces share one, or only some starts have a
-        decoy.
+    Raises `ValueError` for a square off the board, two pieces on one, or a decoy in some starts
+    only.
     """
     problem = problem_of(parameters)
     size = parameters.size
@@ -404,13 +401,11 @@ class MiniRbc(BlindGame):
         self.problem = problem_of(self.parameters)
         self.squares = size * size
         self.black = self.problem.numbers.pass_ + 1
-        root = root_of(self.parameters)
-        self.start = root.public
         super().__init__(
             "mini_rbc",
             ("white", "black"),
             columns=size,
-            starts=root.hidden,
+            root=root_of(self.parameters),
             first_start=self.black + 2 * self.squares,
             max_length=3 * self.parameters.max_turns,
         )
@@ -479,21 +474,13 @@ class MiniRbcState(BlindState):
         self._black_king, self._decoy = self.game.problem.black_pieces(hidden)
         self._phase = "sense" if public.senses else "move"
 
-    def legal_actions(self) -> list[int]:
-        """Return the windows, White's moves, Black's steps or the starts."""
-        if self._phase == "start":
-            return [action for action, _ in self.chance_outcomes()]
+    def _legal_moves(self) -> list[int]:
         if self._phase == "sense":
             return list(range(self.game.problem.numbers.windows))
-        if self._phase == "move":
-            return self._white_moves()
-        return self._black_moves() if self._phase == "answer" else []
+        return self._white_moves() if self._phase == "move" else self._black_moves()
 
-    def _apply(self, action: int) -> None:
-        if self._phase == "start":
-            self._reveal_nothing()
-            self.place(self.game.start, action - self.game.first_start)
-        elif self._phase == "sense":
+    def _play(self, action: int) -> None:
+        if self._phase == "sense":
             self._reveal(action, {"seen": self._seen(action)})
             self._phase = "move"
         elif self._phase == "move":
@@ -597,7 +584,6 @@ class MiniRbcState(BlindState):
         return divmod(square, self.game.parameters.size)
 
     def _beside(self, square: int) -> list[int]:
-        """Return the squares one step of a king away, in increasing order."""
         row, column = self._place(square)
         size = self.game.parameters.size
         return [

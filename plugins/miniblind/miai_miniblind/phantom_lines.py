@@ -217,10 +217,9 @@ def phantom_lines_problem(parameters: PhantomProblemParameters) -> PhantomLinesP
 # that tests can compare it with the problem.
 
 
-class PhantomLinesParameters(Parameters):
+class PhantomLinesParameters(PhantomProblemParameters):
     """Parameters of the game ``phantom_lines``."""
 
-    columns: int = parameter(3, ge=3, le=4, help="Columns of the board, which has three rows")
     own: tuple[str, ...] = parameter((), help="Cells of x at the start", max_length=12)
     starts: tuple[str, ...] = parameter(
         (),
@@ -243,13 +242,12 @@ class PhantomLines(BlindGame):
         self.parameters = parameters or PhantomLinesParameters()
         self.problem = PhantomLinesProblem(self.parameters.columns)
         root = root_of(self.parameters)
-        self.start = root.public
         cells = self.problem.cells
         super().__init__(
             "phantom_lines",
             ("x", "o"),
             columns=self.parameters.columns,
-            starts=root.hidden,
+            root=root,
             first_start=len(self.problem.lines) + cells,
             # A sense for each mark of x, and each mark of o is refused once.
             max_length=2 * ((cells + 1) // 2) + 2 * (cells // 2),
@@ -316,26 +314,18 @@ class PhantomLinesState(BlindState):
         self._known = frozenset(squares_of(public.known))
         self._phase = "answer" if public.phase == AWAIT else public.phase
 
-    def legal_actions(self) -> list[int]:
-        """Return lines, cells not known to be taken, free cells for o, or starts."""
+    def _legal_moves(self) -> list[int]:
         lines = len(self.game.problem.lines)
-        if self._phase == "start":
-            return [action for action, _ in self.chance_outcomes()]
         if self._phase == "sense":
             return list(range(lines))
         cells = range(self.game.problem.cells)
         if self._phase == "place":
             return [lines + c for c in cells if self._board[c] != "x" and c not in self._known]
-        if self._phase == "answer":
-            return [lines + c for c in cells if self._board[c] == "."]
-        return []
+        return [lines + c for c in cells if self._board[c] == "."]
 
-    def _apply(self, action: int) -> None:
+    def _play(self, action: int) -> None:
         cell = action - len(self.game.problem.lines)
-        if self._phase == "start":
-            self._reveal_nothing()
-            self.place(self.game.start, action - self.game.first_start)
-        elif self._phase == "sense":
+        if self._phase == "sense":
             line = squares_of(self.game.problem.lines[action])
             marks = [c for c in line if self._board[c] == "o"]
             self._known |= set(marks)
@@ -358,9 +348,9 @@ class PhantomLinesState(BlindState):
     def _mark(self, cell: int, letter: str, *, then: Phase) -> None:
         self._board[cell] = letter
         self._phase = then
-        won = self._has_three(letter)
-        if won or "." not in self._board:
-            self._finish(0.0 if not won else 1.0 if letter == "x" else -1.0)
+        wins = self._has_three(letter)
+        if wins or "." not in self._board:
+            self._finish(0.0 if not wins else 1.0 if letter == "x" else -1.0)
 
     def _has_three(self, letter: str) -> bool:
         columns = self.game.problem.columns

@@ -31,11 +31,7 @@ _STEPS = ((1, 0), (0, 1), (-1, 0), (0, -1))  # by heading, as (ranks, files)
 
 
 class HuntPublic(NamedTuple):
-    """What the hunter knows for certain.
-
-    Attributes:
-      pings: pings left before the charge.
-    """
+    """What the hunter knows for certain: the pings left before the charge."""
 
     pings: int
 
@@ -128,7 +124,6 @@ class SubHuntProblem(DrawsRoots):
     # -- rules ------------------------------------------------------------------------------------
 
     def _distance(self, a: int, b: int) -> int:
-        """Return the greater of the distances in ranks and files."""
         (rank, file), (rank_b, file_b) = divmod(a >> 2, self.n), divmod(b >> 2, self.n)
         return max(abs(rank - rank_b), abs(file - file_b))
 
@@ -194,12 +189,11 @@ class SubHunt(BlindGame):
         self.problem = _problem_of(self.parameters)
         self.blocks = self.parameters.size - self.parameters.blast + 1  # on a side
         self.submarine = self.problem.lines + self.blocks**2
-        root = root_of(self.parameters)
         super().__init__(
             "sub_hunt",
             ("hunter", "submarine"),
             columns=self.parameters.size,
-            starts=root.hidden,
+            root=root_of(self.parameters),
             first_start=self.submarine + len(TURNS),
             max_length=self.parameters.max_turns * (self.parameters.pings + 2),
         )
@@ -265,24 +259,17 @@ class SubHuntState(BlindState):
         self._pings = public.pings
         self._phase = "search"
 
-    def legal_actions(self) -> list[int]:
-        """Return the pings, the charges, the submarine's turns or the starts."""
-        if self._phase == "start":
-            return [action for action, _ in self.chance_outcomes()]
+    def _legal_moves(self) -> list[int]:
         if self._phase == "search":
             lines = self.game.problem.lines
             return list(range(lines)) if self._pings else list(range(lines, self.game.submarine))
-        if self._phase == "answer":
-            turns = enumerate(TURNS)
-            return [self.game.submarine + i for i, turn in turns if self._can_go(turn)]
-        return []
+        sea = range(self.game.parameters.size)
+        targets = map(self._ahead, TURNS)
+        inside = [rank in sea and file in sea for rank, file, _ in targets]
+        return [self.game.submarine + turn for turn, fits in enumerate(inside) if fits]
 
-    def _apply(self, action: int) -> None:
-        if self._phase == "start":
-            self._reveal_nothing()
-            start = HuntPublic(self.game.parameters.pings)
-            self.place(start, action - self.game.first_start)
-        elif self._phase == "answer":
+    def _play(self, action: int) -> None:
+        if self._phase == "answer":
             self._reveal_nothing()
             self._rank, self._file, self._heading = self._ahead(TURNS[action - self.game.submarine])
             self._phase = "search"
@@ -311,18 +298,12 @@ class SubHuntState(BlindState):
             self._phase, self._pings = "answer", self.game.parameters.pings
 
     def _ahead(self, turn: str) -> tuple[int, int, str]:
-        """Return rank, file and heading after a move."""
         right = {"n": "e", "e": "s", "s": "w", "w": "n"}
         heading = self._heading
         for _ in range({"ahead": 0, "right": 1, "left": 3}[turn]):
             heading = right[heading]
         rank = self._rank + (heading == "n") - (heading == "s")
         return rank, self._file + (heading == "e") - (heading == "w"), heading
-
-    def _can_go(self, turn: str) -> bool:
-        sea = range(self.game.parameters.size)
-        rank, file, _ = self._ahead(turn)
-        return rank in sea and file in sea
 
     def winner_to_string(self, value: float) -> str:
         """Return ``hunter wins`` or ``submarine escapes``."""

@@ -19,7 +19,7 @@ from miai.game import Game
 from miai.parameters import Parameters, explain, mistakes, read_toml
 from miai.plain import parse_assignment
 from miai.playing.adjudication import ADJUDICATOR, make_panel
-from miai.playing.openings import OpeningReader
+from miai.playing.openings import OpeningReader, check_file
 from miai.plugins.kinds import GAME
 from miai.plugins.loader import registry
 from miai.plugins.registry import Component
@@ -36,7 +36,6 @@ from miai_tournaments.config.openings import (
     check_settings,
     file_openings,
     in_order,
-    opening_file,
     opening_reader,
     random_openings,
     with_settings,
@@ -59,306 +58,8 @@ from miai_tournaments.store.rows import PlayerRow
 SectionT = TypeVar("SectionT", bound=ConfigSection)
 
 
-def check_game(raw: Mapping[str, Any], problems: Problems) -> tuple[str | None, Game | None]:
-    """Return the game's name and the game, each None if invalid."""
-    table = raw.get("game")
-    if not isinstance(table, dict) or not isinstance(name := table.get("name"), str):
-        return None, None  # the models report why
-    component, game = None, None
-    with problems.at("game.name"):
-        component = registry().get(GAME, name)
-    if component is None:
-        return None, None
-    with problems.at("game"):
-        filled = component.fill(parameters_of(table, frozenset({"name"})), where="game")
-        game = component.load_factory()(filled)
-    if game is not None and game.num_players() != 2:
-        problems.add(
-            "game.name",
-            f"{name} has {game.num_players()} players; tournaments need a game for 2",
-        )
-    return name, game
-
-
-def check_players(raw: Mapping[str, Any], game: str | None, problems: Problems) -> list[PlayerRow]:
-    """Return the players with valid agents and parameters for the game of that name.
-
-    Without a game, only the agents' names are checked.
-    """
-    tables = raw.get("players")
-    rows = []
-    for number, table in enumerate(tables if isinstance(tables, (list, tuple)) else ()):
-        if isinstance(table, dict) and isinstance(table.get("agent"), str):
-            with problems.at(f"players[{number}].agent"):
-                if game is None:
-                    _refuse_unknown("agent", table["agent"])
-                else:
-                    rows += players_of(table, game, where=f"players[{number}]")
-    return rows
-
-
-def check_sections(
-    raw: Mapping[str, Any],
-    game_name: str | None,
-    game: Game | None,
-    folder: Path,
-    problems: Problems,
-) -> Openings | None:
-    """Check what models cannot check: time, records and openings. Returns the openings.
-
-    Args:
-      game_name: None if the game does not exist.
-      game: None also if its parameters are invalid.
-      folder: folder that relative paths start from.
-    """
-    time = _section(raw, "time", TimeSection)
-    if time is not None:
-        with problems.at("time"):
-            _check_time(time)
-    _check_records(raw, game_name, problems)
-    openings = _section(raw, "openings", OpeningsSection)
-    if openings is None:
-        return None
-    head = _section(raw, "tournament", TournamentSection)
-    source: Openings | None = None
-    if openings.file is not None:
-        source = _file_openings(openings, openings.file, game, head, folder, problems)
-    elif game is not None:
-        with problems.at("openings.random_plies"):
-            limit = None if head is None else head.move_limit
-            source = random_openings(openings.random_plies, game, limit)
-    if openings.balance is None or game is None:
-        return source
-    with problems.at("openings.balance"):
-        balance = check_balance(openings.balance, game)
-        return None if source is None else replace(source, balance=balance)
-    return None
-
-
-def _check_time(section: TimeSection) -> None:
-    try:
-        section.control()
-    except ConfigError as error:
-        raise ConfigError(str(error).removeprefix("time control: ")) from None
-
-
-def _check_records(raw: Mapping[str, Any], game: str | None, problems: Problems) -> None:
-    run = raw.get("run")
-    records = run.get("records") if isinstance(run, Mapping) else None
-    for number, name in enumerate(records if isinstance(records, (list, tuple)) else ()):
-        if isinstance(name, str):
-            with problems.at(f"run.records[{number}]"):
-                if game is None:
-                    _refuse_unknown("record-format", name)
-                else:
-                    record_format(name, game)
-
-
-def _refuse_unknown(kind: str, name: str) -> None:
-    """Raise `UnknownComponentError` if no game has a component of that kind and name."""
-    known = registry().components(kind, adapted=True)
-    if name not in {component.name for component in known}:
-        registry().get(kind, name)
-
-
-def _file_openings(
-    section: OpeningsSection,
-    file: str,
-    game: Game | None,
-    head: TournamentSection | None,
-    folder: Path,
-    problems: Problems,
-) -> Openings | None:
-    source: Openings | None = None
-    path: Path | None = None
-    reader: OpeningReader | None = None
-    with problems.at("openings.file"):
-        path = opening_file(file, folder)
-    if game is None:
-        return None
-    with problems.at("openings.reader" if section.reader else "openings.file"):
-        reader = opening_reader(section, game)
-    if path is not None and reader is not None:
-        with problems.at("openings.file"):
-            source = file_openings(path, reader, game, None if head is None else head.move_limit)
-    if source is not None and head is not None:
-        with problems.at("openings.start"):
-            return in_order(source, section, head.seed)
-    return None
-
-
-def _section(raw: Mapping[str, Any], name: str, model: type[SectionT]) -> SectionT | None:
-    """Return one table; None if it is invalid, which the models report."""
-    try:
-        return model.model_validate(raw.get(name, {}))
-    except ValidationError:
-        return None
-
-
-Field = Sequence[tuple[int, PlayerRow]]
-"""The players, each with the number of its table."""
-
-
-@dataclass(frozen=True, slots=True)
-class CheckedConfig:
-    """A format with its players.
-
-    Attributes:
-      format: the format.
-      players: the players, including variants.
-      entries: number of each player's table.
-    """
-
-    format: Format
-    players: tuple[PlayerRow, ...]
-    entries: tuple[int, ...]
-
-
-def check_format(
-    raw: Mapping[str, Any],
-    config: TournamentConfig,
-    rows: Sequence[PlayerRow],
-    openings: Openings | None,
-    problems: Problems,
-) -> CheckedConfig | None:
-    """Return the format and its players; None if something is invalid, which is added to problems.
-
-    Args:
-      rows: the valid players, in the order of the config.
-    """
-    names = names_of(config)
-    check_names(names, problems)
-    component: Component[Format] | None = None
-    parameters: Parameters | None = None
-    with problems.at("format.name"):
-        component = format_component(config.format.name)
-    if component is None:
-        return None
-    with problems.at("format"):
-        parameters = component.fill(config.format.parameters, where="format")
-        _check_rounds(raw, component, problems)
-    if parameters is None or [row.name for row in rows] != [name for _, name in names]:
-        return None  # mistakes of players are collected already
-    field = [(number, row) for (number, _), row in zip(names, rows, strict=True)]
-    with problems.at("format"):
-        return _checked(config, component, parameters, field, openings, problems)
-    return None
-
-
-def _check_rounds(raw: Mapping[str, Any], component: Component[Format], problems: Problems) -> None:
-    """Refuse ``tournament.rounds`` if it has no effect or is set twice."""
-    if "rounds" not in raw.get("tournament", {}):
-        return
-    table = raw.get("format", {})
-    if not getattr(component.load_factory(), "takes_rounds", False):
-        own = [
-            name for name in ("rounds", "pairs") if name in component.load_parameters().model_fields
-        ]
-        problems.add(
-            "tournament.rounds",
-            f"has no effect with the format {component.name}; leave it out"
-            + (f" and set format.{own[0]}" if own else ""),
-        )
-    elif "rounds" in table or "rounds" in table.get("parameters", {}):
-        problems.add("tournament.rounds", "is also set by format.rounds; leave one of them out")
-
-
-def _checked(
-    config: TournamentConfig,
-    component: Component[Format],
-    parameters: Parameters,
-    field: Field,
-    openings: Openings | None,
-    problems: Problems,
-) -> CheckedConfig | None:
-    seed = config.tournament.seed
-    variants = getattr(component.load_factory(), "variants", lambda *_, **__: None)
-    varied = variants(parameters, seed=seed)
-    if varied is not None:
-        field = _with_variants(field, varied, config.game.name)
-        check_names([(number, row.name) for number, row in field], problems)
-    if len(field) < 2:
-        problems.add("players", f"has too few entries: {len(field)}; at least 2 are needed")
-        return None
-    players = tuple(row for _, row in field)
-    built = build_format(
-        component.name,
-        config.format.parameters,
-        players,
-        rounds=config.tournament.rounds,
-        seed=seed,
-    )
-    most = built.most_games()
-    if most > MAX_GAMES:
-        path = "tournament.rounds" if built.takes_rounds else "format"
-        problems.add(path, f"leads to {most} games; the maximum is {MAX_GAMES}")
-    if openings is not None:
-        for path, settings in built.settings().items():
-            with problems.at(path):
-                check_settings(openings, settings, where=path)
-    return CheckedConfig(built, players, tuple(number for number, _ in field))
-
-
-def _with_variants(field: Field, variants: Variants, game: str) -> Field:
-    """Return the field with variants in place of a player; its name becomes their team's."""
-    base = next((row for _, row in field if row.name == variants.player), None)
-    if base is None:
-        names = ", ".join(row.name for _, row in field)
-        raise ParameterError(
-            f"format.player: no player is called '{variants.player}'; choose one of {names}"
-        )
-    for _, row in field:
-        if row is not base and row.team == base.name:
-            raise ParameterError(
-                f"format.player: '{row.name}' has the team '{base.name}', which is the team of the "
-                "variants; give it another team"
-            )
-    width = len(str(len(variants.values)))
-    players = [
-        player(
-            f"{base.name}.{number:0{width}}",
-            base.agent,
-            {**base.given, **values},
-            game,
-            team=base.name,
-            where="format.vary",
-        )
-        for number, values in enumerate(variants.values, start=1)
-    ]
-    return [(number, new) for number, row in field for new in (players if row is base else [row])]
-
-
 Rules = Mapping[str, Mapping[str, Any]]
 """Adjudicators by name, in their order, with their parameters in the config."""
-
-
-def check_rules(
-    raw: Mapping[str, Any], game_name: str | None, game: Game | None, problems: Problems
-) -> None:
-    """Check that the adjudicators exist and can judge the game; see `check_sections`."""
-    section = raw.get("adjudication")
-    tables = section.get("rules") if isinstance(section, Mapping) else None
-    for number, table in enumerate(tables if isinstance(tables, (list, tuple)) else ()):
-        if not isinstance(table, Mapping) or not isinstance(table.get("name"), str):
-            continue  # the models report why
-        path, name = f"adjudication.rules[{number}]", table["name"]
-        component = None
-        with problems.at(f"{path}.name"):
-            component = registry().get(ADJUDICATOR, name, game=game_name)
-        if component is None or game is None:
-            continue
-        with problems.at(path):
-            component.build(game, values=parameters_of(table, frozenset({"name"})), where=path)
-
-
-def check_rules_for_settings(
-    config: TournamentConfig, built: Format, openings: Openings, problems: Problems
-) -> None:
-    """Check that the rules can judge the games of pairings with their own settings."""
-    rules = rules_of(config)
-    for path, settings in built.settings().items() if rules else ():
-        with problems.at(path):
-            make_panel(with_settings(openings, settings, where=path).game, rules)
 
 
 def rules_of(config: TournamentConfig) -> Rules:
@@ -562,47 +263,7 @@ def check_tournament(
       ConfigError: something is wrong; one line for each mistake.
     """
     problems = Problems(raw, source=source, settings=settings)
-    config = _validate(raw, problems)
-    name, game = check_game(raw, problems)
-    players = check_players(raw, name, problems)
-    openings = check_sections(raw, name, game, folder, problems)
-    check_rules(raw, name, game, problems)
-    if config is not None and game is not None:
-        _check_deadline(config, game, problems)
-    checked = None
-    if config is not None:
-        checked = check_format(raw, config, players, openings, problems)
-    if config is not None and checked is not None and openings is not None:
-        check_rules_for_settings(config, checked.format, openings, problems)
-    problems.raise_if_any()
-    assert config is not None
-    assert game is not None
-    assert openings is not None
-    assert checked is not None
-    return Tournament(
-        config=config,
-        game=game,
-        players=checked.players,
-        entries=checked.entries,
-        format=checked.format,
-        openings=openings,
-        text=text,
-        source=source,
-    )
-
-
-def _check_deadline(config: TournamentConfig, game: Game, problems: Problems) -> None:
-    """Add a problem if the deadline ends games whose players all keep to their clocks."""
-    deadline, time = config.run.game_deadline, config.time
-    if deadline is None or time.kind not in {"absolute", "fischer", "byo-yomi"}:
-        return
-    whole = game.num_players() * time.seconds
-    if whole > deadline:
-        problems.add(
-            "run.game_deadline",
-            f"is {deadline:g} s, but the players have {whole:g} s on their clocks: a slow game "
-            "would be void; raise it, or leave it out",
-        )
+    return _ConfigCheck(raw, folder, problems).tournament(source=source, text=text)
 
 
 def _about_folder(path: Path) -> str:
@@ -611,18 +272,323 @@ def _about_folder(path: Path) -> str:
     return ""
 
 
-def _validate(raw: Mapping[str, Any], problems: Problems) -> TournamentConfig | None:
-    try:
-        return TournamentConfig.model_validate(raw)
-    except ValidationError as error:
-        for detail in mistakes(error):
-            line = explain(detail, TournamentConfig, "")
-            if detail["loc"] == ("players",) and detail["type"] != "too_short":
-                line += "; write [[players]], in double brackets, above the keys of each"
-            if detail["loc"] == ("adjudication",) and isinstance(detail["input"], list):
-                line = (
-                    "adjudication: is a list; write [[adjudication.rules]], in double brackets, "
-                    "above the keys of each rule"
-                )
-            problems.add_line(line.replace("unknown parameter", "unknown key"))
+Field = Sequence[tuple[int, PlayerRow]]
+"""The players, each with the number of its table."""
+
+
+class _ConfigCheck:
+    """Checks a parsed config table by table and collects all mistakes.
+
+    Args:
+      folder: folder that relative paths start from.
+    """
+
+    def __init__(self, raw: Mapping[str, Any], folder: Path, problems: Problems) -> None:
+        self._raw, self._folder, self._problems = raw, folder, problems
+        self._game_name: str | None = None
+        self._game: Game | None = None
+
+    def tournament(self, *, source: str, text: str) -> Tournament:
+        """Return the tournament. Raises `ConfigError` with all mistakes."""
+        config = self._config()
+        self._check_game()
+        rows = self._players()
+        self._check_time()
+        self._check_records()
+        openings = self._openings()
+        self._check_rules()
+        entry = None
+        if config is not None:
+            self._check_deadline(config)
+            entry = self._format(config, rows, openings)
+        if config is not None and entry is not None and openings is not None:
+            self._check_rules_for_settings(config, entry[0], openings)
+        self._problems.raise_if_any()
+        if config is None or self._game is None or openings is None or entry is None:
+            raise AssertionError("the mistake in the config was not reported")
+        return Tournament(
+            config=config,
+            game=self._game,
+            players=tuple(row for _, row in entry[1]),
+            entries=tuple(number for number, _ in entry[1]),
+            format=entry[0],
+            openings=openings,
+            text=text,
+            source=source,
+        )
+
+    # -- tables -------------------------------------------------------------------------------
+
+    def _config(self) -> TournamentConfig | None:
+        try:
+            return TournamentConfig.model_validate(self._raw)
+        except ValidationError as error:
+            for detail in mistakes(error):
+                line = explain(detail, TournamentConfig, "")
+                if detail["loc"] == ("players",) and detail["type"] != "too_short":
+                    line += "; write [[players]], in double brackets, above the keys of each"
+                if detail["loc"] == ("adjudication",) and isinstance(detail["input"], list):
+                    line = (
+                        "adjudication: is a list; write [[adjudication.rules]], in double "
+                        "brackets, above the keys of each rule"
+                    )
+                self._problems.add_line(line.replace("unknown parameter", "unknown key"))
+            return None
+
+    def _section(self, name: str, model: type[SectionT]) -> SectionT | None:
+        """Return one table; None if it is invalid, which `_config` reports."""
+        try:
+            return model.model_validate(self._raw.get(name, {}))
+        except ValidationError:
+            return None
+
+    def _entries(self, table: str, key: str) -> list[Any]:
+        """Return a list in a table; empty if there is none, which `_config` reports."""
+        section = self._raw.get(table)
+        entries = section.get(key) if isinstance(section, Mapping) else None
+        return list(entries) if isinstance(entries, (list, tuple)) else []
+
+    def _check_game(self) -> None:
+        table, component = self._raw.get("game"), None
+        if not isinstance(table, dict) or not isinstance(name := table.get("name"), str):
+            return  # `_config` reports why
+        with self._problems.at("game.name"):
+            component = registry().get(GAME, name)
+        if component is None:
+            return
+        self._game_name = name
+        with self._problems.at("game"):
+            filled = component.fill(parameters_of(table, frozenset({"name"})), where="game")
+            self._game = component.load_factory()(filled)
+        if self._game is not None and self._game.num_players() != 2:
+            self._problems.add(
+                "game.name",
+                f"{name} has {self._game.num_players()} players; tournaments need a game for 2",
+            )
+
+    def _players(self) -> list[PlayerRow]:
+        """Return the valid players; without a game only the agents' names are checked."""
+        tables = self._raw.get("players")
+        rows = []
+        for number, table in enumerate(tables if isinstance(tables, (list, tuple)) else ()):
+            if isinstance(table, dict) and isinstance(table.get("agent"), str):
+                with self._problems.at(f"players[{number}].agent"):
+                    if self._game_name is None:
+                        _refuse_unknown("agent", table["agent"])
+                    else:
+                        rows += players_of(table, self._game_name, where=f"players[{number}]")
+        return rows
+
+    def _check_time(self) -> None:
+        section = self._section("time", TimeSection)
+        try:
+            if section is not None:
+                section.control()
+        except ConfigError as error:
+            self._problems.add("time", str(error).removeprefix("time control: "))
+
+    def _check_records(self) -> None:
+        for number, name in enumerate(self._entries("run", "records")):
+            if isinstance(name, str):
+                with self._problems.at(f"run.records[{number}]"):
+                    if self._game_name is None:
+                        _refuse_unknown("record-format", name)
+                    else:
+                        record_format(name, self._game_name)
+
+    def _check_deadline(self, config: TournamentConfig) -> None:
+        """Add a problem if the deadline ends games whose players all keep to their clocks."""
+        deadline, time = config.run.game_deadline, config.time
+        clocked = time.kind in {"absolute", "fischer", "byo-yomi"}
+        if self._game is None or deadline is None or not clocked:
+            return
+        whole = self._game.num_players() * time.seconds
+        if whole > deadline:
+            self._problems.add(
+                "run.game_deadline",
+                f"is {deadline:g} s, but the players have {whole:g} s on their clocks: a slow game "
+                "would be void; raise it, or leave it out",
+            )
+
+    # -- openings -----------------------------------------------------------------------------
+
+    def _openings(self) -> Openings | None:
+        section = self._section("openings", OpeningsSection)
+        if section is None:
+            return None
+        head = self._section("tournament", TournamentSection)
+        source: Openings | None = None
+        if section.file is not None:
+            source = self._file_openings(section, section.file, head)
+        elif self._game is not None:
+            with self._problems.at("openings.random_plies"):
+                limit = None if head is None else head.move_limit
+                source = random_openings(section.random_plies, self._game, limit)
+        if section.balance is None or self._game is None:
+            return source
+        with self._problems.at("openings.balance"):
+            balance = check_balance(section.balance, self._game)
+            return None if source is None else replace(source, balance=balance)
         return None
+
+    def _file_openings(
+        self, section: OpeningsSection, file: str, head: TournamentSection | None
+    ) -> Openings | None:
+        path, at = self._folder / file, self._problems.at
+        source: Openings | None = None
+        reader: OpeningReader | None = None
+        exists = False
+        with at("openings.file"):
+            check_file(path)
+            exists = True
+        if self._game is None:
+            return None
+        with at("openings.reader" if section.reader else "openings.file"):
+            reader = opening_reader(section, self._game)
+        if exists and reader is not None:
+            with at("openings.file"):
+                limit = None if head is None else head.move_limit
+                source = file_openings(path, reader, self._game, limit)
+        if source is not None and head is not None:
+            with at("openings.start"):
+                return in_order(source, section, head.seed)
+        return None
+
+    # -- adjudication -------------------------------------------------------------------------
+
+    def _check_rules(self) -> None:
+        """Check that the adjudicators exist and can judge the game."""
+        for number, table in enumerate(self._entries("adjudication", "rules")):
+            if not isinstance(table, Mapping) or not isinstance(table.get("name"), str):
+                continue  # `_config` reports why
+            path, component = f"adjudication.rules[{number}]", None
+            with self._problems.at(f"{path}.name"):
+                component = registry().get(ADJUDICATOR, table["name"], game=self._game_name)
+            if component is not None and self._game is not None:
+                values = parameters_of(table, frozenset({"name"}))
+                with self._problems.at(path):
+                    component.build(self._game, values=values, where=path)
+
+    def _check_rules_for_settings(
+        self, config: TournamentConfig, built: Format, openings: Openings
+    ) -> None:
+        """Check that the rules can judge the games of pairings with their own settings."""
+        rules = rules_of(config)
+        for path, settings in built.settings().items() if rules else ():
+            with self._problems.at(path):
+                make_panel(with_settings(openings, settings, where=path).game, rules)
+
+    # -- format -------------------------------------------------------------------------------
+
+    def _format(
+        self, config: TournamentConfig, rows: Sequence[PlayerRow], openings: Openings | None
+    ) -> tuple[Format, Field] | None:
+        """Return the format and its players; None if something is invalid.
+
+        Args:
+          rows: the valid players, in the order of the config.
+        """
+        names = names_of(config)
+        check_names(names, self._problems)
+        component: Component[Format] | None = None
+        parameters: Parameters | None = None
+        with self._problems.at("format.name"):
+            component = format_component(config.format.name)
+        if component is None:
+            return None
+        with self._problems.at("format"):
+            parameters = component.fill(config.format.parameters, where="format")
+            self._check_rounds(component)
+        if parameters is None or [row.name for row in rows] != [name for _, name in names]:
+            return None  # mistakes of players are collected already
+        field = [(number, row) for (number, _), row in zip(names, rows, strict=True)]
+        with self._problems.at("format"):
+            return self._format_with_players(config, component, parameters, field, openings)
+        return None
+
+    def _check_rounds(self, component: Component[Format]) -> None:
+        """Refuse ``tournament.rounds`` if it has no effect or is set twice."""
+        if "rounds" not in self._raw.get("tournament", {}):
+            return
+        table, path = self._raw.get("format", {}), "tournament.rounds"
+        if not getattr(component.load_factory(), "takes_rounds", False):
+            fields = component.load_parameters().model_fields
+            own = next((name for name in ("rounds", "pairs") if name in fields), None)
+            self._problems.add(
+                path,
+                f"has no effect with the format {component.name}; leave it out"
+                + (f" and set format.{own}" if own else ""),
+            )
+        elif "rounds" in table or "rounds" in table.get("parameters", {}):
+            self._problems.add(path, "is also set by format.rounds; leave one of them out")
+
+    def _format_with_players(
+        self,
+        config: TournamentConfig,
+        component: Component[Format],
+        parameters: Parameters,
+        field: Field,
+        openings: Openings | None,
+    ) -> tuple[Format, Field] | None:
+        seed = config.tournament.seed
+        find_variants = getattr(component.load_factory(), "variants", lambda *_, **__: None)
+        variants = find_variants(parameters, seed=seed)
+        if variants is not None:
+            field = _with_variants(field, variants, config.game.name)
+            check_names([(number, row.name) for number, row in field], self._problems)
+        if len(field) < 2:
+            text = f"has too few entries: {len(field)}; at least 2 are needed"
+            self._problems.add("players", text)
+            return None
+        built = build_format(
+            component.name,
+            config.format.parameters,
+            [row for _, row in field],
+            rounds=config.tournament.rounds,
+            seed=seed,
+        )
+        most = built.most_games()
+        if most > MAX_GAMES:
+            path = "tournament.rounds" if built.takes_rounds else "format"
+            self._problems.add(path, f"leads to {most} games; the maximum is {MAX_GAMES}")
+        if openings is not None:
+            for path, settings in built.settings().items():
+                with self._problems.at(path):
+                    check_settings(openings, settings, where=path)
+        return built, field
+
+
+def _refuse_unknown(kind: str, name: str) -> None:
+    """Raise `UnknownComponentError` if no game has a component of that kind and name."""
+    known = registry().components(kind, adapted=True)
+    if name not in {component.name for component in known}:
+        registry().get(kind, name)
+
+
+def _with_variants(field: Field, variants: Variants, game: str) -> Field:
+    """Return the field with variants in place of a player; its name becomes their team's."""
+    base = next((row for _, row in field if row.name == variants.player), None)
+    if base is None:
+        names = ", ".join(row.name for _, row in field)
+        raise ParameterError(
+            f"format.player: no player is called '{variants.player}'; choose one of {names}"
+        )
+    for _, row in field:
+        if row is not base and row.team == base.name:
+            raise ParameterError(
+                f"format.player: '{row.name}' has the team '{base.name}', which is the team of the "
+                "variants; give it another team"
+            )
+    width = len(str(len(variants.values)))
+    players = [
+        player(
+            f"{base.name}.{number:0{width}}",
+            base.agent,
+            {**base.given, **values},
+            game,
+            team=base.name,
+            where="format.vary",
+        )
+        for number, values in enumerate(variants.values, start=1)
+    ]
+    return [(number, new) for number, row in field for new in (players if row is base else [row])]

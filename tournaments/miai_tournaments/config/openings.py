@@ -14,7 +14,7 @@ from typing import Any
 
 from miai.errors import ConfigError, ParameterError, UnknownComponentError
 from miai.game import Game
-from miai.playing.openings import Opening, OpeningReader, check_file, player_plies, random_opening
+from miai.playing.openings import Opening, OpeningReader, player_plies, random_opening
 from miai.plugins.kinds import GAME
 from miai.plugins.loader import registry
 from miai.seeds import derive_seed
@@ -251,13 +251,6 @@ def in_order(openings: Openings, section: OpeningsSection, seed: int) -> Opening
         raise ConfigError(f"is {section.start}, but the file contains {len(lines)} openings")
     first = section.start - 1
     return replace(openings, lines=(*lines[first:], *lines[:first]))
-
-
-def opening_file(file: str, folder: Path) -> Path:
-    """Return the path of the openings' file. Raises `ConfigError` if it does not exist."""
-    path = folder / file
-    check_file(path)
-    return path
 
 
 def opening_reader(section: OpeningsSection, game: Game) -> OpeningReader:

@@ -12,12 +12,12 @@ called with the `Entrants` and the filled parameters.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from miai.errors import ParameterError, near_matches
-from miai.parameters import Parameters, parameter
 from miai.plugins.loader import registry
 from miai.plugins.registry import Component
 from miai_tournaments.formats import FORMAT
@@ -188,20 +188,6 @@ class Format(ABC):
         return {}
 
 
-class StaticFormat(Format):
-    """A format that knows all pairings from the start."""
-
-    static = True
-
-    @abstractmethod
-    def pairings(self) -> Iterable[Pairing]:
-        """Return all pairings."""
-
-    def more(self, played: Sequence[Meeting], *, room: int) -> FormatStep:
-        """Return all pairings."""
-        return FormatStep(pairings=list(self.pairings()), finished=True)
-
-
 def refuse_few(entrants: Entrants, what: str) -> None:
     """Raise `ParameterError` if there are fewer than two players."""
     if len(entrants.players) < 2:
@@ -212,16 +198,21 @@ MOST = 1_000_000
 """Maximum number of rounds, pairs and the like; the number of games is limited separately."""
 
 
-class RoundsParameters(Parameters):
-    """Parameters of a format in rounds."""
+def by_round(meetings: Iterable[Meeting]) -> defaultdict[int, list[Meeting]]:
+    """Return meetings by their round."""
+    rounds = defaultdict[int, list[Meeting]](list)
+    for meeting in meetings:
+        rounds[meeting.pairing.round].append(meeting)
+    return rounds
 
-    rounds: int | None = parameter(
-        None, ge=1, le=MOST, help="Number of rounds (default: tournament.rounds)", unit="rounds"
-    )
 
-    def count(self, entrants: Entrants) -> int:
-        """Return the number of rounds."""
-        return entrants.rounds if self.rounds is None else self.rounds
+def points_by_player(meetings: Iterable[Meeting]) -> Mapping[str, float]:
+    """Return the points of each player in complete meetings."""
+    points = defaultdict[str, float](float)
+    for meeting in meetings:
+        for name in (meeting.pairing.first, meeting.pairing.second):
+            points[name] += meeting.points_of(name)
+    return points
 
 
 def rounds_text(count: int) -> str:

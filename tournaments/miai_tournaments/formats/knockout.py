@@ -14,11 +14,9 @@ from miai_tournaments.formats.format import (
     FormatStep,
     Meeting,
     Pairing,
+    by_round,
     refuse_few,
 )
-
-Games = Mapping[frozenset[str], Sequence[Meeting]]
-"""The meetings of a round, by who met."""
 
 
 class KnockoutParameters(Parameters):
@@ -51,28 +49,18 @@ class Knockout(Format):
 
     def more(self, played: Sequence[Meeting], *, room: int) -> FormatStep:
         """Return the missing pairs of the current round, or the winner."""
-        rounds: dict[int, dict[frozenset[str], list[Meeting]]] = defaultdict(
-            lambda: defaultdict(list)
-        )
-        for meeting in played:
-            pairing = meeting.pairing
-            rounds[pairing.round][frozenset((pairing.first, pairing.second))].append(meeting)
-        left = bracket(self._seeds)
+        rounds = by_round(played)
+        remaining = bracket(self._seeds)
         out: list[str] = []
         number = 1
-        while len(left) > 1:
-            winners, missing = self._round(number, left, rounds[number])
+        while len(remaining) > 1:
+            winners, missing = self._round(number, remaining, rounds[number])
             if missing:
-                return FormatStep(pairings=missing, facts=self._facts(number, left, out))
-            out = (
-                sorted(
-                    (name for name in left if name is not None and name not in winners),
-                    key=self._seeds.index,
-                )
-                + out
-            )
-            left, number = list(winners), number + 1
-        return FormatStep(finished=True, facts=self._facts(number, left, out))
+                return FormatStep(pairings=missing, facts=self._facts(number, remaining, out))
+            losers = [name for name in self._seeds if name in remaining and name not in winners]
+            out = losers + out
+            remaining, number = list(winners), number + 1
+        return FormatStep(finished=True, facts=self._facts(number, remaining, out))
 
     def most_games(self) -> int:
         """Return the number of games if every match stays tied."""
@@ -83,43 +71,38 @@ class Knockout(Format):
         return f"knockout, matches of {self._pairs} pair{'s' * (self._pairs != 1)}"
 
     def _round(
-        self, number: int, left: Sequence[str | None], games: Games
+        self, number: int, remaining: Sequence[str | None], games: Sequence[Meeting]
     ) -> tuple[list[str], list[Pairing]]:
         """Return the winners so far, and the pairs of games needed to decide the other matches."""
         winners: list[str] = []
         missing: list[Pairing] = []
-        for one, other in zip(left[::2], left[1::2], strict=True):
+        matches: dict[frozenset[str], list[Meeting]] = defaultdict(list)
+        for meeting in games:
+            matches[frozenset((meeting.pairing.first, meeting.pairing.second))].append(meeting)
+        most = self._pairs + self._tiebreaks
+        for one, other in zip(remaining[::2], remaining[1::2], strict=True):
             if one is None or other is None:
                 winners.append(one or other or "")
                 continue
-            met = games.get(frozenset((one, other)), ())
-            needed = self._needed(one, met)
+            match = matches[frozenset((one, other))]
+            lead = sum(meeting.points_of(one) for meeting in match) - len(match)
+            extra = int(lead == 0 and len(match) < most)
+            needed = max(self._pairs - len(match), extra)
+            begin = (number - 1) * most + len(match) + 1
             missing += [
-                self._pairing(one, other, number, len(met) + extra + 1) for extra in range(needed)
+                Pairing(first=one, second=other, round=number, opening=opening)
+                for opening in range(begin, begin + needed)
             ]
             if not needed:
-                winners.append(self._winner(one, other, met))
+                higher = min(one, other, key=self._seeds.index)
+                winners.append(higher if lead == 0 else one if lead > 0 else other)
         return winners, missing
 
-    def _needed(self, one: str, met: Sequence[Meeting]) -> int:
-        if len(met) < self._pairs:
-            return self._pairs - len(met)
-        tied = sum(meeting.points_of(one) for meeting in met) == len(met)
-        return int(tied and len(met) < self._pairs + self._tiebreaks)
-
-    def _pairing(self, one: str, other: str, number: int, pair: int) -> Pairing:
-        opening = (number - 1) * (self._pairs + self._tiebreaks) + pair
-        return Pairing(first=one, second=other, round=number, opening=opening)
-
-    def _winner(self, one: str, other: str, met: Sequence[Meeting]) -> str:
-        points = sum(meeting.points_of(one) for meeting in met)
-        if points == len(met):
-            return min(one, other, key=self._seeds.index)
-        return one if points > len(met) else other
-
-    def _facts(self, number: int, left: Sequence[str | None], out: list[str]) -> Mapping[str, Any]:
+    def _facts(
+        self, number: int, remaining: Sequence[str | None], out: list[str]
+    ) -> Mapping[str, Any]:
         """Return the remaining players, and the ranking: later rounds first, then by seed."""
-        names = sorted((name for name in left if name), key=self._seeds.index)
+        names = [name for name in self._seeds if name in remaining]
         final = len(names) == 1
         text = f"{names[0]} wins the knockout" if final else f"round {number}: {', '.join(names)}"
         return {"kind": "knockout", "ranking": [*names, *out], "left": names, "text": text}

@@ -7,7 +7,6 @@ can climb from the lowest rung to the highest (odd-even transposition sort).
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,6 +18,8 @@ from miai_tournaments.formats.format import (
     FormatStep,
     Meeting,
     Pairing,
+    by_round,
+    points_by_player,
     refuse_few,
     rounds_text,
 )
@@ -44,17 +45,15 @@ class Ladder(Format):
 
     def more(self, played: Sequence[Meeting], *, room: int) -> FormatStep:
         """Return the challenges of the next round, or the final ladder."""
-        points: dict[int, dict[str, float]] = defaultdict(lambda: defaultdict(float))
-        for meeting in played:
-            for name in (meeting.pairing.first, meeting.pairing.second):
-                points[meeting.pairing.round][name] += meeting.points_of(name)
+        rounds = by_round(played)
         ladder = list(self._names)
         for number in range(1, self._rounds + 1):
-            if number not in points:
+            if number not in rounds:
                 return FormatStep(pairings=self._round(number, ladder), facts=_facts(ladder))
+            points = points_by_player(rounds[number])
             for above in self._above(number):
                 holder, challenger = ladder[above : above + 2]
-                if points[number][challenger] > points[number][holder]:
+                if points[challenger] > points[holder]:
                     ladder[above : above + 2] = challenger, holder
         return FormatStep(finished=True, facts=_facts(ladder))
 

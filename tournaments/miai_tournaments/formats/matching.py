@@ -22,7 +22,7 @@ class Matching:
 
     def __init__(self, neighbours: Sequence[Sequence[int]]) -> None:
         self._neighbours = neighbours
-        self._left = [True] * len(neighbours)
+        self._remains = [True] * len(neighbours)
         self._mate = [_NONE] * len(neighbours)
         for vertex, others in enumerate(neighbours):
             if self._mate[vertex] == _NONE:
@@ -34,21 +34,20 @@ class Matching:
     @property
     def exposed(self) -> int:
         """Number of remaining vertices without a mate."""
-        return sum(
-            left and mate == _NONE for left, mate in zip(self._left, self._mate, strict=True)
-        )
+        vertices = zip(self._remains, self._mate, strict=True)
+        return sum(remains and mate == _NONE for remains, mate in vertices)
 
     def has(self, vertex: int) -> bool:
         """Return whether a vertex remains."""
-        return self._left[vertex]
+        return self._remains[vertex]
 
     def without(self, *vertices: int) -> Matching:
         """Return a maximum matching without some of the vertices."""
         rest = object.__new__(Matching)
         rest._neighbours = self._neighbours
-        rest._left, rest._mate = self._left.copy(), self._mate.copy()
+        rest._remains, rest._mate = self._remains.copy(), self._mate.copy()
         for vertex in vertices:
-            rest._left[vertex] = False
+            rest._remains[vertex] = False
             if rest._mate[vertex] != _NONE:
                 rest._mate[rest._mate[vertex]] = _NONE
         for vertex in vertices:
@@ -63,7 +62,7 @@ class Matching:
         enough.
         """
         for vertex, mate in enumerate(self._mate):
-            if self._left[vertex] and mate == _NONE and self._mate[vertex] == _NONE:
+            if self._remains[vertex] and mate == _NONE and self._mate[vertex] == _NONE:
                 end, parent = self._path(vertex)
                 while end != _NONE:
                     before = parent[end]
@@ -74,24 +73,24 @@ class Matching:
     def _path(self, root: int) -> tuple[int, list[int]]:
         """Return the end of an augmenting path, -1 for none, and the way back from it."""
         n = len(self._mate)
-        base, parent, seen = list(range(n)), [_NONE] * n, [False] * n
-        seen[root] = True
+        base, parent, outer = list(range(n)), [_NONE] * n, [False] * n
+        outer[root] = True
         queue = deque([root])
         while queue:
             vertex = queue.popleft()
             for other in self._neighbours[vertex]:
                 mate = self._mate[other]
-                if not self._left[other] or base[vertex] == base[other]:
+                if not self._remains[other] or base[vertex] == base[other]:
                     continue
                 if self._mate[vertex] == other:
                     continue
                 if other == root or (mate != _NONE and parent[mate] != _NONE):
-                    self._shrink(vertex, other, base, parent, seen, queue)
+                    self._shrink(vertex, other, base, parent, outer, queue)
                 elif parent[other] == _NONE:
                     parent[other] = vertex
                     if mate == _NONE:
                         return other, parent
-                    seen[mate] = True
+                    outer[mate] = True
                     queue.append(mate)
         return _NONE, parent
 
@@ -101,7 +100,7 @@ class Matching:
         other: int,
         base: list[int],
         parent: list[int],
-        seen: list[bool],
+        outer: list[bool],
         queue: deque[int],
     ) -> None:
         """Shrink the blossom that an edge between two outer vertices closes."""
@@ -116,19 +115,15 @@ class Matching:
         for vertex in range(len(base)):
             if base[vertex] in inside:
                 base[vertex] = top
-                if not seen[vertex]:
-                    seen[vertex] = True
+                if not outer[vertex]:
+                    outer[vertex] = True
                     queue.append(vertex)
 
     def _ancestor(self, one: int, other: int, base: list[int], parent: list[int]) -> int:
         """Return the base at which the paths of two outer vertices to the root meet."""
-        way = set()
-        vertex = base[one]
-        while True:
-            way.add(vertex)
-            if self._mate[vertex] == _NONE:
-                break
-            vertex = base[parent[self._mate[vertex]]]
+        way = {vertex := base[one]}
+        while self._mate[vertex] != _NONE:
+            way.add(vertex := base[parent[self._mate[vertex]]])
         vertex = base[other]
         while vertex not in way:
             vertex = base[parent[self._mate[vertex]]]

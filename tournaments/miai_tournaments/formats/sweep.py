@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 import random
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, product
 from typing import Any, Literal, cast
@@ -28,6 +27,8 @@ from miai_tournaments.formats.format import (
     Meeting,
     Pairing,
     Variants,
+    by_round,
+    points_by_player,
     rounds_text,
 )
 
@@ -67,9 +68,9 @@ class Range(StrictModel):
             if whole:
                 return rng.randint(cast("int", self.low), cast("int", self.high))
             return rng.uniform(self.low, self.high)
-        drawn = math.exp(rng.uniform(math.log(self.low), math.log(self.high)))
-        drawn = min(max(drawn, self.low), self.high)
-        return round(drawn) if whole else drawn
+        number = math.exp(rng.uniform(math.log(self.low), math.log(self.high)))
+        number = min(max(number, self.low), self.high)
+        return round(number) if whole else number
 
 
 class SweepFormatParameters(Parameters):
@@ -110,12 +111,11 @@ class SweepFormatParameters(Parameters):
     def _consistent(self) -> SweepFormatParameters:
         if any(values == () for values in self.vary.values()):
             raise ValueError("vary: a list is empty")
-        drawn = self.samples is not None
-        if self.method == "random" and not drawn:
+        if self.method == "random" and self.samples is None:
             raise ValueError("a random sweep needs samples")
-        if self.method == "grid" and drawn:
+        if self.method == "grid" and self.samples is not None:
             raise ValueError("a grid takes all combinations; leave out samples")
-        if not drawn and any(isinstance(values, Range) for values in self.vary.values()):
+        if self.samples is None and any(isinstance(values, Range) for values in self.vary.values()):
             raise ValueError("vary: a range of low and high needs samples")
         return self
 
@@ -132,8 +132,8 @@ def _list_or_range(name: str, values: object) -> object:
         return values
     if not isinstance(values, (list, tuple)) or not all(isinstance(v, Value) for v in values):
         raise ValueError(f"{name}: give a list of numbers or texts, or a table of low and high")
-    shown = [repr(value) for value in values]
-    if twice := sorted({text for text in shown if shown.count(text) > 1}):
+    texts = [repr(value) for value in values]
+    if twice := sorted({text for text in texts if texts.count(text) > 1}):
         raise ValueError(f"{name}: has {twice[0]} twice; two players would be the same")
     return values
 
@@ -163,27 +163,27 @@ class SweepFormat(Format):
 
     def more(self, played: Sequence[Meeting], *, room: int) -> FormatStep:
         """Return the games of the next rung, or the ranking."""
-        rungs: dict[int, list[Meeting]] = defaultdict(list)
-        for meeting in played:
-            rungs[meeting.pairing.round].append(meeting)
-        left, out, before = list(self._variants), list[str](), 0
+        rungs = by_round(played)
+        remaining, out, before = list(self._variants), list[str](), 0
         for number, rounds in enumerate(self._plan(), start=1):
             if number not in rungs:
-                facts = self._facts(left, out, number)
-                pairings = list(self._rung(left, number, range(before + 1, before + rounds + 1)))
+                facts = self._facts(remaining, out, number)
+                openings = range(before + 1, before + rounds + 1)
+                pairings = list(self._rung(remaining, number, openings))
                 return FormatStep(pairings=pairings, facts=facts)
             before += rounds
-            left = self._ranked(left, rungs[number])
-            stay = self._stay(len(left)) if self._halving else len(left)
-            left, out = left[:stay], left[stay:] + out
-        return FormatStep(finished=True, facts=self._facts(left, out, None))
+            points = points_by_player(rungs[number])
+            remaining.sort(key=lambda name: -points[name])  # ties keep their order
+            stay = self._stay(len(remaining)) if self._halving else len(remaining)
+            remaining, out = remaining[:stay], remaining[stay:] + out
+        return FormatStep(finished=True, facts=self._facts(remaining, out, None))
 
     def most_games(self) -> int:
         """Return the number of games."""
-        left, games = len(self._variants), 0
+        count, games = len(self._variants), 0
         for rounds in self._plan():
-            games += 2 * rounds * self._pairs(left)
-            left = self._stay(left)
+            games += rounds * count * (2 * len(self._others) or count - 1)
+            count = self._stay(count)
         return games
 
     def title(self) -> str:
@@ -195,42 +195,30 @@ class SweepFormat(Format):
         """Return how many of `count` variants continue."""
         return math.ceil(count / self._eta)
 
-    def _pairs(self, count: int) -> int:
-        """Return the number of pairings in a round of `count` variants."""
-        return count * len(self._others) if self._others else count * (count - 1) // 2
-
     def _plan(self) -> Iterator[int]:
         """Yield the rounds of each rung."""
-        rounds, left = self._rounds, len(self._variants)
+        rounds, count = self._rounds, len(self._variants)
         yield rounds
-        while self._halving and (left := self._stay(left)) > 1:
+        while self._halving and (count := self._stay(count)) > 1:
             rounds *= self._eta
             yield rounds
 
-    def _rung(self, left: Sequence[str], number: int, openings: range) -> Iterator[Pairing]:
+    def _rung(self, names: Sequence[str], number: int, openings: range) -> Iterator[Pairing]:
         """Yield a rung's pairings; openings continue after those of the rung before."""
-        pairings = list(product(left, self._others) if self._others else combinations(left, 2))
+        pairings = list(product(names, self._others) if self._others else combinations(names, 2))
         for opening in openings:
             for one, other in pairings:
                 yield Pairing(first=one, second=other, round=number, opening=opening)
 
-    def _ranked(self, left: Sequence[str], rung: Sequence[Meeting]) -> list[str]:
-        """Return the variants by their points in a rung; ties keep their order."""
-        points: dict[str, float] = defaultdict(float)
-        for meeting in rung:
-            for name in (meeting.pairing.first, meeting.pairing.second):
-                points[name] += meeting.points_of(name)
-        return sorted(left, key=lambda name: -points[name])
-
     def _facts(
-        self, left: Sequence[str], out: Sequence[str], rung: int | None
+        self, remaining: Sequence[str], out: Sequence[str], rung: int | None
     ) -> Mapping[str, Any]:
-        names = ", ".join(left[:5]) + (" ..." if len(left) > 5 else "")
-        best = f"best variant: {left[0]}{_in_brackets(self._values.get(left[0], {}))}"
+        names = ", ".join(remaining[:5]) + (" ..." if len(remaining) > 5 else "")
+        best = f"best variant: {remaining[0]}{_in_brackets(self._values.get(remaining[0], {}))}"
         return {
             "kind": "sweep",
-            "ranking": [*left, *out],
-            "left": [*left],
+            "ranking": [*remaining, *out],
+            "left": [*remaining],
             "text": best if rung is None else f"rung {rung}: {names}",
             "parameters": {name: dict(values) for name, values in self._values.items()},
         }
@@ -259,15 +247,15 @@ def _grid(parameters: SweepFormatParameters) -> list[dict[str, Any]]:
 def _sample(parameters: SweepFormatParameters, samples: int, seed: int) -> list[dict[str, Any]]:
     """Draw different combinations. Raises `ParameterError` if there are not enough."""
     rng = random.Random(seed)
-    drawn: dict[str, dict[str, Any]] = {}
+    variants: dict[str, dict[str, Any]] = {}
     for _ in range(samples * _TRIES):
         values = {
             name: choices.draw(rng) if isinstance(choices, Range) else rng.choice(choices)
             for name, choices in parameters.vary.items()
         }
-        drawn.setdefault(repr(values), values)
-        if len(drawn) == samples:
-            return list(drawn.values())
+        variants.setdefault(repr(values), values)
+        if len(variants) == samples:
+            return list(variants.values())
     raise ParameterError(
-        f"format.samples: {samples} different variants cannot be drawn; {len(drawn)} were found"
+        f"format.samples: {samples} different variants cannot be drawn; {len(variants)} were found"
     )

@@ -178,35 +178,35 @@ def _from_the_top(
 
     A forbidden pair is chosen only if it replaces one that would be needed later.
     """
-    left = [n for n in ranking if graph.has(n)]
+    unpaired = [n for n in ranking if graph.has(n)]
     pairs: Pairs = []
-    while left:
-        one = left[0]
-        for other in _preferred(players, left):
+    while unpaired:
+        one = unpaired[0]
+        for other in _preferred(players, unpaired):
             rest = graph.without(one, other)
             if rest.exposed + 2 * (not allowed(one, other)) == graph.exposed:
                 break
         else:
             raise AssertionError("a maximum matching has an edge or a gap for every vertex")
         pairs.append((one, other))
-        left = [n for n in left if n not in (one, other)]
+        unpaired = [n for n in unpaired if n not in (one, other)]
         graph = rest
     return pairs
 
 
-def _preferred(players: Sequence[SwissPlayer], left: Sequence[int]) -> list[int]:
+def _preferred(players: Sequence[SwissPlayer], unpaired: Sequence[int]) -> list[int]:
     """Return the possible opponents of the first player, best first."""
-    top = players[left[0]]
-    group = [n for n in left if players[n].points == top.points]
+    top = players[unpaired[0]]
+    group = [n for n in unpaired if players[n].points == top.points]
     half = len(group) // 2
     fold = {n: (place < half, abs(place - half)) for place, n in enumerate(group)}
 
     def cost(place: int) -> tuple[float, bool, bool, int]:
-        other = players[left[place]]
+        other = players[unpaired[place]]
         clash = top.wanted != 0 and top.wanted == other.wanted
-        return top.points - other.points, clash, *fold.get(left[place], (False, place))
+        return top.points - other.points, clash, *fold.get(unpaired[place], (False, place))
 
-    return [left[place] for place in sorted(range(1, len(left)), key=cost)]
+    return [unpaired[place] for place in sorted(range(1, len(unpaired)), key=cost)]
 
 
 @dataclass(slots=True)
@@ -240,32 +240,22 @@ class Standing:
     byes: int
 
 
-def buchholz(card: PairingCard, points: Mapping[str, float]) -> float:
-    """Return the sum of the opponents' points."""
-    met = sum(points[opponent] for opponent, _ in card.meetings)
-    return met + len(card.byes) * points[card.name]
-
-
-def sonneborn_berger(card: PairingCard, points: Mapping[str, float]) -> float:
-    """Return the sum of the opponents' points, each times the points scored against them."""
-    met = sum(score * points[opponent] for opponent, score in card.meetings)
-    return met + sum(card.byes) * points[card.name]
-
-
 def standings(cards: Iterable[PairingCard]) -> Sequence[Standing]:
     """Return the table: by points, Buchholz, Sonneborn-Berger, then in the order of the cards."""
     cards = list(cards)
     points = {card.name: card.points for card in cards}
-    table = [
-        Standing(
+    table = []
+    for card in cards:
+        scores = [(score, points[opponent]) for opponent, score in card.meetings]
+        scores += [(bye, card.points) for bye in card.byes]
+        standing = Standing(
             name=card.name,
             points=card.points,
-            buchholz=buchholz(card, points),
-            sonneborn_berger=sonneborn_berger(card, points),
+            buchholz=sum(theirs for _, theirs in scores),
+            sonneborn_berger=sum(score * theirs for score, theirs in scores),
             byes=len(card.byes),
         )
-        for card in cards
-    ]
+        table.append(standing)
     return sorted(table, key=lambda s: (-s.points, -s.buchholz, -s.sonneborn_berger))
 
 

@@ -18,14 +18,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from miai.errors import ConfigError
-from miai_tournaments.ratings.model import Floats
+from miai_tournaments.ratings.model import Floats, check_range
 
 POPULATION: Final = 50
 """Default size of the population: 50, as in the paper."""
 
-_ALPHAS: Final = (1e-6, 1e9)
-_POPULATIONS: Final = (2, 10**6)
 _TIED: Final = 1e-12
 _MOST_AGENTS: Final = 1000
 
@@ -52,13 +49,8 @@ def alpha_rank(
         return np.ones(1)
     if alpha is None:
         return _limit(gaps)
-    if not _ALPHAS[0] <= alpha <= _ALPHAS[1]:
-        raise ConfigError(f"alpha: is {alpha}; give a number from {_ALPHAS[0]:g} to {_ALPHAS[1]:g}")
-    if not _POPULATIONS[0] <= population <= _POPULATIONS[1]:
-        raise ConfigError(
-            f"population: is {population}; give a number from {_POPULATIONS[0]} to "
-            f"{_POPULATIONS[1]}"
-        )
+    check_range("alpha", alpha, 1e-6, 1e9)
+    check_range("population", population, 2, 10**6)
     return _finite(gaps, alpha, population)
 
 

@@ -17,9 +17,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from miai.errors import ConfigError
 from miai_tournaments.ratings import model as newton
-from miai_tournaments.ratings.model import Floats, Integers, PairingCounts, Posterior
+from miai_tournaments.ratings.model import Floats, Integers, PairingCounts, Posterior, check_range
 from miai_tournaments.ratings.ratings import ELO, PRIOR_GAMES, check_options, gauge
 
 PairedGame = tuple[str, str, str, float]
@@ -79,10 +78,7 @@ def bootstrap_ratings(
     Raises:
       ConfigError: as `fit_ratings`, or `replicates` is out of range.
     """
-    if not 2 <= replicates <= _MOST_REPLICATES:
-        raise ConfigError(
-            f"bootstrap: {replicates} replicates; give a number from 2 to {_MOST_REPLICATES}"
-        )
+    check_range("bootstrap", replicates, 2, _MOST_REPLICATES, "a number of replicates")
     sample = _Sample(games, players)
     check_options(sample.players, anchor, anchor_elo, prior_games)
     k = len(sample.players)

@@ -22,6 +22,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from miai.errors import ConfigError
+
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
@@ -42,6 +44,12 @@ class PairingCounts:
     games: Floats
     points: Floats
     draws: Floats
+
+
+def check_range(name: str, value: float, low: float, high: float, what: str = "a number") -> None:
+    """Raise `ConfigError` unless an option lies between `low` and `high`."""
+    if not low <= value <= high:
+        raise ConfigError(f"{name}: is {value}; give {what} from {low:g} to {high:g}")
 
 
 def outcomes(x: Floats, log_nu: Floats) -> tuple[Floats, Floats, Floats]:
@@ -133,9 +141,9 @@ class PosteriorPoint:
         """Return the log-posterior ``(B,)``; a sum of negative terms."""
         counts, prior = self._posterior.counts, self._posterior.prior_games
         win, draw, loss = self._logs
-        won = counts.points - counts.draws / 2
-        lost = counts.games - counts.draws - won
-        value = (won * win + lost * loss).sum(axis=1)
+        wins = counts.points - counts.draws / 2
+        losses = counts.games - counts.draws - wins
+        value = (wins * win + losses * loss).sum(axis=1)
         half = np.abs(self._strengths) / 2
         value -= prior * (half + np.log1p(np.exp(-2 * half))).sum(axis=1)
         equal_win, equal_draw, equal_loss = self._equal_logs
@@ -216,11 +224,7 @@ def _curvature(win: Floats, draw: Floats, loss: Floats) -> tuple[Floats, Floats,
     the textbook's differences would cancel for one-sided pairings.
     """
     decisive = win + loss
-    return (
-        win * loss + draw * decisive / 4,
-        draw * (loss - win) / 2,
-        draw * decisive,
-    )
+    return win * loss + draw * decisive / 4, draw * (loss - win) / 2, draw * decisive
 
 
 MAX_ITERATIONS: Final = 200
@@ -278,21 +282,18 @@ def maximise(posterior: Posterior, *, start: Floats | None = None) -> RatingFit:
         decrement = (gradient * step).sum(axis=1)
         settled |= (decrement <= ROUNDING) & (decrement > previous / 2)
         if np.all(settled | (decrement <= TOLERANCE)):
-            return _fit(posterior.at(point.parameters + step), iteration)
+            point = posterior.at(point.parameters + step)
+            return RatingFit(
+                parameters=point.parameters,
+                information=point.information(),
+                log_posterior=point.value(),
+                iterations=iteration,
+            )
         previous = decrement
         point = _line_search(posterior, point, step, decrement)
     raise ArithmeticError(
         f"the fit of {posterior.players} ratings did not converge in {MAX_ITERATIONS} steps; the "
         "posterior is concave, so this is a defect: please report the results that caused it"
-    )
-
-
-def _fit(point: PosteriorPoint, iterations: int) -> RatingFit:
-    return RatingFit(
-        parameters=point.parameters,
-        information=point.information(),
-        log_posterior=point.value(),
-        iterations=iterations,
     )
 
 
@@ -318,12 +319,12 @@ def solve(information: Floats, vectors: Floats) -> Floats:
     scaled, scale = _scaled(information)
     try:
         np.linalg.cholesky(scaled)  # fails if rounding has made the matrix indefinite
-        solved = np.linalg.solve(scaled, (vectors * scale)[:, :, None])[:, :, 0] * scale
+        solution = np.linalg.solve(scaled, (vectors * scale)[:, :, None])[:, :, 0] * scale
     except np.linalg.LinAlgError:
         pass
     else:
-        if ((solved * vectors).sum(axis=1) >= 0).all():
-            return np.asarray(solved)
+        if ((solution * vectors).sum(axis=1) >= 0).all():
+            return np.asarray(solution)
     root = _root(information)
     return np.asarray((root @ (root.transpose(0, 2, 1) @ vectors[:, :, None]))[:, :, 0])
 

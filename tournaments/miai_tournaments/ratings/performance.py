@@ -13,8 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from miai.errors import ConfigError
-from miai_tournaments.ratings.model import Floats, Integers
+from miai_tournaments.ratings.model import Floats, Integers, check_range
 from miai_tournaments.ratings.ratings import Z95
 
 Row = tuple[str, str, str, float]
@@ -121,11 +120,7 @@ def compare_openings(
       ConfigError: `replicates` is out of range.
       ValueError: a score is invalid.
     """
-    if not _LEAST_REPLICATES <= replicates <= _MOST_REPLICATES:
-        raise ConfigError(
-            f"replicates: is {replicates}; give a number from {_LEAST_REPLICATES} to "
-            f"{_MOST_REPLICATES}"
-        )
+    check_range("replicates", replicates, _LEAST_REPLICATES, _MOST_REPLICATES)
     table = _Strata(rows)
     statistic = float(table.statistic(table.observed()[None])[0])
     work = max(table.opening.size, 1)

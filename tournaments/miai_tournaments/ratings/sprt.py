@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miai.errors import ConfigError
-from miai_tournaments.ratings.model import Floats
+from miai_tournaments.ratings.model import Floats, check_range
 
 SCORES: Final = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
 """Points per game of the five outcomes of a pair."""
@@ -45,42 +45,21 @@ _CLOSE: Final = 1e-11
 _EVEN: Final = 0.5
 
 
-def log_ratio_of_means(counts: Floats, mean0: float, mean1: float) -> Floats:
-    """Return ln(likelihood of `mean1` / likelihood of `mean0`), ``(R,)``.
-
-    Args:
-      counts: ``(R, 5)`` numbers of pairs by outcome.
-      mean0, mean1: points per game under the hypotheses, between 0 and 1.
-    """
-    seen = np.where(counts > 0, counts, UNSEEN)
-    return _cost_of_mean(seen, mean0) - _cost_of_mean(seen, mean1)
-
-
-def log_ratio_of_normalised(counts: Floats, t0: float, t1: float) -> Floats:
-    """Return ln(likelihood of `t1` / likelihood of `t0`), ``(R,)``.
-
-    Args:
-      counts: ``(R, 5)`` numbers of pairs by outcome.
-      t0, t1: (mean - 1/2) / standard deviation of a pair's points per game under the hypotheses.
-    """
-    seen = np.where(counts > 0, counts, UNSEEN)
-    return _cost_of_normalised(seen, t0) - _cost_of_normalised(seen, t1)
-
-
 def _cost_of_mean(counts: Floats, mean: float) -> Floats:
-    """Return by how much the hypothesis lowers the greatest log-likelihood, ``(R,)``."""
+    """Return by how much a mean, points per game, lowers the greatest log-likelihood, ``(R,)``."""
     slopes = np.broadcast_to(SCORES - mean, counts.shape)
     x = _multiplier(counts, slopes)
     return np.asarray((counts * np.log1p(x[:, None] * slopes)).sum(axis=1))
 
 
 def _cost_of_normalised(counts: Floats, t: float) -> Floats:
-    """Return by how much the hypothesis lowers the greatest log-likelihood, ``(R,)``.
+    """Return by how much mean - 1/2 = t sd lowers the greatest log-likelihood, ``(R,)``.
 
-    The hypothesis mean - 1/2 = t sd is not linear in the probabilities. But t sd is the minimum of
-    t (c + E(score - m)^2 / c) / 2 over all m and c > 0, attained at the mean and the sd. With m and
-    c from the previous step the hypothesis becomes linear, and the steps converge. Newton's method
-    on the two unknowns usually gets there sooner; it is tried after steps 1, 2, 3, 5, 9, ...
+    The hypothesis, about a pair's points per game, is not linear in the probabilities. But t sd is
+    the minimum of t (c + E(score - m)^2 / c) / 2 over all m and c > 0, attained at the mean and the
+    sd. With m and c from the previous step the hypothesis becomes linear, and the steps converge.
+    Newton's method on the two unknowns usually gets there sooner; it is tried after steps 1, 2, 3,
+    5, 9, ...
     """
     if t == 0:
         return _cost_of_mean(counts, _EVEN)
@@ -282,10 +261,7 @@ class Sprt:
             raise ConfigError(f"model: is '{self.model}'; give one of {', '.join(_LARGEST)}")
         largest = _LARGEST[self.model]
         for name, elo in (("elo0", self.elo0), ("elo1", self.elo1)):
-            if not abs(elo) <= largest:
-                raise ConfigError(
-                    f"{name}: is {elo}; give {self.model} Elo from {-largest:g} to {largest:g}"
-                )
+            check_range(name, elo, -largest, largest, f"{self.model} Elo")
         if not self.elo0 < self.elo1:
             raise ConfigError(
                 f"elo0: is {self.elo0}, not below elo1, {self.elo1}; swap them, or move them apart"
@@ -356,12 +332,16 @@ class Sprt:
         return advanced
 
     def _ratios(self, counts: Floats) -> Floats:
-        if self.model == "logistic":
-            means = [1 / (1 + 10 ** (-elo / 400)) for elo in (self.elo0, self.elo1)]
-            return log_ratio_of_means(counts, *means)
-        # The mean of two games spreads less than one game by the square root of two.
-        away = [elo / NORMALISED_ELO * math.sqrt(2) for elo in (self.elo0, self.elo1)]
-        return log_ratio_of_normalised(counts, *away)
+        """Return ln(likelihood of H1 / likelihood of H0), ``(R,)``, of counts ``(R, 5)``."""
+        counts = np.where(counts > 0, counts, UNSEEN)
+
+        def cost(elo: float) -> Floats:
+            if self.model == "logistic":
+                return _cost_of_mean(counts, 1 / (1 + 10 ** (-elo / 400)))
+            # The mean of two games spreads less than one game by the square root of two.
+            return _cost_of_normalised(counts, elo / NORMALISED_ELO * math.sqrt(2))
+
+        return cost(self.elo0) - cost(self.elo1)
 
     def _state(self, llr: float, counts: NDArray[np.int64]) -> SprtState:
         low, half, one, more, high = (int(count) for count in counts)

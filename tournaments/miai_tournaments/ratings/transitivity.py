@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miai.errors import ConfigError
-from miai_tournaments.ratings.model import Floats, outcomes
+from miai_tournaments.ratings.model import Floats, check_range, outcomes
 from miai_tournaments.ratings.pair_results import PairResults
 from miai_tournaments.ratings.ratings import ELO, Ratings, fit_ratings
 from miai_tournaments.ratings.spread import Contrasts
@@ -83,11 +83,8 @@ def payoff_table(results: PairResults, *, ratings: Ratings | None = None) -> Flo
                 f"payoffs: '{one}' and '{other}' never met; let everybody play everybody, or fill "
                 "the gaps with ratings"
             )
-        as_first, as_second = (
-            ratings.expected_score(one, other),
-            1 - ratings.expected_score(other, one),
-        )
-        payoffs[i, j] = (as_first + as_second) / 2
+        as_first, as_second = ratings.expected_score(one, other), ratings.expected_score(other, one)
+        payoffs[i, j] = (as_first + 1 - as_second) / 2
     return np.asarray(payoffs)
 
 
@@ -106,10 +103,7 @@ def measure_transitivity(
     Raises:
       ConfigError: `replicates` is out of range.
     """
-    if not 19 <= replicates <= _MOST_REPLICATES:
-        raise ConfigError(
-            f"replicates: is {replicates}; give a number from 19 to {_MOST_REPLICATES}"
-        )
+    check_range("replicates", replicates, 19, _MOST_REPLICATES)
     table, met = _mean_points(results.games[None], results.points[None], results)
     beats = _beats(table, met)
     cycles, triples = (float(count[0]) for count in _count(beats))
@@ -184,8 +178,8 @@ def _simulate(
         strengths = (shrinkage * contrasts.differences + noise) @ contrasts.basis.T
         x = strengths[:, results.first] - strengths[:, results.second] + worth
         chances = np.stack(outcomes(x, np.array(ratings.log_nu)), axis=-1)
-        drawn = rng.multinomial(games, chances / chances.sum(axis=-1, keepdims=True))
-        points = drawn[..., 0] + drawn[..., 1] / 2
+        sample = rng.multinomial(games, chances / chances.sum(axis=-1, keepdims=True))
+        points = sample[..., 0] + sample[..., 1] / 2
         table, _ = _mean_points(np.maximum(games, 1)[None].astype(np.float64), points, results)
         cycles, triples = _count(_beats(table, met))
         yield np.asarray(cycles / np.maximum(triples, 1))

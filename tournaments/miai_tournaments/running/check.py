@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from miai.errors import AgentUnavailableError, ConfigError, MiaiError
 from miai.playing.match import play_game
-from miai.process import AgentProcess
+from miai.process.agent_process import AgentProcess
 from miai.record import Termination
 from miai_tournaments.config.load import Tournament, resolved_rules
 from miai_tournaments.formats.format import how_many

@@ -116,7 +116,7 @@ class ScheduledGame:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)  # without slots, so that `GameRow` can have two bases
 class GameResult:
     """The outcome of a finished game.
 
@@ -147,8 +147,8 @@ class GameResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GameRow(ScheduledGame):
-    """A scheduled game with its status and result (see `GameResult`).
+class GameRow(ScheduledGame, GameResult):
+    """A scheduled game with its status and result.
 
     The result is valid if `status` is ``done``, or ``surplus`` with non-empty `returns`.
 
@@ -161,14 +161,5 @@ class GameRow(ScheduledGame):
     status: Status
     returns: tuple[float, ...] = ()
     termination: str = ""
-    loser: int | None = None
-    detail: str = ""
-    moves: int = 0
-    player_moves: tuple[int, ...] = ()
-    seconds: tuple[float, ...] = ()
-    cpu_seconds: tuple[float | None, ...] = ()
-    wall_seconds: float = 0.0
-    started: str = ""
-    versions: Mapping[str, str] = field(default_factory=dict)
     void_count: int = 0
     void_reason: str = ""

@@ -7,9 +7,9 @@ not know schedules or stores, and do not decide what an outcome means.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
-from types import TracebackType
-from typing import Any, Final, Protocol, Self
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final, Protocol
 
 from miai.process.workers import Finished, Job, JobPool, WorkerPool
 from miai_tournaments.workers.game_runner import GameRunner
@@ -22,7 +22,7 @@ GAME_WORKER: Final = "miai_tournaments.workers.game_runner:serve_games"
 
 
 class Executor(Protocol):
-    """Performs jobs. A context manager: leaving it ends all processes.
+    """Performs jobs.
 
     Attributes:
       capacity: maximum number of jobs that it should have at once; may change between calls.
@@ -48,29 +48,17 @@ class Executor(Protocol):
     def cancel(self) -> list[str]:
         """Forget the jobs that no worker has, and return their ids."""
 
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None: ...
-
 
 class SerialExecutor:
     """Performs one job after the other in this process, during `wait`.
 
     Agents still have processes of their own.
-
-    Attributes:
-      capacity, running: as in `Executor`.
     """
 
     capacity = 1
 
-    def __init__(self, setup: Setup) -> None:
-        self._runner = GameRunner(setup)
+    def __init__(self, runner: GameRunner) -> None:
+        self._runner = runner
         self._jobs: deque[GameJob] = deque()
         self.running: list[str] = []
 
@@ -94,17 +82,6 @@ class SerialExecutor:
         forgotten = [job.job_id for job in self._jobs]
         self._jobs.clear()
         return forgotten
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._runner.__exit__(kind, error, trace)
 
 
 class PooledExecutor:
@@ -148,18 +125,8 @@ class PooledExecutor:
         """Forget the jobs that no worker has, and return their ids."""
         return [str(job.name) for job in self._pool.cancel()]
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._pool.__exit__(kind, error, trace)
-
-
+@contextmanager
 def make_executor(
     name: str,
     setup: Setup,
@@ -168,8 +135,8 @@ def make_executor(
     game_deadline: float | None,
     on_output: Callable[[str], None],
     address: str = "local",
-) -> Executor:
-    """Return an executor by name, one of `NAMES`.
+) -> Iterator[Executor]:
+    """Provide an executor by name, one of `NAMES`; leaving the block ends all processes.
 
     Args:
       workers: maximum number of workers.
@@ -181,19 +148,21 @@ def make_executor(
       ConfigError: there is no such cluster, or Ray is not installed.
     """
     if name == "serial":
-        return SerialExecutor(setup)
+        with GameRunner(setup) as runner:
+            yield SerialExecutor(runner)
+        return
+    pool: JobPool[Any]
     if name == "ray":
         from miai_tournaments.workers.ray_executor import RayPool
 
-        return PooledExecutor(
-            RayPool(setup, address=address, workers=workers, job_deadline=game_deadline)
-        )
-    return PooledExecutor(
-        WorkerPool(
+        pool = RayPool(setup, address=address, workers=workers, job_deadline=game_deadline)
+    else:
+        pool = WorkerPool(
             GAME_WORKER,
             setup.to_plain(),
             workers=workers,
             job_deadline=game_deadline,
             on_output=on_output,
         )
-    )
+    with pool:
+        yield PooledExecutor(pool)

@@ -20,7 +20,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final, Self
 
 import psutil
@@ -34,12 +33,13 @@ from miai.information import PlayerView
 from miai.playing.adjudication import Panel, make_panel
 from miai.playing.match import MoveHook, play_game
 from miai.plugins.loader import PluginWarning, plugin_host
-from miai.process import AgentProcess, ProcessLimits
+from miai.process.agent_process import AgentProcess
+from miai.process.limits import ProcessLimits
 from miai.record import GameRecord, MoveRecord, Termination
 from miai.render import renderer_for
 from miai_tournaments.store.folder import LOGS
 from miai_tournaments.store.rows import GameResult
-from miai_tournaments.workers.jobs import GameJob, Outcome, Setup
+from miai_tournaments.workers.jobs import GameJob, Outcome, PlainData, Setup
 
 INTERVAL: Final = 0.5
 """Seconds between two boards of a game."""
@@ -52,7 +52,7 @@ _STALE_SECONDS = 24 * 3600
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LiveSnapshot:
+class LiveSnapshot(PlainData):
     """A position of a running game.
 
     Attributes:
@@ -126,20 +126,11 @@ def read_boards(folder: Path) -> list[LiveSnapshot]:
                 values = json.loads(path.read_text(encoding="utf-8"))
                 if values["host"] == socket.gethostname() and not psutil.pid_exists(values["pid"]):
                     continue
-                board = _board(values)
+                board = LiveSnapshot.from_plain(values)
                 entry = (status.st_mtime, board)
                 previous = newest.setdefault(board.game_id, entry)
                 newest[board.game_id] = max(previous, entry, key=lambda item: item[0])
     return [newest[name][1] for name in sorted(newest)]
-
-
-def _board(values: Any) -> LiveSnapshot:
-    return LiveSnapshot(
-        game_id=str(values["game_id"]),
-        players=tuple(str(name) for name in values["players"]),
-        ply=int(values["ply"]),
-        lines=tuple(str(line) for line in values["lines"]),
-    )
 
 
 def _lines(state: State) -> tuple[str, ...]:
@@ -158,8 +149,7 @@ def _text(state: State) -> str:
 
 def _write(path: Path, board: LiveSnapshot) -> bool:
     """Write a board; return whether that succeeded."""
-    values = {name: getattr(board, name) for name in LiveSnapshot.__slots__}
-    values |= {"host": socket.gethostname(), "pid": os.getpid()}
+    values = {**board.to_plain(), "host": socket.gethostname(), "pid": os.getpid()}
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_text(path, json.dumps(values), sync=False)
@@ -187,7 +177,7 @@ UNNAMED = ".running-"
 class GameRunner:
     """Plays games: keeps the game objects, and the agents' processes by player.
 
-    A context manager; leaving it ends the processes.
+    A context manager; leaving it ends the processes, at once after an exception.
 
     Attributes:
       setup: what the jobs share.
@@ -218,32 +208,19 @@ class GameRunner:
                 seconds=time.monotonic() - began,
             )
 
-    def close(self) -> None:
-        """End the agents' processes."""
-        while self._seats:
-            self._seats.popitem()[1].close()
-        if self._logs is not None:
-            with contextlib.suppress(OSError):
-                self._logs.rmdir()
-
-    def kill(self) -> None:
-        """End the agents' processes at once."""
-        while self._seats:
-            self._seats.popitem()[1].kill()
-
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if kind is None:
-            self.close()
-        else:
-            self.kill()
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
+        while self._seats:
+            _, seat = self._seats.popitem()
+            if kind is None:
+                seat.close()
+            else:
+                seat.kill()
+        if self._logs is not None:
+            with contextlib.suppress(OSError):
+                self._logs.rmdir()
 
     def _start(self, job: GameJob) -> Outcome:
         """Start agents and let them begin a game that is not played.
@@ -366,14 +343,14 @@ def _key(settings: Mapping[str, Any]) -> str:
 
 def summary(record: GameRecord) -> GameResult:
     """Return the result of a game for the store."""
-    decided = [m.actor for m in record.moves if m.actor >= 0 and not m.opening]
+    deciders = [m.actor for m in record.moves if m.actor >= 0 and not m.opening]
     return GameResult(
         returns=record.returns,
         termination=str(record.termination),
         loser=record.loser,
         detail=record.detail,
         moves=sum(move.actor >= 0 for move in record.moves),
-        player_moves=tuple(decided.count(seat) for seat in range(len(record.players))),
+        player_moves=tuple(deciders.count(seat) for seat in range(len(record.players))),
         seconds=tuple(player.seconds for player in record.players),
         cpu_seconds=tuple(player.cpu_seconds for player in record.players),
         wall_seconds=record.seconds,

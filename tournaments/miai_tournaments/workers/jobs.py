@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
+from pydantic import TypeAdapter
+
 from miai_tournaments.store.rows import GameResult
 
 Fault = Literal["", "unavailable", "worker", "defect"]
@@ -13,8 +15,34 @@ Fault = Literal["", "unavailable", "worker", "defect"]
 an agent raised an exception."""
 
 
+_ADAPTERS: dict[type, TypeAdapter[Any]] = {}
+
+
+def _adapter(kind: type) -> TypeAdapter[Any]:
+    if kind not in _ADAPTERS:
+        _ADAPTERS[kind] = TypeAdapter(kind)
+    return _ADAPTERS[kind]
+
+
+class PlainData:
+    """Base of dataclasses that cross between processes."""
+
+    __slots__ = ()
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return the fields as plain data."""
+        values: dict[str, Any] = _adapter(type(self)).dump_python(self)
+        return values
+
+    @classmethod
+    def from_plain(cls, values: Mapping[str, Any]) -> Self:
+        """Return what `to_plain` wrote, also after JSON. Raises `ValueError` if malformed."""
+        item: Self = _adapter(cls).validate_python(values)
+        return item
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Setup:
+class Setup(PlainData):
     """What all jobs of a run share; sent to each worker once.
 
     Attributes:
@@ -42,20 +70,9 @@ class Setup:
     rules: Sequence[tuple[str, Mapping[str, Any]]] = ()
     hold_out: float = 0.0
 
-    def to_plain(self) -> dict[str, Any]:
-        """Return it as a JSON object."""
-        return _shallow(self)
-
-    @classmethod
-    def from_plain(cls, values: Mapping[str, Any]) -> Self:
-        """Return what `to_plain` wrote."""
-        agents = {name: tuple(pair) for name, pair in values["agents"].items()}
-        rules = [tuple(pair) for pair in values["rules"]]
-        return cls(**{**values, "agents": agents, "rules": rules})
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GameJob:
+class GameJob(PlainData):
     """A game to play, or agents to start.
 
     Attributes:
@@ -78,19 +95,9 @@ class GameJob:
     settings: Mapping[str, Any] = field(default_factory=dict)
     tags: Mapping[str, Any] = field(default_factory=dict)
 
-    def to_plain(self) -> dict[str, Any]:
-        """Return it as a JSON object."""
-        return _shallow(self)
-
-    @classmethod
-    def from_plain(cls, values: Mapping[str, Any]) -> Self:
-        """Return what `to_plain` wrote."""
-        lists = {name: tuple(values[name]) for name in ("players", "seeds", "opening")}
-        return cls(**{**values, **lists})
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Outcome(PlainData):
     """The outcome of a job.
 
     Attributes:
@@ -108,22 +115,3 @@ class Outcome:
     fault: Fault = ""
     reason: str = ""
     seconds: float = 0.0
-
-    def to_plain(self) -> dict[str, Any]:
-        """Return it as a JSON object."""
-        result = None if self.result is None else _shallow(self.result)
-        return {**_shallow(self), "result": result}
-
-    @classmethod
-    def from_plain(cls, values: Mapping[str, Any]) -> Self:
-        """Return what `to_plain` wrote."""
-        result = values["result"]
-        if result is not None:
-            lists = ("returns", "player_moves", "seconds", "cpu_seconds")
-            result = GameResult(**{**result, **{name: tuple(result[name]) for name in lists}})
-        return cls(**{**values, "result": result})
-
-
-def _shallow(item: Any) -> dict[str, Any]:
-    """Return the fields of a dataclass; unlike `dataclasses.asdict`, without copying values."""
-    return {name: getattr(item, name) for name in item.__dataclass_fields__}

@@ -20,7 +20,7 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
-from types import ModuleType, TracebackType
+from types import ModuleType
 from typing import Any, Final
 
 from miai.errors import ConfigError, WorkerError
@@ -269,12 +269,7 @@ class RayPool(JobPool[RayWorker]):
         """The machine and the process id of each worker that was placed."""
         return [worker.place for worker in self._workers if worker.place is not None]
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, *rest: object) -> None:
         try:
             if kind is None:
                 self._close_idle()
@@ -326,7 +321,7 @@ class RayPool(JobPool[RayWorker]):
 
     def _close_idle(self) -> None:
         """Let idle workers end their agents for some seconds."""
-        asked = [w.close() for w in self._workers if not w.jobs and w.place is not None]
-        if asked:
+        answers = [w.close() for w in self._workers if not w.jobs and w.place is not None]
+        if answers:
             with contextlib.suppress(self._ray.exceptions.RayError):
-                self._ray.wait(asked, num_returns=len(asked), timeout=CLOSE_SECONDS)
+                self._ray.wait(answers, num_returns=len(answers), timeout=CLOSE_SECONDS)

@@ -18,7 +18,6 @@ from __future__ import annotations
 import fcntl
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any, Final, Self
 
 from miai.files import DRAFT_PATTERN, Journal, reading, write_text, writing
@@ -94,12 +93,7 @@ class GameFolder:
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
         try:
             while self._ready and self._ready[-1] is None:  # lost games are tried again
                 self._ready.pop()
