@@ -188,5 +188,5 @@ class Clock:
             # The period of the move is renewed, and those before it are lost. A move at the very
             # end of a period belongs to it, as a move at the very end of the last period is in
             # time. A move within the margin after the last period does not lose it.
-            lost = math.ceil(over / self.control.period_seconds) - 1
-            self.periods = max(1, self.periods - lost)
+            periods = math.ceil(over / self.control.period_seconds) - 1
+            self.periods = max(1, self.periods - periods)

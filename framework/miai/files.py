@@ -232,8 +232,8 @@ def absence(path: Path, beside: Iterable[str] = ()) -> str:
     near = difflib.get_close_matches(path.name, names, n=3, cutoff=0.7)
     if near:
         return f"does not exist. Did you mean {_either(path.parent / name for name in near)}?"
-    listed = f" Known: {', '.join(names)}." if 0 < len(names) <= _FEW else ""
-    return f"does not exist.{listed}"
+    listing = f" Known: {', '.join(names)}." if 0 < len(names) <= _FEW else ""
+    return f"does not exist.{listing}"
 
 
 def _other_folder(path: Path, missing: Path) -> str:

@@ -276,9 +276,9 @@ class State(ABC):
 
     def string_to_action(self, text: str) -> int:
         """Return the legal action of this notation, in any case. Raises `InvalidActionError`."""
-        wanted = text.strip().lower()
+        notation = text.strip().lower()
         for action in self.legal_actions():
-            if self.action_to_string(action).lower() == wanted:
+            if self.action_to_string(action).lower() == notation:
                 return action
         raise InvalidActionError(f"{self.game.info.name}: no legal action is written {text!r}")
 

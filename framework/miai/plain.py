@@ -54,9 +54,8 @@ def _copy(value: Any, what: str, depth: int) -> Json:
 def loads(text: str | bytes) -> Any:
     """Return the value of a JSON text of foreign origin.
 
-    Raises:
-      ValueError: malformed, not UTF-8, a number that is not finite, a key twice in one object, or
-        nested deeper than `MAX_DEPTH`.
+    Raises `ValueError` if it is malformed, not UTF-8, has a number that is not finite or a key
+    twice in one object, or is nested deeper than `MAX_DEPTH`.
     """
     try:
         value = _DECODER.decode(text.decode("utf-8") if isinstance(text, bytes) else text)

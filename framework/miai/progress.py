@@ -84,7 +84,7 @@ class LiveProgress(Progress):
         self._bar = RichProgress(*columns, expand=True, speed_estimate_period=_RATE_SECONDS)
         self._task = self._bar.add_task("")
         self._live = Live(console=self.console, auto_refresh=False, transient=True)
-        self._shown = 0.0
+        self._last_update = 0.0
 
     def begin(self, *, done: int, total: int) -> None:
         """Set the count and show the view."""
@@ -104,24 +104,22 @@ class LiveProgress(Progress):
         self._bar.update(self._task, completed=done)
         self.refresh()
 
-    def milestone(self, line: str) -> None:
-        """Show a line above the view."""
-        self.note(line)
-
     def note(self, line: str) -> None:
         """Show a line above the view."""
         self.console.print(Text(line))
 
+    milestone = note
+
     def refresh(self, *, now: bool = False) -> None:
         """Update the view: a few times a second at most, unless `now`."""
-        if not now and time.monotonic() - self._shown < REFRESH_SECONDS:
+        if not now and time.monotonic() - self._last_update < REFRESH_SECONDS:
             return
         self._bar.update(self._task, total=self.total)
         parts = [Text(self._title, style="bold"), self._bar.get_renderable()]
         parts += [Text(self.status, style="dim"), Text(self.hint, style="dim")]
         parts += [] if self.body is None else [Text(), self.body]
         self._live.update(Group(*parts), refresh=True)
-        self._shown = time.monotonic()
+        self._last_update = time.monotonic()
 
     def close(self) -> None:
         """Remove the view."""

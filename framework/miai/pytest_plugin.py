@@ -51,11 +51,11 @@ def _seed_option(text: str) -> int | str:
 @pytest.fixture
 def miai_seed(request: pytest.FixtureRequest) -> int:
     """A seed for the test, printed when the test fails."""
-    wanted = request.config.getoption("--miai-seed")
-    if wanted is None:
+    option = request.config.getoption("--miai-seed")
+    if option is None:
         seed = zlib.crc32(request.node.nodeid.encode())
     else:
-        seed = random.SystemRandom().getrandbits(32) if wanted == "random" else int(wanted)
+        seed = random.SystemRandom().getrandbits(32) if option == "random" else int(option)
     request.node.add_report_section("setup", "miai seed", f"repeat with: --miai-seed={seed}")
     return seed
 

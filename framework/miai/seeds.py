@@ -16,10 +16,8 @@ def derive_seed(*parts: int | str) -> int:
     """Return the seed for the purpose that the parts name, from 0 to 2**63 - 1.
 
     It is the first 63 bits, big-endian, of the SHA-256 of a compact ASCII JSON list: the text
-    ``"miai.seed/1"`` and the parts. The number 1 and the text ``"1"`` are different parts.
-
-    Raises:
-      TypeError: a part is neither an int nor a str.
+    ``"miai.seed/1"`` and the parts. The number 1 and the text ``"1"`` are different parts. Raises
+    `TypeError` if a part is neither an int nor a str.
     """
     for part in parts:
         if type(part) not in (int, str):

@@ -63,8 +63,8 @@ class _Commands(TyperGroup):
             raise _Interruption(interruption) from None
 
 
-def _print_version(asked: bool) -> None:
-    if asked:
+def _print_version(version: bool) -> None:
+    if version:
         print(f"miai {__version__}")
         raise typer.Exit
 

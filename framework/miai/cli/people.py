@@ -323,9 +323,9 @@ class HumanAgent(Agent):
     def _parse(self, text: str) -> int:
         if self.game.info.perfect_information:
             return self.view.state.string_to_action(text.strip())
-        wanted = text.strip().lower()
+        notation = text.strip().lower()
         for action in self.view.legal_actions:
-            if wanted in (action_text(self._notation, action).lower(), str(action)):
+            if notation in (action_text(self._notation, action).lower(), str(action)):
                 return action
         raise GameError(f"no legal move is written '{text.strip()[:40]}'")
 

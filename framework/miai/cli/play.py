@@ -260,8 +260,8 @@ def _no_option(game: Game, words: Sequence[str]) -> str:
     """Return the error message for words that are not options, with an example."""
     names = game.info.player_names
     agents = [word for word in words if not word.startswith("--")]
-    wanted = agents if len(agents) == len(words) == len(names) else []
-    return f"'{words[0]}' names no player. Write: {_usage(game, wanted)}"
+    line_up = agents if len(agents) == len(words) == len(names) else []
+    return f"'{words[0]}' names no player. Write: {_usage(game, line_up)}"
 
 
 def _unknown_option(game: Game, option: str, known: Iterable[str]) -> str:

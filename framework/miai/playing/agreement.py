@@ -63,7 +63,12 @@ class DrawAgreementParameters(Parameters):
     )
 
 
-class ResignAgreement:
+class _AgreementRule:
+    def new_game(self, seed: int) -> None:
+        """Do nothing; the rule keeps no state."""
+
+
+class ResignAgreement(_AgreementRule):
     """Ends a game as lost when both players evaluate it as lost in each of their last moves.
 
     A player without a valid value does not agree, so that no player can decide a game alone. Raises
@@ -81,18 +86,15 @@ class ResignAgreement:
                 f"side has {low:g} and an even one {even:g}; give a number between"
             )
 
-    def new_game(self, seed: int) -> None:
-        """Do nothing; the rule keeps no state."""
-
     def judge(self, state: State, moves: Sequence[MoveRecord]) -> Verdict | None:
         """Return the agreed loss, or None."""
         rule, info = self._parameters, self._game.info
         values = agreed_values(self._game, moves, count=rule.moves, from_ply=rule.from_ply)
         if values is None:
             return None
-        won = 2 * _even(self._game) - rule.below
+        win = 2 * _even(self._game) - rule.below
         for loser, winner in ((0, 1), (1, 0)):
-            if max(values[loser]) <= rule.below and min(values[winner]) >= won:
+            if max(values[loser]) <= rule.below and min(values[winner]) >= win:
                 return Verdict(
                     self._game.resignation_returns(loser),
                     f"both give {info.player_names[loser]} {rule.below:g} or less in "
@@ -101,7 +103,7 @@ class ResignAgreement:
         return None
 
 
-class DrawAgreement:
+class DrawAgreement(_AgreementRule):
     """Ends a game as drawn when both players evaluate it as even in each of their last moves.
 
     Raises `UnsuitableGameError` without two players and a constant sum, or if a win counts as even.
@@ -117,9 +119,6 @@ class DrawAgreement:
                 f"draw-agreement: within is {parameters.within:g}, but in {info.name} a win is "
                 f"{win:g} from even; give less"
             )
-
-    def new_game(self, seed: int) -> None:
-        """Do nothing; the rule keeps no state."""
 
     def judge(self, state: State, moves: Sequence[MoveRecord]) -> Verdict | None:
         """Return the agreed draw, or None."""

@@ -98,30 +98,20 @@ class Seat(Protocol):
 
 
 class InProcessSeat:
-    """A seat whose agent runs in this process, trusted.
+    """A seat whose agent, `player`, runs in this process, trusted.
 
     Nothing stops the agent before it answers; its clock is charged afterwards. Observations are
     copies of plain data, so that nothing the agent holds leads to the state.
-
-    Attributes:
-      name, agent, parameters, version: as in `Seat`.
-      player: the agent itself.
     """
 
     def __init__(
-        self,
-        player: Agent,
-        *,
-        name: str = "",
-        agent: str = "",
-        parameters: Mapping[str, Any] | None = None,
-        version: str = "",
+        self, player: Agent, *, name: str = "", parameters: Mapping[str, Any] | None = None
     ) -> None:
         self.player = player
-        self.agent = agent or player.component or type(player).__name__
+        self.agent = player.component or type(player).__name__
         self.name = name or self.agent
         self.parameters: Mapping[str, Any] = dict(parameters or player.settings)
-        self.version = version
+        self.version = ""
         self._log: Path | None = None
 
     def new_game(self, seed: int, *, player: int, log: Path | None) -> None:
@@ -143,8 +133,8 @@ class InProcessSeat:
         began = time.monotonic()
         decision = self._guard(lambda: self.player.act(reading))
         seconds = time.monotonic() - began
-        used = self._guard(self.player.cpu_seconds) - cpu
-        return SeatReply(checked_decision(decision), seconds, max(0.0, used))
+        spent = self._guard(self.player.cpu_seconds) - cpu
+        return SeatReply(checked_decision(decision), seconds, max(0.0, spent))
 
     def end(self, returns: tuple[float, ...]) -> None:
         """Pass the end of the game to the agent. Raises `AgentError`."""
@@ -218,7 +208,7 @@ class Match:
         self.clocks = [Clock(control) for _ in seats]
         self._chance = random.Random(derive_seed(record.seed, "chance"))
         self.plies = 0
-        self._begun: set[int] = set()  # players who know of the game and have not failed
+        self._active: set[int] = set()  # players who know of the game and have not failed
         self._limit = game.max_game_length() if record.move_limit is None else record.move_limit
         self._hides = not game.info.perfect_information
 
@@ -255,7 +245,7 @@ class Match:
         for player, seat in enumerate(self.seats):
             with _charge(player):
                 seat.new_game(self.seeds[player], player=player, log=logs[player])
-            self._begun.add(player)
+            self._active.add(player)
         self._tell(observations)
 
     def _play_opening(self, action: int) -> None:
@@ -372,21 +362,21 @@ class Match:
 
     def _forfeit(self, forfeit: _Forfeit) -> None:
         record = self.record
-        if forfeit.reason is Termination.UNAVAILABLE and forfeit.player in self._begun:
+        if forfeit.reason is Termination.UNAVAILABLE and forfeit.player in self._active:
             # The player was available. No agent may void a game that it is losing.
             forfeit.reason = Termination.CRASH
         record.returns = _floats(self.game.resignation_returns(forfeit.player))
         record.termination, record.loser = forfeit.reason, forfeit.player
         record.detail = forfeit.detail
         if isinstance(forfeit.__cause__, AgentError):
-            self._begun.discard(forfeit.player)
+            self._active.discard(forfeit.player)
             exception = forfeit.__cause__.__cause__
             if _is_defect(forfeit, exception):  # its author needs the traceback
                 _logger.error("%s", forfeit.detail, exc_info=exception)
 
     def _end(self) -> None:
         """Tell the players. Failures no longer change the result."""
-        for player in sorted(self._begun):
+        for player in sorted(self._active):
             try:
                 self.seats[player].end(self.record.returns)
             except AgentError as error:

@@ -162,11 +162,11 @@ def random_opening(game: Game, *, plies: int, seed: int) -> list[int]:
 
 def _play_randomly(game: Game, plies: int, rng: random.Random) -> State:
     state = game.new_initial_state()
-    played = 0
-    while not state.is_terminal() and (played < plies or state.is_chance_node()):
+    count = 0
+    while not state.is_terminal() and (count < plies or state.is_chance_node()):
         if state.current_player() == Player.CHANCE:
             state.apply_action(sample_chance(state, rng))
         else:
             state.apply_action(rng.choice(state.opening_actions()))
-            played += 1
+            count += 1
     return state

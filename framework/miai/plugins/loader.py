@@ -176,11 +176,11 @@ def registry() -> Registry:
 def _own_distributions() -> set[str]:
     """Return the names of miai and of the plugins that its extra `OWN_EXTRA` requires."""
     requirements = [text.partition(";") for text in requires("miai") or ()]
-    wanted = re.compile(rf"""extra\s*==\s*['"]{OWN_EXTRA}['"]""")
+    pattern = re.compile(rf"""extra\s*==\s*['"]{OWN_EXTRA}['"]""")
     return {"miai"} | {
         _normalized(re.split(r"[^\w.-]", name.strip(), maxsplit=1)[0])
         for name, _, marker in requirements
-        if wanted.search(marker)
+        if pattern.search(marker)
     }
 
 

@@ -54,8 +54,8 @@ class Component(Generic[T]):
 
     def load_factory(self) -> Callable[..., Any]:
         """Import and return the factory. Raises `PluginLoadError` on failure."""
-        loaded: Callable[..., Any] = self._load(self.factory)
-        return loaded
+        factory: Callable[..., Any] = self._load(self.factory)
+        return factory
 
     def load_parameters(self) -> type[Parameters]:
         """Import and return the parameter model. Raises `PluginLoadError` on failure."""
@@ -84,7 +84,7 @@ class Component(Generic[T]):
         """
         factory, parameters = self.load_factory(), self.fill(values, where=where)
         try:
-            built = factory(*context, parameters)
+            component = factory(*context, parameters)
         except MiaiError:
             raise
         except Exception as error:
@@ -92,15 +92,15 @@ class Component(Generic[T]):
                 f"{self.title}: its factory failed: {type(error).__name__}: {error}; a defect of "
                 "the plugin, which `miai plugins check` may explain"
             ) from error
-        return self.checked(built)
+        return self.checked(component)
 
-    def checked(self, built: Any) -> T:
+    def checked(self, component: Any) -> T:
         """Return what the factory built. Raises `PluginLoadError` if its type is wrong."""
-        fault = None if self.contract is None else self.contract.fault(built)
+        fault = None if self.contract is None else self.contract.fault(component)
         if fault is not None:
             raise PluginLoadError(f"{self.title}: its factory {fault}; a defect of the plugin")
-        component: T = built
-        return component
+        result: T = component
+        return result
 
     def check(self) -> None:
         """Import the component and check the signature of its factory.
@@ -325,8 +325,8 @@ def _adapted(component: Component[Any], kind: Kind[T], adapter: str) -> Componen
 
     def factory(*arguments: Any) -> T:
         *context, parameters = arguments
-        built = component.checked(component.load_factory()(*context, parameters))
-        served: T = imported(adapter)(*context, built)
-        return served
+        original = component.checked(component.load_factory()(*context, parameters))
+        result: T = imported(adapter)(*context, original)
+        return result
 
     return replace(component, kind=kind.name, factory=factory, contract=kind)

@@ -201,8 +201,8 @@ class AgentProcess:
         seconds = time.monotonic() - began
         decision = self._checked(unpack_decision, answer["ok"])
         cpu = self._checked(unpack_cpu, answer)
-        used, self._cpu = max(0.0, cpu - self._cpu), cpu
-        return SeatReply(decision, seconds, used)
+        spent, self._cpu = max(0.0, cpu - self._cpu), cpu
+        return SeatReply(decision, seconds, spent)
 
     def end(self, returns: tuple[float, ...]) -> None:
         """Tell the agent the end of the game. Raises `AgentError` as `act`."""
@@ -301,10 +301,10 @@ class Channel:
         )
         self.child.output.limit = limits.output_bytes
         self._selector = selectors.DefaultSelector()
-        self._watched = [self.child.answers, self.child.output.descriptor]
+        self._descriptors = [self.child.answers, self.child.output.descriptor]
         if self.child.pidfd >= 0:
-            self._watched.append(self.child.pidfd)
-        for descriptor in self._watched:
+            self._descriptors.append(self.child.pidfd)
+        for descriptor in self._descriptors:
             self._selector.register(descriptor, selectors.EVENT_READ)
 
     def new_game(self, log: Path | None) -> None:

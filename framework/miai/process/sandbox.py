@@ -144,17 +144,17 @@ class _Places:
 def _allow(rules: int, path: Path, rights: int) -> None:
     """Give rights to files at or below a path, unless it has vanished meanwhile."""
     try:
-        opened = os.open(path, os.O_PATH | os.O_CLOEXEC | os.O_NOFOLLOW)
+        descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:
         return
     try:
-        kind = os.fstat(opened).st_mode
+        kind = os.fstat(descriptor).st_mode
         if stat.S_ISDIR(kind) or stat.S_ISREG(kind) or stat.S_ISCHR(kind):
             allowed = rights if stat.S_ISDIR(kind) else _READ_FILE
-            rule = _PathBeneath(allowed=allowed, parent=opened)
+            rule = _PathBeneath(allowed=allowed, parent=descriptor)
             _call(_ADD_RULE, rules, _PATH_BENEATH, ctypes.byref(rule), 0)
     finally:
-        os.close(opened)
+        os.close(descriptor)
 
 
 def _libc() -> ctypes.CDLL:

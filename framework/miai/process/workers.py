@@ -53,13 +53,10 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """A job was not performed.
+    """A job was not performed; it is None if a worker failed that had none.
 
-    Attributes:
-      job: None if a worker failed that had none.
-      reason: what happened.
-      kind: ``error``: the job raised an exception; ``death``: its worker died, or hung and was
-        killed; ``refusal``: the worker cannot perform any job.
+    The kind is ``error`` if the job raised an exception, ``death`` if its worker died, or hung and
+    was killed, and ``refusal`` if the worker cannot perform any job.
     """
 
     job: Job | None
@@ -105,13 +102,10 @@ W = TypeVar("W", bound=Worker)
 
 
 class JobPool(ABC, Generic[W]):
-    """Gives jobs to workers, which are started when there is work for them.
+    """Gives jobs to a limited number of workers, which are started when there is work for them.
 
-    Used in a ``with`` statement, at whose end all workers are ended; after an exception, at once.
-
-    Args:
-      workers: maximum number of workers.
-      job_deadline: seconds after which a worker that is at one job is killed; None for never.
+    Used in a ``with`` statement, at whose end all workers are ended; after an exception, at once. A
+    worker that is at one job for longer than `job_deadline` seconds is killed; None for never.
     """
 
     def __init__(self, *, workers: int, job_deadline: float | None) -> None:
@@ -185,9 +179,9 @@ class JobPool(ABC, Generic[W]):
 
     def cancel(self) -> list[Job]:
         """Forget the jobs that were not sent to a worker yet, and return them."""
-        cancelled = list(self._waiting)
+        jobs = list(self._waiting)
         self._waiting.clear()
-        return cancelled
+        return jobs
 
     # -- workers ------------------------------------------------------------------------------
 
@@ -308,14 +302,12 @@ class WorkerProcess:
 
 
 class WorkerPool(JobPool[WorkerProcess]):
-    """Performs jobs in worker processes.
+    """Performs jobs in worker processes; `workers` and `job_deadline` are those of `JobPool`.
 
     Args:
       target: ``MODULE:FUNCTION``; see `miai.process.worker.PerformerMaker`.
       setup: what the function is called with, plain data.
-      workers: maximum number of worker processes.
       threads: of each numerical library in a worker; None to leave them alone.
-      job_deadline: seconds after which a worker that is at one job is killed; None for never.
       on_output: called with each line that a worker prints.
       logs: folder for what the workers print; None for none.
     """

@@ -9,7 +9,7 @@ from miai.clock import ClockReading
 from miai.errors import AgentError, AgentUnavailableError, MiaiError
 from miai.game import Game, Observation
 from miai.plain import Json
-from miai.search.protocol import Search, SearchResult
+from miai.search.protocol import Search
 
 
 class SearchAgent(Agent):
@@ -53,14 +53,11 @@ class SearchAgent(Agent):
     def act(self, clock: ClockReading) -> Decision:
         """Return the search's best action, within what the clock allots."""
         result = self.search.search(self.view.state, seconds=clock.allotment())
-        return Decision(result.action, resign=result.resign, statistics=_statistics(result))
-
-
-def _statistics(result: SearchResult) -> dict[str, Json]:
-    top = sorted(result.visits.items(), key=lambda item: (-item[1], item[0]))[:5]
-    return {
-        "value": round(result.value, 6),
-        "pv": list(result.pv[:10]),
-        "top": [[a, n, round(result.values.get(a, 0.0), 4)] for a, n in top],
-        **result.statistics,
-    }
+        top = sorted(result.visits.items(), key=lambda item: (-item[1], item[0]))[:5]
+        statistics: dict[str, Json] = {
+            "value": round(result.value, 6),
+            "pv": list(result.pv[:10]),
+            "top": [[a, n, round(result.values.get(a, 0.0), 4)] for a, n in top],
+            **result.statistics,
+        }
+        return Decision(result.action, resign=result.resign, statistics=statistics)

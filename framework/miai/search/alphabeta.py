@@ -239,17 +239,17 @@ class AlphaBeta:
 
     def _deepen(self, state: State, player: int) -> tuple[int, bool]:
         """Deepen until the budget is spent; return the last full depth and whether all is exact."""
-        reached = 0
+        full_depth = 0
         try:
             for depth in range(1, self._parameters.depth + 1):
                 self._cuts = 0
                 value = self._look_from(state, player, depth)
-                reached = depth
+                full_depth = depth
                 if self._cuts == 0 or abs(value) >= self._max:
                     return depth, True
         except _OutOfBudgetError:
             pass  # what was found so far is the answer
-        return reached, False
+        return full_depth, False
 
     def _look_from(self, state: State, player: int, depth: int) -> float:
         """Search the root to a depth, noting the best action as soon as it is known."""

@@ -1,7 +1,4 @@
-"""What searches and evaluators are to the framework: protocols and plain results.
-
-What a search asks of its game, and when it must have an answer.
-"""
+"""Protocols of searches and evaluators, their results, and what a search requires of its game."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ from miai.plugins.kinds import Kind
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResult:
-    """What a search found at its root.
+    """The result of a search at its root.
 
     Attributes:
       action: the best action.
@@ -31,7 +28,7 @@ class SearchResult:
       visits: visits of each root action, where the search counts them.
       values: estimated utility of each root action, for the player to move at the root.
       pv: principal variation, the best action first.
-      resign: whether the search holds the game for lost by its own threshold.
+      resign: whether the search considers the game lost by its own threshold.
       statistics: plain data for the record: simulations, nodes, depth, seconds.
     """
 
@@ -81,10 +78,7 @@ class Evaluator(Protocol):
     """
 
     def evaluate(self, states: Sequence[State]) -> NDArray[np.float64]:
-        """Return utilities as float64 of shape (len(states), num_players), in player order.
-
-        The states are not changed.
-        """
+        """Return utilities as float64 of shape (len(states), num_players), in player order."""
 
     def prior(self, states: Sequence[State]) -> list[NDArray[np.float64]]:
         """Return for each state probabilities over its `legal_actions()`, in that order."""
@@ -103,7 +97,7 @@ class InPlaceEvaluator(Evaluator, Protocol):
 
 @runtime_checkable
 class Seedable(Protocol):
-    """What an evaluator with randomness has beside its evaluations."""
+    """An evaluator with randomness."""
 
     def seed(self, seed: int) -> None:
         """Seed all randomness and forget what came before.

@@ -296,14 +296,14 @@ class Pimc(WorldsAgent):
         """Return the action of the best mean over all worlds."""
         parameters, done, worlds = self.parameters, 0, 0
         visits, totals = dict.fromkeys(legal, 0), dict.fromkeys(legal, 0.0)
-        begun = time.monotonic()
+        start = time.monotonic()
         for number in range(parameters.worlds):
             if number and time.monotonic() >= ends:
                 break
             simulator = self.simulator("all-seeing", [self.view.player])
             world = self.belief.sample(self._draw)
             share = parameters.simulations * (number + 1) // parameters.worlds
-            until = begun + (ends - begun) * (number + 1) / parameters.worlds
+            until = start + (ends - start) * (number + 1) / parameters.worlds
             while worlds == number or (_within(share, done) and time.monotonic() < until):
                 worlds = number + 1
                 simulator.run(world.clone())
@@ -311,8 +311,8 @@ class Pimc(WorldsAgent):
             for action, edge in simulator.roots[self.view.player].edges.items():
                 visits[action] += edge.visits
                 totals[action] += edge.total
-        tried = [action for action in legal if visits[action]]
-        best = max(tried, key=lambda action: totals[action] / visits[action])
+        actions = [action for action in legal if visits[action]]
+        best = max(actions, key=lambda action: totals[action] / visits[action])
         mean = totals[best] / visits[best]
         return best, {"simulations": done, "worlds": worlds, "value": round(mean, 6)}
 

@@ -36,46 +36,47 @@ from miai.testing.hidden import (
     PartingBelief,
     Track,
     check_observations,
-    check_perfect_information,
 )
 from miai.testing.snapshot import Snapshot, difference, take_snapshot, text_of
+
+PLIES_ON = 12
+"""Plies that positions with equal keys are played on."""
 
 MAX_COMPARED = 500
 """Maximum number of pairs of positions with equal keys that one check plays on."""
 
 
 class KeyIndex:
-    """Compares positions with equal keys by playing both on in the same way, for some plies."""
+    """Compares positions with equal keys by playing both on in the same way."""
 
-    def __init__(self, findings: Findings, *, seed: int, plies: int = 12) -> None:
-        self.plies = plies
+    def __init__(self, findings: Findings, *, seed: int) -> None:
         self._findings = findings
         self._rng = random.Random(seed)
-        self._seen: dict[Hashable, State] = {}
+        self._states: dict[Hashable, State] = {}
         self._compared = 0
 
     def add(self, state: State) -> None:
         """Compare a position, which must not change, with the first one that had its key."""
-        other = self._seen.setdefault(state.key(), state)
+        other = self._states.setdefault(state.key(), state)
         if other.history() != state.history() and self._compared < MAX_COMPARED:
             self._compared += 1
             self._compare(other.clone(), state.clone())
 
     def _compare(self, one: State, other: State) -> None:
         begin = one.history(), other.history()
-        changed = difference(_present(one), _present(other))
-        for _ in range(self.plies):
+        change = difference(_present(one), _present(other))
+        for _ in range(PLIES_ON):
             actions = one.legal_actions()
-            if changed or not actions:
+            if change or not actions:
                 break
             action = self._rng.choice(actions)
             one.apply_action(action)
             other.apply_action(action)
-            changed = difference(_present(one) | _observed(one), _present(other) | _observed(other))
-        if changed:
+            change = difference(_present(one) | _observed(one), _present(other) | _observed(other))
+        if change:
             message = (
                 f"the key is that of {begin[0]}, but after {one.history()[len(begin[0]) :]} more "
-                f"{changed}"
+                f"{change}"
             )
             self._findings.add("key", message, begin[1])
 
@@ -108,13 +109,13 @@ def check_clone(state: State, rng: random.Random) -> Iterator[str]:
     clone = state.clone()
     if clone is state or type(clone) is not type(state):
         yield "clone() must return a new state of the same class"
-    if changed := difference(before, take_snapshot(clone)):
-        yield f"of the clone, {changed}"
+    if change := difference(before, take_snapshot(clone)):
+        yield f"of the clone, {change}"
     for _ in range(3):
         if actions := clone.legal_actions():
             clone.apply_action(rng.choice(actions))
-    if changed := difference(before, take_snapshot(state)):
-        yield f"after {clone.history()[state.move_number() :]} on a clone, {changed}"
+    if change := difference(before, take_snapshot(state)):
+        yield f"after {clone.history()[state.move_number() :]} on a clone, {change}"
 
 
 def check_child(state: State, rng: random.Random) -> Iterator[str]:
@@ -122,21 +123,21 @@ def check_child(state: State, rng: random.Random) -> Iterator[str]:
     before = take_snapshot(state)
     for action in _sample(state.legal_actions(), 4, rng):
         expected = _after(state, action)
-        if changed := difference(expected, take_snapshot(state.child(action))):
-            yield f"of child({action}), {changed} as after clone() and apply_action({action})"
+        if change := difference(expected, take_snapshot(state.child(action))):
+            yield f"of child({action}), {change} as after clone() and apply_action({action})"
         clone = state.clone()
         clone.apply_unchecked(action)
-        if changed := difference(expected, take_snapshot(clone)):
-            yield f"after apply_unchecked({action}), {changed} as after apply_action({action})"
-        if changed := difference(before, take_snapshot(state)):
-            yield f"after child({action}) the parent's {changed}"
+        if change := difference(expected, take_snapshot(clone)):
+            yield f"after apply_unchecked({action}), {change} as after apply_action({action})"
+        if change := difference(before, take_snapshot(state)):
+            yield f"after child({action}) the parent's {change}"
 
 
 def check_deterministic(state: State, rng: random.Random) -> Iterator[str]:
     """An action has the same effect a second time."""
     for action in state.legal_actions()[:4]:
-        if changed := difference(_after(state, action), _after(state, action)):
-            yield f"the second time, after {action} {changed}"
+        if change := difference(_after(state, action), _after(state, action)):
+            yield f"the second time, after {action} {change}"
 
 
 def _after(state: State, action: int) -> Snapshot:
@@ -150,8 +151,8 @@ def check_serialise(state: State, rng: random.Random) -> Iterator[str]:
     text = state.serialize()
     if type(text) is not str:
         yield f"serialize() returned {shown(text)}"
-    elif changed := difference(take_snapshot(state), take_snapshot(state.game.deserialize(text))):
-        yield f"after deserialize(serialize()), {changed}"
+    elif change := difference(take_snapshot(state), take_snapshot(state.game.deserialize(text))):
+        yield f"after deserialize(serialize()), {change}"
 
 
 def check_legal_actions(state: State, rng: random.Random) -> Iterator[str]:
@@ -184,8 +185,8 @@ def check_illegal_refused(state: State, rng: random.Random) -> Iterator[str]:
         try:
             victim.apply_action(action)
         except (IllegalActionError, InvalidActionError):
-            if changed := difference(before, take_snapshot(victim)):
-                yield f"the refusal of {action} changed the state: {changed}"
+            if change := difference(before, take_snapshot(victim)):
+                yield f"the refusal of {action} changed the state: {change}"
         except Exception as error:
             message = f"action {action} raised {type(error).__name__}, no IllegalActionError"
             yield f"{message} or InvalidActionError"
@@ -325,13 +326,13 @@ def path_to_state(root: object) -> str:
     modules, classes and the globals of functions are not. At most `MAX_REACHED` objects are
     visited, nearest first.
     """
-    seen: dict[int, object] = {}  # keeps visited objects alive, so that no id is reused
+    objects: dict[int, object] = {}  # keeps visited objects alive, so that no id is reused
     frontier: deque[tuple[object, str]] = deque([(root, "")])
-    while frontier and len(seen) < MAX_REACHED:
+    while frontier and len(objects) < MAX_REACHED:
         item, path = frontier.popleft()
-        if id(item) in seen or item is None or isinstance(item, _LEAVES):
+        if id(item) in objects or item is None or isinstance(item, _LEAVES):
             continue
-        seen[id(item)] = item
+        objects[id(item)] = item
         if isinstance(item, State) and item.move_number() > 0:
             return path
         frontier.extend((part, path + step) for step, part in _parts(item))
@@ -503,7 +504,10 @@ class _RandomGame:
         self.setup.index.add(self.track)
         self.setup.keys.add(state.clone())
         if self.setup.game.info.perfect_information:
-            check_perfect_information(state, self.views, findings)
+            for view in self.views:
+                if view.state.key() != state.key() or str(view.state) != str(state):
+                    message = f"player {view.player}, who sees everything, has another state:"
+                    findings.add("perfect-information", f"{message}\n{view.state}", self.actions)
         else:
             self._look_into_beliefs()
 
@@ -523,8 +527,8 @@ class _RandomGame:
 
     def _conclude(self) -> None:
         for clone, snapshot in self.clones:
-            if changed := difference(snapshot, take_snapshot(clone)):
-                message = f"after the original played {self.actions}, of a clone {changed}"
+            if change := difference(snapshot, take_snapshot(clone)):
+                message = f"after the original played {self.actions}, of a clone {change}"
                 self.findings.add("clone", message, clone.history())
         snapshots = [snapshot for _, snapshot in self.clones]
         try:
@@ -543,7 +547,7 @@ class _RandomGame:
         for ply, before in enumerate(snapshots):
             if ply:
                 state.apply_action(self.actions[ply - 1])
-            if changed := difference(before, take_snapshot(state)):
-                message = f"played again, {changed}"
+            if change := difference(before, take_snapshot(state)):
+                message = f"played again, {change}"
                 self.findings.add("deterministic", message, self.actions[:ply])
                 return

@@ -230,26 +230,12 @@ def plain_problem(value: object, *, depth: int = 32) -> str:
     return next(filter(None, (plain_problem(part, depth=depth - 1) for part in parts)), "")
 
 
-def check_perfect_information(
-    state: State, views: Sequence[PlayerView], findings: Findings
-) -> None:
-    """In a game of perfect information each view's state is the true one."""
-    for view in views:
-        followed = view.state
-        if followed.key() != state.key() or str(followed) != str(state):
-            message = f"player {view.player}, who sees everything, has another state:\n{followed}"
-            findings.add("perfect-information", message, state.history())
-
-
 class PartingBelief(EnumeratedBelief):
     """Every world, and beside them the states that the last list of legal actions ruled out.
 
     A player observes its legal actions, which rules out worlds with other legal actions. If its
     information state does not distinguish those worlds, its legal actions depend on hidden parts.
-
-    Attributes:
-      parted: the states that explain the last observation but for its legal actions, and all
-        before it; at most `limit`.
+    `parted` are the states that explain all observations but for the last legal actions.
     """
 
     parted: tuple[State, ...] = ()

@@ -217,10 +217,9 @@ def phantom_lines_problem(parameters: PhantomProblemParameters) -> PhantomLinesP
 # that tests can compare it with the problem.
 
 
-class PhantomLinesParameters(Parameters):
+class PhantomLinesParameters(PhantomProblemParameters):
     """Parameters of the game ``phantom_lines``."""
 
-    columns: int = parameter(3, ge=3, le=4, help="Columns of the board, which has three rows")
     own: tuple[str, ...] = parameter((), help="Cells of x at the start", max_length=12)
     starts: tuple[str, ...] = parameter(
         (),
@@ -349,9 +348,9 @@ class PhantomLinesState(BlindState):
     def _mark(self, cell: int, letter: str, *, then: Phase) -> None:
         self._board[cell] = letter
         self._phase = then
-        won = self._has_three(letter)
-        if won or "." not in self._board:
-            self._finish(0.0 if not won else 1.0 if letter == "x" else -1.0)
+        wins = self._has_three(letter)
+        if wins or "." not in self._board:
+            self._finish(0.0 if not wins else 1.0 if letter == "x" else -1.0)
 
     def _has_three(self, letter: str) -> bool:
         columns = self.game.problem.columns

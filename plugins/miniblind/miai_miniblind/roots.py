@@ -72,8 +72,8 @@ class RootProver(Generic[Public]):
         if remaining <= 0 and self.problem.reachability and parts:
             return False  # not proved
         return all(
-            self._wins(self.problem.after(public, action, seen), tuple(sorted(part)), remaining)
-            for seen, part in sorted(parts.items(), key=lambda item: len(item[1]))
+            self._wins(self.problem.after(public, action, reply), tuple(sorted(part)), remaining)
+            for reply, part in sorted(parts.items(), key=lambda item: len(item[1]))
         )
 
 
@@ -109,10 +109,9 @@ def draw_roots(
     try:
         if kind == "random":
             return random_roots(problem, count, seed=seed)
-        if kind == "hard":
-            return hard_roots(problem, count, depth=depth, seed=seed)
-        if kind == "won":
-            return won_roots(problem, count, depth=depth, seed=seed)
+        if kind in ROOT_CLASSES:
+            draw = hard_roots if kind == "hard" else won_roots
+            return draw(problem, count, depth=depth, seed=seed)
     except RecursionError as error:
         raise ValueError(
             f"roots of depth {depth} need a proof beyond Python's recursion limit; "
@@ -145,32 +144,21 @@ def random_roots(problem: RootProblem[Public], count: int, *, seed: int) -> list
 
 
 def hard_roots(
-    problem: RootProblem[Public],
-    count: int,
-    *,
-    depth: int,
-    seed: int,
-    prover: RootProver[Public] | None = None,
+    problem: RootProblem[Public], count: int, *, depth: int, seed: int
 ) -> list[Root[Public]]:
     """Return `count` roots of 3 to 12 states, each of which alone is a win within `depth`.
 
-    A prover of this problem may be reused; the roots are the same. Raises `ValueError` if none of
-    1000 public parts has three such states.
+    Raises `ValueError` if none of 1000 public parts has three such states.
     """
-    draws = _hard_draws(problem, prover or RootProver(problem), random.Random(seed), depth)
+    draws = _hard_draws(problem, RootProver(problem), random.Random(seed), depth)
     return list(islice(draws, count))
 
 
 def won_roots(
-    problem: RootProblem[Public],
-    count: int,
-    *,
-    depth: int,
-    seed: int,
-    prover: RootProver[Public] | None = None,
+    problem: RootProblem[Public], count: int, *, depth: int, seed: int
 ) -> list[Root[Public]]:
     """Return `count` hard roots that are won within `depth`; the rest as for `hard_roots`."""
-    prover = prover or RootProver(problem)
+    prover = RootProver(problem)
     draws = _hard_draws(problem, prover, random.Random(seed), depth)
     roots: list[Root[Public]] = []
     misses = 0

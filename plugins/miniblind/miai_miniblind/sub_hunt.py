@@ -263,8 +263,10 @@ class SubHuntState(BlindState):
         if self._phase == "search":
             lines = self.game.problem.lines
             return list(range(lines)) if self._pings else list(range(lines, self.game.submarine))
-        turns = enumerate(TURNS)
-        return [self.game.submarine + i for i, turn in turns if self._can_go(turn)]
+        sea = range(self.game.parameters.size)
+        targets = map(self._ahead, TURNS)
+        inside = [rank in sea and file in sea for rank, file, _ in targets]
+        return [self.game.submarine + turn for turn, fits in enumerate(inside) if fits]
 
     def _play(self, action: int) -> None:
         if self._phase == "answer":
@@ -302,11 +304,6 @@ class SubHuntState(BlindState):
             heading = right[heading]
         rank = self._rank + (heading == "n") - (heading == "s")
         return rank, self._file + (heading == "e") - (heading == "w"), heading
-
-    def _can_go(self, turn: str) -> bool:
-        sea = range(self.game.parameters.size)
-        rank, file, _ = self._ahead(turn)
-        return rank in sea and file in sea
 
     def winner_to_string(self, value: float) -> str:
         """Return ``hunter wins`` or ``submarine escapes``."""
