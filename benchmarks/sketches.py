@@ -1,7 +1,7 @@
 """Sketches of sets: cost, savings and error rates.
 
 - `bottom`: time of a sketch, the k smallest of n hashes, and of datasketch's MinHash.
-- `probes`: time to find supersets or subsets of one set among 10,000 sketches or bitmaps. The query
+- `probes`: time to find supersets or subsets of one set among 10,000 sketches. The query
   changes from call to call. `unlike` sets share nothing; `half` are three fifths of a universe of
   4,000, queried with three tenths of it; `alike` sets and queries are nine tenths of it; `all true`
   sets are equal.
@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from common.conditions import conditions
-from miai.beliefs.kernels import sets, sketches
+from miai.beliefs.kernels.hashes import bottom, contains, find_subsets, find_supersets, resemblances
 
 Hashes = NDArray[np.uint64]
 Row = dict[str, Any]
@@ -43,7 +43,7 @@ Row = dict[str, Any]
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 MISSING = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1)
 KEPT = (4, 8, 16, 32, 64, 128, 256)
-WAYS = (("supersets", sketches.find_supersets), ("subsets", sketches.find_subsets))
+WAYS = (("supersets", find_supersets), ("subsets", find_subsets))
 SHELF = 10_000_000
 """Total hashes of the sets in a collection of 20 to 1000 sets."""
 
@@ -68,7 +68,7 @@ def draw(rng: np.random.Generator, count: int) -> Hashes:
 def sketched(hashes: Hashes, k: int) -> tuple[Hashes, int]:
     """Return a sketch and its length."""
     sketch = np.zeros(k, np.uint64)
-    return sketch, int(sketches.bottom(hashes, sketch))
+    return sketch, int(bottom(hashes, sketch))
 
 
 # -- what they cost ---------------------------------------------------------------------------
@@ -79,7 +79,7 @@ def measure_bottom(rng: np.random.Generator, size: int, k: int, repeats: int) ->
     import datasketch
 
     hashes, out = draw(rng, size), np.zeros(k, np.uint64)
-    ours = seconds([lambda: sketches.bottom(hashes, out)], 5 * repeats)
+    ours = seconds([lambda: bottom(hashes, out)], 5 * repeats)
     parts = [part.tolist() for part in np.array_split(hashes >> np.uint64(32), -(-size // 10_000))]
 
     def theirs() -> None:
@@ -101,12 +101,12 @@ def shelf(many: Sequence[Hashes], k: int) -> tuple[Hashes, NDArray[np.int64]]:
     """Return the sketches of sets and their lengths."""
     rows, sizes = np.zeros((len(many), k), np.uint64), np.zeros(len(many), np.int64)
     for at, hashes in enumerate(many):
-        sizes[at] = sketches.bottom(hashes, rows[at])
+        sizes[at] = bottom(hashes, rows[at])
     return rows, sizes
 
 
 def measure_probes(rng: np.random.Generator, count: int, k: int, repeats: int) -> list[Row]:
-    """Return the times of probes of `count` sketches and bitmaps."""
+    """Return the times of probes of `count` sketches."""
     universe, found = draw(rng, 4_000), np.empty(count, np.int64)
 
     def some(share: float) -> Hashes:
@@ -133,16 +133,6 @@ def measure_probes(rng: np.random.Generator, count: int, k: int, repeats: int) -
                     "microseconds": round(taken * 1e6, 1),
                 }
             )
-    for words in (1, 2, 4):
-        maps = draw(rng, count * words).reshape(count, words)
-        asked_maps = [draw(rng, words) & draw(rng, words) & draw(rng, words) for _ in range(99)]
-        for way, find_bitmaps, inner in (
-            ("supersets", sets.find_bitmap_supersets, asked_maps),
-            ("subsets", sets.find_bitmap_subsets, [~query for query in asked_maps]),
-        ):
-            calls = [partial(find_bitmaps, query, maps, found) for query in inner]
-            row = {"of": f"bitmaps of {64 * words}", "find": way, "count": count}
-            rows.append(row | {"microseconds": round(seconds(calls, repeats) * 1e6, 1)})
     return rows
 
 
@@ -154,7 +144,7 @@ def find_exactly(query: Hashes, flat: Hashes, starts: Any, which: Any, found: An
     """Write which of some sets contain another; return their number."""
     count = 0
     for at in which:
-        if sets.contains(flat[starts[at] : starts[at + 1]], query):
+        if contains(flat[starts[at] : starts[at + 1]], query):
             found[count] = at
             count += 1
     return count
@@ -184,7 +174,7 @@ def measure_prefilter(
     everything, found, sifted = np.arange(count), np.empty(count, int), np.empty(count, int)
 
     def sift() -> NDArray[np.int64]:
-        left = sketches.find_supersets(sketch, length, kept_sketches, sizes, sifted)
+        left = find_supersets(sketch, length, kept_sketches, sizes, sifted)
         return sifted[:left]
 
     left = sift().copy()
@@ -222,7 +212,7 @@ def measure_ensemble(
     universe = draw(rng, 3_000)
     many = [np.unique(universe[rng.random(3_000) < rng.uniform(0.3, 1)]) for _ in range(count)]
     queries = [np.unique(rng.choice(other, len(other) // 2, replace=False)) for other in many[:50]]
-    truth = [{at for at, other in enumerate(many) if sets.contains(other, q)} for q in queries]
+    truth = [{at for at, other in enumerate(many) if contains(other, q)} for q in queries]
     rows: list[Row] = []
 
     def note(arm: str, indexing: float, answer: Callable[[int], set[int]]) -> None:
@@ -250,7 +240,7 @@ def measure_ensemble(
     def ours(number: int) -> set[int]:
         query = queries[number]
         sketch = query[:k]
-        left = sketches.find_supersets(sketch, len(sketch), kept, sizes, sifted)
+        left = find_supersets(sketch, len(sketch), kept, sizes, sifted)
         return set(found[: find_exactly(query, flat, starts, sifted[:left], found)].tolist())
 
     note("dominance, exact", indexing, ours)
@@ -299,17 +289,17 @@ def measure_errors(
         inner = all_of_it[:size]
         sketch, _ = sketched(inner, most)
         for row, outer in enumerate((all_of_it[lacking:], all_of_it)):
-            sketches.bottom(outer, many[row])
+            bottom(outer, many[row])
         for at, k in enumerate(KEPT):
             for row in (0, 1):
                 other, total = many[row : row + 1, :k], union - lacking * (1 - row)
-                sketches.resemblances(sketch[:k], k, other, np.array([k]), share)
+                resemblances(sketch[:k], k, other, np.array([k]), share)
                 common = share[0] * (size + total) / (1 + share[0])
                 accepted = common >= threshold * size
                 alike[at] += accepted and row == 0
                 missed[at] += not accepted and row == 1
             kept = np.array([k])
-            passed[at] += sketches.find_supersets(sketch[:k], k, many[:1, :k], kept, one)
+            passed[at] += find_supersets(sketch[:k], k, many[:1, :k], kept, one)
     rows = []
     for at, k in enumerate(KEPT):
         false = (size - lacking) / union

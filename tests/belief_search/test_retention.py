@@ -74,7 +74,7 @@ def test_frequent_entries_are_retained() -> None:
     seed = random.randrange(1 << 30)
     print("seed", seed)
     stream, room = skewed(seed, 20_000), 50
-    kept, held = MostFrequent(rows=5, width=4096), set[int]()
+    kept, held = MostFrequent(), set[int]()
     for name in stream:
         if name in held:
             kept.used(name)

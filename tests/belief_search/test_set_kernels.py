@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from miai.beliefs.kernels.sets import contains, find_bitmap_subsets, find_bitmap_supersets
+from miai.beliefs.kernels.hashes import contains
 
 Hashes = NDArray[np.uint64]
 GREATEST = 2**64 - 1
@@ -57,26 +57,3 @@ def test_one_missing_element_is_found_wherever_it_is(many: int, few: int) -> Non
         assert not contains(as_hashes(larger), as_hashes(smaller))
         kept = set(larger) - {larger[rng.randrange(many)]}
         assert contains(as_hashes(kept), as_hashes(kept & set(smaller)))
-
-
-def as_bitmap(members: Iterable[int], words: int) -> Hashes:
-    number = sum(1 << member for member in members)
-    return np.array([number >> 64 * word & GREATEST for word in range(words)], np.uint64)
-
-
-@pytest.mark.parametrize("words", [1, 2, 3, 4, 5, 7])
-@settings(max_examples=40, deadline=None)
-@given(data=st.data())
-def test_bitmaps_are_found_as_python_finds_sets(words: int, data: st.DataObject) -> None:
-    # Elements of the first, the last and one more bit of each word: every word decides at times.
-    members = st.sampled_from([64 * word + bit for word in range(words) for bit in (0, 31, 63)])
-    sets = st.frozensets(members)
-    query = data.draw(sets)
-    others = data.draw(st.lists(sets, max_size=12))
-    rows = np.array([as_bitmap(other, words) for other in others], np.uint64)
-    rows = rows.reshape(len(others), words)
-    found = np.empty(len(others), np.int64)
-    count = find_bitmap_supersets(as_bitmap(query, words), rows, found)
-    assert found[:count].tolist() == [i for i, other in enumerate(others) if other >= query]
-    count = find_bitmap_subsets(as_bitmap(query, words), rows, found)
-    assert found[:count].tolist() == [i for i, other in enumerate(others) if other <= query]

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from miai.beliefs.kernels.sketches import bottom, find_subsets, find_supersets, resemblances
+from miai.beliefs.kernels.hashes import bottom, find_subsets, find_supersets, resemblances
 from miai.beliefs.sets import hashed
 
 Hashes = NDArray[np.uint64]

@@ -11,9 +11,8 @@ import chess
 
 import miai
 from miai_rbc.belief.belief import RbcBelief
-from miai_rbc.rules.game import RbcGame
+from miai_rbc.rules.game import RbcGame, RbcState
 from miai_rbc.rules.observations import Event, Moved, OpponentMoved, Sensed
-from miai_rbc.rules.state import RbcState
 
 
 def rbc(**parameters: Any) -> RbcGame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from pathlib import Path
 
@@ -11,8 +12,7 @@ import pytest
 from tests.rbc.games import brute_force, follow, key, rbc
 
 from miai import Json, Observation
-from miai_rbc.belief.belief import RbcBelief
-from miai_rbc.belief.stash import Stash
+from miai_rbc.belief.belief import RbcBelief, Stash
 from miai_rbc.kernels import parts
 from miai_rbc.kernels.bits import Words
 from miai_rbc.kernels.moves import MAX_MOVES
@@ -71,11 +71,18 @@ def test_stashed_boards_come_back(order: str) -> None:
         assert max(sizes) <= 1000
         assert any(belief.stashed for belief in played.beliefs)
         for belief, whole in zip(played.beliefs, wide, strict=True):
-            belief.limit = None
-            belief.recall()
+            recall(belief)
             assert belief.complete
             assert len(belief) == len(whole) == len(whole.boards.union(belief.boards))
             belief.close()
+
+
+def recall(belief: RbcBelief) -> None:
+    """Update all stashed boards without a limit."""
+    belief.limit, sets = None, [belief.boards]
+    while (entry := belief._stash.take("earliest")) is not None:
+        sets.append(belief._updated(*entry, ends=math.inf))
+    belief.boards = sets[0].union(*sets[1:])
 
 
 def test_an_emptied_belief_goes_on_with_stashed_boards() -> None:
@@ -154,8 +161,7 @@ def test_searches_cut_by_time_are_made_later() -> None:
         for event in belief.events:
             exact.take_in(event)
         assert len(exact.boards.union(whole)) == len(exact), "a board that was made up is left"
-        belief.limit = None
-        belief.recall()
+        recall(belief)
         assert belief.stashed == 0 < stashed
         assert len(belief) >= len(whole)
         came_back += 1

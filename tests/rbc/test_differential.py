@@ -19,9 +19,8 @@ from miai_rbc.kernels.filters import list_taken, play_requested
 from miai_rbc.kernels.moves import MAX_MOVES
 from miai_rbc.parameters import START_FEN
 from miai_rbc.rules.actions import PASS, SENSE_NOTHING, action_name, action_of
-from miai_rbc.rules.game import RbcGame
+from miai_rbc.rules.game import SENSES, RbcGame
 from miai_rbc.rules.rows import board_of_row, row_of_board, row_of_fen
-from miai_rbc.rules.state import SENSES
 
 REASONS = {"king captured": "KING_CAPTURE", "turn limit": "TURN_LIMIT", "move limit": "MOVE_LIMIT"}
 

@@ -17,8 +17,17 @@ from hypothesis import strategies as st
 from reconchess.utilities import revise_move
 from tests.rbc.games import follow, rbc, taken_moves
 
-from miai_rbc.agents.choice import Choice, choose_move, draw_boards, rank_candidates, window_values
-from miai_rbc.agents.scoring import Scorer, combine, opponent_weights, squeeze
+from miai_rbc.agents.choice import (
+    Choice,
+    Scorer,
+    choose_move,
+    combine,
+    draw_boards,
+    opponent_weights,
+    rank_candidates,
+    squeeze,
+    window_values,
+)
 from miai_rbc.belief.scans import CENTRES
 from miai_rbc.engines.kernel import KernelEngine, KernelParameters
 from miai_rbc.engines.protocol import Evaluation

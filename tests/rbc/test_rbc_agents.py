@@ -20,11 +20,10 @@ from miai.process.agent_process import AgentProcess
 from miai.record import GameRecord, Termination
 from miai.record_reader import read_record
 from miai_rbc.agents.belief_agents import BeliefAgent
-from miai_rbc.belief.stash import Order, Stash
+from miai_rbc.belief.belief import Order, Stash
 from miai_rbc.rules.actions import PASS, SENSE_NOTHING
 from miai_rbc.rules.board_set import BoardSet
-from miai_rbc.rules.game import RbcGame
-from miai_rbc.rules.state import RbcState
+from miai_rbc.rules.game import RbcGame, RbcState
 
 NO_CLOCK = ClockReading(control=TimeControl())
 SMALL: dict[str, dict[str, Any]] = {

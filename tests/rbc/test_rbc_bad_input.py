@@ -32,6 +32,7 @@ from miai_rbc.kernels.board import NOTHING
 from miai_rbc.reconchess.reading import read_history
 from miai_rbc.rules.actions import PASS, SENSE_NOTHING, action_of, move_name, square_name
 from miai_rbc.rules.board_set import BoardSet
+from miai_rbc.rules.game import window
 from miai_rbc.rules.observations import (
     BadObservationError,
     Moved,
@@ -39,7 +40,6 @@ from miai_rbc.rules.observations import (
     event_of,
     move_of_name,
 )
-from miai_rbc.rules.state import window
 
 CLOCK = ClockReading(control=TimeControl(kind="per-move", seconds=0.1), main=0.1, limit=0.1)
 """Captures of sixteen queens a side are not searched to their end."""

@@ -24,10 +24,9 @@ from miai_rbc.parameters import MinimaxProblemParameters
 from miai_rbc.rules.actions import action_of
 from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.rows import row_of_board
-from miai_rbc.search.layers import own_pieces
+from miai_rbc.search.layers import MOVE, SENSE, Valuer, own_pieces
 from miai_rbc.search.minimax import RbcMinimaxSearch
 from miai_rbc.search.problem import RbcProblem, RbcRoot
-from miai_rbc.search.valuing import Valuer
 
 EXACT: dict[str, dict[str, Any]] = {
     "table": {},
@@ -195,10 +194,17 @@ def test_more_boards_are_never_worth_more(
     smaller = data.draw(st.sets(st.sampled_from(sorted(larger)), min_size=1))
     depth = data.draw(st.sampled_from([1, 1, 2]))
     values = [
-        search(rules).value_of_part(root, np.array(sorted(part)), depth)
+        value_of_part(search(rules), root, np.array(sorted(part)), depth)
         for part in (smaller, larger)
     ]
     assert values[0] >= values[1]
+
+
+def value_of_part(searcher: RbcMinimaxSearch, root: RbcRoot, part: Any, depth: int) -> float:
+    """Return the value of some boards of a root, with the candidates of the root."""
+    return searcher.value_at(
+        searcher.layer(root, depth), SENSE if root.senses else MOVE, part, depth
+    )
 
 
 def test_every_recorded_result_is_true() -> None:
@@ -254,7 +260,7 @@ def test_candidates_are_chosen_by_the_root_and_what_is_public() -> None:
             made = search(rules, arm)
             made.search(root, 2)
             if arm == "cores":
-                made.value_of_part(root, np.array([0]), 2)
+                value_of_part(made, root, np.array([0]), 2)
             asked.append(made.layer(root, 2).world.candidates.chosen)
         common = asked[0].keys() & asked[1].keys()
         assert len(common) > 1

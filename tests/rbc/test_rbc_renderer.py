@@ -15,7 +15,7 @@ from tests.rbc.games import rbc
 
 from miai import PlayerView
 from miai.render import HintingRenderer, renderer_for
-from miai_rbc.rules.state import RbcState
+from miai_rbc.rules.game import RbcState
 
 GAME = rbc()
 Cells = dict[int, str]

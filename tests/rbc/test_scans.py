@@ -12,8 +12,8 @@ from tests.rbc.games import follow, rbc
 from miai_rbc.belief import scans
 from miai_rbc.kernels.scan import WINDOWS
 from miai_rbc.rules.board_set import BoardSet
+from miai_rbc.rules.game import window
 from miai_rbc.rules.rows import piece_at
-from miai_rbc.rules.state import window
 
 
 def middle_games() -> list[tuple[BoardSet, int]]:

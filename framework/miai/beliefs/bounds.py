@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, cast
 
@@ -502,24 +503,28 @@ def cores(universe: Universe[Any], parameters: CoresParameters) -> Bounds:
     )
 
 
-def dominance(universe: Universe[Any], parameters: SketchParameters) -> Bounds:
-    """Bound beliefs by subsets that bottom-k sketches find, tested exactly."""
-    return _dominance(universe, parameters, verified=True)
+def _dominance(universe: Universe[Any], parameters: SketchParameters, *, verified: bool) -> Bounds:
+    from miai.beliefs.sketches import DominanceBounds
+
+    return _limited(DominanceBounds(universe, k=parameters.k, verified=verified), parameters)
 
 
-def approx_dominance(universe: Universe[Any], parameters: SketchParameters) -> Bounds:
-    """Bound beliefs by bottom-k sketches alone: some bounds are false."""
-    return _dominance(universe, parameters, verified=False)
+dominance = partial(_dominance, verified=True)
+approx_dominance = partial(_dominance, verified=False)
+"""Bound beliefs by subsets that bottom-k sketches find: tested exactly, or by sketches alone."""
 
 
-def minhash(universe: Universe[Any], parameters: MinHashParameters) -> Bounds:
-    """Bound beliefs by subsets of estimated resemblance, tested exactly."""
-    return _minhash(universe, parameters, verified=True)
+def _minhash(universe: Universe[Any], parameters: MinHashParameters, *, verified: bool) -> Bounds:
+    from miai.beliefs.sketches import MinHashBounds
+
+    k, threshold = parameters.k, parameters.threshold
+    bounds = MinHashBounds(universe, k=k, verified=verified, threshold=threshold)
+    return _limited(bounds, parameters)
 
 
-def approx_minhash(universe: Universe[Any], parameters: MinHashParameters) -> Bounds:
-    """Bound beliefs by estimated resemblance alone: some bounds are false."""
-    return _minhash(universe, parameters, verified=False)
+minhash = partial(_minhash, verified=True)
+approx_minhash = partial(_minhash, verified=False)
+"""Bound beliefs by subsets of estimated resemblance: tested exactly, or by estimates alone."""
 
 
 def reference_minhash(universe: Universe[Any], parameters: ReferenceParameters) -> Bounds:
@@ -528,20 +533,6 @@ def reference_minhash(universe: Universe[Any], parameters: ReferenceParameters) 
 
     k, threshold = parameters.k, parameters.threshold
     bounds = ReferenceBounds(universe, k=k, verified=parameters.verified, threshold=threshold)
-    return _limited(bounds, parameters)
-
-
-def _dominance(universe: Universe[Any], parameters: SketchParameters, *, verified: bool) -> Bounds:
-    from miai.beliefs.sketches import DominanceBounds
-
-    return _limited(DominanceBounds(universe, k=parameters.k, verified=verified), parameters)
-
-
-def _minhash(universe: Universe[Any], parameters: MinHashParameters, *, verified: bool) -> Bounds:
-    from miai.beliefs.sketches import MinHashBounds
-
-    k, threshold = parameters.k, parameters.threshold
-    bounds = MinHashBounds(universe, k=k, verified=verified, threshold=threshold)
     return _limited(bounds, parameters)
 
 

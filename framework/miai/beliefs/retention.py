@@ -37,6 +37,9 @@ RETENTION: Kind[Retention] = kinds.RETENTION
 class KeepFirst:
     """Forgets nothing: at the limit, new entries are rejected."""
 
+    def __init__(self, parameters: object = None) -> None:
+        pass
+
     def added(self, name: int) -> None:
         """Do nothing."""
 
@@ -51,7 +54,7 @@ class KeepFirst:
 class LeastRecentlyUsed:
     """Forgets the least recently used entry."""
 
-    def __init__(self) -> None:
+    def __init__(self, parameters: object = None) -> None:
         self._names: OrderedDict[int, None] = OrderedDict()
 
     def added(self, name: int) -> None:
@@ -80,7 +83,7 @@ class SpaceSaving:
       inherited: the count of the last forgotten entry, which new entries inherit.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, parameters: object = None) -> None:
         self._counts: dict[int, int] = {}
         self._levels: dict[int, OrderedDict[int, None]] = {}  # names by count, oldest first
         self._least = 1
@@ -147,11 +150,11 @@ class CountSketch:
         self._counters = [[0] * width for _ in range(rows)]
         self._width = width
 
-    def add(self, name: int, count: int = 1) -> None:
-        """Add to the count of a name."""
+    def add(self, name: int) -> None:
+        """Count a name once."""
         for row, counters in enumerate(self._counters):
             at, sign = self._place(name, row)
-            counters[at] += sign * count
+            counters[at] += sign
 
     def estimate(self, name: int) -> float:
         """Return the estimated count of a name."""
@@ -165,14 +168,22 @@ class CountSketch:
         return (mixed >> 1) % self._width, 1 if mixed & 1 else -1
 
 
+class CountSketchParameters(Parameters):
+    """Parameters of `MostFrequent`."""
+
+    rows: int = parameter(5, ge=1, le=15, help="Rows of the sketch; the median counts")
+    width: int = parameter(4096, ge=1, le=1 << 24, unit="counters", help="Counters per row")
+
+
 class MostFrequent:
     """Forgets the stored entry that the sketch estimates to be least frequent.
 
     Estimates change with the stream, so only the top of the heap is brought up to date.
     """
 
-    def __init__(self, *, rows: int = 5, width: int = 4096) -> None:
-        self.sketch = CountSketch(rows=rows, width=width)
+    def __init__(self, parameters: CountSketchParameters | None = None) -> None:
+        parameters = parameters or CountSketchParameters()
+        self.sketch = CountSketch(rows=parameters.rows, width=parameters.width)
         self._names: set[int] = set()
         self._heap: list[tuple[float, int]] = []
 
@@ -199,30 +210,3 @@ class MostFrequent:
             self._names.discard(name)
             return name
         return None
-
-
-class CountSketchParameters(Parameters):
-    """Parameters of `count_sketch`."""
-
-    rows: int = parameter(5, ge=1, le=15, help="Rows of the sketch; the median counts")
-    width: int = parameter(4096, ge=1, le=1 << 24, unit="counters", help="Counters per row")
-
-
-def none(parameters: Parameters) -> Retention:
-    """Keep the first entries."""
-    return KeepFirst()
-
-
-def lru(parameters: Parameters) -> Retention:
-    """Forget the least recently used entry."""
-    return LeastRecentlyUsed()
-
-
-def space_saving(parameters: Parameters) -> Retention:
-    """Forget the least used entry."""
-    return SpaceSaving()
-
-
-def count_sketch(parameters: CountSketchParameters) -> Retention:
-    """Forget the entry that a Count-Sketch estimates as the least frequent."""
-    return MostFrequent(rows=parameters.rows, width=parameters.width)

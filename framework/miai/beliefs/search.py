@@ -19,6 +19,7 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
@@ -93,7 +94,7 @@ class BeliefSearcher(Protocol):
         max_nodes: int | None = None,
         seconds: float | None = None,
     ) -> BeliefResult:
-        """Search a root; see `RecursiveSearch.search`."""
+        """Search a root; see `DeepeningSearch.search`."""
 
     def guarantees(self, root: Any, action: int, depth: int) -> float:
         """Return the value that an action guarantees at a root, with best play after it."""
@@ -150,22 +151,19 @@ class ValueRange(Protocol):
         """Whether every value is one of these two."""
 
 
-class RecursiveSearch(ABC, Generic[RootType]):
+class DeepeningSearch(ABC, Generic[RootType]):
     """Searches roots of one problem, depth by depth; bounds recorded at one root serve the next.
+
+    Args:
+      window: ``alpha-beta`` searches with a full window; ``null`` with null windows, from the top
+        of the range down (MTD, Plaat et al. 1996).
 
     Attributes:
       values: the range of the problem's values.
-      bounds: the bounds recorded so far.
     """
 
-    prepares = False
-
-    def __init__(self, values: ValueRange, recursion: Recursion[Any, Any]) -> None:
-        self.values, self.bounds = values, recursion.bounds
-        self._recursion = recursion
-
-    def prepare(self, root: RootType, depth: int) -> None:
-        """Do nothing: states are enumerated as the search reaches them."""
+    def __init__(self, values: ValueRange, window: Window) -> None:
+        self.values, self.window = values, window
 
     def search(
         self,
@@ -187,19 +185,17 @@ class RecursiveSearch(ABC, Generic[RootType]):
           ValueError: the depth or the root is not valid.
           UnsuitableGameError: the depth exceeds Python's recursion limit.
         """
-        self._begin(root, depth)
-        budget = self._recursion.budget
-        budget.begin(max_nodes=max_nodes, seconds=seconds)
         step_by_step = deepening or max_nodes is not None or seconds is not None
         result: NodeResult[Any] = NodeResult(self.values.least)
         completed, won = 0, False
         try:
-            for current in range(1 if step_by_step else depth, depth + 1):
-                result = self._at_depth(root, current, result.value if completed else None)
-                completed = current
-                won = self.values.reachability and result.value >= self.values.greatest
-                if won:
-                    break  # this is the shortest win; a longer line need not make progress
+            with self._limited(root, depth, max_nodes=max_nodes, seconds=seconds):
+                for current in range(1 if step_by_step else depth, depth + 1):
+                    result = self._at_depth(root, current, result.value if completed else None)
+                    completed = current
+                    won = self.values.reachability and result.value >= self.values.greatest
+                    if won:
+                        break  # this is the shortest win; a longer line need not make progress
         except BudgetSpentError:
             pass  # the last complete depth counts
         except RecursionError as error:
@@ -213,26 +209,82 @@ class RecursiveSearch(ABC, Generic[RootType]):
             depth=completed,
             line=result.line,
             complete=completed == depth or won,
-            statistics={
-                "nodes": budget.nodes,
-                "leaves": budget.leaves,
-                "singles": budget.singles,
-                **self._statistics(root),
-                **{f"bounds_{key}": count for key, count in self.bounds.statistics().items()},
-            },
+            statistics=self._counts_of(root),
         )
 
-    @abstractmethod
-    def _begin(self, root: RootType, depth: int) -> None:
-        """Prepare a search; raise ValueError if the root or the depth is not valid."""
-
-    @abstractmethod
     def _at_depth(self, root: RootType, depth: int, guess: float | None) -> NodeResult[Any]:
         """Return the exact value at one depth, and the line.
 
         Args:
           guess: the value at the depth before; None at first.
         """
+        least, greatest = self.values.least, self.values.greatest
+        if self.window == "alpha-beta":
+            # Values at the ends of the range are exact although they lie outside the open window.
+            return self._in_window(root, depth, least, greatest)
+        line: Line = ()
+        beta = greatest if guess is None or guess <= least else guess
+        while least < greatest:
+            result = self._in_window(root, depth, math.nextafter(beta, -math.inf), beta)
+            if result.value >= beta:
+                least, line = beta, result.line or line
+            else:
+                greatest, line = result.value, line or result.line
+            # Go down: an upper bound is a value that occurs, a lower bound only the one tested.
+            beta = greatest
+        return NodeResult(least, line=line)
+
+    @abstractmethod
+    def _limited(
+        self, root: RootType, depth: int, *, max_nodes: int | None, seconds: float | None
+    ) -> AbstractContextManager[None]:
+        """Prepare a search and limit its budget; raise ValueError for a bad root or depth."""
+
+    @abstractmethod
+    def _in_window(self, root: RootType, depth: int, alpha: float, beta: float) -> NodeResult[Any]:
+        """Return the value of a root in a window; raise `BudgetSpentError` without budget."""
+
+    @abstractmethod
+    def _counts_of(self, root: RootType) -> Mapping[str, int]:
+        """Return the counts of the last search, which was of this root."""
+
+
+class RecursiveSearch(DeepeningSearch[RootType]):
+    """Searches by a `Recursion`.
+
+    Attributes:
+      bounds: the bounds recorded so far.
+    """
+
+    prepares = False
+
+    def __init__(self, values: ValueRange, recursion: Recursion[Any, Any], window: Window) -> None:
+        super().__init__(values, window)
+        self.bounds, self._recursion = recursion.bounds, recursion
+
+    def prepare(self, root: RootType, depth: int) -> None:
+        """Do nothing: states are enumerated as the search reaches them."""
+
+    def _limited(
+        self, root: RootType, depth: int, *, max_nodes: int | None, seconds: float | None
+    ) -> AbstractContextManager[None]:
+        self._begin(root, depth)
+        self._recursion.budget.begin(max_nodes=max_nodes, seconds=seconds)
+        return nullcontext()
+
+    def _counts_of(self, root: RootType) -> Mapping[str, int]:
+        budget = self._recursion.budget
+        return {
+            "nodes": budget.nodes,
+            "leaves": budget.leaves,
+            "singles": budget.singles,
+            **self._statistics(root),
+            **{f"bounds_{key}": count for key, count in self.bounds.statistics().items()},
+        }
+
+    @abstractmethod
+    def _begin(self, root: RootType, depth: int) -> None:
+        """Prepare a search; raise ValueError if the root or the depth is not valid."""
 
     def _statistics(self, root: RootType) -> Mapping[str, int]:
         """Return further counts of the last search."""
@@ -244,8 +296,7 @@ class BeliefSearch(RecursiveSearch[Root[Public]], Generic[Public]):
 
     Args:
       make_bounds: makes the bounds of this search; see `miai.beliefs.named_bounds`.
-      window: ``alpha-beta`` searches with a full window; ``null`` with null windows, from the top
-        of the range down (MTD, Plaat et al. 1996).
+      window: see `DeepeningSearch`.
       adaptive: whether the last best action under the same public part is tried first.
 
     Raises:
@@ -263,15 +314,15 @@ class BeliefSearch(RecursiveSearch[Root[Public]], Generic[Public]):
         window: Window = "alpha-beta",
         adaptive: bool = False,
     ) -> None:
-        self.problem, self.window = problem, window
-        self.universe = Universe(problem)
+        self.problem, self.universe = problem, Universe(problem)
         bounds = make_bounds(self.universe)
         if averages(problem) and bounds.infers:
             raise UnsuitableGameError(
                 "the problem averages over states: a larger belief may be worth more, so no belief "
                 "bounds another; use the bounds 'table' or 'none'"
             )
-        super().__init__(problem, MaskRecursion(self.universe, bounds, adaptive=adaptive))
+        recursion = MaskRecursion(self.universe, bounds, adaptive=adaptive)
+        super().__init__(problem, recursion, window)
 
     def guarantees(self, root: Root[Public], action: int, depth: int) -> float:
         """Return the value that an action guarantees at a root, with best play after it.
@@ -293,23 +344,11 @@ class BeliefSearch(RecursiveSearch[Root[Public]], Generic[Public]):
         if allowed is not None and self.universe.mask(root.hidden) & ~allowed:
             raise ValueError(f"the root has states that {root.public!r:.200} does not allow")
 
-    def _at_depth(self, root: Root[Public], depth: int, guess: float | None) -> NodeResult[Any]:
-        least, greatest = self.values.least, self.values.greatest
-        belief, search = self.universe.mask(root.hidden), self._recursion.root
-        if self.window == "alpha-beta":
-            # Values at the ends of the range are exact although they lie outside the open window.
-            return search(root.public, belief, depth, least, greatest)
-        line: Line = ()
-        beta = greatest if guess is None or guess <= least else guess
-        while least < greatest:
-            result = search(root.public, belief, depth, math.nextafter(beta, -math.inf), beta)
-            if result.value >= beta:
-                least, line = beta, result.line or line
-            else:
-                greatest, line = result.value, line or result.line
-            # Go down: an upper bound is a value that occurs, a lower bound only the one tested.
-            beta = greatest
-        return NodeResult(least, line=line)
+    def _in_window(
+        self, root: Root[Public], depth: int, alpha: float, beta: float
+    ) -> NodeResult[Any]:
+        belief = self.universe.mask(root.hidden)
+        return self._recursion.root(root.public, belief, depth, alpha, beta)
 
 
 def search_belief(

@@ -113,7 +113,7 @@ def short_key(belief: Belief) -> int:
 @cache
 def subset_test() -> Callable[[Hashes, Hashes], bool]:
     """Return the compiled test whether a larger set contains a smaller one; imports numba."""
-    from miai.beliefs.kernels.sets import contains
+    from miai.beliefs.kernels.hashes import contains
 
     return contains
 

@@ -20,7 +20,7 @@ from datasketch import MinHash
 from numpy.typing import NDArray
 
 from miai.beliefs.bounds import UNKNOWN, AnyBelief, BoundEntry, NoBounds, ProbeResult
-from miai.beliefs.kernels.sketches import bottom, find_subsets, find_supersets, resemblances
+from miai.beliefs.kernels.hashes import bottom, find_subsets, find_supersets, resemblances
 from miai.beliefs.sets import Belief, HashedSet, Universe, bytes_of, is_subset, short_key, size_of
 
 Hashes = NDArray[np.uint64]
@@ -78,28 +78,10 @@ class SketchShelf:
             array[at] = array[self._count]
         return True
 
-    @property
-    def sketches(self) -> Hashes:
-        """The sketches, uint64 (m, k); each row is valid up to its length."""
-        return self._sketches[: self._count]
-
-    @property
-    def sizes(self) -> NDArray[np.int64]:
-        """The lengths of the sketches, int64 (m,)."""
-        return self._sizes[: self._count]
-
-    @property
-    def totals(self) -> NDArray[np.int64]:
-        """The numbers of states, int64 (m,)."""
-        return self._totals[: self._count]
-
-    @property
-    def values(self) -> NDArray[np.float64]:
-        """The bounds, float64 (m,)."""
-        return self._values[: self._count]
-
-    def __len__(self) -> int:
-        return self._count
+    def rows(self) -> tuple[Hashes, NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """Return the sketches (m, k), their lengths, the numbers of states and the bounds (m,)."""
+        m = self._count
+        return self._sketches[:m], self._sizes[:m], self._totals[:m], self._values[:m]
 
 
 class SketchBounds(NoBounds, ABC):
@@ -197,8 +179,9 @@ class SketchBounds(NoBounds, ABC):
         best, which = (-_INFINITE if supersets else _INFINITE), belief
         if shelf is None:
             return best, which
+        values = shelf.rows()[3]
         for i in self.candidates(shelf, sketch, size, total, supersets=supersets).tolist():
-            value = float(shelf.values[i])
+            value = float(values[i])
             if value <= best if supersets else value >= best:
                 continue
             self._counts["let_through"] += 1
@@ -232,10 +215,10 @@ class DominanceBounds(SketchBounds):
     ) -> NDArray[np.int64]:
         """Return the rows that no hash excludes."""
         find = find_supersets if supersets else find_subsets
-        rows = np.empty(len(shelf), np.int64)
-        rows = rows[: find(sketch, size, shelf.sketches, shelf.sizes, rows)]
-        totals = shelf.totals[rows]
-        return rows[totals >= total if supersets else totals <= total]
+        sketches, sizes, totals, _ = shelf.rows()
+        rows = np.empty(len(sizes), np.int64)
+        rows = rows[: find(sketch, size, sketches, sizes, rows)]
+        return rows[totals[rows] >= total if supersets else totals[rows] <= total]
 
 
 class MinHashBounds(SketchBounds):
@@ -257,17 +240,17 @@ class MinHashBounds(SketchBounds):
         self, shelf: SketchShelf, sketch: Hashes, size: int, total: int, *, supersets: bool
     ) -> NDArray[np.int64]:
         """Return the rows whose estimated share reaches the threshold."""
-        alike = np.empty(len(shelf))
-        resemblances(sketch, size, shelf.sketches, shelf.sizes, alike)
-        return self.similar(shelf, alike, total, supersets=supersets)
+        sketches, sizes, totals, _ = shelf.rows()
+        alike = self._resemblances(sketch, size, sketches, sizes)
+        common = alike * (total + totals) / (1.0 + alike)
+        return np.flatnonzero(common >= self.threshold * (total if supersets else totals))
 
-    def similar(
-        self, shelf: SketchShelf, alike: NDArray[np.float64], total: int, *, supersets: bool
-    ) -> NDArray[np.int64]:
-        """Return the rows whose resemblance and size imply a share at or above the threshold."""
-        common = alike * (total + shelf.totals) / (1.0 + alike)
-        inner = total if supersets else shelf.totals
-        return np.flatnonzero(common >= self.threshold * inner)
+    def _resemblances(
+        self, sketch: Hashes, size: int, sketches: Hashes, sizes: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        alike = np.empty(len(sizes))
+        resemblances(sketch, size, sketches, sizes, alike)
+        return alike
 
 
 _LOW = np.uint64(0xFFFFFFFF)  # datasketch permutes hashes of 32 bits
@@ -282,12 +265,10 @@ class ReferenceBounds(MinHashBounds):
         super().__init__(universe, k=k, verified=verified, threshold=threshold)
         self._empty = MinHash(num_perm=k, seed=1, hashfunc=int)
 
-    def candidates(
-        self, shelf: SketchShelf, sketch: Hashes, size: int, total: int, *, supersets: bool
-    ) -> NDArray[np.int64]:
-        """Return the rows whose estimated share reaches the threshold."""
-        alike = (shelf.sketches == sketch).mean(axis=1)
-        return self.similar(shelf, alike, total, supersets=supersets)
+    def _resemblances(
+        self, sketch: Hashes, size: int, sketches: Hashes, sizes: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        return np.asarray((sketches == sketch).mean(axis=1))
 
     def _sketch(self, belief: AnyBelief) -> tuple[Hashes, int]:
         """Return the minimum of each permutation."""

@@ -78,13 +78,13 @@ miai.beliefs.bounds
   bounds reference-minhash reference_minhash ReferenceParameters
     As minhash, with the sketches of datasketch; slow, needs miai[reference]
 miai.beliefs.retention
-  retention none none
+  retention none KeepFirst
     Keeps the first entries
-  retention lru lru
+  retention lru LeastRecentlyUsed
     Forgets the least recently used entry
-  retention space-saving space_saving
+  retention space-saving SpaceSaving
     Forgets the least used entry, by Space-Saving counters
-  retention count-sketch count_sketch CountSketchParameters
+  retention count-sketch MostFrequent CountSketchParameters
     Forgets the entry that a Count-Sketch estimates as the least frequent
 """
 """Below each module: kind, name, factory and parameter model of a component, then its summary."""

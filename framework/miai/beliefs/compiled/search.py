@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from miai.beliefs.compiled.tables import Tables, tables_of
 from miai.beliefs.kernels import layout
 from miai.beliefs.kernels.engine import search as run_kernel
-from miai.beliefs.kernels.layout import CHUNK, Memory, SearchWork
+from miai.beliefs.kernels.layout import CHUNK, Arrays, Memory, SearchWork
 from miai.beliefs.problem import BeliefProblem, Public, Root
-from miai.beliefs.search import BeliefResult, Window
+from miai.beliefs.search import BudgetSpentError, DeepeningSearch, NodeResult, Window
 from miai.errors import ParameterError, UnsuitableGameError
 
 DEFAULT_LIMIT = 1 << 28
@@ -165,8 +165,10 @@ def make_work(tables: Tables, depth: int, k: int) -> SearchWork:
     )
 
 
-class CompiledSearch(Generic[Public]):
+class CompiledSearch(DeepeningSearch[Root[Public]], Generic[Public]):
     """Searches roots of one problem, with the values of `BeliefSearch`.
+
+    The line of a result has only the action, and depths are at most `MAX_DEPTH`.
 
     Args:
       rule: how beliefs are recorded.
@@ -178,7 +180,9 @@ class CompiledSearch(Generic[Public]):
       memory: the entries; None before the first search.
 
     Raises:
-      UnsuitableGameError: see `tables_of`.
+      UnsuitableGameError: see `tables_of`. A search raises it too: see `Tables.reach`, or if a turn
+        has too many actions of cost 0.
+      ParameterError: by a search, if the memory limit is too small.
     """
 
     prepares = True
@@ -192,7 +196,8 @@ class CompiledSearch(Generic[Public]):
         window: Window = "alpha-beta",
         adaptive: bool = False,
     ) -> None:
-        self.problem, self.window, self._rule = problem, window, rule
+        super().__init__(problem, window)
+        self.problem, self._rule = problem, rule
         self.tables = tables_of(problem)
         self._limit, self._adaptive = limit or DEFAULT_LIMIT, adaptive
         self.memory: Memory | None = None
@@ -206,58 +211,6 @@ class CompiledSearch(Generic[Public]):
           UnsuitableGameError: see `Tables.reach`.
         """
         self.tables.reach(root, depth)
-
-    def search(
-        self,
-        root: Root[Public],
-        depth: int,
-        *,
-        deepening: bool = False,
-        max_nodes: int | None = None,
-        seconds: float | None = None,
-    ) -> BeliefResult:
-        """Return the value of a root at a depth, and the best action; see `BeliefSearch.search`.
-
-        The line of the result has only the action.
-
-        Raises:
-          ValueError: the depth is not 1 to 255.
-          ParameterError: the memory limit is too small.
-          UnsuitableGameError: see `Tables.reach`, or a turn has too many actions of cost 0.
-        """
-        if not 1 <= depth <= MAX_DEPTH:
-            raise ValueError(f"the depth of a search must be 1 to {MAX_DEPTH}, not {depth}")
-        counts = self._counts
-        game, memory, work, public = self._prepare(root, depth)
-        arguments = (game, memory, work, counts, public)
-        counts[[layout.NODES, layout.LEAVES, layout.SINGLES, layout.STOPPED]] = 0
-        counts[layout.MAX_NODES] = _UNLIMITED if max_nodes is None else max_nodes
-        step_by_step = deepening or max_nodes is not None or seconds is not None
-        value, action, completed, won = self.problem.least, -1, 0, False
-        with self._stopped_after(seconds):
-            for current in range(1 if step_by_step else depth, depth + 1):
-                result = self._at_depth(arguments, current, value)
-                if counts[layout.STOPPED]:
-                    break
-                value, action, completed = *result, current
-                won = self.problem.reachability and value >= self.problem.greatest
-                if won:
-                    break
-        self._favourites = work.favourites
-        if counts[layout.STOPPED] not in (0, layout.BUDGET_SPENT):
-            raise UnsuitableGameError(
-                f"the turns of {type(self.problem).__name__} have more actions of cost 0 in a row "
-                "than the compiled search has room for; use the search 'recursive'"
-            )
-        line = () if action < 0 else ((self.tables.action(action), None),)
-        return BeliefResult(
-            value=float(value),
-            action=line[0][0] if line else -1,
-            depth=completed,
-            line=line,
-            complete=completed == depth or won,
-            statistics=self._statistics(),
-        )
 
     def guarantees(self, root: Root[Public], action: int, depth: int) -> float:
         """Return the value that an action guarantees; see `BeliefSearch.guarantees`."""
@@ -280,57 +233,53 @@ class CompiledSearch(Generic[Public]):
             worst = min(worst, value)
         return worst
 
-    # -- one depth --------------------------------------------------------------------------------
-
-    def _prepare(self, root: Root[Public], depth: int) -> tuple[Any, Memory, SearchWork, int]:
-        tables = self.tables
+    @contextmanager
+    def _limited(
+        self, root: Root[Public], depth: int, *, max_nodes: int | None, seconds: float | None
+    ) -> Iterator[None]:
+        if not 1 <= depth <= MAX_DEPTH:
+            raise ValueError(f"the depth of a search must be 1 to {MAX_DEPTH}, not {depth}")
+        counts, tables = self._counts, self.tables
         public = tables.reach(root, depth)
         belief = tables.mask(root.public, root.hidden)
-        memory = self.memory
-        if memory is None:
-            memory = make_memory(self._rule, tables, limit=self._limit, adaptive=self._adaptive)
-        self.memory = memory = fitted(memory, tables, depth)
+        if self.memory is None:
+            limit, adaptive = self._limit, self._adaptive
+            self.memory = make_memory(self._rule, tables, limit=limit, adaptive=adaptive)
+        self.memory = fitted(self.memory, tables, depth)
         work = make_work(tables, depth, self._rule.k)
         work.beliefs[0] = belief
         work.favourites[: len(self._favourites)] = self._favourites
-        return tables.game(), memory, work, public
-
-    def _at_depth(
-        self, arguments: tuple[Any, Memory, SearchWork, Any, int], depth: int, guess: float
-    ) -> tuple[float, int]:
-        """Return the value, and the number of the best action in the tables."""
-        least, greatest = self.problem.least, self.problem.greatest
-        counts = self._counts
-        if self.window == "alpha-beta":
-            return run_kernel(*arguments, depth, least, greatest, 0), int(counts[layout.ACTION])
-        action, beta = -1, guess if guess > least else greatest
-        while least < greatest:
-            value = run_kernel(*arguments, depth, math.nextafter(beta, -math.inf), beta, 0)
-            if counts[layout.STOPPED]:
-                break
-            if value >= beta:
-                least, action = beta, int(counts[layout.ACTION])
-            else:
-                greatest = value
-                action = int(counts[layout.ACTION]) if action < 0 else action
-            beta = greatest
-        return least, action
-
-    @contextmanager
-    def _stopped_after(self, seconds: float | None) -> Iterator[None]:
-        """Stop the search after some time by setting its node limit to 0."""
-        if seconds is None:
-            yield
-            return
-        timer = threading.Timer(seconds, self._counts.__setitem__, (layout.MAX_NODES, 0))
-        timer.start()
+        self._arguments = (Arrays(tables.game(), self.memory, work, counts), public)
+        counts[[layout.NODES, layout.LEAVES, layout.SINGLES, layout.STOPPED]] = 0
+        counts[layout.MAX_NODES] = _UNLIMITED if max_nodes is None else max_nodes
+        timer = None
+        if seconds is not None:  # a search without nodes left stops
+            timer = threading.Timer(seconds, counts.__setitem__, (layout.MAX_NODES, 0))
+            timer.start()
         try:
             yield
         finally:
-            timer.cancel()
-            timer.join()
+            self._favourites = work.favourites
+            if timer is not None:
+                timer.cancel()
+                timer.join()
 
-    def _statistics(self) -> Mapping[str, int]:
+    def _in_window(
+        self, root: Root[Public], depth: int, alpha: float, beta: float
+    ) -> NodeResult[Any]:
+        value, counts = run_kernel(*self._arguments, depth, alpha, beta, 0), self._counts
+        if counts[layout.STOPPED] == layout.TOO_DEEP:
+            raise UnsuitableGameError(
+                f"the turns of {type(self.problem).__name__} have more actions of cost 0 in a row "
+                "than the compiled search has room for; use the search 'recursive'"
+            )
+        if counts[layout.STOPPED]:
+            raise BudgetSpentError
+        action = counts[layout.ACTION]
+        line = () if action < 0 else ((self.tables.action(action), None),)
+        return NodeResult(float(value), line=line)
+
+    def _counts_of(self, root: Root[Public]) -> Mapping[str, int]:
         counts = self._counts
         search = {"nodes": layout.NODES, "leaves": layout.LEAVES, "singles": layout.SINGLES}
         bounds = {"probes": layout.PROBES, "hits": layout.HITS, "tests": layout.TESTS}

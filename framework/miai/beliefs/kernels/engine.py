@@ -20,20 +20,19 @@ from miai.beliefs.kernels.layout import (
     NODES,
     NUMBER_0,
     NUMBER_1,
+    ONE,
     SINGLES,
     SINGLES_FIRST,
     STOPPED,
     TOO_DEEP,
+    ZERO,
+    Arrays,
     GameTables,
     Int,
     Ints,
     Memory,
     SearchWork,
     Words,
-)
-from miai.beliefs.kernels.masks import (
-    ONE,
-    ZERO,
     add,
     clear,
     is_empty,
@@ -54,9 +53,7 @@ _INFINITE = np.inf
 
 
 @inlined
-def split(
-    game: GameTables, work: SearchWork, public: Int, action: Int, level: Int
-) -> tuple[float, Int]:
+def split(game: GameTables, work: SearchWork, action: Int, level: Int) -> tuple[float, Int]:
     """Write the successors of an action, the largest first.
 
     A state that leads to the worst end of the game is written to `work.culprits`.
@@ -134,10 +131,9 @@ def _successors(game: GameTables, group: Int, belief: Words, parts: Words, at: I
 
 
 @inlined
-def leaf(
-    game: GameTables, memory: Memory, work: SearchWork, counts: Ints, public: Int, level: Int
-) -> float:
+def leaf(arrays: Arrays, public: Int, level: Int) -> float:
     """Return the lowest value of the states where the depth ends."""
+    game, memory, work, counts = arrays
     belief, core, closure = work.beliefs[level], work.cores[level], work.closures[level]
     first, worst = game.firsts[public], _INFINITE
     for i in range(len(belief)):
@@ -205,16 +201,9 @@ def sources_of(game: GameTables, memory: Memory, work: SearchWork, group: Int, l
 
 
 @part
-def close(
-    game: GameTables,
-    work: SearchWork,
-    public: Int,
-    action: Int,
-    parts: Int,
-    beta: float,
-    level: Int,
-) -> None:
+def close(arrays: Arrays, public: Int, action: Int, parts: Int, beta: float, level: Int) -> None:
     """Add to `work.won` all states from which an action leads to closures only."""
+    game, work = arrays.game, arrays.work
     won, every = work.won[level], game.every[public]
     bad = work.culprits[level]
     clear(bad)
@@ -261,15 +250,7 @@ def _escape(game: GameTables, work: SearchWork, group: Int, solved: Words, bad: 
 
 @kernel
 def search(  # noqa: C901  a recursive function must be one function, to be compiled once
-    game: GameTables,
-    memory: Memory,
-    work: SearchWork,
-    counts: Ints,
-    public: Int,
-    depth: Int,
-    alpha: float,
-    beta: float,
-    level: Int,
+    arrays: Arrays, public: Int, depth: Int, alpha: float, beta: float, level: Int
 ) -> float:
     """Return the value of the belief in ``work.beliefs[level]``, within a window.
 
@@ -277,19 +258,25 @@ def search(  # noqa: C901  a recursive function must be one function, to be comp
     the belief itself, so that ``counts[ACTION]`` is always set. The result is undefined if
     ``counts[STOPPED]`` is set.
     """
+    game, memory, work, counts = arrays
     if _stops(work, counts, level):
         return 0.0
     low, high = alpha, beta
     if level > 0:
-        lower, upper = probe(game, memory, work, counts, public, depth, level)
-        if lower >= beta or lower >= upper or upper <= alpha or depth == 0:
-            return _settled(game, memory, work, counts, public, lower, upper, alpha, beta, level)
+        lower, upper = probe(arrays, public, depth, level)
+        if lower >= beta or lower >= upper:
+            return lower
+        if upper <= alpha:
+            clear(work.closures[level])
+            return upper
+        if depth == 0:
+            return leaf(arrays, public, level)
         low, high = max(alpha, lower), min(beta, upper)
         state = _untested(memory, work, public, depth, low, level)
         while state >= 0:
             counts[SINGLES] += 1
             put_state(state, work.beliefs[level + 1])
-            value = search(game, memory, work, counts, public, depth, low, high, level + NUMBER_1)
+            value = search(arrays, public, depth, low, high, level + NUMBER_1)
             if counts[STOPPED] != 0 or value <= low:
                 put_state(state, work.cores[level])
                 clear(work.closures[level])
@@ -304,41 +291,38 @@ def search(  # noqa: C901  a recursive function must be one function, to be comp
     favourite = work.favourites[public] if memory.traits[ADAPTIVE] == 1 else np.int64(-1)
     turn, action = _next_action(game, public, np.int64(-2), favourite)
     while action >= 0 and best < high:
-        worst, parts, failed = _split_or_refute(
-            game, memory, work, public, action, depth, bar, refutations, level
-        )
-        left = max(NUMBER_0, depth - game.costs[action])
+        worst, parts, failed = _split_or_refute(arrays, action, depth, bar, refutations, level)
+        remaining = max(NUMBER_0, depth - game.costs[action])
         i = NUMBER_0
         while i < parts and not failed:
             after = game.after[work.groups[level, i]]
             put(work.parts[level, i], work.beliefs[level + 1])
-            if left == 0 and memory.traits[ACROSS] == 0:  # leaves have no bounds
+            if remaining == 0 and memory.traits[ACROSS] == 0:  # leaves have no bounds
                 counts[NODES] += 1
-                value = leaf(game, memory, work, counts, after, level + NUMBER_1)
+                value = leaf(arrays, after, level + NUMBER_1)
             else:
-                value = search(
-                    game, memory, work, counts, after, left, bar, min(high, worst), level + NUMBER_1
-                )
+                value = search(arrays, after, remaining, bar, min(high, worst), level + NUMBER_1)
             if counts[STOPPED] != 0:
                 return 0.0
             worst = min(worst, value)
             failed = worst <= bar
-            refutations = _add_result(
-                game, memory, work, after, left, worst, failed, i, refutations, level
-            )
+            if failed:
+                refutations = _refuted(arrays, after, remaining, worst, i, refutations, level)
+            else:
+                put(work.closures[level + 1], work.parts[level, i])
             i += 1
         if failed:
             add(work.culprits[level], work.gathered[level])
         if worst > best:
             best, best_action = worst, action
-            _write_closure(game, memory, work, public, action, parts, worst, high, level)
+            _write_closure(arrays, public, action, parts, worst, high, level)
         bar = max(bar, best)
         turn, action = _next_action(game, public, turn, favourite)
     work.favourites[public] = best_action
     if level == 0:
         counts[ACTION] = best_action
     _explain(work, best, low, high, level)
-    _remember(game, memory, work, counts, public, depth, best, low, high, level)
+    _remember(arrays, public, depth, best, low, high, level)
     return best
 
 
@@ -351,29 +335,6 @@ def _stops(work: SearchWork, counts: Ints, level: Int) -> bool:
     elif level + 1 == len(work.beliefs):
         counts[STOPPED] = TOO_DEEP
     return bool(counts[STOPPED] != 0)
-
-
-@inlined
-def _settled(
-    game: GameTables,
-    memory: Memory,
-    work: SearchWork,
-    counts: Ints,
-    public: Int,
-    lower: float,
-    upper: float,
-    alpha: float,
-    beta: float,
-    level: Int,
-) -> float:
-    """Return the value that bounds settle, or the value where the depth ends."""
-    if lower >= beta or lower >= upper:
-        return lower
-    clear(work.closures[level])
-    if upper <= alpha:
-        return upper
-    clear(work.cores[level])
-    return leaf(game, memory, work, counts, public, level)
 
 
 @inlined
@@ -418,15 +379,7 @@ def _next_action(game: GameTables, public: Int, turn: Int, favourite: Int) -> tu
 
 @inlined
 def _split_or_refute(
-    game: GameTables,
-    memory: Memory,
-    work: SearchWork,
-    public: Int,
-    action: Int,
-    depth: Int,
-    low: float,
-    refutations: Int,
-    level: Int,
+    arrays: Arrays, action: Int, depth: Int, low: float, refutations: Int, level: Int
 ) -> tuple[float, Int, bool]:
     """Write the successors of an action, unless it is refuted without a search.
 
@@ -437,19 +390,20 @@ def _split_or_refute(
       The lowest terminal value or refuting bound, the number of successors, and whether the action
       is refuted.
     """
+    game, memory, work, _ = arrays
     clear(work.culprits[level])
-    worst, parts = split(game, work, public, action, level)
+    worst, parts = split(game, work, action, level)
     if worst <= low or parts == 0 or memory.traits[EXPLAINS] == 0:
         return worst, parts, worst <= low
-    left = max(NUMBER_0, depth - game.costs[action])
-    if left == 0 and game.costs[action] > 0 and game.scale[2] == 1.0:
+    remaining = max(NUMBER_0, depth - game.costs[action])
+    if remaining == 0 and game.costs[action] > 0 and game.scale[2] == 1.0:
         continuing_state(game, work, action, level)
         return game.scale[0], NUMBER_0, game.scale[0] <= low
     for i in range(parts):
         group = work.groups[level, i]
         for j in range(refutations):
             if (
-                work.refuted_at[level, j] == game.after[group] * DEPTHS + left
+                work.refuted_at[level, j] == game.after[group] * DEPTHS + remaining
                 and work.refuted_by[level, j] <= low
                 and is_within(work.refuted[level, j], work.parts[level, i])
             ):
@@ -460,29 +414,14 @@ def _split_or_refute(
 
 
 @inlined
-def _add_result(
-    game: GameTables,
-    memory: Memory,
-    work: SearchWork,
-    after: Int,
-    left: Int,
-    worst: float,
-    failed: bool,
-    i: Int,
-    refutations: Int,
-    level: Int,
+def _refuted(
+    arrays: Arrays, after: Int, remaining: Int, worst: float, i: Int, refutations: Int, level: Int
 ) -> Int:
-    """Record the result of a successor: its closure, or a refutation for later actions.
-
-    Returns:
-      The number of refutations.
-    """
-    if not failed:
-        put(work.closures[level + 1], work.parts[level, i])
-        return refutations
+    """Record a successor that refutes its action, for later actions; return their number."""
+    game, memory, work, _ = arrays
     core = work.cores[level + 1]
     if memory.traits[EXPLAINS] == 1 and refutations < work.refuted_at.shape[1]:
-        work.refuted_at[level, refutations] = after * DEPTHS + left
+        work.refuted_at[level, refutations] = after * DEPTHS + remaining
         work.refuted_by[level, refutations] = worst
         put(work.parts[level, i] if is_empty(core) else core, work.refuted[level, refutations])
         refutations += 1
@@ -492,23 +431,16 @@ def _add_result(
 
 @inlined
 def _write_closure(
-    game: GameTables,
-    memory: Memory,
-    work: SearchWork,
-    public: Int,
-    action: Int,
-    parts: Int,
-    worst: float,
-    beta: float,
-    level: Int,
+    arrays: Arrays, public: Int, action: Int, parts: Int, worst: float, beta: float, level: Int
 ) -> None:
     """Write the closure of the best action so far, if it fails high."""
+    memory, work = arrays.memory, arrays.work
     clear(work.won[level])
     if worst < beta:
         return
     put(work.beliefs[level], work.won[level])
     if memory.traits[EXPLAINS] == 1:
-        close(game, work, public, action, parts, beta, level)
+        close(arrays, public, action, parts, beta, level)
 
 
 @inlined
@@ -524,24 +456,16 @@ def _explain(work: SearchWork, value: float, alpha: float, beta: float, level: I
 
 @inlined
 def _remember(
-    game: GameTables,
-    memory: Memory,
-    work: SearchWork,
-    counts: Ints,
-    public: Int,
-    depth: Int,
-    value: float,
-    alpha: float,
-    beta: float,
-    level: Int,
+    arrays: Arrays, public: Int, depth: Int, value: float, alpha: float, beta: float, level: Int
 ) -> None:
     """Record the result of a node as bounds on its belief, core and closure."""
+    memory, work = arrays.memory, arrays.work
     belief, core, closure = work.beliefs[level], work.cores[level], work.closures[level]
     explains = memory.traits[EXPLAINS] == 1
     if value > alpha:
-        record(game, memory, work, counts, public, depth, belief, value, 0)
+        record(arrays, public, depth, belief, value, 0)
     if explains and value >= beta and not is_within(closure, belief):
-        record(game, memory, work, counts, public, depth, closure, beta, 0)
+        record(arrays, public, depth, closure, beta, 0)
     if value < beta:
         small = explains and value <= alpha and not is_empty(core)
-        record(game, memory, work, counts, public, depth, core if small else belief, value, 1)
+        record(arrays, public, depth, core if small else belief, value, 1)

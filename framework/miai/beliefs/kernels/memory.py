@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from miai.beliefs.kernels.hashes import put_hash, resemblance, within
 from miai.beliefs.kernels.layout import (
     ACROSS,
     CHAINS,
@@ -19,6 +20,7 @@ from miai.beliefs.kernels.layout import (
     MINHASH,
     NONE,
     NUMBER_0,
+    ONE,
     PROBES,
     RULE,
     SLOTS,
@@ -26,15 +28,20 @@ from miai.beliefs.kernels.layout import (
     TESTS,
     USED,
     VERIFIED,
+    ZERO,
+    Arrays,
     GameTables,
     Int,
     Ints,
     Memory,
-    SearchWork,
     Words,
+    clear,
+    hash_of,
+    is_same,
+    is_within,
+    put,
+    size,
 )
-from miai.beliefs.kernels.masks import ONE, ZERO, clear, hash_of, is_same, is_within, put, size
-from miai.beliefs.kernels.sketches import put_hash, resemblance, within
 from miai.kernels import inlined, part
 from miai.kernels.bits import lowest
 
@@ -46,19 +53,15 @@ _INFINITE = np.inf
 
 @part
 def best_of(
-    memory: Memory,
-    counts: Ints,
-    head: Int,
-    belief: Words,
-    sketch: Words,
-    length: Int,
-    total: Int,
-    best: float,
-    which: Words,
-    supersets: bool,
+    arrays: Arrays, head: Int, level: Int, length: Int, total: Int, best: float, supersets: bool
 ) -> float:
-    """Return the better of `best` and the best bound of a chain, whose belief is put in `which`."""
-    rule = memory.traits[RULE]
+    """Return the better of `best` and the best bound of a chain on the belief of a level.
+
+    The belief behind the bound is written to `work.closures` or `work.cores`.
+    """
+    memory, work, counts = arrays.memory, arrays.work, arrays.counts
+    belief, which = work.beliefs[level], (work.closures if supersets else work.cores)[level]
+    rule, sketch = memory.traits[RULE], work.sketch
     chunk = head
     while chunk >= 0:
         counts[TESTS] += memory.counts[chunk]
@@ -85,15 +88,15 @@ def _may_hold(
     memory: Memory, entry: Int, sketch: Words, length: Int, total: Int, supersets: bool
 ) -> bool:
     """Return whether by its sketch an entry may be a superset, or subset, of a belief."""
-    held, states = memory.lengths[entry], memory.totals[entry]
+    entry_length, states = memory.lengths[entry], memory.totals[entry]
     query, row, own = sketch.reshape(1, -1), int(entry), int(length)
     if memory.traits[RULE] == MINHASH:
-        alike = resemblance(sketch, own, memory.sketches, row, held)
+        alike = resemblance(sketch, own, memory.sketches, row, entry_length)
         common = alike * (total + states) / (1.0 + alike)
         return bool(common >= memory.limits[0] * (total if supersets else states))
     if supersets:
-        return bool(states >= total and within(query, 0, own, memory.sketches, row, held))
-    return bool(states <= total and within(memory.sketches, row, held, query, 0, own))
+        return bool(states >= total and within(query, 0, own, memory.sketches, row, entry_length))
+    return bool(states <= total and within(memory.sketches, row, entry_length, query, 0, own))
 
 
 @inlined
@@ -114,11 +117,11 @@ def is_known(memory: Memory, head: Int, belief: Words, value: float, side: Int) 
     chunk = head
     while chunk >= 0:
         for entry in range(chunk * CHUNK, chunk * CHUNK + memory.counts[chunk]):
-            held = memory.values[entry, 0]
+            bound = memory.values[entry, 0]
             if side == 0:
-                if held >= value and is_within(belief, memory.masks[entry]):
+                if bound >= value and is_within(belief, memory.masks[entry]):
                     return True
-            elif held <= value and is_within(memory.masks[entry], belief):
+            elif bound <= value and is_within(memory.masks[entry], belief):
                 return True
         chunk = memory.nexts[chunk]
     return False
@@ -132,12 +135,12 @@ def drop(memory: Memory, counts: Ints, heads: Ints, belief: Words, value: float,
         following = memory.nexts[chunk]
         entry = chunk * CHUNK
         while entry < chunk * CHUNK + memory.counts[chunk]:
-            held, other = memory.values[entry, 0], memory.masks[entry]
+            bound, other = memory.values[entry, 0], memory.masks[entry]
             if side == 0:
-                gone = held <= value and is_within(other, belief)
+                follows = bound <= value and is_within(other, belief)
             else:
-                gone = held >= value and is_within(belief, other)
-            if not gone:
+                follows = bound >= value and is_within(belief, other)
+            if not follows:
                 entry += 1
                 continue
             counts[ENTRIES] -= 1
@@ -163,8 +166,8 @@ def renewed(memory: Memory, head: Int, name: Int, total: Int, value: float, side
     while chunk >= 0:
         for entry in range(chunk * CHUNK, chunk * CHUNK + memory.counts[chunk]):
             if memory.totals[entry] == total and memory.keys[entry] == name:
-                held = memory.values[entry, 0]
-                memory.values[entry, 0] = max(held, value) if side == 0 else min(held, value)
+                bound = memory.values[entry, 0]
+                memory.values[entry, 0] = max(bound, value) if side == 0 else min(bound, value)
                 return True
         chunk = memory.nexts[chunk]
     return False
@@ -207,20 +210,13 @@ def _find(memory: Memory, key: Int, belief: Words) -> Int:
 
 
 @inlined
-def probe(
-    game: GameTables,
-    memory: Memory,
-    work: SearchWork,
-    counts: Ints,
-    public: Int,
-    depth: Int,
-    level: Int,
-) -> tuple[float, float]:
+def probe(arrays: Arrays, public: Int, depth: Int, level: Int) -> tuple[float, float]:
     """Return a lower and an upper bound on the belief of a level.
 
     A superset that is worth at least the lower bound is written to `work.closures`, a subset that
     is worth at most the upper bound to `work.cores`.
     """
+    memory, work, counts = arrays.memory, arrays.work, arrays.counts
     lower, upper = -_INFINITE, _INFINITE
     belief, core, closure = work.beliefs[level], work.cores[level], work.closures[level]
     clear(core)
@@ -237,7 +233,7 @@ def probe(
             put(belief, core)
             put(belief, closure)
     else:
-        lower, upper = _search_chains(game, memory, work, counts, public, depth, level)
+        lower, upper = _search_chains(arrays, public, depth, level)
     if lower > upper:  # one of them is false: use neither
         lower, upper = -_INFINITE, _INFINITE
         clear(core)
@@ -248,16 +244,9 @@ def probe(
 
 
 @inlined
-def _search_chains(
-    game: GameTables,
-    memory: Memory,
-    work: SearchWork,
-    counts: Ints,
-    public: Int,
-    depth: Int,
-    level: Int,
-) -> tuple[float, float]:
+def _search_chains(arrays: Arrays, public: Int, depth: Int, level: Int) -> tuple[float, float]:
     """Return the best bounds of all chains whose bounds hold at a depth."""
+    game, memory, work, _ = arrays
     lower, upper = -_INFINITE, _INFINITE
     belief = work.beliefs[level]
     length, total = -1, 0
@@ -269,31 +258,16 @@ def _search_chains(
             length = int(sketch_of(game, work.sketch, public, belief))
             total = int(size(belief))
         if heads[0] >= 0 and at <= depth:
-            lower = best_of(
-                memory, counts, heads[0], belief, work.sketch, length, total, lower,
-                work.closures[level], True,
-            )  # fmt: skip
+            lower = best_of(arrays, heads[0], level, length, total, lower, True)
         if heads[1] >= 0 and at >= depth:
-            upper = best_of(
-                memory, counts, heads[1], belief, work.sketch, length, total, upper,
-                work.cores[level], False,
-            )  # fmt: skip
+            upper = best_of(arrays, heads[1], level, length, total, upper, False)
     return lower, upper
 
 
 @part
-def record(
-    game: GameTables,
-    memory: Memory,
-    work: SearchWork,
-    counts: Ints,
-    public: Int,
-    depth: Int,
-    belief: Words,
-    value: float,
-    side: Int,
-) -> None:
+def record(arrays: Arrays, public: Int, depth: Int, belief: Words, value: float, side: Int) -> None:
     """Record that a belief is worth at least (side 0) or at most (side 1) `value`."""
+    game, memory, work, counts = arrays
     rule = memory.traits[RULE]
     if rule == NONE:
         return

@@ -17,8 +17,14 @@ import chess
 import numpy as np
 
 from miai import Agent, ClockReading, Decision, Json, Observation
-from miai_rbc.agents.choice import Choice, choose_move, window_values
-from miai_rbc.agents.scoring import Scorer, Scores, opponent_weights
+from miai_rbc.agents.choice import (
+    Choice,
+    Scorer,
+    Scores,
+    choose_move,
+    opponent_weights,
+    window_values,
+)
 from miai_rbc.belief import scans
 from miai_rbc.belief.belief import RbcBelief, make_belief
 from miai_rbc.engines.protocol import make_engine

@@ -20,8 +20,7 @@ from miai_rbc.kernels.ordering import LIST, MEMORY, NODES
 from miai_rbc.kernels.search import FRAME_WORDS
 from miai_rbc.kernels.tree import MAX_PLY, ROW_WORDS
 from miai_rbc.parameters import EvaluatorParameters
-from miai_rbc.rules.game import RbcGame
-from miai_rbc.rules.state import RbcState
+from miai_rbc.rules.game import RbcGame, RbcState
 
 _NO_LIMIT = 1 << 60
 _SLICE = 200_000  # nodes of one call of the kernel, about a tenth of a second

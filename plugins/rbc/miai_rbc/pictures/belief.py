@@ -31,7 +31,7 @@ from miai_rbc.pictures.board import (
     shapes,
 )
 from miai_rbc.rules.board_set import BoardSet
-from miai_rbc.rules.state import window as window_round
+from miai_rbc.rules.game import window as window_round
 
 _VISIBLE: Final = 0.01  # the minimum probability of a piece that is drawn
 _KINDS_ON_A_SQUARE: Final = 4

@@ -26,8 +26,8 @@ from miai.plain import Json
 from miai_rbc.parameters import START_FEN
 from miai_rbc.reconchess.loading import import_reconchess
 from miai_rbc.rules.actions import PASS, SENSE_NOTHING, action_name, action_of
+from miai_rbc.rules.game import SENSES, window
 from miai_rbc.rules.rows import kernel_move
-from miai_rbc.rules.state import SENSES, window
 
 _CENTRES = {frozenset(window(square)): square for square in range(64)}
 _INCREMENT = 2.5  # seconds per decision: reconchess adds 5 per turn of two decisions

@@ -1,21 +1,267 @@
 """Reconnaissance Blind Chess: each turn a player senses a 3x3 window, then moves.
 
 The rules are those of `LocalGame` of reconchess 1.6.9 (https://github.com/reconnaissanceblindchess).
+A state holds the true board, and answers what each player observes.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
-from miai import Game, GameInfo
+import chess
+
+from miai import Game, GameInfo, Json, Observation, Player, State
+from miai.errors import InvalidActionError
+from miai_rbc.kernels.board import KINGS, NOTHING, PAWNS, STATE, WHITE
 from miai_rbc.parameters import RbcParameters
-from miai_rbc.rules.actions import NUM_ACTIONS
-from miai_rbc.rules.rows import board_of_fen
-from miai_rbc.rules.state import RbcState
+from miai_rbc.rules.actions import (
+    FIRST_UNDERPROMOTION,
+    NUM_ACTIONS,
+    PASS,
+    SENSE_NOTHING,
+    action_name,
+    action_of,
+    move_name,
+    move_of,
+    square_name,
+)
+from miai_rbc.rules.board_set import BoardSet
+from miai_rbc.rules.observations import KING_CAPTURED
+from miai_rbc.rules.rows import board_of_fen, board_of_row, piece_at, row_of_board
 
 if TYPE_CHECKING:
     from miai_rbc.kernels.bits import Words
 
+
+# -- the state -------------------------------------------------------------------------------------
+
+SENSES = tuple(range(SENSE_NOTHING + 1))
+"""All senses as actions."""
+
+
+def window(square: int) -> tuple[int, ...]:
+    """Return the squares of the window round a square, row by row from the top left."""
+    rank, file = divmod(square, 8)
+    return tuple(
+        8 * r + f
+        for r in range(rank + 1, rank - 2, -1)
+        for f in range(file - 1, file + 2)
+        if 0 <= r < 8 and 0 <= f < 8
+    )
+
+
+class RbcState(State):
+    """A point in a game, before a sense or before a move.
+
+    Attributes:
+      boards: the true board, a set of one.
+      halfmove_clock: half-moves since the last capture or pawn move; passes count.
+      fullmove_number: as in a FEN.
+    """
+
+    game: RbcGame
+
+    def __init__(self, game: RbcGame) -> None:
+        super().__init__(game)
+        board = game.start
+        self.boards = BoardSet(row_of_board(board)[None])
+        self.halfmove_clock = board.halfmove_clock
+        self.fullmove_number = board.fullmove_number
+        self._mover = 0 if board.turn == chess.WHITE else 1
+        self._senses = True  # else it moves
+        self._captured: int | None = None  # by the last move
+        self._taken = NOTHING  # by the last request
+        self._texts: tuple[list[str], list[str]] = ([], [])  # observations of each player
+        self._texts[self._mover].append("-")
+        self._legal: list[int] | None = None
+
+    # -- rules ----------------------------------------------------------------------------------
+
+    @property
+    def senses(self) -> bool:
+        """Whether the side to move senses next; otherwise it moves."""
+        return self._senses
+
+    def current_player(self) -> int:
+        """Return 0 for White, 1 for Black, or `Player.TERMINAL`."""
+        return Player.TERMINAL if self._is_over() else self._mover
+
+    def legal_actions(self) -> list[int]:
+        """Return all senses, or all moves that can be requested."""
+        if self._legal is None:
+            if self._is_over():
+                self._legal = []
+            elif self._senses:
+                self._legal = list(SENSES)
+            else:
+                self._legal = [PASS, *sorted(map(action_of, self.boards.requests()))]
+        return self._legal.copy()
+
+    def is_legal(self, action: int) -> bool:
+        """Return whether the current player may take `action`."""
+        if self._senses and not self._is_over():
+            return type(action) is int and 0 <= action <= SENSE_NOTHING
+        return super().is_legal(action)
+
+    def _apply(self, action: int) -> None:
+        self._legal = None
+        if self._senses:
+            self._senses = False
+            self._texts[self._mover].append(_sensed_text(self.sensed(action)))
+            return
+        move = self.move_of(action)
+        pawns = int(self.boards.rows[0, PAWNS])
+        ((self._taken, self._captured),) = self.boards.play(move)
+        quiet = self._taken == NOTHING or not pawns >> (self._taken & 63) & 1
+        zeroing = self._captured is not None or not quiet
+        self.halfmove_clock = 0 if zeroing else self.halfmove_clock + 1
+        self.fullmove_number += self._mover
+        capture = "-" if self._captured is None else square_name(self._captured)
+        self._texts[self._mover].append(f"{move_name(move)}:{move_name(self._taken)}:{capture}")
+        self._mover = 1 - self._mover
+        self._senses = True
+        self._texts[self._mover].append(capture)
+        if self._is_over():
+            for texts in self._texts:
+                texts.append(self.result_to_string())
+
+    def move_of(self, action: int) -> int:
+        """Return the move of `kernels.board` that an action requests here."""
+        start = (action - PASS - 1) >> 6
+        pawns = int(self.boards.rows[0, PAWNS])
+        pawn = PASS < action < FIRST_UNDERPROMOTION and bool(pawns >> start & 1)
+        return move_of(action, pawn=pawn)
+
+    def sensed(self, action: int) -> list[tuple[str, str | None]]:
+        """Return the squares that a sense shows, with pieces (``P`` White's, ``p`` Black's)."""
+        if action == SENSE_NOTHING:
+            return []
+        row = self.boards.rows[0]
+        return [(square_name(square), piece_at(row, square)) for square in window(action)]
+
+    def set_board(self, row: Words, *, senses: bool, captured: int | None) -> None:
+        """Replace the board, for worlds of a belief, whose history is unknown."""
+        self.boards = BoardSet(row[None].copy())
+        self._mover = int(row[STATE]) & 1
+        self._senses, self._captured, self._legal = senses, captured, None
+        self._texts = ([], [])
+
+    # -- the end --------------------------------------------------------------------------------
+
+    def _winner(self) -> int | None:
+        kings, white = int(self.boards.rows[0, KINGS]), int(self.boards.rows[0, WHITE])
+        if not kings & white:
+            return 1
+        return 0 if not kings & ~white else None
+
+    def _is_over(self) -> bool:
+        parameters = self.game.parameters
+        limit = parameters.full_turn_limit
+        return (
+            self.halfmove_clock >= parameters.reversible_moves_limit
+            or (limit is not None and self.fullmove_number > limit)
+            or self._winner() is not None
+        )
+
+    def returns(self) -> tuple[float, ...]:
+        """Return 1 for the player that captured the king and -1 for the other; zeros for a draw."""
+        winner = self._winner()
+        if winner is None:
+            return (0.0, 0.0)
+        return (1.0, -1.0) if winner == 0 else (-1.0, 1.0)
+
+    def result_to_string(self) -> str:
+        """Return the result and its reason, empty before the end."""
+        if not self._is_over():
+            return ""
+        winner = self._winner()
+        if winner is not None:
+            return f"{('1-0', '0-1')[winner]} {KING_CAPTURED}"
+        limit = self.game.parameters.full_turn_limit
+        turns = limit is not None and self.fullmove_number > limit
+        return f"1/2-1/2 {'turn limit' if turns else 'move limit'}"
+
+    # -- observations ---------------------------------------------------------------------------
+
+    def observation(self, player: int) -> Observation | None:
+        """Return what `player` observes of the last action; None for the opponent's sense.
+
+        `Observation.data` is, after one's own sense, ``{"sensed": [[square, piece], ...]}``; after
+        one's own move ``{"requested", "taken", "captured"}``, moves in UCI notation or None; after
+        the opponent's move, and before the first turn, ``{"captured"}``, a square or None. At the
+        end there is also the ``"result"``.
+        """
+        legal = self._legal_for(player)
+        if not self._history:
+            return Observation(player, data={"captured": None}, legal_actions=legal)
+        actor, action = self._actors[-1], self._history[-1]
+        captured = None if self._captured is None else square_name(self._captured)
+        data: dict[str, Json]
+        if player != actor:
+            if action <= SENSE_NOTHING:
+                return None
+            data = {"captured": captured}
+        elif action <= SENSE_NOTHING:
+            data = {"sensed": self.sensed(action)}
+        else:
+            requested = None if action == PASS else action_name(action)
+            taken = None if self._taken == NOTHING else move_name(self._taken)
+            data = {"requested": requested, "taken": taken, "captured": captured}
+        if self._is_over():
+            data["result"] = self.result_to_string()
+        return Observation(player, actor, action if player == actor else None, data, legal)
+
+    def information_state_string(self, player: int) -> str:
+        """Return all observations: captures, senses, and moves as requested and taken."""
+        return " ".join(self._texts[player])
+
+    # -- copies, identity, text -----------------------------------------------------------------
+
+    def _copy_to(self, other: Self) -> None:
+        other.boards = self.boards.copy()
+        other.halfmove_clock, other.fullmove_number = self.halfmove_clock, self.fullmove_number
+        other._mover, other._senses = self._mover, self._senses
+        other._captured, other._taken = self._captured, self._taken
+        other._texts = (self._texts[0].copy(), self._texts[1].copy())
+        other._legal = self._legal
+
+    def key(self) -> bytes:
+        """Return the row, the phase and the clocks that can end the game."""
+        turns = self.fullmove_number if self.game.parameters.full_turn_limit is not None else 0
+        clocks = f"{self._senses:d} {self.halfmove_clock} {turns}"
+        return self.boards.rows.tobytes() + clocks.encode()
+
+    def board(self) -> chess.Board:
+        """Return the true board of python-chess, with its clocks and no history."""
+        board = board_of_row(self.boards.rows[0])
+        board.halfmove_clock, board.fullmove_number = self.halfmove_clock, self.fullmove_number
+        return board
+
+    def __str__(self) -> str:
+        phase = "over" if self._is_over() else "to sense" if self._senses else "to move"
+        name = self.game.info.player_names[self._mover]
+        text = f"{self.board()}\n{self.board().fen()}\n"
+        return text + (self.result_to_string() or f"{name} {phase}")
+
+    def action_to_string(self, action: int) -> str:
+        """Return ``sense e4``, ``sense -``, ``pass``, ``e2e4`` or ``e7e8n``."""
+        if not 0 <= action < self.game.info.num_distinct_actions:
+            raise InvalidActionError(f"rbc: {action} is not an action")
+        return action_name(action)
+
+    def string_to_action(self, text: str) -> int:
+        """Return the legal action; a promotion to a queen may have its ``q``."""
+        name = text.strip().lower()
+        return super().string_to_action(name[:4] if len(name) == 5 and name[-1] == "q" else name)
+
+
+def _sensed_text(sensed: list[tuple[str, str | None]]) -> str:
+    if not sensed:
+        return "?"
+    return f"{sensed[0][0]}{sensed[-1][0]}=" + "".join(piece or "." for _, piece in sensed)
+
+
+# -- the game --------------------------------------------------------------------------------------
 
 _PAWN_MOVES, _CAPTURES = 96, 30  # maximum: six steps by sixteen pawns, all pieces but kings
 

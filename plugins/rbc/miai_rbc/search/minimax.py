@@ -1,34 +1,50 @@
-"""`rbc-minimax` as a search: roots of `RbcProblem`, one or two own moves deep."""
+"""`rbc-minimax`: the search of `RbcProblem`, one or two own moves deep, and its agent."""
 
 from __future__ import annotations
 
 import math
+import time
 from functools import cache
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
 
+from miai import ClockReading, Decision, Json
 from miai.beliefs.bounds import MakeBounds, named_bounds
-from miai.beliefs.search import Line, NodeResult, RecursiveSearch, Window
+from miai.beliefs.search import BeliefResult, Line, NodeResult, RecursiveSearch, Window
 from miai.beliefs.sets import HashedSet, Universe
 from miai.errors import UnsuitableGameError
-from miai_rbc.agents.belief_agents import load_beliefs
+from miai_rbc.agents.belief_agents import BeliefAgent, load_beliefs
+from miai_rbc.agents.choice import Choice
 from miai_rbc.kernels import FAMILY
 from miai_rbc.kernels.belief_subsets import Numbers
 from miai_rbc.kernels.bits import WIN
+from miai_rbc.kernels.board import NOTHING, PAWNS
 from miai_rbc.parameters import (
     MAX_OWN_MOVES,
+    MinimaxAgentParameters,
     MinimaxProblemParameters,
     MinimaxSearchParameters,
 )
-from miai_rbc.rules.actions import PASS, SENSE_NOTHING, action_of
+from miai_rbc.rules.actions import PASS, SENSE_NOTHING, action_of, move_of
 from miai_rbc.rules.board_set import BoardSet
+from miai_rbc.rules.game import RbcGame
 from miai_rbc.rules.rows import BLACK_CAPTURES
-from miai_rbc.search.layers import AT_ROOT, MOVE, SENSE, Candidates, Layer, Place, World, own_pieces
+from miai_rbc.search.layers import (
+    AT_ROOT,
+    MOVE,
+    SENSE,
+    Candidates,
+    Layer,
+    Valuer,
+    World,
+    hashes_of,
+    own_pieces,
+)
 from miai_rbc.search.problem import RbcProblem, RbcRoot
 from miai_rbc.search.recursion import BoardRecursion, BoardResult
-from miai_rbc.search.valuing import Valuer, hashes_of
 
 _LOW, _HIGH = -float(WIN), float(WIN)
 _FIRST_STEP = 16.0  # centipawns
@@ -82,16 +98,14 @@ class RbcMinimaxSearch(RecursiveSearch[RbcRoot]):
                 f"rbc-minimax searches the problem 'rbc', not {type(problem).__name__}; "
                 "use the search 'recursive'"
             )
-        self.problem, self.window = problem, window
+        self.problem = problem
         # Hashed sets need no universe; bounds only ask it whether they hold across depths.
         stub = SimpleNamespace(problem=problem)
         bounds = make_bounds(cast("Universe[Any]", stub))
-        super().__init__(
-            problem,
-            BoardRecursion(
-                bounds, forgiven=problem.rules.forgiven, blind_first=blind_first, singles=singles
-            ),
+        recursion = BoardRecursion(
+            bounds, forgiven=problem.rules.forgiven, blind_first=blind_first, singles=singles
         )
+        super().__init__(problem, recursion, window)
         self._valuer = Valuer(problem.rules)
         self._valued_before = self._searched_boards = 0
         self._root_layer: tuple[RbcRoot, int, Layer] | None = None
@@ -123,21 +137,8 @@ class RbcMinimaxSearch(RecursiveSearch[RbcRoot]):
         result = recursion.action(layer.places[phase], chosen, kernel_action, depth, alpha, beta)
         return min(result.value, _HIGH)
 
-    def value_of_part(self, root: RbcRoot, part: Numbers, depth: int) -> float:
-        """Return the value of some boards of a root, with the candidates of the root.
-
-        Args:
-          part: increasing numbers below that of the boards searched, at least one; boards stand in
-            the order of their hashes.
-
-        Raises:
-          ValueError: the depth is neither 1 nor 2.
-        """
-        _check_depth(depth)
-        return self.value_at(self.layer(root, depth), SENSE if root.senses else MOVE, part, depth)
-
     def value_at(self, layer: Layer, phase: int, part: Numbers, depth: int) -> float:
-        """As `value_of_part`, for boards of any layer and phase of the tree."""
+        """Return the value of some boards of a layer, at least one, in a phase of the tree."""
         recursion = self._recursion
         recursion.budget.begin()
         result = recursion.value(layer.places[phase], part, depth, _below(_LOW), _above(_HIGH))
@@ -160,17 +161,20 @@ class RbcMinimaxSearch(RecursiveSearch[RbcRoot]):
         }
 
     def _at_depth(self, root: RbcRoot, depth: int, guess: float | None) -> BoardResult:
-        layer = self.layer(root, depth)
-        place, chosen = layer.places[SENSE if root.senses else MOVE], np.arange(len(layer))
         if self.window == "null":
-            result = self._null_windows(place, chosen, depth, guess or 0.0)
+            result = self._null_windows(root, depth, guess or 0.0)
         else:
-            result = self._recursion.root(place, chosen, depth, _below(_LOW), _above(_HIGH))
+            result = self._in_window(root, depth, _below(_LOW), _above(_HIGH))
             result = result._replace(value=min(result.value, _HIGH))
-        self._searched_boards = len(layer)
+        self._searched_boards = len(self.layer(root, depth))
         return result
 
-    def _null_windows(self, place: Place, chosen: Numbers, depth: int, guess: float) -> BoardResult:
+    def _in_window(self, root: RbcRoot, depth: int, alpha: float, beta: float) -> BoardResult:
+        layer = self.layer(root, depth)
+        place, boards = layer.places[SENSE if root.senses else MOVE], np.arange(len(layer))
+        return self._recursion.root(place, boards, depth, alpha, beta)
+
+    def _null_windows(self, root: RbcRoot, depth: int, guess: float) -> BoardResult:
         """Find the value with null windows (MTD(f)).
 
         A bound says no more than was asked, and single centipawns would take too many searches. So
@@ -180,7 +184,7 @@ class RbcMinimaxSearch(RecursiveSearch[RbcRoot]):
         beta, step, rose = _above(guess), _FIRST_STEP, None
         while least < greatest:
             beta = min(max(beta, _above(least)), greatest)
-            result = self._recursion.root(place, chosen, depth, _below(beta), beta)
+            result = self._in_window(root, depth, _below(beta), beta)
             value = min(max(result.value, _LOW), _HIGH)
             rises = value >= beta
             if rises:
@@ -255,3 +259,85 @@ def load_minimax(bounds: str) -> None:
             problem = RbcProblem(MinimaxProblemParameters(forgiven=forgiven, senses=2))
             search = RbcMinimaxSearch(problem, named_bounds(bounds), blind_first=True, singles=True)
             search.search(RbcRoot(after), 2)
+
+
+# -- the agent -------------------------------------------------------------------------------------
+
+_SPARE = 0.2  # share of the time kept for what a search does between two looks at the clock
+_COUNTS = ("nodes", "leaves", "valued", "bounds_hits")
+
+
+class RbcMinimax(BeliefAgent):
+    """Plays the action with the best guarantee over the boards of its belief, or a sample.
+
+    It searches before the sense and again before the move, one move deep and then two if time
+    allows. Each search begins with empty bounds, as other boards give other candidates.
+    """
+
+    parameters: MinimaxAgentParameters
+
+    def __init__(self, game: RbcGame, parameters: MinimaxAgentParameters | None = None) -> None:
+        parameters = parameters or MinimaxAgentParameters()
+        super().__init__(game, parameters)
+        named_bounds(parameters.bounds, **parameters.bounds_parameters)  # raises now, not in a game
+        load_minimax(parameters.bounds)
+        self._problem = self._seeded(0)
+        self._counts: dict[str, Json] = {}
+
+    def new_game(self, seed: int, *, player: int, log: Path | None = None) -> None:
+        """Begin a game; its seed decides which boards are drawn at roots."""
+        super().new_game(seed, player=player, log=log)
+        self._problem = self._seeded(seed)
+
+    def act(self, clock: ClockReading) -> Decision:
+        """Return a sense or a move, with the search's statistics."""
+        self._counts = {}
+        decision = super().act(clock)
+        return Decision(decision.action, statistics={**decision.statistics, **self._counts})
+
+    def sense(self, deadline: float | None, statistics: dict[str, Json]) -> int:
+        """Return the centre of the window with the best guarantee."""
+        if len(self.belief) == 1:
+            return SENSE_NOTHING
+        return self._search(deadline, senses=True)[0]
+
+    def move(self, requests: list[int], deadline: float | None) -> Choice:
+        """Return the move with the best guarantee."""
+        if not requests:
+            return Choice(NOTHING, None, 0, 0, "only")
+        action, result, tried = self._search(deadline, senses=False)
+        start = (action - PASS - 1) >> 6
+        pawn = action > PASS and bool(int(self.belief.boards.rows[0, PAWNS]) >> (start & 63) & 1)
+        value = result.value if result.depth else None
+        boards = result.statistics["boards"]
+        return Choice(move_of(action, pawn=pawn), value, boards, tried, "minimax")
+
+    def _seeded(self, seed: int) -> RbcProblem:
+        rules = {name: getattr(self.parameters, name) for name in _RULES}
+        rules["seed"] += seed
+        return RbcProblem(MinimaxProblemParameters(**rules))
+
+    def _search(self, deadline: float | None, *, senses: bool) -> tuple[int, BeliefResult, int]:
+        """Return the best action, the search result and the number of candidates."""
+        parameters = self.parameters
+        search = minimax_search(self._problem, parameters)
+        root = RbcRoot(self.belief.boards, senses=senses)
+        seconds = None
+        if deadline is not None:
+            seconds = max(0.0, (1 - _SPARE) * (deadline - time.monotonic()))
+        result = search.search(
+            root, parameters.depth, deepening=True, max_nodes=parameters.nodes, seconds=seconds
+        )
+        candidates = search.candidates(root)
+        self._counts |= {"depth": result.depth, "searched": result.statistics["boards"]}
+        self._counts |= {key: result.statistics.get(key, 0) for key in _COUNTS}
+        if result.depth:
+            self._counts["value"] = result.value
+        return (result.action if result.depth else candidates[0]), result, len(candidates)
+
+
+_RULES = tuple(
+    name
+    for name in MinimaxProblemParameters.model_fields
+    if name in MinimaxAgentParameters.model_fields
+)

@@ -19,9 +19,8 @@ from miai_rbc.kernels.board import STATE
 from miai_rbc.kernels.moves import MAX_MOVES
 from miai_rbc.parameters import MinimaxProblemParameters, MinimaxRules
 from miai_rbc.rules.board_set import BoardSet
-from miai_rbc.rules.game import RbcGame
-from miai_rbc.rules.state import RbcState
-from miai_rbc.search.valuing import hashes_of
+from miai_rbc.rules.game import RbcGame, RbcState
+from miai_rbc.search.layers import hashes_of
 
 Sizes = tuple[int, int]
 """Minimum and maximum number of boards of a belief."""

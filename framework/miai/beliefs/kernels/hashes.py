@@ -1,7 +1,9 @@
-"""Bottom-k sketches: of a set of 64-bit hashes, the k smallest, in increasing order.
+"""Sets of 64-bit hashes: exact subset tests, and bottom-k sketches.
 
-A. Broder, "On the resemblance and containment of documents" (1997). A sketch that is not full is
-its whole set. The lengths of sketches in an array are separate; elements beyond them are undefined.
+The sketch of a set is its k smallest hashes in increasing order (A. Broder, "On the resemblance and
+containment of documents", 1997); one that is not full is its whole set. The lengths of sketches in
+an array are separate; elements beyond them are undefined. All values are uint64: an operation with
+a signed number would turn both into floats.
 """
 
 from __future__ import annotations
@@ -13,7 +15,67 @@ from numpy.typing import NDArray
 
 from miai.beliefs.kernels import inlined, kernel
 
+# -- exact subset tests ----------------------------------------------------------------------------
+
 Hashes = NDArray[np.uint64]
+
+_SKEW = 16  # ratio of sizes from which searching for each element is faster than a merge
+
+
+@kernel
+def contains(larger: Hashes, smaller: Hashes) -> bool:
+    """Return whether `smaller` is a subset of `larger`; stop at the first missing element.
+
+    Args:
+      larger, smaller: (m,), (n,) distinct, in increasing order.
+    """
+    m, n = len(larger), len(smaller)
+    if n == 0:
+        return True
+    if n > m or smaller[0] < larger[0] or smaller[n - 1] > larger[m - 1]:
+        return False
+    if m >= _SKEW * n:
+        return _contains_few(larger, smaller)
+    return _contains_many(larger, smaller)
+
+
+@inlined
+def _contains_many(larger: Hashes, smaller: Hashes) -> bool:
+    """Merge both sets; the largest element of all is in the larger set."""
+    n, at = len(smaller), 0
+    for value in larger:
+        target = smaller[at]
+        if value > target:
+            return False
+        at += value == target
+        if at == n:
+            return True
+    return False
+
+
+@inlined
+def _contains_few(larger: Hashes, smaller: Hashes) -> bool:
+    """Search for each element from the place of the one before, in steps that double."""
+    m, low = len(larger), 0
+    for value in smaller:
+        step = 1
+        while low + step < m and larger[low + step] < value:
+            low += step
+            step <<= 1
+        width = min(step, m - 1 - low)
+        if larger[low] < value:  # the element lies in (low, low + width]
+            while width > 1:
+                half = width >> 1
+                low += half if larger[low + half] < value else 0
+                width -= half
+            low += 1
+        if low == m or larger[low] != value:
+            return False
+    return True
+
+
+# -- bottom-k sketches -----------------------------------------------------------------------------
+
 
 _BLOCK = 128  # hashes tested together: most blocks have none that is small enough
 _LINE = 8  # hashes skipped together: a cache line
@@ -86,27 +148,29 @@ def put_hash(value: np.uint64, out: Hashes, count: int) -> int:
 
 
 @inlined
-def within(inners: Hashes, row: int, size: int, outers: Hashes, outer_row: int, held: int) -> bool:
+def within(
+    inners: Hashes, row: int, size: int, outers: Hashes, outer_row: int, length: int
+) -> bool:
     """Return whether by their sketches one set may be a subset of another.
 
     A hash of the inner sketch below the last hash of the outer one, and not in it, excludes it.
 
     Args:
       inners, row, size: an array of sketches, the index of the inner one, and its length.
-      outers, outer_row, held: the same for the outer one.
+      outers, outer_row, length: the same for the outer one.
     """
     at = 0
     for i in range(size):
         value = inners[row, i]
-        if at < held and outers[outer_row, at] == value:  # the usual case for a subset
+        if at < length and outers[outer_row, at] == value:  # the usual case for a subset
             at += 1
             continue
-        while at + _LINE <= held and outers[outer_row, at + _LINE - 1] < value:
+        while at + _LINE <= length and outers[outer_row, at + _LINE - 1] < value:
             at += _LINE
-        while at < held and outers[outer_row, at] < value:
+        while at < length and outers[outer_row, at] < value:
             at += 1
-        if at == held:
-            return bool(held == outers.shape[1])  # nothing is excluded beyond a full sketch
+        if at == length:
+            return bool(length == outers.shape[1])  # nothing is excluded beyond a full sketch
         if outers[outer_row, at] != value:
             return False
         at += 1
@@ -115,7 +179,7 @@ def within(inners: Hashes, row: int, size: int, outers: Hashes, outer_row: int, 
 
 @kernel
 def find_supersets(
-    sketch: Hashes, size: int, sketches: Hashes, sizes: NDArray[np.int64], found: NDArray[np.int64]
+    sketch: Hashes, size: int, sketches: Hashes, sizes: NDArray[np.int64], rows: NDArray[np.int64]
 ) -> int:
     """Write the indices of the sets that may contain a sketch's set; return their number.
 
@@ -125,23 +189,23 @@ def find_supersets(
     Args:
       sketch, size: (k,) the sketch and its length.
       sketches, sizes: (m, k), (m,) the sketches to test and their lengths.
-      found: (m,) output.
+      rows: (m,) output.
     """
     query, count = sketch.reshape(1, -1), 0
     for i in range(len(sketches)):
-        found[count] = i
+        rows[count] = i
         count += within(query, 0, size, sketches, i, sizes[i])
     return count
 
 
 @kernel
 def find_subsets(
-    sketch: Hashes, size: int, sketches: Hashes, sizes: NDArray[np.int64], found: NDArray[np.int64]
+    sketch: Hashes, size: int, sketches: Hashes, sizes: NDArray[np.int64], rows: NDArray[np.int64]
 ) -> int:
     """Write the indices of the sets that a sketch's set may contain; see `find_supersets`."""
     query, count = sketch.reshape(1, -1), 0
     for i in range(len(sketches)):
-        found[count] = i
+        rows[count] = i
         count += within(sketches, i, sizes[i], query, 0, size)
     return count
 
@@ -167,11 +231,11 @@ def resemblances(
 
 
 @inlined
-def resemblance(sketch: Hashes, size: int, sketches: Hashes, row: int, held: int) -> float:
-    """Return the estimate for one set; see `resemblances`. `held` is the length of its sketch."""
-    a = b = seen = both = 0
-    while seen < len(sketch) and (a < size or b < held):
-        if b == held or (a < size and sketch[a] < sketches[row, b]):
+def resemblance(sketch: Hashes, size: int, sketches: Hashes, row: int, row_size: int) -> float:
+    """Return the estimate for one set; see `resemblances`. its sketch has `row_size` hashes."""
+    a = b = count = both = 0
+    while count < len(sketch) and (a < size or b < row_size):
+        if b == row_size or (a < size and sketch[a] < sketches[row, b]):
             a += 1
         elif a == size or sketches[row, b] < sketch[a]:
             b += 1
@@ -179,5 +243,5 @@ def resemblance(sketch: Hashes, size: int, sketches: Hashes, row: int, held: int
             a += 1
             b += 1
             both += 1
-        seen += 1
-    return both / seen if seen else 1.0
+        count += 1
+    return both / count if count else 1.0
