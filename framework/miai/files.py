@@ -7,6 +7,7 @@ import difflib
 import errno
 import os
 import secrets
+import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -21,6 +22,16 @@ DRAFT_PATTERN = ".*.new"
 
 _SHOWN_NAME = 40
 _FEW = 12
+
+
+def user_cache() -> Path:
+    """Return the folder for what miai can make again, such as the code of compiled kernels."""
+    if sys.platform == "win32":
+        folder = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    else:
+        folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return folder / "miai"
+
 
 # Atomic writes
 

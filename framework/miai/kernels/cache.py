@@ -5,6 +5,7 @@ it. So the folder's name contains a digest of all kernel sources: any edit start
 and stale code cannot run. Folders of other digests are removed after 30 days without use.
 """
 
+import atexit
 import contextlib
 import hashlib
 import os
@@ -20,6 +21,8 @@ from typing import Final
 
 import numba
 
+from miai.files import user_cache
+
 if sys.platform != "win32":  # on Windows concurrent processes compile independently
     import fcntl
 
@@ -34,14 +37,20 @@ def find_cache(name: str, sources: Path, configured: str) -> Path | None:
 
     It lies in `configured`, numba's own setting, if that is not empty; else in `__pycache__` beside
     the sources or, where only an administrator may write there, in the user's cache folder. Its
-    name begins with `name`, the distribution's, such as ``miai-go``.
+    name begins with `name`, the distribution's, such as ``miai-go``. Where it exists but cannot be
+    written to, as by an agent, a temporary folder takes what is added to its contents.
     """
     own = f"{name}-{_source_digest(sources)}"
-    if configured:
-        candidates = [Path(configured)]
-    else:
-        candidates = [sources / "__pycache__", _user_cache() / "miai"]
-    return next((c / own for c in candidates if _usable(c / own, name)), None)
+    candidates = [Path(configured)] if configured else [sources / "__pycache__", user_cache()]
+    folders = [candidate / own for candidate in candidates]
+    writable = next((folder for folder in folders if _usable(folder, name)), None)
+    readable = next((folder for folder in folders if folder.is_dir()), None)
+    if writable is not None or readable is None:
+        return writable
+    try:
+        return _extension(readable)
+    except OSError:
+        return None
 
 
 @contextmanager
@@ -96,13 +105,6 @@ def _source_digest(sources: Path) -> str:
     return digest.hexdigest()[:16]
 
 
-def _user_cache() -> Path:
-    """Return the platform's folder for a user's caches."""
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-
-
 def _usable(folder: Path, name: str) -> bool:
     """Create `folder` or mark it as used; return whether a file can be written there."""
     try:
@@ -115,6 +117,20 @@ def _usable(folder: Path, name: str) -> bool:
     if new:
         _prune(folder, name)
     return True
+
+
+def _extension(folder: Path) -> Path:
+    """Return a temporary folder with links to the files of a folder. Raises `OSError`."""
+    own = Path(tempfile.mkdtemp(prefix="miai-kernels-"))
+    atexit.register(shutil.rmtree, own, ignore_errors=True)
+    for file in folder.rglob("*"):
+        link = own / file.relative_to(folder)
+        if file.is_dir():
+            link.mkdir(exist_ok=True)
+        elif file.suffix != ".lock":
+            link.parent.mkdir(parents=True, exist_ok=True)
+            link.symlink_to(file)
+    return own
 
 
 def _prune(folder: Path, name: str) -> None:

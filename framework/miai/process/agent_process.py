@@ -9,11 +9,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn, Self, TypeVar
 
 from miai import errors
-from miai.clock import ClockReading
+from miai.api import load_game
+from miai.clock import ClockReading, TimeControl
 from miai.errors import (
     AgentCrashedError,
     AgentError,
@@ -21,10 +24,11 @@ from miai.errors import (
     AgentProtocolError,
     AgentTimeoutError,
     AgentUnavailableError,
+    MiaiError,
 )
 from miai.game import Observation
 from miai.plain import one_line, to_plain
-from miai.playing.match import SeatReply
+from miai.playing.match import SeatReply, play_game
 from miai.process.agent_messages import (
     pack_clock,
     pack_observation,
@@ -33,6 +37,7 @@ from miai.process.agent_messages import (
 )
 from miai.process.child import ModuleChild, child_environment
 from miai.process.control_group import ControlGroup
+from miai.process.kernel_caches import unfilled
 from miai.process.limits import ProcessLimits
 from miai.process.messages import MAX_REQUEST_BYTES, encode
 from miai.process.processors import Processors
@@ -73,6 +78,7 @@ class AgentProcess:
       version: of the agent's plugin and of the engine it runs; empty before the start.
       limits: of the process.
       start_timeout: maximum wall time of the start, in seconds.
+      programs: whether the agent may run other programs.
       pid: id of the running process, in a sandbox of bubblewrap's; None without one.
       isolation: level of isolation.
     """
@@ -87,6 +93,7 @@ class AgentProcess:
         name: str,
         limits: ProcessLimits | None = None,
         start_timeout: float = 60.0,
+        programs: bool = True,
     ) -> None:
         self.name = name
         self.agent = agent_name
@@ -94,6 +101,8 @@ class AgentProcess:
         self.version = ""
         self.limits = limits or ProcessLimits()
         self.start_timeout = start_timeout
+        self.programs = programs
+        self._game = game_name, dict(game_parameters)
         self._hello = {
             "game": game_name,
             "game_parameters": to_plain(game_parameters, what="the game's parameters"),
@@ -125,6 +134,7 @@ class AgentProcess:
         if self._channel is not None and self._channel.is_alive():
             return
         self.kill()
+        self._fill_caches()
         self._started = time.monotonic()
         try:
             self._launch()
@@ -142,6 +152,38 @@ class AgentProcess:
         except AgentError as error:
             raise AgentUnavailableError(str(error)) from None
         self._note_version(answer)
+
+    def _fill_caches(self) -> None:
+        """Play two moves with caches that can be written to, once after each change of a kernel.
+
+        What goes wrong is reported when the agent itself starts.
+        """
+        hides = self.isolation is Isolation.SANDBOX or self.limits.hidden
+        if not hides or sys.platform != "linux":
+            return
+        game, parameters = self._game
+        with suppress(MiaiError, OSError), unfilled(game, self.agent, self.parameters) as due:
+            if not due:
+                return
+            limits = replace(self.limits, hidden=(), isolation=Isolation.PROCESS)
+            loaded = load_game(game, **parameters)
+            with suppress(AgentError), ExitStack() as stack:
+                seats = []
+                for _ in range(loaded.num_players()):
+                    seat = AgentProcess(
+                        game,
+                        parameters,
+                        self.agent,
+                        self.parameters,
+                        name=self.name,
+                        limits=limits,
+                        start_timeout=self.start_timeout,
+                        programs=False,
+                    )
+                    stack.callback(seat.kill)
+                    seats.append(seat)
+                control = TimeControl(move_deadline=self.start_timeout)
+                play_game(loaded, seats, seed=0, time_control=control, move_limit=2)
 
     def _launch(self) -> None:
         """Start the process. Raises `OSError`."""
@@ -187,6 +229,7 @@ class AgentProcess:
             "disk": limits.disk,
             "hidden": list(limits.hidden),
             "sandbox": sandbox,
+            "programs": self.programs,
         }
         self._ask("confine", {"limits": confinement}, seconds=self.start_timeout)
         if sandbox:

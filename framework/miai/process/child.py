@@ -325,7 +325,8 @@ class Output:
 
     def __init__(self, descriptor: int, *, log: Path | None = None) -> None:
         self.descriptor = descriptor
-        self.log_to(log)
+        self._path = log
+        self._file: IO[bytes] | None = None
         self.size = 0
         self.limit: int | None = None
         self.ended = False
@@ -338,7 +339,8 @@ class Output:
 
     def log_to(self, path: Path | None) -> None:
         """Append what comes from now on to a file, which is made with the first byte."""
-        self._path, self._file = path, None
+        self._path = path
+        self._file = None
 
     @property
     def over_limit(self) -> bool:
@@ -371,7 +373,8 @@ class Output:
             self._file.write(data)
         except OSError as error:
             _logger.warning("the log %s ends here: %s", self._path, error.strerror or error)
-            self._path = self._file = None
+            self._path = None
+            self._file = None
 
     def last_lines(self) -> str:
         """Return the last lines as the end of a message; empty without any."""

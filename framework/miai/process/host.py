@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from miai.errors import AgentProtocolError
+from miai.files import user_cache
 from miai.process.agent_messages import pack_decision, unpack_clock, unpack_observation
 from miai.process.child import boot
 from miai.process.landlock import hide
@@ -122,7 +123,13 @@ def _describe(error: Exception) -> dict[str, str]:
 
 
 def confine(
-    *, memory: int, processes: int, disk: int, hidden: Sequence[str], sandbox: bool
+    *,
+    memory: int,
+    processes: int,
+    disk: int,
+    hidden: Sequence[str],
+    sandbox: bool,
+    programs: bool,
 ) -> None:
     """Limit this process and all that it starts, before any code of the agent is loaded.
 
@@ -132,6 +139,7 @@ def confine(
       disk: maximum mebibytes of a file.
       hidden: folders and files that it may not read or change, with other agents' temporary ones.
       sandbox: whether namespaces of its own hide these already.
+      programs: whether it may run other programs.
 
     Raises:
       OSError: the kernel refused.
@@ -143,10 +151,11 @@ def confine(
     with contextlib.suppress(OSError):  # when memory is short, the kernel kills agents first
         Path("/proc/self/oom_score_adj").write_text("500")
     if hidden and not sandbox:
-        fixed = map(Path, (sys.prefix, sys.base_prefix, *filter(None, sys.path), "/proc", "/sys"))
+        installed = (sys.prefix, sys.base_prefix, *filter(None, sys.path))
+        fixed = [user_cache(), *map(Path, (*installed, "/proc", "/sys"))]
         own = Path(tempfile.gettempdir())
         hide(map(Path, hidden), own=own, others=SCRATCH, read_only=fixed)
-    restrict()
+    restrict(programs=programs)
 
 
 def _bound(limit: int, value: int) -> None:

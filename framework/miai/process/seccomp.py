@@ -29,6 +29,7 @@ _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16  # offsets in struct seccomp_data
 _X32: Final = 0x40000000
 _NEW_NAMESPACES: Final = 0x7E020080  # every CLONE_NEW flag
 
+_RUN: Final = {"execve": (59, 221), "execveat": (322, 281)}
 _DENIED: Final = {
     # acting on other processes
     "ptrace": (101, 117),
@@ -83,13 +84,16 @@ _CLONE3: Final = (435, 435)
 _MACHINES: Final = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 
 
-def restrict() -> bool:
+def restrict(*, programs: bool = True) -> bool:
     """Keep this process, and all that it starts, from acting on other processes.
 
     The calls that trace or limit other processes, that change their memory, priority or scheduling,
     or that make namespaces, are refused. Changing the processors that the process runs on is
     ignored, so that it stays on those that it was given. Every capability is dropped. It applies to
     this thread and those that it starts, so call it before there are others.
+
+    Args:
+      programs: whether other programs may be run.
 
     Returns:
       whether it was done: not on other systems than Linux, nor on other machines than x86-64 and
@@ -105,7 +109,7 @@ def restrict() -> bool:
     if libc.prctl(_SET_NO_NEW_PRIVILEGES, 1, 0, 0, 0):
         raise OSError(ctypes.get_errno(), "prctl: PR_SET_NO_NEW_PRIVS")
     _drop_capabilities(libc)
-    program = b"".join(_filter(*machine))
+    program = b"".join(_filter(*machine, programs=programs))
     code = ctypes.create_string_buffer(program, len(program))
     head = _Program(len(program) // 8, ctypes.addressof(code))
     number = (317, 277)[machine[0]]
@@ -118,7 +122,7 @@ class _Program(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("code", ctypes.c_void_p))
 
 
-def _filter(column: int, architecture: int) -> Iterator[bytes]:
+def _filter(column: int, architecture: int, *, programs: bool) -> Iterator[bytes]:
     """Yield the filter's instructions. Every rule begins with the number of the call loaded."""
     deny, ignore = _ERRNO | errno.EPERM, _ERRNO
     yield _step(_LOAD, _ARCHITECTURE)
@@ -126,7 +130,7 @@ def _filter(column: int, architecture: int) -> Iterator[bytes]:
     yield _step(_LOAD, _NUMBER)
     yield _step(_AT_LEAST, _X32, no=1)  # x32, a second set of numbers on x86-64
     yield _step(_RETURN, deny)
-    for numbers in _DENIED.values():
+    for numbers in (*_DENIED.values(), *(() if programs else _RUN.values())):
         yield from _rule(numbers[column], _step(_RETURN, deny))
     yield from _rule(_SET_AFFINITY[column], _step(_RETURN, ignore))
     # Whose flags lie in memory, which a filter cannot read; the C library then uses clone.

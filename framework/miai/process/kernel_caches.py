@@ -1,0 +1,102 @@
+"""Filling the caches of compiled kernels before an agent is confined.
+
+A confined agent reads the caches that all processes of the user share, but cannot write to them:
+what it wrote, others would run. An agent that runs the same distribution's code as the referee, or
+the framework's, therefore plays a few moves unconfined first, once after each change of a kernel.
+It can run no other program then.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib.util
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from miai.errors import PluginError
+from miai.files import user_cache
+from miai.plugins.loader import PluginStatus, plugin_host
+
+if sys.platform != "win32":
+    import fcntl
+
+BUILT_IN = "miai"
+"""Name of the framework's own plugin."""
+
+
+@contextmanager
+def unfilled(game: str, agent: str, parameters: Mapping[str, Any]) -> Iterator[bool]:
+    """Give whether an agent should fill the caches of its kernels; it counts as done afterwards.
+
+    False for code that the referee does not run anyway. Of several processes one is given True, and
+    the others wait until it is done.
+
+    Args:
+      parameters: of the agent; those that are numbers are taken not to choose a kernel.
+    """
+    mark = _mark(game, agent, json.dumps(_choices(parameters), sort_keys=True))
+    if mark is None or mark.exists():
+        yield False
+        return
+    with contextlib.ExitStack() as stack:
+        try:
+            mark.parent.mkdir(parents=True, exist_ok=True)
+            lock = stack.enter_context(mark.with_suffix(".lock").open("a"))
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        except OSError:  # no cache can be written, or not be locked
+            yield False
+            return
+        due = not mark.exists()
+        yield due
+        if due:
+            with contextlib.suppress(OSError):
+                mark.touch()
+
+
+def _choices(value: Any) -> Any:
+    """Return plain data without its numbers."""
+    if isinstance(value, Mapping):
+        return {str(key): _choices(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_choices(item) for item in value]
+    return value if isinstance(value, (str, bool)) else None
+
+
+def _mark(game: str, agent: str, choices: str) -> Path | None:
+    """Return the file that says that the caches are filled; None for untrusted code."""
+    registry = plugin_host().registry
+    try:
+        names = (registry.get("game", game).plugin, registry.get("agent", agent, game=game).plugin)
+    except PluginError:
+        return None
+    of_game, of_agent = (_plugin(name) for name in names)
+    if of_agent is None or sys.platform == "win32":
+        return None
+    if of_agent.name != BUILT_IN and of_agent != of_game:
+        return None
+    targets = {"miai.plugin", of_agent.target, *([of_game.target] if of_game else ())}
+    digest = hashlib.sha256(f"{sys.implementation.cache_tag} {game} {agent} {choices}".encode())
+    for target in sorted(targets):
+        digest.update(_digest(target.partition(".")[0]))
+    return user_cache() / "filled" / digest.hexdigest()[:32]
+
+
+def _plugin(name: str) -> PluginStatus | None:
+    return next((status for status in plugin_host().plugins if status.name == name), None)
+
+
+@cache
+def _digest(package: str) -> bytes:
+    """Return a digest of a package's folders ``kernels``; editing a file there changes it."""
+    digest = hashlib.sha256(package.encode())
+    spec = importlib.util.find_spec(package)
+    for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
+        for path in sorted(Path(folder).rglob("kernels/*.py")):
+            digest.update(path.read_bytes())
+    return digest.digest()
