@@ -9,6 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 
+SEED_BITS = 128
+"""Bits of the seed of a whole run; one that is drawn cannot be found by trial."""
+
 _DOMAIN = "miai.seed/1"
 
 

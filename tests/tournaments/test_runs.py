@@ -24,6 +24,7 @@ from tests.tournaments.support import (
     tournament,
 )
 
+from miai.process.sandbox import strongest_isolation
 from miai_tournaments.store.store import Store
 
 PLAYERS = (*RANDOMS[:2], player("deep", "mcts", simulations=20))
@@ -136,6 +137,7 @@ def test_tags_name_the_game_in_its_record(whole: Path) -> None:
         "game_id": row.game_id,
         "pair_id": row.pair_id,
         "round": row.round,
+        "isolation": strongest_isolation(),
     }
     assert [p["name"] for p in head["players"]] == list(row.players)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import selectors
+import stat
 import sys
 import tempfile
 import time
@@ -109,7 +110,7 @@ class AgentProcess:
             "agent": agent_name,
             "agent_parameters": to_plain(agent_parameters, what="the agent's parameters"),
         }
-        self.isolation = self.limits.isolation or strongest_isolation()
+        self.isolation = Isolation(self.limits.isolation or strongest_isolation())
         self._processors: Processors | None = None
         self._group: ControlGroup | None = None
         self._started = 0.0
@@ -397,9 +398,27 @@ def _environment(parameters: Mapping[str, Any], scratch: str) -> dict[str, str]:
     environment = child_environment(threads=threads if type(threads) is int and threads > 0 else 1)
     for name in SECRETS:
         environment.pop(name, None)
-    environment.setdefault(SHARED_FOLDER, tempfile.gettempdir())
+    environment.setdefault(SHARED_FOLDER, _shared_folder())
     environment["TMPDIR"] = scratch
     return environment
+
+
+def _shared_folder() -> str:
+    """Return a folder of this user's for what agents share; the temporary one if that fails.
+
+    It is there before an agent is confined, who can create nothing beside its own folder.
+    """
+    temporary = Path(tempfile.gettempdir())
+    if sys.platform == "win32":
+        return str(temporary)
+    folder = temporary / f"miai-shared-{os.getuid()}"
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        status = folder.lstat()
+    except OSError:
+        return str(temporary)
+    ours = stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid()
+    return str(folder if ours else temporary)
 
 
 def _three_quarters_of_memory() -> int:

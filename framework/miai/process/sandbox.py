@@ -13,6 +13,7 @@ process dies, the kernel kills all others, however they were started.
 from __future__ import annotations
 
 import functools
+import os
 import shutil
 import subprocess
 import sys
@@ -135,8 +136,9 @@ def _mask(path: Path) -> list[str]:
 
 def _needed(parameters: Mapping[str, Any]) -> Iterator[Path]:
     """Yield what Python and the agent read, as resolved paths."""
-    texts: Iterable[str] = (sys.prefix, sys.base_prefix, *sys.path, ".", *_texts(parameters))
-    for text in texts:
+    packages = (*sys.path, *os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    texts: Iterable[str] = (sys.prefix, sys.base_prefix, *packages, *_texts(parameters))
+    for text in (".", *filter(None, texts)):
         path = Path(text).expanduser()
         if path.is_dir() or path.is_file():  # not a socket
             yield path.resolve()

@@ -75,6 +75,7 @@ def run(
     from miai_tournaments.config.load import load_tournament
     from miai_tournaments.running.run import run as play
 
+    _prepare_process("miai tournament run")
     options = replace(_options(workers, executor, address, records), store=store)
     tournament = load_tournament(config, settings or [])
     folder = out or Path("runs") / tournament.config.tournament.name
@@ -92,6 +93,7 @@ def resume(
     """Play the remaining games of a tournament."""
     from miai_tournaments.running.run import resume as play_on
 
+    _prepare_process("miai tournament resume")
     _conclude(play_on(folder, _options(workers, executor, address, records)), folder)
 
 
@@ -252,6 +254,19 @@ def stop(folder: Folder) -> None:
         print(f"{folder} is not running; nothing to stop")
     else:
         print(f"asked {runner} to finish its running games and stop")
+
+
+def _prepare_process(title: str) -> None:
+    """Hide the command line, which may name a seed or a config, and adopt what agents leave."""
+    import os
+
+    from setproctitle import setproctitle
+
+    from miai.process.child import adopt_orphans
+
+    os.environ.setdefault("SPT_NOENV", "1")  # the environment stays readable to tools
+    setproctitle(title)
+    adopt_orphans()
 
 
 def _options(

@@ -35,7 +35,9 @@ def resolve(tournament: Tournament) -> dict[str, Any]:
         "time": config.time.model_dump(mode="json"),
         "openings": tournament.openings.to_plain(),
         "adjudication": resolved_rules(config),
-        "limits": config.limits.model_dump(mode="json", exclude_none=True, exclude={"private"}),
+        "limits": config.limits.model_dump(
+            mode="json", exclude_none=True, exclude={"private", "isolation"}
+        ),
         "players": {p.name: {"agent": p.agent, **p.parameters} for p in tournament.players},
         "teams": {p.name: p.team for p in tournament.players if p.team},
     }

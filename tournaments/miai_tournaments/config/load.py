@@ -7,6 +7,7 @@ path in it.
 from __future__ import annotations
 
 import re
+import secrets
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,6 +24,7 @@ from miai.playing.openings import OpeningReader, check_file
 from miai.plugins.kinds import GAME
 from miai.plugins.loader import registry
 from miai.plugins.registry import Component
+from miai.seeds import SEED_BITS
 from miai_tournaments.config.balance import check_balance
 from miai_tournaments.config.entrants import (
     check_names,
@@ -204,6 +206,9 @@ class Tournament:
       format: the format.
       openings: source of the games' openings.
       text, source: content and path of the file.
+      raw: the parsed config, its seed included.
+      folder: folder that relative paths in the config start from.
+      draws_seed: whether the config names no seed, so that one was drawn.
     """
 
     config: TournamentConfig
@@ -214,6 +219,14 @@ class Tournament:
     openings: Openings
     text: str
     source: str
+    raw: Mapping[str, Any]
+    folder: Path
+    draws_seed: bool = False
+
+    def with_seed(self, seed: int) -> Tournament:
+        """Return the tournament with another seed. Raises `ConfigError`."""
+        raw = _with_seed(self.raw, seed)
+        return check_tournament(raw, source=self.source, folder=self.folder, text=self.text)
 
     def place(self, name: str) -> str:
         """Return a player's place in the config, for messages."""
@@ -262,8 +275,17 @@ def check_tournament(
     Raises:
       ConfigError: something is wrong; one line for each mistake.
     """
+    head = raw.get("tournament")
+    draws_seed = isinstance(head, Mapping) and "seed" not in head
+    if draws_seed:
+        raw = _with_seed(raw, secrets.randbits(SEED_BITS))
     problems = Problems(raw, source=source, settings=settings)
-    return _ConfigCheck(raw, folder, problems).tournament(source=source, text=text)
+    tournament = _ConfigCheck(raw, folder, problems).tournament(source=source, text=text)
+    return replace(tournament, draws_seed=draws_seed)
+
+
+def _with_seed(raw: Mapping[str, Any], seed: int) -> Mapping[str, Any]:
+    return {**raw, "tournament": {**raw["tournament"], "seed": seed}}
 
 
 def _about_folder(path: Path) -> str:
@@ -315,6 +337,8 @@ class _ConfigCheck:
             openings=openings,
             text=text,
             source=source,
+            raw=self._raw,
+            folder=self._folder,
         )
 
     # -- tables -------------------------------------------------------------------------------

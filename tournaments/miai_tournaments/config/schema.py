@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import os
+import secrets
 import sys
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, Field, model_validator
 
 from miai.clock import ControlKind, TimeControl
+from miai.errors import ConfigError
 from miai.parameters import NAME_PATTERN, StrictModel
 from miai.process.limits import ProcessLimits
+from miai.process.sandbox import Isolation, sandbox_hindrance, strongest_isolation
+from miai.seeds import SEED_BITS
 
 NAME = NAME_PATTERN
 """Names become parts of file names: letters, digits and ``_ . + -``, not beginning with a dot."""
@@ -42,14 +47,14 @@ class TournamentSection(ConfigSection):
 
     Attributes:
       name: name of the tournament, and of its folder below ``runs/``.
-      seed: source of all seeds of the run.
+      seed: source of all seeds of the run (default: drawn at random, 128 bits).
       rounds: pairs of games between every two players of a round-robin: 2 R games in R rounds, R
         with each colour. Other formats may have their own numbers.
       move_limit: plies after which a game is stopped (default: the game's maximum length).
     """
 
     name: str = Field(pattern=NAME, max_length=80)
-    seed: int = Field(default=0, ge=0, lt=2**63)
+    seed: int = Field(default_factory=partial(secrets.randbits, SEED_BITS), ge=0, lt=2**SEED_BITS)
     rounds: int = Field(default=10, ge=1, le=MAX_GAMES)
     move_limit: int | None = Field(default=None, ge=1)
 
@@ -232,7 +237,8 @@ class LimitsSection(ConfigSection):
     Attributes:
       start_timeout: seconds for an agent to start.
       private: whether to hide the run's folder and other agents' temporary files from agents, if
-        the system supports it.
+        the system supports it; without, the level of isolation is ``process``.
+      isolation: ``process`` or ``sandbox`` (default: the strongest that the machine offers).
     """
 
     output_bytes: int = Field(default=1 << 20, ge=1)
@@ -243,14 +249,41 @@ class LimitsSection(ConfigSection):
     close_seconds: float = Field(default=2.0, gt=0)
     memory: int | None = Field(default=None, ge=16, le=1 << 24)
     processors: int | None = Field(default=None, ge=1, le=4096)
+    processes: int = Field(default=1024, ge=1, le=1 << 22)
+    disk: int = Field(default=1024, ge=1, le=1 << 24)
     start_timeout: float = Field(default=60.0, gt=0)
     private: bool = True
+    isolation: Isolation | None = None
 
-    def limits(self, folder: Path | None = None) -> ProcessLimits:
-        """Return the limits of an agent's process in the run of a folder, if there is one."""
-        names = [field.name for field in fields(ProcessLimits) if field.name != "hidden"]
-        hidden = (str(folder.absolute()),) if folder is not None and self.private else ()
-        return ProcessLimits(hidden=hidden, **{name: getattr(self, name) for name in names})
+    def limits(self, *hidden: Path) -> ProcessLimits:
+        """Return the limits of an agent's process.
+
+        Args:
+          hidden: the run's folder and its config file.
+        """
+        values = {name: getattr(self, name) for name in _LIMITS}
+        if not self.private:
+            values["isolation"] = self.isolation or Isolation.PROCESS
+        elif hidden:
+            values["hidden"] = tuple(str(path.absolute()) for path in hidden)
+        return ProcessLimits(**values)
+
+    def level(self) -> Isolation:
+        """Return the level of isolation on this machine.
+
+        Raises:
+          ConfigError: the config asks for one that this machine does not offer.
+        """
+        reason = sandbox_hindrance()
+        if self.isolation is Isolation.SANDBOX and reason is not None:
+            raise ConfigError(
+                f'limits.isolation = "sandbox": {reason}; install it, or leave the key out for '
+                "the strongest level that this machine offers"
+            )
+        return self.limits().isolation or strongest_isolation()
+
+
+_LIMITS: Final = {field.name for field in fields(ProcessLimits)} & set(LimitsSection.model_fields)
 
 
 class RunSection(ConfigSection):

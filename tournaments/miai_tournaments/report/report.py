@@ -261,6 +261,7 @@ def _tournament(info: RunInfo | None, standings: Standings) -> dict[str, Any]:
         "move_limit": info.move_limit if info else None,
         "rounds": info.rounds if info else None,
         "seed": info.seed if info else None,
+        "isolation": info.isolation() or None if info else None,
         "created": info.created or None if info else None,
         "first_game": started[0],
         "last_game": started[-1],

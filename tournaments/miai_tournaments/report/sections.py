@@ -868,6 +868,7 @@ def _about(report: TournamentReport) -> Section:
             "time control": json.dumps(dict(info.time_control)),
             "format": json.dumps(dict(info.format)) if info.format else "",
             "seed": str(info.seed),
+            "isolation of agents": info.isolation(),
             "begun": info.created,
             "config": info.config_path,
         }

@@ -13,6 +13,9 @@ from miai_tournaments.config.load import Tournament, resolved_rules
 from miai_tournaments.formats.format import how_many
 from miai_tournaments.store.rows import PlayerRow
 
+HARD_TO_GUESS = 2**80
+"""Seeds below this can be found by trial."""
+
 PLIES = 4
 """Plies of the game that a player plays against itself: two moves on each side."""
 
@@ -39,6 +42,8 @@ def check_players(tournament: Tournament, *, show: Callable[[str], None]) -> Non
     _check_openings(tournament, show)
     if (line := _rules_line(tournament)) is not None:
         show(line)
+    if (line := _seed_line(tournament)) is not None:
+        show(line)
     games = how_many(tournament.format)
     show(f"{tournament.source}: {len(tournament.players)} players, {games}, all is well")
 
@@ -56,6 +61,17 @@ def _check_openings(tournament: Tournament, show: Callable[[str], None]) -> None
         _, value = openings.drawn(seed)
         show(f"openings are {openings.balance.title()}: one of {value:+.3f} was drawn")
     openings.balance.close()
+
+
+def _seed_line(tournament: Tournament) -> str | None:
+    """Return a warning if agents can guess what chance will do; None if they cannot."""
+    seed, chance = tournament.config.tournament.seed, tournament.game.info.max_chance_outcomes
+    if not chance or tournament.draws_seed or seed >= HARD_TO_GUESS:
+        return None
+    return (
+        f"tournament.seed: {seed} is small; an agent can find it by trial, and with it what chance "
+        "will do; leave it out where agents are not trusted, and one is drawn"
+    )
 
 
 def _rules_line(tournament: Tournament) -> str | None:

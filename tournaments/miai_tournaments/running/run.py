@@ -50,6 +50,7 @@ from miai_tournaments.running.signals import Stopped, StopSignals
 from miai_tournaments.running.start import (
     POLL_SECONDS,
     ValuationWatch,
+    isolation_line,
     make_setup,
     remove_leftovers,
     start_players,
@@ -129,8 +130,12 @@ def run(tournament: Tournament, folder: Path, options: Options) -> RunEnding:
             settle_draft(folder)
     if options.store not in {None, store_url(folder)} and has_store(folder):
         raise ConfigError(f"--store: {folder} contains a run already; its store cannot be moved")
+    if tournament.draws_seed and has_store(folder):
+        with Store.read(folder) as store:
+            tournament = tournament.with_seed(store.info().seed)
     config, game = tournament.config, tournament.game
-    this = _Run(config, game, tournament.format, tournament.players, folder, options)
+    source = Path(tournament.source)
+    this = _Run(config, game, tournament.format, tournament.players, folder, options, source)
     play = this.extend if has_store(folder) else this.begin
     return this.until_stopped(partial(play, tournament))
 
@@ -148,7 +153,7 @@ def resume(folder: Path, options: Options) -> RunEnding:
     make_panel(game, rules_of(config))  # rules that no longer work fail here, before any game
     format_ = stored_format(config, players, folder)
     openings = stored_openings(info, config, game, folder)
-    this = _Run(config, game, format_, players, folder, options)
+    this = _Run(config, game, format_, players, folder, options, Path(info.config_path))
     return this.until_stopped(partial(this.resume, openings))
 
 
@@ -163,6 +168,7 @@ class _Run:
         players: Sequence[PlayerRow],
         folder: Path,
         options: Options,
+        source: Path,
     ) -> None:
         changes = {name: getattr(options, name) for name in _OVERRIDES}
         section = config.run.model_copy(
@@ -174,6 +180,7 @@ class _Run:
                 "add --executor ray, or leave --address out"
             )
         self.config, self.game, self.format = config, game, format_
+        self.isolation, self.source = config.limits.level(), source
         self.players, self.folder, self.section = players, folder, section
         formats = [_record_format(name, game.info.name) for name in section.records]
         self.files = RecordFiles(folder, formats)
@@ -197,6 +204,9 @@ class _Run:
         games = schedule.advance(room=executor.capacity)
         created = datetime.now(UTC).isoformat(timespec="seconds")
         info = replace(run_info(tournament), created=created, facts=schedule.facts)
+        info = replace(
+            info, resolved={**info.resolved, "isolation": {"level": str(self.isolation)}}
+        )
         store = Store.create(self.folder, info, self.players, games, url=url)
         return self._play(stack.enter_context(store), executor, schedule, openings)
 
@@ -272,18 +282,25 @@ class _Run:
         executor = stack.enter_context(
             make_executor(
                 self.section.executor,
-                make_setup(self.config, self.game, self.players, self.folder),
+                make_setup(
+                    self.config, self.game, self.players, self.folder, hidden=self._hidden()
+                ),
                 workers=min(self.workers, most_games),
                 game_deadline=self.section.game_deadline,
                 on_output=self._show_output,
                 address=self.section.address,
             )
         )
+        self.say(isolation_line(self.isolation, executor=self.section.executor))
         for line in unkept_limits(self.config.limits, self.folder, executor=self.section.executor):
             self.say(line)
         self.say(f"starting {counted(len(places), 'player')} ...")
         start_players(executor, places, stop_asked=self.signals.asked)
         return executor
+
+    def _hidden(self) -> list[Path]:
+        """Return what agents may not see: the run's folder and its config."""
+        return [self.folder, *([self.source] if self.source.is_file() else [])]
 
     def _show_output(self, line: str) -> None:
         """Show what a worker printed, such as a plugin's warning."""

@@ -13,7 +13,12 @@ from pathlib import Path
 from miai.errors import AgentUnavailableError
 from miai.game import Game
 from miai.process.landlock import hindrance
-from miai.process.sandbox import SCRATCH
+from miai.process.sandbox import (
+    SCRATCH,
+    Isolation,
+    sandbox_hindrance,
+    strongest_isolation,
+)
 from miai_tournaments.config.load import rules_of
 from miai_tournaments.config.schema import LimitsSection, TournamentConfig, available_processors
 from miai_tournaments.running.signals import Stopped
@@ -53,21 +58,43 @@ class ValuationWatch:
 
 
 def make_setup(
-    config: TournamentConfig, game: Game, players: Iterable[PlayerRow], folder: Path
+    config: TournamentConfig,
+    game: Game,
+    players: Iterable[PlayerRow],
+    folder: Path,
+    *,
+    hidden: Iterable[Path],
 ) -> Setup:
-    """Return what all jobs of a run share."""
+    """Return what all jobs of a run share.
+
+    Args:
+      folder: of the run.
+      hidden: folders and files that agents may not see.
+    """
     return Setup(
         game=game.info.name,
         game_parameters=game.parameters.model_dump(mode="json", exclude_unset=True),
         agents={player.name: (player.agent, player.given) for player in players},
         time_control=asdict(config.time.control()),
         move_limit=config.tournament.move_limit,
-        limits=asdict(config.limits.limits(folder)),
+        limits=asdict(config.limits.limits(*hidden)),
         start_timeout=config.limits.start_timeout,
         warm_agents=config.run.warm_agents,
         logs=str((folder / LOGS).absolute()),
         rules=list(rules_of(config).items()),
         hold_out=config.adjudication.hold_out,
+    )
+
+
+def isolation_line(level: Isolation, *, executor: str) -> str:
+    """Return a line that names the level of isolation and, if it is not the strongest, why."""
+    if executor == "ray":
+        return "agents are isolated as each machine of the cluster can: sandbox, else process"
+    reason = sandbox_hindrance()
+    if level is Isolation.SANDBOX:
+        return "agents run in sandboxes"
+    return "agents run in processes of their own, not in sandboxes" + (
+        f": {reason}" if reason else ""
     )
 
 
@@ -79,7 +106,8 @@ def unkept_limits(limits: LimitsSection, folder: Path, *, executor: str) -> list
       executor: its name; with ``ray`` agents run on other machines, whose processors differ.
     """
     lines = []
-    if limits.private and (reason := hindrance(folder)):
+    level = limits.limits().isolation or strongest_isolation()
+    if limits.private and level is Isolation.PROCESS and (reason := hindrance(folder)):
         lines.append(f"{reason}: agents could read the run's folder")
     wanted, available = limits.processors, available_processors()
     if wanted is not None and wanted > available and executor != "ray":

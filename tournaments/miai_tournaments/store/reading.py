@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields
 from typing import Any, Final, TypeGuard, get_args
 
+from miai.seeds import SEED_BITS
 from miai_tournaments.store.rows import GameRow, PlayerRow, RunInfo, Status
 
 _NAME: Final = re.compile(r"[\w+~-][\w.+~-]{0,199}")
@@ -60,6 +61,7 @@ TEXT: Cell = ("a text", lambda v: isinstance(v, str))
 A_NAME: Cell = ("a name", _is_name)
 WORD: Cell = ("a name", lambda v: isinstance(v, str) and v != "" and v.isprintable())
 COUNT: Cell = ("a whole number from 0", is_int)
+_SEED: Cell = ("a whole number from 0", lambda v: type(v) is int and 0 <= v < 2**SEED_BITS)
 ORDINAL: Cell = ("a whole number from 1", lambda v: is_int(v, 1))
 _LIMIT: Cell = ("a whole number from 1, or nothing", lambda v: v is None or is_int(v, 1))
 TABLE: Cell = ("a table", lambda v: isinstance(v, dict))
@@ -67,7 +69,7 @@ _TABLES: Cell = ("a table of tables", _is_tables)
 
 _RUN: Mapping[str, Cell] = {
     "name": A_NAME,
-    "seed": COUNT,
+    "seed": _SEED,
     "rounds": ORDINAL,
     "game": WORD,
     "game_version": COUNT,

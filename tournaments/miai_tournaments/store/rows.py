@@ -50,6 +50,10 @@ class RunInfo:
         """Return the game's parameters in the config, in its order."""
         return self._resolved("config", "game", "parameters")
 
+    def isolation(self) -> str:
+        """Return the level at which agents were isolated at first; empty if not recorded."""
+        return str(self._resolved("isolation").get("level", ""))
+
     def adjudication(self) -> Mapping[str, Any]:
         """Return the config's table of that name with its defaults; empty if not recorded."""
         return self._resolved("results", "adjudication")

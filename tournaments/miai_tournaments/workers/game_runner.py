@@ -239,16 +239,17 @@ class GameRunner:
 
     def _play(self, job: GameJob) -> Outcome:
         game, panel = self._game(job.settings)
+        seats = [self._seat(name, job.settings) for name in job.players]
         try:
             record = play_game(
                 game,
-                [self._seat(name, job.settings) for name in job.players],
+                seats,
                 seed=job.seed,
                 seeds=job.seeds,
                 time_control=self._control,
                 move_limit=self.setup.move_limit,
                 opening=job.opening,
-                tags=job.tags,
+                tags={**job.tags, "isolation": str(seats[0].isolation)},
                 log_dir=self._logs,
                 on_move=self._boards.begin(job.job_id, job.players),
                 panel=panel,
