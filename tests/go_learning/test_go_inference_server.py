@@ -22,7 +22,7 @@ import pytest
 from numpy.typing import NDArray
 from tests.go_learning.go_networks_small import random_planes, small_file
 
-from miai.process.sandbox import HIDDEN_FOLDERS
+from miai.process.sandbox import CONFINEMENT
 from miai_go.errors import InferenceError
 from miai_go.nets.client import RemoteOracle, server_status, stop_server
 from miai_go.nets.frames import server_place
@@ -347,6 +347,6 @@ def test_agents_from_which_folders_are_hidden_have_a_server_for_themselves(
     folder = tmp_path / "server"
     places = {server_place(folder).socket}
     for hidden in ("/runs/a", "/runs/b"):
-        monkeypatch.setenv(HIDDEN_FOLDERS, hidden)
+        monkeypatch.setenv(CONFINEMENT, hidden)
         places.add(server_place(folder).socket)
     assert len(places) == 3

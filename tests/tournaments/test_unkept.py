@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from tests.tournaments.support import config_text, player, tournament
 
+from miai.process.sandbox import Isolation
 from miai_tournaments.config.schema import LimitsSection
 from miai_tournaments.running.start import unkept_limits
 
@@ -30,7 +31,8 @@ def test_a_folder_that_cannot_be_hidden_is_reported(
 ) -> None:
     module = "miai_tournaments.running.start.hindrance"
     monkeypatch.setattr(module, lambda folder: f"{folder.name}: no Landlock")
-    (line,) = unkept_limits(LimitsSection(), tmp_path / "run", executor="ray")
+    limits = LimitsSection(isolation=Isolation.PROCESS)
+    (line,) = unkept_limits(limits, tmp_path / "run", executor="ray")
     assert line == "run: no Landlock: agents could read the run's folder"
     assert unkept_limits(LimitsSection(private=False), tmp_path, executor="serial") == []
 

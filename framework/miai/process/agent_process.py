@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import secrets
 import selectors
@@ -43,7 +44,7 @@ from miai.process.limits import ProcessLimits
 from miai.process.messages import MAX_REQUEST_BYTES, encode
 from miai.process.processors import Processors
 from miai.process.sandbox import (
-    HIDDEN_FOLDERS,
+    CONFINEMENT,
     SCRATCH,
     SHARED_FOLDER,
     Isolation,
@@ -199,7 +200,8 @@ class AgentProcess:
             )
             environment = _environment(parameters, self._scratch.name)
         if limits.hidden:
-            environment[HIDDEN_FOLDERS] = os.pathsep.join(limits.hidden)
+            paths = os.pathsep.join(sorted(limits.hidden)).encode()
+            environment[CONFINEMENT] = hashlib.sha256(paths).hexdigest()[:16]
         self._channel = Channel(environment, limits, self._wrapper)
         if limits.processors is not None and sys.platform == "linux":
             pid = self._channel.child.pid
@@ -228,7 +230,7 @@ class AgentProcess:
             "memory": memory,
             "processes": limits.processes,
             "disk": limits.disk,
-            "hidden": list(limits.hidden),
+            "hidden": [] if sandbox else list(limits.hidden),
             "sandbox": sandbox,
             "programs": self.programs,
         }

@@ -313,6 +313,14 @@ def _tie(lifeline: int, owner: int) -> None:
             fcntl.fcntl(lifeline, fcntl.F_SETFL, os.O_ASYNC | os.O_NONBLOCK)
 
 
+def _in_memory(content: bytes) -> int:
+    """Return the descriptor of a file in memory, to be read from its beginning."""
+    descriptor = os.memfd_create("arguments")
+    os.write(descriptor, content)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor
+
+
 class Output:
     """What a child writes to standard output and error: counted, logged, its end remembered.
 
@@ -402,8 +410,8 @@ class ModuleChild(Child):
       environment: all of its environment.
       max_message: maximum bytes of one of its messages.
       log: file to which its output is appended; None for none.
-      wrapper: returns the command of a sandbox, up to the program in it; its argument is whether
-        the sandbox may be tied to the thread that starts it. None for no sandbox.
+      wrapper: returns bubblewrap and its options, which no command line shows; its argument is
+        whether the sandbox may be tied to the thread that starts it. None for no sandbox.
 
     Attributes:
       requests, answers: descriptors of the messages' pipes; they do not block.
@@ -434,12 +442,17 @@ class ModuleChild(Child):
         numbers = (requests, answers, os.getpid() if in_main and wrapper is None else 0)
         # -P: a file called numpy.py in the working directory is not numpy.
         command = [sys.executable, "-P", "-u", "-m", module, *map(str, numbers), *arguments]
+        inherited = [requests, answers]
         try:
+            if wrapper is not None:
+                program, *options = wrapper(in_main)
+                inherited.append(_in_memory("\0".join(options).encode()))
+                command = [program, "--args", str(inherited[-1]), "--", *command]
             super().__init__(
-                [*wrapper(in_main), *command] if wrapper else command,
+                command,
                 stdout=printed,
                 stderr=printed,
-                pass_fds=(requests, answers),
+                pass_fds=inherited,
                 environment={**environment, MARK: secrets.token_hex(16)},
                 new_session=True,
             )
@@ -447,7 +460,7 @@ class ModuleChild(Child):
             self._close()
             raise
         finally:
-            for descriptor in (requests, answers, printed):
+            for descriptor in (*inherited, printed):
                 os.close(descriptor)
         self._wrapped = wrapper is not None
         for descriptor in self._ours:

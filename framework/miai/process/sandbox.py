@@ -27,9 +27,9 @@ SHARED_FOLDER: Final = "MIAI_SHARED_TMPDIR"
 """Variable that names to an agent, which has a temporary folder of its own, the folder for what
 processes share, such as a server's socket. In a sandbox nothing is shared."""
 
-HIDDEN_FOLDERS: Final = "MIAI_HIDDEN_FOLDERS"
-"""Variable that names to an agent the folders hidden from it and from what it starts. It shares a
-server only with processes from which the same folders are hidden."""
+CONFINEMENT: Final = "MIAI_CONFINEMENT"
+"""Variable with a digest of the paths hidden from an agent and what it starts. It shares a server
+only with processes of the same confinement."""
 
 SCRATCH: Final = "miai-agent-"
 """Prefix of the names of agents' temporary folders; the referee's process id follows."""
@@ -97,7 +97,7 @@ def sandbox_command(
     disk: int,
     tied: bool,
 ) -> list[str]:
-    """Return the command of bubblewrap, up to the program that it runs.
+    """Return bubblewrap and its options.
 
     Inside, ``/tmp`` is the agent's temporary folder.
 
@@ -124,7 +124,7 @@ def sandbox_command(
         command += _mask(path.resolve())
     for path in writable:
         command += ["--bind", str(path), str(path)]
-    return [*command, "--chdir", str(Path.cwd()), "--"]
+    return [*command, "--chdir", str(Path.cwd())]
 
 
 def _mask(path: Path) -> list[str]:

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 import miai_go
 from miai.plain import dumps, loads
-from miai.process.sandbox import HIDDEN_FOLDERS, SHARED_FOLDER
+from miai.process.sandbox import CONFINEMENT, SHARED_FOLDER
 from miai_go.errors import InferenceError
 
 MAX_JSON: Final = 1 << 16
@@ -184,7 +184,7 @@ def server_place(folder: Path | None = None) -> ServerPlace:
     """
     folder = folder or _user_folder()
     installation = f"{PROTOCOL} {sys.executable} {Path(miai_go.__file__).parent}"
-    if hidden := os.environ.get(HIDDEN_FOLDERS):
+    if hidden := os.environ.get(CONFINEMENT):
         installation += f" {hidden}"
     name = hashlib.sha256(installation.encode()).hexdigest()[:12]
     try:

@@ -1,0 +1,127 @@
+"""Whole tournaments with agents that attack the run they play in."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from tests.tournaments.support import config_text, environment, player, tournament
+
+from miai.process.landlock import landlock_version
+from miai.process.sandbox import sandbox_hindrance
+from miai_tournaments.store.store import Store
+
+HOSTILE = Path(__file__).parents[1] / "framework" / "hostile"
+SECRET = 2**100 + 271828182845
+
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux" or landlock_version() < 6, reason="the kernel has no such Landlock"
+)
+
+
+@pytest.mark.parametrize("level", ["process", "sandbox"])
+def test_hostile_agents_cost_nobody_but_themselves(tmp_path: Path, level: str) -> None:
+    if level == "sandbox" and (reason := sandbox_hindrance()):
+        pytest.skip(reason)
+    mark = f"stray-{os.getpid()}-{time.monotonic_ns()}"
+    out, config = tmp_path / "out", tmp_path / f"{mark}.toml"
+    inside = [str(out / name) for name in ("tournament.sqlite", "tournament.sqlite-wal", "logs")]
+    inside.append(str(config))
+    players = [
+        player("good"),
+        player("find-seed", "hostile", attack="find", text=str(SECRET), paths=inside),
+        player("find-config", "hostile", attack="find", text=config.name, paths=inside),
+        player("unlink", "hostile", attack="unlink", paths=inside),
+        player("truncate", "hostile", attack="truncate", paths=inside),
+        player("plant", "hostile", attack="create", paths=inside),
+        player("lie", "hostile", attack="lie", text="1e308"),
+        player("kill-all", "hostile", attack="kill_all"),
+        player("stray", "hostile", attack="fork_twice", text=mark),
+    ]
+    head = {"seed": SECRET, "rounds": 1}
+    game = {"name": "kuhn_poker"}
+    limits = {"isolation": level, "memory": 2000}
+    config.write_text(config_text(*players, tournament=head, game=game, limits=limits))
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    paths = os.pathsep.join(filter(None, (str(HOSTILE), os.environ.get("PYTHONPATH"))))
+    env = environment(PYTHONPATH=paths, TMPDIR=str(scratch))
+    done = tournament("run", config, "--out", out, "--workers", 2, env=env)
+
+    assert "sandbox" in done.stdout if level == "sandbox" else "not in sandboxes" in done.stdout
+    with Store.read(out) as store:
+        rows = store.results()
+        records = [
+            [json.loads(line) for line in store.record(row.game_id).splitlines()] for row in rows
+        ]
+        assert store.info().isolation() == level
+        assert store.info().seed == SECRET
+    assert len(rows) == len(players) * (len(players) - 1)
+    assert {head["tags"]["isolation"] for head, *_ in records} == {level}
+    for row in rows:
+        if row.termination != "terminal":  # a culprit may lose its own game, and nobody else's
+            assert row.loser is not None
+            assert row.players[row.loser] in {"lie", "kill-all"}, row
+    lost = {row.players[row.loser] for row in rows if row.loser is not None}
+    assert "lie" in lost
+
+    refused = {"PermissionError", "FileNotFoundError", "OSError", "IsADirectoryError"}
+    for (head, *moves), row in zip(records, rows, strict=True):
+        assert [p["name"] for p in head["players"]] == list(row.players)
+        for move in moves:
+            actor, result = move.get("actor", -1), (move.get("statistics") or {}).get("result")
+            if result is None or actor < 0:
+                continue
+            name = row.players[actor]
+            if name.startswith("find"):
+                assert result == [], (name, result)
+            elif name in {"unlink", "truncate"}:
+                assert set(result) <= refused, (name, result)
+
+    strays = [
+        process
+        for process in psutil.process_iter(["cmdline"])
+        if mark in " ".join(process.info["cmdline"] or ())
+    ]
+    for stray in strays:
+        stray.kill()
+    assert not strays
+    names = {path.name for path in scratch.iterdir()}
+    assert names <= {f"miai-shared-{os.getuid()}"}, "a temporary file was left"
+    assert not list(Path(tempfile.gettempdir()).glob(f"*{mark}*"))
+    assert not list(tmp_path.rglob("planted"))
+
+
+def test_a_run_without_a_seed_draws_one_that_repeats_it(tmp_path: Path) -> None:
+    text = config_text(player("ann"), player("bob"), game={"name": "kuhn_poker"})
+    config, again = tmp_path / "drawn.toml", tmp_path / "again.toml"
+    config.write_text(text.replace("seed = 3\n", ""))
+    one, two, three = (tmp_path / name for name in ("one", "two", "three"))
+    tournament("run", config, "--out", one)
+    tournament("run", config, "--out", two)
+    seeds, games = [], []
+    for folder in (one, two):
+        with Store.read(folder) as store:
+            seeds.append(store.info().seed)
+            games.append([(row.game_id, row.returns) for row in store.results()])
+    assert seeds[0] != seeds[1]
+    assert all(2**100 < seed < 2**128 for seed in seeds), "of 128 bits, but for luck of 2**-27"
+    again.write_text(text.replace("seed = 3", f"seed = {seeds[0]}"))
+    tournament("run", again, "--out", three)
+    with Store.read(three) as store:
+        assert [(row.game_id, row.returns) for row in store.results()] == games[0]
+    tournament("run", config, "--out", one, "--set", "rounds=4")
+    with Store.read(one) as store:
+        assert store.info().seed == seeds[0], "more rounds keep the seed of the run"
+        assert len(store.results()) == 8
+    checked = tournament("check", again)
+    assert "found by trial" not in checked.stdout
+    small = tmp_path / "small.toml"
+    small.write_text(text)
+    assert "tournament.seed: 3 is small" in tournament("check", small).stdout
