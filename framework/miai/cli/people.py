@@ -6,6 +6,7 @@ the opponents' evaluations.
 
 from __future__ import annotations
 
+import io
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol, TextIO, runtime_checkable
 
 from miai.agent import Agent, Decision
 from miai.clock import ClockReading
-from miai.errors import AgentUnavailableError, GameError, IllegalActionError, MiaiError
+from miai.errors import AgentUnavailableError, ConfigError, GameError, IllegalActionError, MiaiError
 from miai.game import Game, State
 from miai.information import PlayerView
 from miai.parameters import Parameters
@@ -357,10 +358,16 @@ class PlaySession:
     After an undo the referee starts a new game with the remaining moves as its opening. Only games
     of perfect information allow undo.
 
+    In a game that hides information a person sees only what its seat observes: the opponents' moves
+    are not reported, and what the opponents print is withheld until the game is over.
+
     Args:
       note: called with each new state and the move that led to it.
       save: writes a record to a file and returns a confirmation.
       adviser: builds the search for hints; None for none.
+
+    Raises:
+      ConfigError: two people would share a terminal in a game that hides information.
     """
 
     def __init__(
@@ -378,21 +385,38 @@ class PlaySession:
         self._make_adviser = adviser
         self._adviser: Search | None = None
         self._seed = 0
-        for agent in agents:
-            if isinstance(agent, HumanAgent):
-                agent.session = self
+        self._withheld = io.StringIO()  # printed by opponents in a game that hides information
+        people = [agent for agent in agents if isinstance(agent, HumanAgent)]
+        for person in people:
+            person.session = self
+        self._secret = bool(people) and not game.info.perfect_information
+        if self._secret and len({id(person.write) for person in people}) < len(people):
+            raise ConfigError(
+                f"{game.info.name} hides information, and people at one terminal would see each "
+                "other's secrets: choose agents for all players but one, such as "
+                f"--{game.info.player_names[-1]} random"
+            )
 
     def play(self, *, seed: int) -> GameRecord:
-        """Return the record of the finished game. Raises as `miai.playing.match.play`."""
-        from miai.playing.match import play
+        """Return the record of the finished game. Raises as `miai.playing.match.play_game`."""
+        from miai.playing.match import InProcessSeat, play_game, seeds_of
 
         self._seed = seed
+        seats = [
+            InProcessSeat(agent, output=self._withheld if self._withholds(agent) else None)
+            for agent in self._agents
+        ]
+        seeds = seeds_of(self._agents, seed)
         while True:
             earlier = list(self.moves)
             opening = [move.action for move in earlier]
             try:
-                record = play(
-                    self._game, self._agents, seed=seed, opening=opening, on_move=self._take
+                record = play_game(
+                    *(self._game, seats),
+                    seed=seed,
+                    seeds=seeds,
+                    opening=opening,
+                    on_move=self._take,
                 )
             except TakeBack as undo:
                 del self.moves[undo.ply :]
@@ -400,11 +424,16 @@ class PlaySession:
             record.moves[: len(earlier)] = earlier  # with their statistics, not as an opening
             return record
 
+    def _withholds(self, agent: Agent) -> bool:
+        return self._secret and not isinstance(agent, HumanAgent)
+
     def _take(self, state: State, move: MoveRecord) -> None:
         if move.opening:
             return
         self.moves.append(move)
         self._note(state, move)
+        if self._secret:  # the move, its time and its statistics are the opponent's secrets
+            return
         for number, person in enumerate(self._agents):
             if isinstance(person, HumanAgent) and move.actor not in (number, -1):
                 person.tell(move_text(state, move))
@@ -429,9 +458,11 @@ class PlaySession:
         return self._adviser.search(state)
 
     def close(self) -> None:
-        """Close the adviser."""
+        """Close the adviser, and print what the opponents printed in a game that is over now."""
         if self._adviser is not None:
             self._adviser.close()
+        if printed := self._withheld.getvalue():
+            print(printed, end="", file=sys.stderr)
 
     def save(self, file: str) -> str:
         """Write the game so far; return a confirmation. Raises `MiaiError`."""
