@@ -16,6 +16,7 @@ from miai.errors import RecordError
 from miai.game import Game
 from miai.record import GameRecord, MoveRecord
 from miai.render import renderer_for
+from miai.values import Evaluation
 from miai_tournaments.report.replay import certain_text, decision_of, frames_of
 from miai_tournaments.report.replay_page import replay_page
 from miai_tournaments.store.store import Store
@@ -78,14 +79,14 @@ def test_tic_tac_toe_is_text_and_says_what_the_search_said() -> None:
         assert [next(row.all("td")).text() for row in rows] == [f"{n}" for _, n, _ in told["top"]]
         line = node.one("p", class_="line-of-play").text()
         assert line.startswith(f"expected: {before.action_to_string(told['pv'][0])}")
-    graph = page.one("svg", id="graph")
+    graph = page.one("svg", class_="graph")
     assert len(list(graph.all("circle"))) == len(record.moves)
     assert files(page)["g1.jsonl"].decode() == record.to_json_lines()
 
 
 def test_a_value_graph_is_of_the_first_players_view() -> None:
     record = record_of("tic_tac_toe", MCTS, MCTS)
-    graph = read_page(replay_page(record, "g1")).one("svg", id="graph")
+    graph = read_page(replay_page(record, "g1")).one("svg", class_="graph")
     heights = {}
     for link in graph.all("a"):
         circle = link.one("circle")
@@ -195,7 +196,7 @@ def test_agents_may_report_any_statistics() -> None:
         "flag": True,
     }
     found = decision_of(MoveRecord(ply=0, actor=0, action=0, text="", statistics=odd), state)
-    assert found.value is None
+    assert found.evaluation is None
     assert len(found.line) == 2
     assert [candidate.visits for candidate in found.candidates] == [None, 4.0]
     assert all(len(text) <= 200 for _, text in found.figures)
@@ -212,7 +213,8 @@ def test_numbers_beyond_the_axis_are_omitted() -> None:
     for move, value in zip(record.moves, (10**400, -(10**400), 1e308, -1e308, 0.5), strict=False):
         move.statistics = {"value": value, "top": [[move.action, value, value]]}
     state = load_game("tic_tac_toe").new_initial_state()
-    assert [decision_of(move, state).value for move in record.moves[:5]] == [None] * 4 + [0.5]
+    found = [decision_of(move, state).evaluation for move in record.moves[:5]]
+    assert found == [None] * 4 + [Evaluation(0.5)]
     read_page(replay_page(record, "x"))
 
 

@@ -22,6 +22,7 @@ from miai.parameters import Parameters
 from miai.record import MoveRecord
 from miai.render import Renderer, action_text, hint_of, renderer_for
 from miai.search.protocol import SearchResult
+from miai.values import Evaluation
 
 if TYPE_CHECKING:
     from miai.record import GameRecord
@@ -68,15 +69,6 @@ def move_text(state: State, move: MoveRecord) -> str:
     return f"{name} played {move.text}" + (f": {', '.join(facts)}" if facts else "")
 
 
-def chance_text(game: Game, value: float) -> str:
-    """Return a utility as a win rate in two-player constant-sum games, otherwise as a number."""
-    info = game.info
-    if info.utility_sum is None or info.num_players != 2 or info.min_utility >= info.max_utility:
-        return f"value {value:+.2f}"
-    share = (value - info.min_utility) / (info.max_utility - info.min_utility)
-    return f"win rate {100 * min(max(share, 0.0), 1.0):.0f} %"
-
-
 def line_text(state: State, actions: Sequence[int]) -> str:
     """Return a line of play from a state, as far as it is legal."""
     names = []
@@ -95,7 +87,7 @@ def _facts(game: Game, result: SearchResult, priors: Mapping[int, float], action
     if value is None and (action == result.action or action not in priors):
         value = result.value
     if value is not None:
-        facts.append(chance_text(game, value))
+        facts.append(Evaluation(value, result.unit).text(game.info))
     if action in result.visits:
         facts.append(f"{result.visits[action]} visits")
     elif action in priors:
@@ -123,9 +115,9 @@ def _best(result: SearchResult, priors: Mapping[int, float]) -> list[int]:
 def _thoughts(state: State, statistics: Mapping[str, object]) -> list[str]:
     """Return the value, the simulations and the expected line of a player's own search."""
     facts = []
-    value, simulations = statistics.get("value"), statistics.get("simulations")
-    if isinstance(value, int | float):
-        facts.append(f"its {chance_text(state.game, float(value))}")
+    if (evaluation := Evaluation.from_statistics(statistics)) is not None:
+        facts.append(f"its {evaluation.text(state.game.info)}")
+    simulations = statistics.get("simulations")
     if isinstance(simulations, int):
         facts.append(f"{simulations} simulations")
     pv = statistics.get("pv")
