@@ -101,6 +101,52 @@ def test_a_value_graph_is_of_the_first_players_view() -> None:
     assert (len(set(shown)) > 1) == (len(set(values)) > 1)
 
 
+def evaluated(*entries: dict[str, Any]) -> Node:
+    """Return the page of a game in which the players report entries in turn."""
+    record = record_of("tic_tac_toe", RANDOM, RANDOM)
+    for move in record.moves:
+        own = entries[move.actor]
+        move.statistics = {**own, "top": [[move.action, 9, own["value"]]]}
+    return read_page(replay_page(record, "g1"))
+
+
+def test_a_value_is_shown_in_its_unit() -> None:
+    def said(page: Node) -> list[str]:
+        parts = [node.one("div", class_="said") for node in frames(page)[1:3]]
+        heads = [[cell.text() for cell in part.all("th")][2] for part in parts]
+        cells = [[cell.text() for cell in part.all("td")][1] for part in parts]
+        lines = [part.one("p").text() for part in parts]
+        return [*lines, *heads, *cells]
+
+    page = evaluated(
+        {"value": 0.5, "value_unit": "expected-utility"},
+        {"value": -312.4, "value_unit": "centipawns"},
+    )
+    assert said(page) == [
+        "win rate 75.0 % for the player who moved",
+        "evaluation -3.12 pawns for the player who moved",
+        *("win rate", "evaluation", "75.0 %", "-3.12 pawns"),
+    ]
+    headings = [node.text() for node in page.all("h2")]
+    assert "Win rate in %, for x" in headings
+    assert "Evaluation in pawns, for x" in headings
+    assert len(list(page.all("svg", class_="graph"))) == 2
+    before_units = evaluated({"value": 0.5}, {"value": 0.25})
+    assert said(before_units)[0] == "utility +0.50 for the player who moved"
+    assert len(list(before_units.all("svg", class_="graph"))) == 1
+
+
+def test_the_graph_shows_pawns_for_the_first_player() -> None:
+    page = evaluated(*({"value": 200, "value_unit": "centipawns"},) * 2)
+    graph = page.one("svg", class_="graph")
+    heights = {
+        link.attributes["href"]: float(link.one("circle").attributes["cy"])
+        for link in graph.all("a")
+    }
+    assert heights["#p1"] < heights["#p2"]  # the second player's advantage points down
+    assert {"-2", "0", "2"} <= {node.text() for node in graph.all("text")}
+
+
 def test_go_is_drawn_and_offered_as_sgf() -> None:
     record = record_of("go", MCTS, ("fast-random", {}), board_size=5)
     page = check_page(record, views=1)
