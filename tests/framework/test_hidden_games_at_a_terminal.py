@@ -6,7 +6,6 @@ tell apart. What is printed until the end of the game must be the same, byte for
 
 from __future__ import annotations
 
-import random
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -14,102 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.framework.twin_histories import ALL_SEEING, HIDDEN, SEATS, twins
 from typer.testing import CliRunner
 
 import miai
-from miai import Agent, ClockReading, Decision, Game, Observation, Player, State
+from miai import Agent, ClockReading, Decision, Game, Observation
 from miai.cli.app import build_app
-from miai.plugins.loader import registry
 from miai.render import action_text
 
 OVER = "The game is over"
-
-
-def hidden_games() -> list[str]:
-    """Return the names of all registered games that hide information."""
-    names = [component.name for component in registry().components("game")]
-    return [name for name in names if not miai.load_game(name).info.perfect_information]
-
-
-HIDDEN = hidden_games()
-SEATS = [(name, seat) for name in HIDDEN for seat in range(miai.load_game(name).num_players())]
-ALL_SEEING = {(name, 1) for name in ("mini_rbc", "phantom_lines", "sub_hunt")}
-"""Seats from which nothing is hidden."""
-
-MAX_PLIES = 24
-TRIES = 30
-NODES = 4000
-
-
-# -- two histories that look the same from a seat --------------------------------------------------
-
-
-def random_history(game: Game, seat: int, rng: random.Random) -> list[int]:
-    """Return a random game up to a late turn of the seat; empty if it has none."""
-    state, history, cut = game.new_initial_state(), list[int](), 0
-    while not state.is_terminal() and len(history) < MAX_PLIES:
-        if state.current_player() == seat:
-            cut = len(history)
-        history.append(rng.choice(state.legal_actions()))
-        state.apply_action(history[-1])
-    return history[:cut]
-
-
-def seen_by(game: Game, seat: int, history: Sequence[int]) -> list[Observation]:
-    """Return what a seat observes in a history."""
-    state = game.new_initial_state()
-    seen = [state.observation(seat)]
-    for action in history:
-        state.apply_action(action)
-        seen.append(state.observation(seat))
-    return [observation for observation in seen if observation is not None]
-
-
-def twin_of(game: Game, seat: int, history: list[int], rng: random.Random) -> list[int] | None:
-    """Return another history with the same observations of the seat; None if none was found."""
-    target = seen_by(game, seat, history)
-    start = game.new_initial_state()
-    begun = 0 if start.observation(seat) is None else 1
-    stack: list[tuple[State, int, list[int]]] = [(start, begun, [])]
-    for _ in range(NODES):
-        if not stack:
-            return None
-        state, index, path = stack.pop()
-        if index == len(target):
-            if state.current_player() == seat and path != history:
-                return path
-            continue
-        actions = state.legal_actions()
-        if state.current_player() == seat:
-            actions = [action for action in actions if action == target[index].action]
-        rng.shuffle(actions)
-        same = history[len(path)] if len(path) < len(history) else None
-        if same in actions and rng.random() < 0.6:  # else many games end in a contradiction
-            actions.remove(same)
-            actions.append(same)
-        for action in actions:
-            child = state.child(action)
-            observation = child.observation(seat)
-            if observation is None:
-                stack.append((child, index, [*path, action]))
-            elif observation == target[index]:
-                stack.append((child, index + 1, [*path, action]))
-    return None
-
-
-def twins(name: str, seat: int) -> tuple[list[int], list[int]]:
-    """Return the longest pair found; both empty if the seat can tell all histories apart."""
-    game, rng = miai.load_game(name), random.Random(seat)
-    best: tuple[list[int], list[int]] = [], []
-    for _ in range(TRIES):
-        history = random_history(game, seat, rng)
-        if len(history) <= len(best[0]):
-            continue
-        other = twin_of(game, seat, history, rng)
-        if other is not None:
-            assert seen_by(game, seat, other) == seen_by(game, seat, history)
-            best = history, other
-    return best
 
 
 # -- playing a history through the command line ----------------------------------------------------
@@ -137,6 +49,16 @@ class Scripted(Agent):
         return Decision(action, statistics=statistics)
 
 
+def parts_of(game: Game, history: Sequence[int]) -> dict[int, list[int]]:
+    """Return the actions of each player in a history, and those of chance as -1."""
+    state = game.new_initial_state()
+    parts: dict[int, list[int]] = {player: [] for player in (-1, *range(game.num_players()))}
+    for action in history:
+        parts[int(state.current_player())].append(action)
+        state.apply_action(action)
+    return parts
+
+
 def played(
     name: str,
     seat: int,
@@ -151,14 +73,9 @@ def played(
     The other players are the agent ``random``, which is replaced.
     """
     game = miai.load_game(name)
-    state = namer = game.new_initial_state()
-    state = state.clone()
-    parts: dict[int, list[int]] = {player: [] for player in (-1, *range(game.num_players()))}
-    for action in history:
-        parts[int(state.current_player())].append(action)
-        state.apply_action(action)
-    answers = [action_text(namer, action) for action in parts[seat]]
-    chance = iter(parts[int(Player.CHANCE)])
+    parts = parts_of(game, history)
+    answers = [action_text(game.new_initial_state(), action) for action in parts[seat]]
+    chance = iter(parts[-1])
     others = [player for player in range(game.num_players()) if player != seat]
     scripts = {player: iter(parts[player]) for player in others}
     queue = iter(others)
@@ -208,6 +125,50 @@ def test_every_game_is_played_in_a_seat_from_which_something_is_hidden() -> None
     assert {"kuhn_poker", "mini_rbc", "phantom_tic_tac_toe", "rbc", "sub_hunt"} <= set(HIDDEN)
 
 
+# -- what an agent is told -------------------------------------------------------------------------
+
+
+class Listener(Scripted):
+    """Notes everything that the referee tells it."""
+
+    heard: list[object]
+
+    def new_game(self, seed: int, *, player: int, log: Path | None = None) -> None:
+        super().new_game(seed, player=player, log=log)
+        self.heard = [("new game", seed, player, log)]
+
+    def observe(self, observation: Observation) -> None:
+        super().observe(observation)
+        self.heard.append(observation)
+
+    def act(self, clock: ClockReading) -> Decision:
+        self.heard.append(clock.control)
+        return super().act(clock)
+
+
+@pytest.mark.parametrize(("name", "seat"), [s for s in SEATS if s not in ALL_SEEING])
+def test_an_agent_is_told_the_same_in_two_histories(
+    name: str, seat: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard = []
+    for history, secret in zip(twins(name, seat), ("aha", "oh dear"), strict=True):
+        game = miai.load_game(name)
+        parts = parts_of(game, history)
+        agents: list[Agent] = [
+            (Listener if player == seat else Scripted)(game, iter(parts[player]), secret, 0.0)
+            for player in range(game.num_players())
+        ]
+        chance = iter(parts[-1])
+        with monkeypatch.context() as patch:
+            patch.setattr("miai.playing.match._draw", lambda outcomes, rng, c=chance: next(c))
+            record = miai.play(game, agents)  # until the script of the seat is used up
+        assert record.loser == seat
+        listener = agents[seat]
+        assert isinstance(listener, Listener)
+        heard.append(listener.heard)
+    assert heard[0] == heard[1]
+
+
 # -- who may sit and who may watch -----------------------------------------------------------------
 
 
@@ -215,10 +176,8 @@ def test_every_game_is_played_in_a_seat_from_which_something_is_hidden() -> None
 def test_two_people_at_one_terminal_do_not_play_a_hidden_game(name: str) -> None:
     result = CliRunner().invoke(build_app(), ["play", name])
     assert isinstance(result.exception, miai.errors.ConfigError)
-    last = miai.load_game(name).info.player_names[-1]
-    assert f"choose agents for all players but one, such as --{last} random" in str(
-        result.exception
-    )
+    names = " or ".join(miai.load_game(name).info.player_names)
+    assert f"let an agent play {names}, such as 'random'" in str(result.exception)
     assert result.output == ""
 
 

@@ -10,12 +10,13 @@ import io
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TextIO, runtime_checkable
 
 from miai.agent import Agent, Decision
 from miai.clock import ClockReading
-from miai.errors import AgentUnavailableError, ConfigError, GameError, IllegalActionError, MiaiError
+from miai.errors import AgentUnavailableError, GameError, IllegalActionError, MiaiError
 from miai.game import Game, State
 from miai.information import PlayerView
 from miai.parameters import Parameters
@@ -357,9 +358,6 @@ class PlaySession:
       note: called with each new state and the move that led to it.
       save: writes a record to a file and returns a confirmation.
       adviser: builds the search for hints; None for none.
-
-    Raises:
-      ConfigError: two people would share a terminal in a game that hides information.
     """
 
     def __init__(
@@ -377,36 +375,31 @@ class PlaySession:
         self._make_adviser = adviser
         self._adviser: Search | None = None
         self._seed = 0
-        self._withheld = io.StringIO()  # printed by opponents in a game that hides information
+        self._withheld = io.StringIO()  # printed by others in a game that hides information
         people = [agent for agent in agents if isinstance(agent, HumanAgent)]
         for person in people:
             person.session = self
         self._secret = bool(people) and not game.info.perfect_information
-        if self._secret and len({id(person.write) for person in people}) < len(people):
-            raise ConfigError(
-                f"{game.info.name} hides information, and people at one terminal would see each "
-                "other's secrets: choose agents for all players but one, such as "
-                f"--{game.info.player_names[-1]} random"
-            )
 
     def play(self, *, seed: int) -> GameRecord:
-        """Return the record of the finished game. Raises as `miai.playing.match.play_game`."""
-        from miai.playing.match import InProcessSeat, play_game, seeds_of
-
+        """Return the record of the finished game. Raises as `miai.playing.match.play`."""
         self._seed = seed
-        seats = [
-            InProcessSeat(agent, output=self._withheld if self._withholds(agent) else None)
-            for agent in self._agents
-        ]
-        seeds = seeds_of(self._agents, seed)
+        if not self._secret:
+            return self._play()
+        with redirect_stdout(self._withheld), redirect_stderr(self._withheld):
+            return self._play()  # a person writes to a stream of its own
+
+    def _play(self) -> GameRecord:
+        from miai.playing.match import play
+
         while True:
             earlier = list(self.moves)
             opening = [move.action for move in earlier]
             try:
-                record = play_game(
-                    *(self._game, seats),
-                    seed=seed,
-                    seeds=seeds,
+                record = play(
+                    self._game,
+                    self._agents,
+                    seed=self._seed,
                     opening=opening,
                     on_move=self._take,
                 )
@@ -415,9 +408,6 @@ class PlaySession:
                 continue
             record.moves[: len(earlier)] = earlier  # with their statistics, not as an opening
             return record
-
-    def _withholds(self, agent: Agent) -> bool:
-        return self._secret and not isinstance(agent, HumanAgent)
 
     def _take(self, state: State, move: MoveRecord) -> None:
         if move.opening:

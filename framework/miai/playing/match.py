@@ -14,11 +14,11 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol, TextIO, TypedDict, TypeVar, Unpack
+from typing import Any, Protocol, TypedDict, TypeVar, Unpack
 
 from miai.agent import Agent, Decision, checked_decision
 from miai.clock import Clock, ClockReading, TimeControl
@@ -102,18 +102,10 @@ class InProcessSeat:
 
     Nothing stops the agent before it answers; its clock is charged afterwards. Observations are
     copies of plain data, so that nothing the agent holds leads to the state.
-
-    Args:
-      output: receives what the agent prints, logs and warns of; None for this process's output.
     """
 
     def __init__(
-        self,
-        player: Agent,
-        *,
-        name: str = "",
-        parameters: Mapping[str, Any] | None = None,
-        output: TextIO | None = None,
+        self, player: Agent, *, name: str = "", parameters: Mapping[str, Any] | None = None
     ) -> None:
         self.player = player
         self.agent = player.component or type(player).__name__
@@ -121,7 +113,6 @@ class InProcessSeat:
         self.parameters: Mapping[str, Any] = dict(parameters or player.settings)
         self.version = ""
         self._log: Path | None = None
-        self._output = output
 
     def new_game(self, seed: int, *, player: int, log: Path | None) -> None:
         """Begin a game. Raises `AgentError`."""
@@ -155,10 +146,7 @@ class InProcessSeat:
 
     def _guard(self, call: Callable[[], ResultT]) -> ResultT:
         try:
-            if self._output is None:
-                return call()
-            with redirect_stdout(self._output), redirect_stderr(self._output):
-                return call()
+            return call()
         except AgentError:
             raise
         except Exception as error:
@@ -518,17 +506,27 @@ def play(
     An agent with a seed of its own (`Agent.default_seed`) keeps it; the other agents' seeds derive
     from `seed`. The options are those of `play_game`. A game that ends by an agent's failure has a
     record too; the logger ``miai.playing.match`` logs the agent's exception with its traceback.
+
+    Raises as `play_game`, and `ConfigError` if two people would share the terminal in a game that
+    hides information.
     """
-    seats = [InProcessSeat(agent) for agent in agents]
-    return play_game(game, seats, seed=seed, seeds=seeds_of(agents, seed), **options)
-
-
-def seeds_of(agents: Sequence[Agent], seed: int) -> list[int]:
-    """Return the seeds of agents, their own or derived from that of a game."""
-    return [
+    _refuse_shared_terminal(game, agents)
+    seeds = [
         derive_seed(seed, "player", number) if agent.default_seed is None else agent.default_seed
         for number, agent in enumerate(agents)
     ]
+    seats = [InProcessSeat(agent) for agent in agents]
+    return play_game(game, seats, seed=seed, seeds=seeds, **options)
+
+
+def _refuse_shared_terminal(game: Game, agents: Sequence[Agent]) -> None:
+    names = game.info.player_names
+    people = [name for name, a in zip(names, agents, strict=False) if a.component == "human"]
+    if len(people) > 1 and not game.info.perfect_information:
+        raise ConfigError(
+            f"{game.info.name} hides information, and {' and '.join(people)} at one terminal would "
+            f"see each other's secrets; let an agent play {' or '.join(people)}, such as 'random'"
+        )
 
 
 def new_record(game: Game, players: list[PlayerRecord], *, seed: int) -> GameRecord:
