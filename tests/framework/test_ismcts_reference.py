@@ -1,0 +1,122 @@
+"""How often ISMCTS chooses each action, compared with OpenSpiel's ISMCTS on the same games."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from typing import Any
+
+import pytest
+
+pyspiel = pytest.importorskip("pyspiel", reason="needs the extra bench: open_spiel")
+
+import numpy as np  # noqa: E402 - after the skip
+from open_spiel.python.algorithms import ismcts, mcts  # noqa: E402
+from scipy.stats import chi2_contingency  # noqa: E402
+from tests.framework.openspiel_games import OpenSpielGame  # noqa: E402
+
+from miai.clock import ClockReading, TimeControl  # noqa: E402
+from miai.search.worlds import InfoSetNode, Ismcts, IsmctsParameters  # noqa: E402
+
+EXPLORATION = 1.4
+"""In utilities, as OpenSpiel's ``uct_c``."""
+
+
+def our_choices(
+    game: OpenSpielGame, moves: tuple[int, ...], *, seeds: int, simulations: int
+) -> Any:
+    half = (game.info.max_utility - game.info.min_utility) / 2
+    parameters = IsmctsParameters(simulations=simulations, exploration=EXPLORATION / half)
+    agent = Ismcts(game, parameters)
+    choices: Counter[int] = Counter()
+    for seed in range(seeds):
+        player = position(game, moves).current_player()
+        agent.new_game(seed, player=player)
+        state = game.new_initial_state()
+        for move in (None, *moves):
+            if move is not None:
+                state.apply_action(move)
+            if (observation := state.observation(player)) is not None:
+                agent.observe(observation)
+        choices[agent.act(ClockReading(control=TimeControl())).action] += 1
+    return choices
+
+
+def their_choices(
+    game: OpenSpielGame, moves: tuple[int, ...], *, seeds: int, simulations: int
+) -> Any:
+    """Worlds are drawn from all histories that the player cannot tell from the true one."""
+    state = position(game, moves).theirs
+    worlds = indistinguishable(game, state)
+    choices: Counter[int] = Counter()
+    for seed in range(seeds):
+        generator, draw = np.random.RandomState(seed), random.Random(seed)
+        bot = ismcts.ISMCTSBot(
+            game.theirs,
+            mcts.RandomRolloutEvaluator(1, generator),
+            EXPLORATION,
+            simulations,
+            final_policy_type=ismcts.ISMCTSFinalPolicyType.MAX_VISIT_COUNT,
+            use_observation_string=False,
+            allow_inconsistent_action_sets=False,
+            random_state=generator,
+        )
+        bot.set_resampler(lambda *_, draw=draw: draw.choice(worlds).clone())
+        choices[int(bot.step(state))] += 1
+    return choices
+
+
+def position(game: OpenSpielGame, moves: tuple[int, ...]) -> Any:
+    state = game.new_initial_state()
+    for move in moves:
+        state.apply_action(move)
+    return state
+
+
+def indistinguishable(game: OpenSpielGame, state: Any) -> list[Any]:
+    player, length = state.current_player(), len(state.history())
+    text = state.information_state_string(player)
+    layer = [game.theirs.new_initial_state()]
+    for _ in range(length):
+        layer = [s.child(a) for s in layer if not s.is_terminal() for a in s.legal_actions()]
+    return [
+        s
+        for s in layer
+        if s.current_player() == player and s.information_state_string(player) == text
+    ]
+
+
+SITUATIONS = [
+    # first and second card; pass 0, bet 1
+    *(("kuhn_poker", moves, 60, 300) for moves in [(1, 0), (2, 0), (1, 2, 0), (0, 1, 0)]),
+    # six cards, two of a rank; fold 0, call 1, raise 2
+    *(("leduc_poker", moves, 50, 200) for moves in [(0, 2), (2, 0, 2), (2, 4, 1)]),
+    ("phantom_ttt", (4,), 50, 200),
+]
+
+
+@pytest.mark.parametrize(("name", "moves", "seeds", "simulations"), SITUATIONS)
+def test_choices_are_as_frequent_as_in_openspiel(
+    name: str, moves: tuple[int, ...], seeds: int, simulations: int
+) -> None:
+    game = OpenSpielGame(name)
+    ours = our_choices(game, moves, seeds=seeds, simulations=simulations)
+    theirs = their_choices(game, moves, seeds=seeds, simulations=simulations)
+    actions = sorted({*ours, *theirs})
+    if len(actions) == 1:
+        return
+    table = [[choices[action] for action in actions] for choices in (ours, theirs)]
+    assert chi2_contingency(table).pvalue > 0.001, (actions, table)
+
+
+def test_exploration_counts_how_often_an_action_was_available() -> None:
+    # 0.5 + sqrt(ln 10 / 10) = 0.98 for one, 0.5 + sqrt(ln 1000 / 10) = 1.33 for the other
+    node = InfoSetNode(visited=True)
+    for action, available in ((0, 9), (1, 999)):
+        node.select([action], 1.0, random.Random(0))
+        edge = node.edges[action]
+        edge.available, edge.visits, edge.total = available, 10, 5.0
+    assert node.select([0, 1], 1.0, random.Random(0)) == 1
+    assert [node.edges[action].available for action in (0, 1)] == [10, 1000]
+    node.select([0], 1.0, random.Random(0))
+    assert [node.edges[action].available for action in (0, 1)] == [11, 1000]
