@@ -268,3 +268,18 @@ def test_a_removed_log_folder_does_not_void_the_game(
 
     monkeypatch.setattr(child, "_open_log", remove_first)
     assert Fight(level, run).result("leave_log") == "printed"
+
+
+def test_groups_of_killed_referees_are_removed() -> None:
+    if not has_control_groups():
+        pytest.skip("no control group can be made")
+    code = "import os; from miai.process.control_group import ControlGroup as C\n" + (
+        "print(*C(memory=64, processes=8).folders, sep='\\n', flush=True); os._exit(0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    abandoned = [Path(line) for line in done.stdout.splitlines()]
+    assert abandoned
+    assert all(folder.exists() for folder in abandoned)
+    group = ControlGroup(memory=64, processes=8)
+    assert not any(folder.exists() for folder in abandoned)
+    group.kill()

@@ -251,8 +251,8 @@ def test_only_observations_reach_an_agent_process(
     assert [o[1:4] for o in observations] == recorded
     assert {o[0] for o in observations} == {1}
     assert all(o[2] is None or o[1] == 1 for o in observations), "an opponent's action crossed"
-    assert [m["call"] for m in sent][:2] == ["hello", "new_game"]
-    assert {m["call"] for m in sent} == {"hello", "new_game", "act", "end"}
+    assert [m["call"] for m in sent][:3] == ["confine", "hello", "new_game"]
+    assert {m["call"] for m in sent} == {"confine", "hello", "new_game", "act", "end"}
     fields = {"id", "call", "observations", "clock"}
     assert all(set(m) == fields for m in sent if m["call"] == "act")
 

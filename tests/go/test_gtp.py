@@ -34,6 +34,8 @@ from miai.parameters import build_parameters
 from miai.playing.match import InProcessSeat, play, play_game
 from miai.process import programs
 from miai.process.agent_process import AgentProcess
+from miai.process.limits import ProcessLimits
+from miai.process.sandbox import Isolation, sandbox_hindrance
 from miai.record import Termination
 from miai_go.gtp import engine as locate
 from miai_go.gtp.agent import GtpAgent
@@ -909,15 +911,19 @@ def test_in_a_process_of_its_own_the_agent_forfeits_and_nothing_is_left(
         assert all_gone(token)
 
 
-def test_a_killed_host_takes_its_engine_along(token: str) -> None:
-    command = {"command": [*ENGINE, "--stubborn"]}
-    seat = AgentProcess("go", {"board_size": 5}, "gtp", command, name="engine")
+@pytest.mark.parametrize("level", Isolation)
+def test_a_killed_host_takes_its_engine_along(token: str, level: Isolation) -> None:
+    if level is Isolation.SANDBOX and (reason := sandbox_hindrance()):
+        pytest.skip(reason)
+    command, limits = {"command": [*ENGINE, "--stubborn"]}, ProcessLimits(isolation=level)
+    seat = AgentProcess("go", {"board_size": 5}, "gtp", command, name="engine", limits=limits)
     try:
         seat.new_game(1, player=0, log=None)
         assert "Test Engine 1.5" in seat.version
         assert seat.pid is not None
         host = psutil.Process(seat.pid)
-        assert {os.getpgid(p.pid) for p in host.children(recursive=True)} == {seat.pid}
+        if level is Isolation.PROCESS:
+            assert {os.getpgid(p.pid) for p in host.children(recursive=True)} == {seat.pid}
         host.kill()
         seat.kill()
         assert all_gone(token)

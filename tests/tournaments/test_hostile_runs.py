@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -26,7 +28,18 @@ pytestmark = pytest.mark.skipif(
 
 
 @pytest.mark.parametrize("level", ["process", "sandbox"])
-def test_hostile_agents_cost_nobody_but_themselves(tmp_path: Path, level: str) -> None:
+@pytest.mark.parametrize(
+    ("executor", "rounds"),
+    [
+        ("processes", 1),
+        pytest.param("processes", 12, marks=pytest.mark.slow),
+        pytest.param("serial", 12, marks=pytest.mark.slow),
+        pytest.param("ray", 3, marks=pytest.mark.slow),
+    ],
+)
+def test_hostile_agents_cost_nobody_but_themselves(
+    tmp_path: Path, level: str, executor: str, rounds: int
+) -> None:
     if level == "sandbox" and (reason := sandbox_hindrance()):
         pytest.skip(reason)
     mark = f"stray-{os.getpid()}-{time.monotonic_ns()}"
@@ -44,17 +57,19 @@ def test_hostile_agents_cost_nobody_but_themselves(tmp_path: Path, level: str) -
         player("kill-all", "hostile", attack="kill_all"),
         player("stray", "hostile", attack="fork_twice", text=mark),
     ]
-    head = {"seed": SECRET, "rounds": 1}
+    head = {"seed": SECRET, "rounds": rounds}
     game = {"name": "kuhn_poker"}
     limits = {"isolation": level, "memory": 2000}
-    config.write_text(config_text(*players, tournament=head, game=game, limits=limits))
-    scratch = tmp_path / "scratch"
-    scratch.mkdir()
+    scratch = Path(tempfile.mkdtemp(prefix="miai-h-"))  # short, as Ray's sockets need
     paths = os.pathsep.join(filter(None, (str(HOSTILE), os.environ.get("PYTHONPATH"))))
     env = environment(PYTHONPATH=paths, TMPDIR=str(scratch))
-    done = tournament("run", config, "--out", out, "--workers", 2, env=env)
+    run = {"executor": executor, "workers": 2}
+    config.write_text(config_text(*players, tournament=head, game=game, limits=limits, run=run))
+    done = tournament("run", config, "--out", out, env=env, timeout=600)
 
-    assert "sandbox" in done.stdout if level == "sandbox" else "not in sandboxes" in done.stdout
+    if executor != "ray":
+        line = "agents run in sandboxes" if level == "sandbox" else "not in sandboxes"
+        assert line in done.stdout
     with Store.read(out) as store:
         rows = store.results()
         records = [
@@ -62,7 +77,7 @@ def test_hostile_agents_cost_nobody_but_themselves(tmp_path: Path, level: str) -
         ]
         assert store.info().isolation() == level
         assert store.info().seed == SECRET
-    assert len(rows) == len(players) * (len(players) - 1)
+    assert len(rows) == rounds * len(players) * (len(players) - 1)
     assert {head["tags"]["isolation"] for head, *_ in records} == {level}
     for row in rows:
         if row.termination != "terminal":  # a culprit may lose its own game, and nobody else's
@@ -71,18 +86,9 @@ def test_hostile_agents_cost_nobody_but_themselves(tmp_path: Path, level: str) -
     lost = {row.players[row.loser] for row in rows if row.loser is not None}
     assert "lie" in lost
 
-    refused = {"PermissionError", "FileNotFoundError", "OSError", "IsADirectoryError"}
     for (head, *moves), row in zip(records, rows, strict=True):
         assert [p["name"] for p in head["players"]] == list(row.players)
-        for move in moves:
-            actor, result = move.get("actor", -1), (move.get("statistics") or {}).get("result")
-            if result is None or actor < 0:
-                continue
-            name = row.players[actor]
-            if name.startswith("find"):
-                assert result == [], (name, result)
-            elif name in {"unlink", "truncate"}:
-                assert set(result) <= refused, (name, result)
+        check_results(moves, row.players)
 
     strays = [
         process
@@ -92,10 +98,27 @@ def test_hostile_agents_cost_nobody_but_themselves(tmp_path: Path, level: str) -
     for stray in strays:
         stray.kill()
     assert not strays
-    names = {path.name for path in scratch.iterdir()}
+    names = {path.name for path in scratch.iterdir() if path.name != "ray"}
+    shutil.rmtree(scratch)
     assert names <= {f"miai-shared-{os.getuid()}"}, "a temporary file was left"
     assert not list(Path(tempfile.gettempdir()).glob(f"*{mark}*"))
     assert not list(tmp_path.rglob("planted"))
+
+
+REFUSED = {"PermissionError", "FileNotFoundError", "OSError", "IsADirectoryError"}
+
+
+def check_results(moves: list[dict[str, Any]], players: tuple[str, ...]) -> None:
+    """Check what attacks report: nothing is found, and nothing changed."""
+    for move in moves:
+        actor, result = move.get("actor", -1), (move.get("statistics") or {}).get("result")
+        if result is None or actor < 0:
+            continue
+        name = players[actor]
+        if name.startswith("find"):
+            assert result == [], name
+        elif name in {"unlink", "truncate"}:
+            assert set(result) <= REFUSED, name
 
 
 def test_a_run_without_a_seed_draws_one_that_repeats_it(tmp_path: Path) -> None:

@@ -40,6 +40,7 @@ class ControlGroup:
         bytes_allowed = None if memory is None else memory << 20
         for base, memory_file in _bases():
             limits = {"pids.max": processes, memory_file: bytes_allowed}
+            _remove_abandoned(base)
             folder = base / name
             try:
                 folder.mkdir()
@@ -73,6 +74,15 @@ class ControlGroup:
                     folders.remove(folder)
             if folders:
                 time.sleep(0.001)
+
+
+def _remove_abandoned(base: Path) -> None:
+    """Remove the empty groups of referees that were killed."""
+    for folder in base.glob("miai-*-*"):
+        pid = folder.name.split("-")[1]
+        if pid.isdecimal() and not Path("/proc", pid).exists():
+            with contextlib.suppress(OSError):  # it has processes, or another referee removed it
+                folder.rmdir()
 
 
 def _bases() -> list[tuple[Path, str]]:

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from typing import Any, TypeAlias
 
 from miai.errors import MiaiError
-from miai.process.child import adopt_orphans, boot
+from miai.process.child import boot
 from miai.process.messages import encode
 
 Performer: TypeAlias = Callable[[Any], Any]
@@ -24,7 +24,6 @@ PerformerMaker: TypeAlias = Callable[[Any], AbstractContextManager[Performer]]
 def main(arguments: list[str]) -> None:
     """Serve a pool; the arguments are those of `boot` and ``MODULE:FUNCTION``."""
     stream = boot(arguments[:3])
-    adopt_orphans()
     module, name = arguments[3].split(":")
     setup = stream.receive()
     if setup is None:

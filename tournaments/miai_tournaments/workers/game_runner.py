@@ -34,6 +34,7 @@ from miai.playing.adjudication import Panel, make_panel
 from miai.playing.match import MoveHook, play_game
 from miai.plugins.loader import PluginWarning, plugin_host
 from miai.process.agent_process import AgentProcess
+from miai.process.child import adopt_orphans
 from miai.process.limits import ProcessLimits
 from miai.record import GameRecord, MoveRecord, Termination
 from miai.render import renderer_for
@@ -363,6 +364,7 @@ def summary(record: GameRecord) -> GameResult:
 @contextlib.contextmanager
 def serve_games(setup: Mapping[str, Any]) -> Iterator[Callable[[Mapping[str, Any]], Any]]:
     """Give the function with which a worker performs jobs; setup, jobs and outcomes are plain."""
+    adopt_orphans()
     # The runner has reported broken plugins; later warnings, of hooks that fail, are one line.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PluginWarning)
