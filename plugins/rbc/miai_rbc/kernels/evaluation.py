@@ -2,7 +2,7 @@
 
 Every term has two values, for the middle game and for the ending, packed into one int64 (`pair`)
 so that one addition adds both. The value of a board lies between the two by the pieces left. Terms
-of pieces on squares are made from formulas and kept up to date by `tree.advance`; the others are
+of pieces on squares are made from formulas and kept up to date by `engine.advance`; the others are
 computed from the board. Values are centipawns.
 """
 

@@ -20,9 +20,17 @@ from numpy.typing import NDArray
 from miai_rbc.kernels import filters
 from miai_rbc.kernels.bits import Int, Words
 from miai_rbc.kernels.board import EP_SHIFT, NO_SQUARE, STATE, WORDS
-from miai_rbc.kernels.expand import count_successors, list_successors, shuffle
+from miai_rbc.kernels.expansion import (
+    BLOCK,
+    add_boards,
+    add_listed,
+    close_gaps,
+    count_successors,
+    list_successors,
+    move_tables,
+    shuffle,
+)
 from miai_rbc.kernels.moves import MAX_MOVES
-from miai_rbc.kernels.parts import BLOCK, add_boards, add_listed, close_gaps, move_tables
 from miai_rbc.kernels.scan import count_pieces
 from miai_rbc.rules.memory import POOL
 from miai_rbc.rules.rows import board_of_row, row_of_board, row_of_fen

@@ -18,19 +18,26 @@ from miai.beliefs.sets import HashedSet
 from miai_rbc.agents.choice import rank_candidates
 from miai_rbc.belief import scans
 from miai_rbc.engines.kernel import KernelEngine, KernelParameters, work_space
-from miai_rbc.kernels.belief_boards import (
+from miai_rbc.kernels.belief_search import (
     OVER,
+    Numbers,
+    Values,
+    all_after,
     count_replies,
+    enter,
+    find_sources,
+    group,
     hash_boards,
+    look_up,
+    mark_after,
     material,
     play_request,
+    quiet_values,
     remove_pieces,
     replace_own_pieces,
     sense_outcomes,
     write_replies,
 )
-from miai_rbc.kernels.belief_leaves import Values, enter, look_up, quiet_values
-from miai_rbc.kernels.belief_subsets import Numbers, all_after, find_sources, group, mark_after
 from miai_rbc.kernels.bits import NO_MOVE, WIN, Words
 from miai_rbc.kernels.board import NOTHING, RIGHTS_SHIFT, STATE, WHITE, WORDS
 from miai_rbc.parameters import MinimaxRules

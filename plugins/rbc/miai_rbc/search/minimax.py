@@ -19,7 +19,7 @@ from miai.errors import UnsuitableGameError
 from miai_rbc.agents.belief_agents import BeliefAgent, load_beliefs
 from miai_rbc.agents.choice import Choice
 from miai_rbc.kernels import FAMILY
-from miai_rbc.kernels.belief_subsets import Numbers
+from miai_rbc.kernels.belief_search import Numbers
 from miai_rbc.kernels.bits import WIN
 from miai_rbc.kernels.board import NOTHING, PAWNS
 from miai_rbc.parameters import (

@@ -15,8 +15,7 @@ import numpy as np
 from miai.beliefs.bounds import AnyBelief, Bounds
 from miai.beliefs.search import Branches, Line, NodeResult, Recursion, Refutation, SearchBudget
 from miai.beliefs.sets import HashedSet
-from miai_rbc.kernels.belief_leaves import Values
-from miai_rbc.kernels.belief_subsets import Numbers, least
+from miai_rbc.kernels.belief_search import Numbers, Values, least
 from miai_rbc.kernels.bits import WIN
 from miai_rbc.rules.actions import action_of
 from miai_rbc.search.layers import MOVE, REPLY, SENSE, Layer, LayerStep, Place
