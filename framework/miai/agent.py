@@ -33,8 +33,9 @@ class Decision:
     Attributes:
       action: one of the legal actions; ignored if the agent resigns.
       resign: whether the agent resigns.
-      statistics: plain data for the record, such as visits, value, depth and nodes. Values are from
-        the point of view of the acting player.
+      statistics: plain data for the record, such as visits, depth and nodes. A value of the
+        position, for the acting player, is written by `miai.values.Evaluation.statistics`, which
+        adds its unit.
     """
 
     action: int

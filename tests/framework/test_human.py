@@ -196,7 +196,7 @@ def test_decisions_before_a_take_back_stay_in_the_record() -> None:
 def test_hints_and_saving_are_offered_where_there_is_a_table() -> None:
     shown, _ = game_at_table("tic_tac_toe", "help", "?", "hint", "save", "save a.jsonl", "resign")
     assert "hint, ?    ask a search" in shown
-    assert len(re.findall(r"^(?:x> )?1\. ..: win rate \d+ %, \d+ visits$", shown, re.M)) == 2
+    assert len(re.findall(r"^(?:x> )?1\. ..: win rate \d+\.\d %, \d+ visits$", shown, re.M)) == 2
     assert shown.count("Expected: ") == 2
     assert "Name a file: save FILE" in shown
     assert "saved 0 moves to a.jsonl" in shown
@@ -213,7 +213,7 @@ def test_a_hint_of_a_search_without_visits_goes_by_its_priors() -> None:
     priors: list[Json] = [[0, 0.5], [4, 0.3], [8, 0.0]]
     result = SearchResult(action=4, value=0.5, pv=(4,), statistics={"priors": priors})
     shown = hint_text(view, renderer_for(game), result)
-    assert "1. b2: win rate 75 %, prior 30 %\n2. a3: prior 50 %\nExpected: b2" in shown
+    assert "1. b2: utility +0.50, prior 30 %\n2. a3: prior 50 %\nExpected: b2" in shown
     assert "3. " not in shown
 
 
@@ -252,10 +252,10 @@ def test_a_whole_game_of_go_with_a_search(tmp_path: Path) -> None:
     )
     child.expect("black> ")
     child.sendline("C3")
-    child.expect(r"white played \w+: its win rate \d+ %, 100 simulations, expects .* s\r\n")
+    child.expect(r"white played \w+: its win rate \d+\.\d %, 100 simulations, expects .* s\r\n")
     child.expect("black> ")
     child.sendline("?")
-    child.expect(r" [1-5][ )][\s\S]*1\. \w+: win rate \d+ %, \d+ visits\r\n[\s\S]*Expected: ")
+    child.expect(r" [1-5][ )][\s\S]*1\. \w+: win rate \d+\.\d %, \d+ visits\r\n[\s\S]*Expected: ")
     child.expect("black> ")
     child.sendline("undo")
     child.expect("Black to play; captured")

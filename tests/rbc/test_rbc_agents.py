@@ -98,6 +98,18 @@ def test_whole_games_come_to_their_end(name: str, opponent: str) -> None:
         agents[0].close()
 
 
+@pytest.mark.parametrize("name", [*SMALL, "rbc-minimax"])
+def test_values_are_declared_as_centipawns(name: str) -> None:
+    game = rbc(full_turn_limit=4)
+    agents = [miai.make_agent(name, game, **SMALL.get(name, {"nodes": 500})) for _ in range(2)]
+    statistics = [move.statistics for move in miai.play(game, agents, seed=2).moves]
+    for made in agents:
+        made.close()
+    units = [entries["value_unit"] for entries in statistics if "value" in entries]
+    assert len(units) >= 4
+    assert set(units) == {"centipawns"}
+
+
 def actions(record: GameRecord) -> list[tuple[int, Any]]:
     return [(move.action, move.statistics) for move in record.moves]
 

@@ -11,7 +11,7 @@ import pytest
 from tests.tournaments.support import config_text, player, refused, rule, tournament
 from tests.tournaments.test_executors import SETUP, job, perform, processes
 
-from miai_tournaments.running.run import GameDecision, judge
+from miai_tournaments.running.run import judge
 from miai_tournaments.store.rows import GameResult
 from miai_tournaments.store.store import Store
 from miai_tournaments.workers.jobs import Outcome
@@ -37,7 +37,7 @@ def test_an_agent_that_fails_forfeits(children_find_mischief: None) -> None:
     for number, (way, (termination, detail)) in enumerate(WAYS.items()):
         result = outcomes[f"g{number}"].result
         assert result is not None
-        assert judge(outcomes[f"g{number}"], stopping=False) is GameDecision.RESULT
+        assert judge(outcomes[f"g{number}"], stopping=False) == "result"
         assert jobs[number].players[result.loser or 0] == way
         assert result.returns[result.loser or 0] == -1.0
         assert result.termination == termination
@@ -155,19 +155,17 @@ def outcome(termination: str = "", **more: object) -> Outcome:
 @pytest.mark.parametrize(
     ("given", "running", "stopping"),
     [
-        (outcome("terminal"), GameDecision.RESULT, GameDecision.RESULT),
-        (outcome("move-limit"), GameDecision.RESULT, GameDecision.RESULT),
-        (outcome("resignation"), GameDecision.RESULT, GameDecision.RESULT),
-        (outcome("time"), GameDecision.RESULT, GameDecision.RESULT),
-        (outcome("illegal-action"), GameDecision.RESULT, GameDecision.RESULT),
-        (outcome("crash"), GameDecision.RESULT, GameDecision.DROPPED),
-        (outcome("unavailable"), GameDecision.VOID, GameDecision.VOID),
-        (outcome(fault="worker"), GameDecision.VOID, GameDecision.DROPPED),
-        (outcome(fault="defect"), GameDecision.VOID, GameDecision.DROPPED),
+        (outcome("terminal"), "result", "result"),
+        (outcome("move-limit"), "result", "result"),
+        (outcome("resignation"), "result", "result"),
+        (outcome("time"), "result", "result"),
+        (outcome("illegal-action"), "result", "result"),
+        (outcome("crash"), "result", "dropped"),
+        (outcome("unavailable"), "void", "void"),
+        (outcome(fault="worker"), "void", "dropped"),
+        (outcome(fault="defect"), "void", "dropped"),
     ],
 )
-def test_the_verdict_on_each_outcome(
-    given: Outcome, running: GameDecision, stopping: GameDecision
-) -> None:
-    assert judge(given, stopping=False) is running
-    assert judge(given, stopping=True) is stopping
+def test_the_verdict_on_each_outcome(given: Outcome, running: str, stopping: str) -> None:
+    assert judge(given, stopping=False) == running
+    assert judge(given, stopping=True) == stopping

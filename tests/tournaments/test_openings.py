@@ -126,7 +126,7 @@ def test_the_lines_of_a_file_that_are_kept_are_all_draws(tmp_path: Path) -> None
     judged = t.openings.judged(3)
     draws = [line for line in lines if exact(line) == 0]
     assert 0 < len(draws) < len(lines)
-    assert [line.actions for line in judged.chosen()] == draws
+    assert [line.actions for line in judged.used_lines()] == draws
     assert [judged.opening(n, 0).actions for n in (1, len(draws), len(draws) + 1)] == [
         draws[0],
         draws[-1],
@@ -507,5 +507,5 @@ def test_the_tables_of_the_page_on_reconnaissance_blind_chess_work(tmp_path: Pat
     text = config_text(*TWO, game={"name": "rbc"}) + "\n" + block
     t = load(tmp_path, text, "openings.balance.depth=2")
     assert len(t.openings.lines) == 2
-    (line,) = t.openings.judged(3).chosen()
+    (line,) = t.openings.judged(3).used_lines()
     assert len(line.actions) == 4, "not the one in which white has lost its queen"

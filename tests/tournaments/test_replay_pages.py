@@ -16,6 +16,7 @@ from miai.errors import RecordError
 from miai.game import Game
 from miai.record import GameRecord, MoveRecord
 from miai.render import renderer_for
+from miai.values import Evaluation
 from miai_tournaments.report.replay import certain_text, decision_of, frames_of
 from miai_tournaments.report.replay_page import replay_page
 from miai_tournaments.store.store import Store
@@ -78,14 +79,14 @@ def test_tic_tac_toe_is_text_and_says_what_the_search_said() -> None:
         assert [next(row.all("td")).text() for row in rows] == [f"{n}" for _, n, _ in told["top"]]
         line = node.one("p", class_="line-of-play").text()
         assert line.startswith(f"expected: {before.action_to_string(told['pv'][0])}")
-    graph = page.one("svg", id="graph")
+    graph = page.one("svg", class_="graph")
     assert len(list(graph.all("circle"))) == len(record.moves)
     assert files(page)["g1.jsonl"].decode() == record.to_json_lines()
 
 
 def test_a_value_graph_is_of_the_first_players_view() -> None:
     record = record_of("tic_tac_toe", MCTS, MCTS)
-    graph = read_page(replay_page(record, "g1")).one("svg", id="graph")
+    graph = read_page(replay_page(record, "g1")).one("svg", class_="graph")
     heights = {}
     for link in graph.all("a"):
         circle = link.one("circle")
@@ -98,6 +99,52 @@ def test_a_value_graph_is_of_the_first_players_view() -> None:
     order = sorted(range(len(values)), key=lambda i: (-values[i], i))
     assert [shown[i] for i in order] == sorted(shown)
     assert (len(set(shown)) > 1) == (len(set(values)) > 1)
+
+
+def evaluated(*entries: dict[str, Any]) -> Node:
+    """Return the page of a game in which the players report entries in turn."""
+    record = record_of("tic_tac_toe", RANDOM, RANDOM)
+    for move in record.moves:
+        own = entries[move.actor]
+        move.statistics = {**own, "top": [[move.action, 9, own["value"]]]}
+    return read_page(replay_page(record, "g1"))
+
+
+def test_a_value_is_shown_in_its_unit() -> None:
+    def said(page: Node) -> list[str]:
+        parts = [node.one("div", class_="said") for node in frames(page)[1:3]]
+        heads = [[cell.text() for cell in part.all("th")][2] for part in parts]
+        cells = [[cell.text() for cell in part.all("td")][1] for part in parts]
+        lines = [part.one("p").text() for part in parts]
+        return [*lines, *heads, *cells]
+
+    page = evaluated(
+        {"value": 0.5, "value_unit": "expected-utility"},
+        {"value": -312.4, "value_unit": "centipawns"},
+    )
+    assert said(page) == [
+        "win rate 75.0 % for the player who moved",
+        "evaluation -3.12 pawns for the player who moved",
+        *("win rate", "evaluation", "75.0 %", "-3.12 pawns"),
+    ]
+    headings = [node.text() for node in page.all("h2")]
+    assert "Win rate in %, for x" in headings
+    assert "Evaluation in pawns, for x" in headings
+    assert len(list(page.all("svg", class_="graph"))) == 2
+    before_units = evaluated({"value": 0.5}, {"value": 0.25})
+    assert said(before_units)[0] == "utility +0.50 for the player who moved"
+    assert len(list(before_units.all("svg", class_="graph"))) == 1
+
+
+def test_the_graph_shows_pawns_for_the_first_player() -> None:
+    page = evaluated(*({"value": 200, "value_unit": "centipawns"},) * 2)
+    graph = page.one("svg", class_="graph")
+    heights = {
+        link.attributes["href"]: float(link.one("circle").attributes["cy"])
+        for link in graph.all("a")
+    }
+    assert heights["#p1"] < heights["#p2"]  # the second player's advantage points down
+    assert {"-2", "0", "2"} <= {node.text() for node in graph.all("text")}
 
 
 def test_go_is_drawn_and_offered_as_sgf() -> None:
@@ -195,7 +242,7 @@ def test_agents_may_report_any_statistics() -> None:
         "flag": True,
     }
     found = decision_of(MoveRecord(ply=0, actor=0, action=0, text="", statistics=odd), state)
-    assert found.value is None
+    assert found.evaluation is None
     assert len(found.line) == 2
     assert [candidate.visits for candidate in found.candidates] == [None, 4.0]
     assert all(len(text) <= 200 for _, text in found.figures)
@@ -212,7 +259,8 @@ def test_numbers_beyond_the_axis_are_omitted() -> None:
     for move, value in zip(record.moves, (10**400, -(10**400), 1e308, -1e308, 0.5), strict=False):
         move.statistics = {"value": value, "top": [[move.action, value, value]]}
     state = load_game("tic_tac_toe").new_initial_state()
-    assert [decision_of(move, state).value for move in record.moves[:5]] == [None] * 4 + [0.5]
+    found = [decision_of(move, state).evaluation for move in record.moves[:5]]
+    assert found == [None] * 4 + [Evaluation(0.5)]
     read_page(replay_page(record, "x"))
 
 

@@ -52,7 +52,7 @@ def run_tournament(
     from miai_tournaments.running import run
     from miai_tournaments.store.store import Store
 
-    say = show or _show_nothing
+    say = show or (lambda _: None)
     if isinstance(config, Mapping):
         raw = copy.deepcopy(dict(config))
         settings = apply_overrides(raw, overrides)
@@ -99,7 +99,7 @@ def run_comparison(
     from miai_tournaments.store.database import READ
 
     comparison = load_comparison(Path(config))
-    stopped = run.run(comparison, Path(folder), lambda _: _Lines(show or _show_nothing))
+    stopped = run.run(comparison, Path(folder), lambda _: _Lines(show or (lambda _: None)))
     if stopped is not None:
         raise TournamentStoppedError(f"{folder}: {stopped}; call run_comparison again to continue")
     with ComparisonStore.open(Path(folder), mode=READ) as store:
@@ -117,7 +117,3 @@ class _Lines(Progress):
     def note(self, line: str) -> None:
         """Hand on a line."""
         self._show(line)
-
-
-def _show_nothing(line: str) -> None:
-    """Drop a line of progress."""

@@ -7,7 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from miai.agent import Agent, Decision
 from miai.beliefs.bounds import named_bounds
-from miai.beliefs.problem import BeliefProblem, GameProblem, Root
+from miai.beliefs.problem import BeliefProblem, GameProblem, Root, value_unit
 from miai.beliefs.search import BeliefSearch, Window
 from miai.clock import ClockReading
 from miai.game import Game, Observation, State
@@ -16,6 +16,7 @@ from miai.parameters import Parameters, parameter
 from miai.plain import Json
 from miai.plugins.kinds import BELIEF
 from miai.plugins.loader import registry
+from miai.values import Evaluation
 
 
 @runtime_checkable
@@ -82,7 +83,7 @@ class BeliefMinimax(Agent):
         statistics: dict[str, Json] = {
             "belief": len(self._belief),
             "depth": result.depth,
-            "value": result.value,
+            **Evaluation(result.value, value_unit(self._problem)).statistics(),
             "pv": [action for action, _ in result.line[:10]],
             **result.statistics,
         }

@@ -24,6 +24,7 @@ from typing import Generic, Protocol, TypeVar, runtime_checkable
 from miai.errors import UnsuitableGameError
 from miai.game import Game, Observation, State
 from miai.plain import dumps, to_plain
+from miai.values import ValueUnit
 
 Public = TypeVar("Public", bound=Hashable)
 
@@ -99,6 +100,12 @@ class BeliefProblem(Protocol[Public]):
         """Return all hidden parts that a public part allows; None if they cannot be listed."""
 
 
+def value_unit(problem: object) -> ValueUnit:
+    """Return the unit of a problem's values: its attribute `value_unit`, by default a score."""
+    unit: ValueUnit = getattr(problem, "value_unit", ValueUnit.SCORE)
+    return unit
+
+
 def averages(problem: object) -> bool:
     """Return whether the value of a leaf is the mean over its states rather than the minimum.
 
@@ -168,6 +175,7 @@ class GameProblem:
     """
 
     reachability = False
+    value_unit = ValueUnit.UTILITY
 
     def __init__(
         self,

@@ -6,9 +6,11 @@ the opponents' evaluations.
 
 from __future__ import annotations
 
+import io
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TextIO, runtime_checkable
 
@@ -21,6 +23,7 @@ from miai.parameters import Parameters
 from miai.record import MoveRecord
 from miai.render import Renderer, action_text, hint_of, renderer_for
 from miai.search.protocol import SearchResult
+from miai.values import Evaluation
 
 if TYPE_CHECKING:
     from miai.record import GameRecord
@@ -67,15 +70,6 @@ def move_text(state: State, move: MoveRecord) -> str:
     return f"{name} played {move.text}" + (f": {', '.join(facts)}" if facts else "")
 
 
-def chance_text(game: Game, value: float) -> str:
-    """Return a utility as a win rate in two-player constant-sum games, otherwise as a number."""
-    info = game.info
-    if info.utility_sum is None or info.num_players != 2 or info.min_utility >= info.max_utility:
-        return f"value {value:+.2f}"
-    share = (value - info.min_utility) / (info.max_utility - info.min_utility)
-    return f"win rate {100 * min(max(share, 0.0), 1.0):.0f} %"
-
-
 def line_text(state: State, actions: Sequence[int]) -> str:
     """Return a line of play from a state, as far as it is legal."""
     names = []
@@ -94,7 +88,7 @@ def _facts(game: Game, result: SearchResult, priors: Mapping[int, float], action
     if value is None and (action == result.action or action not in priors):
         value = result.value
     if value is not None:
-        facts.append(chance_text(game, value))
+        facts.append(Evaluation(value, result.unit).text(game.info))
     if action in result.visits:
         facts.append(f"{result.visits[action]} visits")
     elif action in priors:
@@ -122,9 +116,9 @@ def _best(result: SearchResult, priors: Mapping[int, float]) -> list[int]:
 def _thoughts(state: State, statistics: Mapping[str, object]) -> list[str]:
     """Return the value, the simulations and the expected line of a player's own search."""
     facts = []
-    value, simulations = statistics.get("value"), statistics.get("simulations")
-    if isinstance(value, int | float):
-        facts.append(f"its {chance_text(state.game, float(value))}")
+    if (evaluation := Evaluation.from_statistics(statistics)) is not None:
+        facts.append(f"its {evaluation.text(state.game.info)}")
+    simulations = statistics.get("simulations")
     if isinstance(simulations, int):
         facts.append(f"{simulations} simulations")
     pv = statistics.get("pv")
@@ -357,6 +351,9 @@ class PlaySession:
     After an undo the referee starts a new game with the remaining moves as its opening. Only games
     of perfect information allow undo.
 
+    In a game that hides information a person sees only what its seat observes: the opponents' moves
+    are not reported, and what the opponents print is withheld until the game is over.
+
     Args:
       note: called with each new state and the move that led to it.
       save: writes a record to a file and returns a confirmation.
@@ -378,21 +375,33 @@ class PlaySession:
         self._make_adviser = adviser
         self._adviser: Search | None = None
         self._seed = 0
-        for agent in agents:
-            if isinstance(agent, HumanAgent):
-                agent.session = self
+        self._withheld = io.StringIO()  # printed by others in a game that hides information
+        people = [agent for agent in agents if isinstance(agent, HumanAgent)]
+        for person in people:
+            person.session = self
+        self._secret = bool(people) and not game.info.perfect_information
 
     def play(self, *, seed: int) -> GameRecord:
         """Return the record of the finished game. Raises as `miai.playing.match.play`."""
+        self._seed = seed
+        if not self._secret:
+            return self._play()
+        with redirect_stdout(self._withheld), redirect_stderr(self._withheld):
+            return self._play()  # a person writes to a stream of its own
+
+    def _play(self) -> GameRecord:
         from miai.playing.match import play
 
-        self._seed = seed
         while True:
             earlier = list(self.moves)
             opening = [move.action for move in earlier]
             try:
                 record = play(
-                    self._game, self._agents, seed=seed, opening=opening, on_move=self._take
+                    self._game,
+                    self._agents,
+                    seed=self._seed,
+                    opening=opening,
+                    on_move=self._take,
                 )
             except TakeBack as undo:
                 del self.moves[undo.ply :]
@@ -405,6 +414,8 @@ class PlaySession:
             return
         self.moves.append(move)
         self._note(state, move)
+        if self._secret:  # the move, its time and its statistics are the opponent's secrets
+            return
         for number, person in enumerate(self._agents):
             if isinstance(person, HumanAgent) and move.actor not in (number, -1):
                 person.tell(move_text(state, move))
@@ -429,9 +440,11 @@ class PlaySession:
         return self._adviser.search(state)
 
     def close(self) -> None:
-        """Close the adviser."""
+        """Close the adviser, and print what the opponents printed in a game that is over now."""
         if self._adviser is not None:
             self._adviser.close()
+        if printed := self._withheld.getvalue():
+            print(printed, end="", file=sys.stderr)
 
     def save(self, file: str) -> str:
         """Write the game so far; return a confirmation. Raises `MiaiError`."""

@@ -57,6 +57,9 @@ def play(
 
     Each player of the game is an option: `miai play go --black human --white mcts`. Its parameters
     follow a dot: `--white.simulations 5000`. The default agent is `human`.
+
+    In a game that hides information a person sees only what its player observes, until the game is
+    over; only one player may be human. A game between agents shows the true positions.
     """
     from miai.api import load_game
     from miai.plain import parse_assignment

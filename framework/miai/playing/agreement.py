@@ -2,7 +2,7 @@
 
 The rules are those of chess engine tournaments, such as cutechess-cli's options ``-resign`` (with
 ``twosided``) and ``-draw``: https://github.com/cutechess/cutechess. A player's evaluation is the
-``value`` in the statistics of its decisions, its own utility.
+``value`` in the statistics of its decisions, if it is a utility or a probability of winning.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from miai.game import Game, State
 from miai.parameters import Parameters, parameter
 from miai.playing.adjudication import Verdict
 from miai.record import MoveRecord
+from miai.values import Evaluation
 
 
 def require_two_player_constant_sum(game: Game, *, rule: str) -> None:
@@ -144,20 +145,14 @@ def agreed_values(
     for move in reversed(moves):
         if move.actor < 0:
             continue
-        value = _utility(move.statistics.get("value"), game)
+        evaluation = Evaluation.from_statistics(move.statistics)
+        value = None if evaluation is None else evaluation.utility(game.info)
         if value is None:
             return None
         values[move.actor].append(value)
         if min(map(len, values)) >= count:
             return [own[:count] for own in values]
     return None
-
-
-def _utility(value: object, game: Game) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
-    within = game.min_utility() <= value <= game.max_utility()  # false for nan
-    return float(value) if within else None
 
 
 def _even(game: Game) -> float:

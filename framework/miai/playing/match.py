@@ -506,13 +506,27 @@ def play(
     An agent with a seed of its own (`Agent.default_seed`) keeps it; the other agents' seeds derive
     from `seed`. The options are those of `play_game`. A game that ends by an agent's failure has a
     record too; the logger ``miai.playing.match`` logs the agent's exception with its traceback.
+
+    Raises as `play_game`, and `ConfigError` if two people would share the terminal in a game that
+    hides information.
     """
+    _refuse_shared_terminal(game, agents)
     seeds = [
         derive_seed(seed, "player", number) if agent.default_seed is None else agent.default_seed
         for number, agent in enumerate(agents)
     ]
     seats = [InProcessSeat(agent) for agent in agents]
     return play_game(game, seats, seed=seed, seeds=seeds, **options)
+
+
+def _refuse_shared_terminal(game: Game, agents: Sequence[Agent]) -> None:
+    names = game.info.player_names
+    people = [name for name, a in zip(names, agents, strict=False) if a.component == "human"]
+    if len(people) > 1 and not game.info.perfect_information:
+        raise ConfigError(
+            f"{game.info.name} hides information, and {' and '.join(people)} at one terminal would "
+            f"see each other's secrets; let an agent play {' or '.join(people)}, such as 'random'"
+        )
 
 
 def new_record(game: Game, players: list[PlayerRecord], *, seed: int) -> GameRecord:

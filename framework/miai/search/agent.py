@@ -10,6 +10,7 @@ from miai.errors import AgentError, AgentUnavailableError, MiaiError
 from miai.game import Game, Observation
 from miai.plain import Json
 from miai.search.protocol import Search
+from miai.values import Evaluation
 
 
 class SearchAgent(Agent):
@@ -55,7 +56,7 @@ class SearchAgent(Agent):
         result = self.search.search(self.view.state, seconds=clock.allotment())
         top = sorted(result.visits.items(), key=lambda item: (-item[1], item[0]))[:5]
         statistics: dict[str, Json] = {
-            "value": round(result.value, 6),
+            **Evaluation(round(result.value, 6), result.unit).statistics(),
             "pv": list(result.pv[:10]),
             "top": [[a, n, round(result.values.get(a, 0.0), 4)] for a, n in top],
             **result.statistics,

@@ -39,6 +39,7 @@ from miai.search.protocol import (
     require_perfect_information,
 )
 from miai.seeds import derive_seed
+from miai.values import ValueUnit
 
 Utility: TypeAlias = Sequence[float]
 """The utilities of all players, in player order."""
@@ -625,6 +626,7 @@ class Mcts:
         return SearchResult(
             action=root.actions[index],
             value=value,
+            unit=ValueUnit.EXPECTED_UTILITY,
             visits={root.actions[i]: root.edge_visits[i] for i in tried},
             values={root.actions[i]: root.value(i) for i in tried},
             pv=self._principal_variation(root),

@@ -16,6 +16,7 @@ from miai.game import Game, Player, State
 from miai.plain import Json
 from miai.plugins import kinds
 from miai.plugins.kinds import Kind
+from miai.values import ValueUnit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,9 +25,10 @@ class SearchResult:
 
     Attributes:
       action: the best action.
-      value: estimated utility of the root for the player to move there, within the game's bounds.
+      value: value of the root for the player to move there: a utility within the game's bounds.
+      unit: whether `value` and `values` are expected utilities, or guarantees and estimates.
       visits: visits of each root action, where the search counts them.
-      values: estimated utility of each root action, for the player to move at the root.
+      values: value of each root action, for the player to move at the root.
       pv: principal variation, the best action first.
       resign: whether the search considers the game lost by its own threshold.
       statistics: plain data for the record: simulations, nodes, depth, seconds.
@@ -34,6 +36,7 @@ class SearchResult:
 
     action: int
     value: float
+    unit: ValueUnit = ValueUnit.UTILITY
     visits: Mapping[int, int] = field(default_factory=dict)
     values: Mapping[int, float] = field(default_factory=dict)
     pv: tuple[int, ...] = ()

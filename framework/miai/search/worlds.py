@@ -36,6 +36,7 @@ from miai.search.evaluators import (
 )
 from miai.search.protocol import Seedable, deadline_after
 from miai.seeds import derive_seed
+from miai.values import Evaluation, ValueUnit
 
 
 @dataclass(slots=True)
@@ -277,7 +278,7 @@ class Ismcts(WorldsAgent):
         root = simulator.roots[us]
         best = most_visited(root, legal)
         mean = root.edges[best].mean if best in root.edges else 0.0
-        return best, {"simulations": done, "value": round(mean, 6)}
+        return best, {"simulations": done, **_mean_utility(mean)}
 
 
 class Pimc(WorldsAgent):
@@ -314,7 +315,11 @@ class Pimc(WorldsAgent):
         actions = [action for action in legal if visits[action]]
         best = max(actions, key=lambda action: totals[action] / visits[action])
         mean = totals[best] / visits[best]
-        return best, {"simulations": done, "worlds": worlds, "value": round(mean, 6)}
+        return best, {"simulations": done, "worlds": worlds, **_mean_utility(mean)}
+
+
+def _mean_utility(mean: float) -> dict[str, Json]:
+    return Evaluation(round(mean, 6), ValueUnit.EXPECTED_UTILITY).statistics()
 
 
 def _within(budget: int, done: int) -> bool:

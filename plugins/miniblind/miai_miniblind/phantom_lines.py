@@ -21,6 +21,7 @@ from pydantic import model_validator
 
 from miai import Parameters, parameter
 from miai.beliefs.problem import Reply, Root, goes_on, over
+from miai.values import ValueUnit
 from miai_miniblind.blind import (
     BlindGame,
     BlindState,
@@ -97,6 +98,7 @@ class PhantomLinesProblem(DrawsRoots):
     """
 
     least, greatest, reachability = -1.0, 1.0, False
+    value_unit = ValueUnit.UTILITY
     rows = ROWS
 
     def __init__(self, columns: int = 3) -> None:

@@ -64,7 +64,9 @@ def _entries(tournament: Tournament, count: int) -> Iterator[Entry]:
     openings, seed = tournament.openings, tournament.config.tournament.seed
     if openings.lines:
         judged = openings.judged(seed)
-        yield from zip(judged.chosen(), judged.values or [None] * len(openings.lines), strict=True)
+        yield from zip(
+            judged.used_lines(), judged.values or [None] * len(openings.lines), strict=True
+        )
     elif openings.random_plies:
         known: set[tuple[int, ...]] = set()
         for number in range(_DRAWS * count):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from miai.errors import ConfigError
@@ -16,6 +17,7 @@ from miai_tournaments.config.schema import BalanceSection
 _PATH = "openings.balance"
 
 
+@dataclass(eq=False, kw_only=True)
 class Balance:
     """The component that values openings, and the accepted range of values.
 
@@ -29,19 +31,13 @@ class Balance:
       watch: called before each valuation; may raise an exception to stop.
     """
 
-    def __init__(
-        self,
-        *,
-        kind: Kind,
-        name: str,
-        parameters: Mapping[str, Any],
-        within: float,
-        tries: int,
-    ) -> None:
-        self.kind, self.name, self.parameters = kind, name, parameters
-        self.within, self.tries = within, tries
-        self.watch: Callable[[], None] = lambda: None
-        self._current: tuple[Game, Appraiser] | None = None
+    kind: Kind
+    name: str
+    parameters: Mapping[str, Any]
+    within: float
+    tries: int
+    watch: Callable[[], None] = lambda: None
+    _current: tuple[Game, Appraiser] | None = None
 
     def value(self, game: Game, actions: Iterable[int], *, seed: int) -> float:
         """Return the first player's advantage after an opening; deterministic.
@@ -59,6 +55,13 @@ class Balance:
     def holds(self, value: float) -> bool:
         """Return whether a value is close enough to equal."""
         return abs(value) <= self.within
+
+    def none_within(self, openings: str, nearest: float, advice: str) -> ConfigError:
+        """Return the error if none of some openings is balanced."""
+        return ConfigError(
+            f"{_PATH}: none of {openings} is {self.title()}; the nearest has {nearest:+.3f} for "
+            f"the first player. {advice}"
+        )
 
     def title(self) -> str:
         """Return the condition in a few words."""
@@ -110,13 +113,4 @@ def check_balance(section: BalanceSection, game: Game) -> Balance:
         parameters=filled.model_dump(mode="json", exclude_unset=True),
         within=section.within,
         tries=section.tries,
-    )
-
-
-def none_found(balance: Balance, plies: int, nearest: float) -> ConfigError:
-    """Return the error if no random opening is balanced."""
-    return ConfigError(
-        f"{_PATH}: none of {balance.tries} openings of {plies} random plies is {balance.title()}; "
-        f"the nearest has {nearest:+.3f} for the first player. Raise within or tries, or change "
-        "random_plies"
     )

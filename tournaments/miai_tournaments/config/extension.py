@@ -22,8 +22,6 @@ from miai_tournaments.store.store import Store
 ABSENT = "(absent)"
 """Stands for a value that one of two configs lacks."""
 
-_RULES = "adjudication.rules."
-
 _KINDS: Mapping[str, str] = {"game": "game", "format": FORMAT.name}
 
 
@@ -63,7 +61,7 @@ def refuse_other_config(store: Store, tournament: Tournament) -> None:
         old = {**_earlier(old), **old}
     lines = [
         f"  {_place(path, tournament)}: {change_text(before, after)}"
-        for path, before, after in map(_dotted, differences(old, new))
+        for path, before, after in differences(old, new)
         if not _allowed(path, before, after, tournament.format)
         and not _is_new_default(path, before, after, new)
     ]
@@ -113,14 +111,6 @@ def differences(old: Any, new: Any, path: tuple[str, ...] = ()) -> Iterator[Diff
         yield path, old, new
 
 
-def _dotted(difference: Difference) -> tuple[str, Any, Any]:
-    """Return a difference with its path as a text; players' names are in brackets."""
-    (first, *keys), before, after = difference
-    if first == "players" and keys:
-        first = f"players[{keys.pop(0)}]"
-    return ".".join([first, *keys]), before, after
-
-
 def _earlier(old: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values for what earlier versions did not record: format, teams and rules."""
     default = TournamentConfig.model_fields["format"].get_default()
@@ -132,14 +122,14 @@ def _earlier(old: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _allowed(path: str, before: Any, after: Any, format_: Format) -> bool:
-    grows = {f"format.{name}" for name in format_.may_grow}
+def _allowed(path: tuple[str, ...], before: Any, after: Any, format_: Format) -> bool:
+    grows = {("format", name) for name in format_.may_grow}
     if format_.takes_rounds:
-        grows.add("tournament.rounds")
+        grows.add(("tournament", "rounds"))
     if path in grows:
         return isinstance(before, int) and isinstance(after, int) and after > before
-    new = path.startswith(("players[", "teams.")) and "]." not in path
-    return format_.may_gain_players and before == ABSENT and new
+    new = before == ABSENT and len(path) == 2 and path[0] in {"players", "teams"}
+    return new and format_.may_gain_players
 
 
 def _allowed_growth(format_: Format) -> str:
@@ -150,29 +140,30 @@ def _allowed_growth(format_: Format) -> str:
     return f"a run can gain {' and '.join(gains)}, nothing else may change"
 
 
-def _is_new_default(path: str, before: Any, after: Any, new: Mapping[str, Any]) -> bool:
+def _is_new_default(path: tuple[str, ...], before: Any, after: Any, new: Mapping[str, Any]) -> bool:
     """Return whether a newer plugin has added a parameter, at its default."""
-    place, _, name = path.rpartition(".")
-    rule = place.removeprefix(_RULES)
-    if before != ABSENT or not (place in _KINDS or place.startswith(("players[", _RULES))):
-        return False
-    if place in _KINDS:
-        kind, component = _KINDS[place], new[place]["name"]
-    elif rule != place:
-        kind, component = ADJUDICATOR.name, rule
-    else:
-        kind, component = "agent", new["players"][place[len("players[") : -1]]["agent"]
-    return is_default(kind, component, name, after, game=new["game"]["name"])
+    match path:
+        case ("game" | "format" as table, _):
+            kind, component = _KINDS[table], new[table]["name"]
+        case ("adjudication", "rules", component, _):
+            kind = ADJUDICATOR.name
+        case ("players", player, _) if player in new["players"]:
+            kind, component = "agent", new["players"][player]["agent"]
+        case _:
+            return False
+    game = new["game"]["name"]
+    return before == ABSENT and is_default(kind, component, path[-1], after, game=game)
 
 
-def _place(path: str, tournament: Tournament) -> str:
+def _place(path: tuple[str, ...], tournament: Tournament) -> str:
     """Return a path with the player's number in the config; a removed player has none."""
-    name, bracket, key = path.removeprefix("players[").partition("]")
-    if not path.startswith("players[") or not bracket:
-        return path
+    table, *keys = path
+    if table != "players" or not keys:
+        return ".".join(path)
+    name = keys.pop(0)
     if name not in {player.name for player in tournament.players}:
         return f"players ({name})"
-    return tournament.place(name) + (f": {key.removeprefix('.')}" if key else "")
+    return tournament.place(name) + (f": {'.'.join(keys)}" if keys else "")
 
 
 def change_text(before: Any, after: Any) -> str:

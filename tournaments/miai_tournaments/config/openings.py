@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from miai.playing.openings import Opening, OpeningReader, player_plies, random_o
 from miai.plugins.kinds import GAME
 from miai.plugins.loader import registry
 from miai.seeds import derive_seed
-from miai_tournaments.config.balance import Balance, none_found
+from miai_tournaments.config.balance import Balance
 from miai_tournaments.config.schema import OpeningsSection
 from miai_tournaments.store.reading import is_int, is_list
 
@@ -34,9 +34,8 @@ def game_with_settings(game: Game, settings: Mapping[str, Any], *, where: str = 
     """
     if not settings:
         return game
-    given = game.parameters.model_dump(mode="json", exclude_unset=True)
-    component = registry().get(GAME, game.info.name)
-    built: Game = component.build(values={**given, **settings}, where=where)
+    values = {**game.parameters.model_dump(mode="json", exclude_unset=True), **settings}
+    built: Game = registry().get(GAME, game.info.name).build(values=values, where=where)
     return built
 
 
@@ -88,13 +87,13 @@ class Openings:
           ConfigError: no drawn opening is balanced.
         """
         if self.lines:
-            numbers = self._numbers()
+            numbers = range(len(self.lines)) if self.kept is None else self.kept
             return self.lines[numbers[(round_number - 1) % len(numbers)]]
         return self.drawn(derive_seed(seed, "opening"))[0] if self.random_plies else Opening()
 
-    def chosen(self) -> list[Opening]:
+    def used_lines(self) -> list[Opening]:
         """Return the lines of the file that are used."""
-        return [self.lines[number] for number in self._numbers()]
+        return list(self.lines) if self.kept is None else [self.lines[n] for n in self.kept]
 
     def drawn(self, seed: int) -> tuple[Opening, float | None]:
         """Return a random opening, and its value if it must be balanced.
@@ -106,12 +105,14 @@ class Openings:
             return self._random(seed), None
         nearest = math.inf
         for number in range(self.balance.tries):
-            drawn = self._random(derive_seed(seed, "try", number) if number else seed)
-            value = self.balance.value(self.game, drawn.actions, seed=seed)
+            opening = self._random(derive_seed(seed, "try", number) if number else seed)
+            value = self.balance.value(self.game, opening.actions, seed=seed)
             if self.balance.holds(value):
-                return drawn, value
+                return opening, value
             nearest = min(nearest, value, key=abs)
-        raise none_found(self.balance, self.random_plies, nearest)
+        openings = f"{self.balance.tries} openings of {self.random_plies} random plies"
+        advice = "Raise within or tries, or change random_plies"
+        raise self.balance.none_within(openings, nearest, advice)
 
     def judged(self, seed: int) -> Openings:
         """Return the openings restricted to the balanced lines of the file.
@@ -124,13 +125,18 @@ class Openings:
         """
         if self.balance is None or not self.lines or self.kept is not None:
             return self
-        values = [self._value(line, self.balance, seed) for line in self.lines]
+        values = [
+            self.balance.value(
+                game_with_settings(self.game, line.settings), line.actions, seed=seed
+            )
+            for line in self.lines
+        ]
         kept = tuple(n for n, value in enumerate(values) if self.balance.holds(value))
         if not kept:
-            raise ConfigError(
-                f"openings.balance: none of {len(values)} openings is {self.balance.title()}; the "
-                f"nearest has {min(values, key=abs):+.3f} for the first player. Raise within, or "
-                "use another file"
+            raise self.balance.none_within(
+                f"{len(values)} openings",
+                min(values, key=abs),
+                "Raise within, or use another file",
             )
         return replace(self, kept=kept, values=tuple(values[n] for n in kept))
 
@@ -154,13 +160,6 @@ class Openings:
             return {}
         return {"kept": list(self.kept), "values": [round(value, 6) for value in self.values]}
 
-    def _numbers(self) -> Sequence[int]:
-        return range(len(self.lines)) if self.kept is None else self.kept
-
-    def _value(self, line: Opening, balance: Balance, seed: int) -> float:
-        game = game_with_settings(self.game, line.settings)
-        return balance.value(game, line.actions, seed=seed)
-
     def _random(self, seed: int) -> Opening:
         return Opening(tuple(random_opening(self.game, plies=self.random_plies, seed=seed)))
 
@@ -172,16 +171,12 @@ def plain_lines(plain: Mapping[str, Any]) -> tuple[Opening, ...] | None:
         return None
     settings = plain.get("settings", [{}] * len(lines))
     names = plain.get("names", [""] * len(lines))
-    if not is_list(settings, lambda item: isinstance(item, dict)):
-        return None
-    if not is_list(names, lambda item: isinstance(item, str)):
-        return None
-    if not len(lines) == len(settings) == len(names):
-        return None
-    return tuple(
-        Opening(tuple(actions), given, name)
-        for actions, given, name in zip(lines, settings, names, strict=True)
+    valid = is_list(settings, lambda item: isinstance(item, dict)) and is_list(
+        names, lambda item: isinstance(item, str)
     )
+    if not valid or not len(lines) == len(settings) == len(names):
+        return None
+    return tuple(map(Opening, map(tuple, lines), settings, names))
 
 
 def random_openings(plies: int, game: Game, move_limit: int | None) -> Openings:

@@ -217,11 +217,13 @@ class PairingCard:
       name: name of the player.
       meetings: ``(opponent, points scored)`` for each meeting.
       byes: points received for each bye.
+      colours: `FIRST` or `SECOND` for each meeting: who moved first, in its first game.
     """
 
     name: str
     meetings: list[tuple[str, float]] = field(default_factory=list)
     byes: list[float] = field(default_factory=list)
+    colours: list[int] = field(default_factory=list)
 
     @property
     def points(self) -> float:
@@ -338,18 +340,15 @@ class Swiss(Format):
     def _players(self, rounds: Sequence[Sequence[Meeting]]) -> list[SwissPlayer]:
         """Return the players before the next round."""
         numbers = {name: number for number, name in enumerate(self._names)}
-        players = [
-            SwissPlayer(points=card.points, byes=len(card.byes))
+        return [
+            SwissPlayer(
+                points=card.points,
+                opponents={numbers[opponent] for opponent, _ in card.meetings},
+                byes=len(card.byes),
+                colours=[] if self._swap else card.colours,
+            )
             for card in self._cards(rounds).values()
         ]
-        for meeting in (m for games in rounds for m in games):
-            one, other = (numbers[n] for n in (meeting.pairing.first, meeting.pairing.second))
-            players[one].opponents.add(other)
-            players[other].opponents.add(one)
-            if not self._swap:
-                players[one].colours.append(FIRST)
-                players[other].colours.append(SECOND)
-        return players
 
     def _cards(self, rounds: Sequence[Sequence[Meeting]]) -> dict[str, PairingCard]:
         cards = {name: PairingCard(name) for name in self._names}
@@ -359,6 +358,8 @@ class Swiss(Format):
                 one, other = meeting.pairing.first, meeting.pairing.second
                 cards[one].meetings.append((other, meeting.points_of(one)))
                 cards[other].meetings.append((one, meeting.points_of(other)))
+                cards[one].colours.append(FIRST)
+                cards[other].colours.append(SECOND)
                 busy |= {one, other}
             for name in self._names:
                 if name not in busy:

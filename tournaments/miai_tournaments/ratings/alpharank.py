@@ -47,11 +47,19 @@ def alpha_rank(
     gaps = _gaps(payoffs)
     if len(gaps) == 1:
         return np.ones(1)
+    advantage = gaps.T  # of a mutant, the column, in a population of the row
     if alpha is None:
-        return _limit(gaps)
+        order = np.where(advantage < 0, 1, 0)
+        return _stationary(order, np.where(advantage == 0, np.log(0.5), 0.0))
     check_range("alpha", alpha, 1e-6, 1e9)
     check_range("population", population, 2, 10**6)
-    return _finite(gaps, alpha, population)
+    drive = alpha * advantage
+    steep = np.where(drive == 0, 1.0, np.abs(drive))
+    # (1 - exp(-u)) / (1 - exp(-m u)), with the greater power taken out where u < 0.
+    log_chance = np.log(-np.expm1(-steep)) - np.log(-np.expm1(-population * steep))
+    log_chance -= np.where(drive < 0, (population - 1) * steep, 0.0)
+    log_chance = np.where(drive == 0, -np.log(population), log_chance)
+    return _stationary(np.zeros_like(drive, dtype=np.int64), log_chance)
 
 
 def _gaps(payoffs: ArrayLike) -> Floats:
@@ -67,38 +75,16 @@ def _gaps(payoffs: ArrayLike) -> Floats:
     return np.where(np.abs(gaps) <= _TIED, 0.0, gaps)
 
 
-def _finite(gaps: Floats, alpha: float, population: int) -> Floats:
-    """Return the distribution for a finite alpha, computed in logarithms."""
-    drive = alpha * gaps.T  # of a mutant, the column, in a population of the row
-    steep = np.where(drive == 0, 1.0, np.abs(drive))
-    # (1 - exp(-u)) / (1 - exp(-m u)), with the greater power taken out where u < 0.
-    log_chance = np.log(-np.expm1(-steep)) - np.log(-np.expm1(-population * steep))
-    log_chance -= np.where(drive < 0, (population - 1) * steep, 0.0)
-    log_chance = np.where(drive == 0, -np.log(population), log_chance)
-    np.fill_diagonal(log_chance, -np.inf)
-    weights = np.zeros(len(gaps))
-    rates = log_chance
-    leaving = np.zeros(len(gaps))
-    for last in range(len(gaps) - 1, 0, -1):
-        leaving[last] = np.logaddexp.reduce(rates[last, :last])
-        through = rates[:last, last, None] + rates[None, last, :last] - leaving[last]
-        rates[:last, :last] = np.logaddexp(rates[:last, :last], through)
-    for state in range(1, len(gaps)):
-        weights[state] = np.logaddexp.reduce(weights[:state] + rates[:state, state])
-        weights[state] -= leaving[state]
-    shares = np.exp(weights - weights.max())
-    return np.asarray(shares / shares.sum())
+def _stationary(order: NDArray[np.int64], value: Floats) -> Floats:
+    """Return the stationary distribution of a chain with transition probabilities c eps^k.
 
+    Sums keep the terms of the lowest order k. Both arrays, ``(K, K)``, are overwritten.
 
-def _limit(gaps: Floats) -> Floats:
-    """Return the limit of infinite alpha, computed with leading terms c eps^k of probabilities.
-
-    Sums keep the terms of the lowest order k; the coefficients c are logarithms.
+    Args:
+      order: the orders k.
+      value: the logarithms of the coefficients c.
     """
-    better = gaps.T  # of the column, the mutant, over the row
-    order = np.where(better < 0, 1, 0)
-    value = np.where(better == 0, np.log(0.5), 0.0)
-    size = len(gaps)
+    size = len(order)
     leaving_order, leaving_value = np.zeros(size, dtype=np.int64), np.zeros(size)
     for last in range(size - 1, 0, -1):
         leaving_order[last], leaving_value[last] = _total(order[last, :last], value[last, :last])

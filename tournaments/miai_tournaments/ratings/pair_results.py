@@ -177,30 +177,14 @@ class PairResults:
         That is so if numbers can be assigned to the players such that the first player of every
         game has one more than the second, for example if one player moves first in all games.
         """
-        k = len(self.players)
-        if (
-            not self.games.size
-            or np.isin(self.first * k + self.second, self.second * k + self.first).any()
-        ):
+        met = self._matrix() > 0
+        if not met.any() or (met & met.T).any():
             return False
-        steps: dict[int, list[tuple[int, int]]] = {}
-        for one, other in zip(self.first.tolist(), self.second.tolist(), strict=True):
-            steps.setdefault(one, []).append((other, -1))
-            steps.setdefault(other, []).append((one, 1))
-        heights: dict[int, int] = {}
-        for root in steps:
-            pending = [] if root in heights else [root]
-            heights.setdefault(root, 0)
-            while pending:
-                place = pending.pop()
-                for other, step in steps[place]:
-                    height = heights[place] + step
-                    if other not in heights:
-                        heights[other] = height
-                        pending.append(other)
-                    elif heights[other] != height:
-                        return False
-        return True
+        edges = (met | met.T).astype(np.float64)
+        laplacian = np.diag(edges.sum(axis=1)) - edges
+        surplus = met.sum(axis=1, dtype=np.float64) - met.sum(axis=0)
+        numbers = np.linalg.lstsq(laplacian, surplus)[0]
+        return bool(np.allclose(numbers[self.first] - numbers[self.second], 1.0))
 
     def _matrix(self, values: Floats | None = None) -> Floats:
         matrix = np.zeros((len(self.players), len(self.players)))
@@ -228,8 +212,8 @@ def _reachable(adjacent: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 def _indices(values: ArrayLike, players: int) -> Integers:
     """Return indices of players, from integers or integral floats."""
-    given = np.asarray(values)
-    indices = given.astype(np.int64)
-    if not ((indices == given) & (indices >= 0) & (indices < players)).all():
+    numbers = np.asarray(values)
+    indices = numbers.astype(np.int64)
+    if not ((indices == numbers) & (indices >= 0) & (indices < players)).all():
         raise ValueError(f"an index of a player is not an integer from 0 to {players - 1}")
     return np.asarray(indices)

@@ -1,8 +1,8 @@
 """A recorded game played again: positions, what each player saw and believed, what agents said.
 
 Agents may record anything (`MoveRecord.statistics`); searches of the framework record ``value``,
-``pv`` and ``top`` (see `miai.search.agent`). Malformed entries are left out, unknown ones are shown
-unchanged.
+``value_unit``, ``pv`` and ``top`` (see `miai.search.agent`). Malformed entries are left out,
+unknown ones are shown unchanged.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from miai.plain import Json
 from miai.plugins.loader import registry
 from miai.record import GameRecord, MoveRecord
 from miai.render import BeliefDrawingRenderer, DrawingRenderer, Renderer, action_text, renderer_for
+from miai.values import Evaluation, ValueUnit
 
 WORLDS: Final = 2000
 """Default maximum size of a belief, in worlds."""
@@ -235,7 +236,7 @@ def _seen(renderer: Renderer, state: State, player: _Watcher) -> View:
     return View(name=name, text=renderer.render(player.view), worlds=worlds)
 
 
-_KNOWN: Final = frozenset(("value", "pv", "top", "priors"))
+_KNOWN: Final = frozenset(("value", "value_unit", "pv", "top", "priors"))
 _MOST_LISTED = 12
 _MOST_PLIES = 20
 _MOST_FIGURES = 24
@@ -250,7 +251,7 @@ class Candidate:
     Attributes:
       text: the action in the game's notation.
       visits: number of visits; None if not recorded.
-      value: estimated utility for the player to move; None if not recorded.
+      value: value for the player to move, in the decision's unit; None if not recorded.
       prior: probability before the search; None if not recorded.
     """
 
@@ -265,13 +266,15 @@ class ReplayDecision:
     """What an agent recorded about one decision.
 
     Attributes:
-      value: value of the position for the player to move; None if not recorded.
+      evaluation: value of the position for the player to move; None if not recorded.
+      unit: unit of the candidates' values.
       line: principal variation in the game's notation; empty if not recorded.
       candidates: actions, the most visited first.
       figures: everything else, as name and text.
     """
 
-    value: float | None
+    evaluation: Evaluation | None
+    unit: ValueUnit
     line: tuple[str, ...]
     candidates: tuple[Candidate, ...]
     figures: tuple[tuple[str, str], ...]
@@ -285,7 +288,8 @@ def decision_of(move: MoveRecord, before: State) -> ReplayDecision:
     """
     statistics = move.statistics
     return ReplayDecision(
-        value=_number(statistics.get("value")),
+        evaluation=Evaluation.from_statistics(statistics),
+        unit=ValueUnit.of(statistics),
         line=_line(statistics.get("pv"), before),
         candidates=_candidates(statistics, before),
         figures=_figures(statistics),

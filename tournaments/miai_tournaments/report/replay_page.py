@@ -23,6 +23,7 @@ from miai.markup import number, tag
 from miai.plugins.loader import registry
 from miai.record import GameRecord, MoveRecord
 from miai.record_reader import read_record
+from miai.values import Evaluation, ValueScale, ValueUnit
 from miai_tournaments.report import charts
 from miai_tournaments.report.document import Column, Table, printable_block
 from miai_tournaments.report.markup import name, text, whole_page
@@ -68,27 +69,32 @@ class Album:
         return Markup("<svg%s>%s</svg>") % (head, tag("g", body, id=identity))
 
 
-def decision_markup(decision: ReplayDecision) -> Markup:
+def decision_markup(decision: ReplayDecision, info: GameInfo) -> Markup:
     """Return what an agent recorded about a decision: value, line, candidates, figures."""
     parts: list[Markup] = []
-    if decision.value is not None:
-        value = tag("b", f"{decision.value:+.4g}")
-        parts.append(tag("p", "value ", value, " for the player who moved"))
+    if decision.evaluation is not None:
+        value = tag("b", decision.evaluation.text(info))
+        parts.append(tag("p", value, " for the player who moved"))
     if decision.line:
         line = text(" ".join(decision.line), 400)
         parts.append(tag("p", "expected: ", line, class_="line-of-play"))
     if decision.candidates:
-        parts.append(_candidates(decision.candidates))
+        parts.append(_candidates(decision.candidates, decision.unit, info))
     if decision.figures:
         figures = "; ".join(f"{key} {value}" for key, value in decision.figures)
         parts.append(tag("p", text(figures, 1000), class_="note"))
     return tag("div", *parts, class_="said")
 
 
-def _candidates(candidates: Sequence[Candidate]) -> Markup:
+def _candidates(candidates: Sequence[Candidate], unit: ValueUnit, info: GameInfo) -> Markup:
+    values = [None if c.value is None else Evaluation(c.value, unit) for c in candidates]
+    scales = {value.scale(info).name for value in values if value is not None}
     figures = [
         ("visits", ["" if c.visits is None else f"{c.visits:g}" for c in candidates]),
-        ("value", ["" if c.value is None else f"{c.value:+.3f}" for c in candidates]),
+        (
+            scales.pop() if len(scales) == 1 else "value",
+            ["" if v is None else v.number_text(info) for v in values],
+        ),
         ("prior", ["" if c.prior is None else f"{c.prior:.3f}" for c in candidates]),
     ]
     figures = [(header, cells) for header, cells in figures if any(cells)]
@@ -155,7 +161,7 @@ class GraphPoint:
     Attributes:
       frame: number of the frame that the action led to.
       player: whose estimate it is.
-      value: the first player's utility.
+      value: the first player's value, as it is shown.
     """
 
     frame: int
@@ -163,22 +169,13 @@ class GraphPoint:
     value: float
 
 
-def first_players(value: float, player: int, info: GameInfo) -> float:
-    """Return a player's value as the first player's, if the game's sum is constant."""
-    if player == 0 or info.utility_sum is None:
-        return value
-    return info.utility_sum - value
+def value_graph(points: Sequence[GraphPoint], frames: int, scale: ValueScale) -> Markup:
+    """Return the values of one scale over the plies.
 
-
-def value_graph(points: Sequence[GraphPoint], frames: int, info: GameInfo) -> Markup | None:
-    """Return the values over the plies; None without values.
-
-    The axis spans the game's utilities, or the values themselves if some are outside, such as
-    centipawns. The page's script moves the element of class ``cursor``.
+    The axis spans the scale's bounds, or the values themselves if it has none or some are outside.
+    The page's script moves the element of class ``cursor``.
     """
-    if not points:
-        return None
-    low, high = _bounds([point.value for point in points], info)
+    low, high = _bounds([point.value for point in points], scale)
     across = charts.Scale(0, max(1, frames - 1), LEFT, WIDTH - RIGHT)
     up = charts.Scale(low, high, HEIGHT - _BOTTOM, _TOP)
     parts = [*_axes(across, up, frames)]
@@ -188,20 +185,20 @@ def value_graph(points: Sequence[GraphPoint], frames: int, info: GameInfo) -> Ma
     return tag(
         "svg",
         *parts,
-        id="graph",
         class_="graph",
         viewBox=f"0 0 {WIDTH} {HEIGHT}",
         role="img",
-        aria_label="Values that the players gave the game, over its plies",
+        aria_label=f"The players' values ({scale.name}) over the plies of the game",
         data_left=LEFT,
         data_right=WIDTH - RIGHT,
     )
 
 
-def _bounds(values: Sequence[float], info: GameInfo) -> tuple[float, float]:
-    if min(values) >= info.min_utility and max(values) <= info.max_utility:
-        return info.min_utility, info.max_utility
-    return charts.widened([*values, 0.0])
+def _bounds(values: Sequence[float], scale: ValueScale) -> tuple[float, float]:
+    low, high = scale.low, scale.high
+    if low is None or high is None or min(values) < low or max(values) > high:
+        return charts.widened([*values, 0.0])
+    return low, high
 
 
 def _axes(across: charts.Scale, up: charts.Scale, frames: int) -> list[Markup]:
@@ -247,19 +244,22 @@ def replay_page(record: GameRecord, game_id: str, *, worlds: int = WORLDS, repor
     """
     game = _game(record)
     frames: list[Markup] = []
-    points: list[GraphPoint] = []
+    points: dict[ValueScale, list[GraphPoint]] = {}
     moves: list[Markup] = []
     album = Album()
     for ply, frame in enumerate(frames_of(record, game, worlds=worlds)):
         decision = None
         if frame.move is not None and frame.before is not None:
             decision = decision_of(frame.move, frame.before)
-            if decision.value is not None and frame.move.actor >= 0:
-                value = first_players(decision.value, frame.move.actor, game.info)
-                points.append(GraphPoint(ply, frame.move.actor, value))
+            if decision.evaluation is not None and frame.move.actor >= 0:
+                actor = frame.move.actor
+                evaluation = decision.evaluation.of_first_player(actor, game.info)
+                scale = evaluation.scale(game.info)
+                point = GraphPoint(ply, actor, scale.number(evaluation.value))
+                points.setdefault(scale, []).append(point)
         frames.append(_frame(ply, frame, decision, record, game, album))
         moves.append(_move_link(ply, frame.move, game))
-    graph = value_graph(points, len(frames), game.info)
+    graphs = [_graph(scale, own, len(frames), record, game) for scale, own in points.items()]
     title = f"{text(game_id, 80)} \N{EN DASH} replay"
     shared = Markup(definitions(game))  # noqa: S704 - by an installed renderer
     return whole_page(
@@ -269,7 +269,7 @@ def replay_page(record: GameRecord, game_id: str, *, worlds: int = WORLDS, repor
         tag(
             "main",
             tag("div", _controls(len(frames), game), *frames, id="board"),
-            tag("aside", _graph(graph, record, game), _moves(moves), *_files(record, game_id)),
+            tag("aside", *graphs, _moves(moves), *_files(record, game_id)),
             class_="replay",
         ),
         tag("footer", *_about(record)),
@@ -372,7 +372,7 @@ def _frame(
         "section",
         _caption(number, frame.move, game, record),
         views,
-        *([decision_markup(decision)] if decision is not None else []),
+        *([decision_markup(decision, game.info)] if decision is not None else []),
         class_="frame",
         id=f"p{number}",
     )
@@ -433,14 +433,15 @@ def _worlds(worlds: Worlds, album: Album) -> Markup:
 # -- the side ---------------------------------------------------------------------------------
 
 
-def _graph(graph: Markup | None, record: GameRecord, game: Game) -> Markup:
-    if graph is None:
-        return Markup("")
-    whose = (
-        f"for {_side(game, 0)}" if game.info.utility_sum is not None else "each for its own player"
-    )
+def _graph(
+    scale: ValueScale, points: Sequence[GraphPoint], frames: int, record: GameRecord, game: Game
+) -> Markup:
+    comparable = game.info.num_players == 2 and game.info.utility_sum is not None
+    whose = f"for {_side(game, 0)}" if comparable else "each for its own player"
+    unit = f" in{scale.suffix}" if scale.suffix else ""
     legend = charts.legend([name(player.name, 24) for player in record.players])
-    return tag("section", tag("h2", f"Values, {whose}"), graph, legend)
+    heading = tag("h2", f"{scale.name.capitalize()}{unit}, {whose}")
+    return tag("section", heading, value_graph(points, frames, scale), legend)
 
 
 def _move_link(number: int, move: MoveRecord | None, game: Game) -> Markup:

@@ -24,14 +24,13 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from enum import Enum
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from miai.api import load_game
 from miai.errors import ConfigError, StoreError, UnknownComponentError
@@ -79,6 +78,8 @@ from miai_tournaments.store.rows import GameResult, GameRow, PlayerRow, Schedule
 from miai_tournaments.store.store import Store
 from miai_tournaments.workers.executor import Executor, make_executor
 from miai_tournaments.workers.jobs import GameJob, Outcome
+
+_OVERRIDES: Final = ("executor", "workers", "address", "store", "records")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +131,8 @@ def run(tournament: Tournament, folder: Path, options: Options) -> RunEnding:
         raise ConfigError(f"--store: {folder} contains a run already; its store cannot be moved")
     config, game = tournament.config, tournament.game
     this = _Run(config, game, tournament.format, tournament.players, folder, options)
-    return this.extend(tournament) if has_store(folder) else this.begin(tournament)
+    play = this.extend if has_store(folder) else this.begin
+    return this.until_stopped(partial(play, tournament))
 
 
 def resume(folder: Path, options: Options) -> RunEnding:
@@ -146,7 +148,8 @@ def resume(folder: Path, options: Options) -> RunEnding:
     make_panel(game, rules_of(config))  # rules that no longer work fail here, before any game
     format_ = stored_format(config, players, folder)
     openings = stored_openings(info, config, game, folder)
-    return _Run(config, game, format_, players, folder, options).resume(openings)
+    this = _Run(config, game, format_, players, folder, options)
+    return this.until_stopped(partial(this.resume, openings))
 
 
 class _Run:
@@ -161,66 +164,58 @@ class _Run:
         folder: Path,
         options: Options,
     ) -> None:
-        section = config.run
-        formats = section.records if options.records is None else options.records
-        self.config, self.game, self.format = config, game, format_
-        self.players, self.folder = players, folder
-        self.files = RecordFiles(folder, [_record_format(name, game.info.name) for name in formats])
-        self.make_reporter, self.say = options.make_reporter, options.say
-        self.executor_name = options.executor or section.executor
-        self.workers = options.workers or section.worker_count()
-        if options.address is not None and self.executor_name != "ray":
+        changes = {name: getattr(options, name) for name in _OVERRIDES}
+        section = config.run.model_copy(
+            update={name: value for name, value in changes.items() if value is not None}
+        )
+        if options.address is not None and section.executor != "ray":
             raise ConfigError(
-                f"--address names a Ray cluster, but the executor is {self.executor_name}; "
+                f"--address names a Ray cluster, but the executor is {section.executor}; "
                 "add --executor ray, or leave --address out"
             )
-        self.address = options.address or section.address
-        self.store_url = options.store or section.store
+        self.config, self.game, self.format = config, game, format_
+        self.players, self.folder, self.section = players, folder, section
+        formats = [_record_format(name, game.info.name) for name in section.records]
+        self.files = RecordFiles(folder, formats)
+        self.make_reporter, self.say = options.make_reporter, options.say
+        self.workers = 1 if section.executor == "serial" else section.worker_count()
         self.signals = StopSignals(section.grace)
         self.lock: RunLock | None = None
         self.reporter: Reporter | None = None
 
-    def begin(self, tournament: Tournament) -> RunEnding:
+    def begin(self, tournament: Tournament, stack: ExitStack) -> RunEnding:
         """Begin a run in a folder without one."""
-        if self.store_url is not None:
-            check_database(self.folder, self.store_url)
-        with self._stoppable() as stack:
-            self._watch_valuations(tournament.openings)
-            openings = tournament.openings.judged(self.config.tournament.seed)
-            tournament = replace(tournament, openings=openings)
-            executor = self._start(stack, self.format.most_games(), self._places(tournament))
-            self.lock = stack.enter_context(locked(self.folder))
-            schedule = self._schedule(openings)
-            games = schedule.advance(room=executor.capacity)
-            created = datetime.now(UTC).isoformat(timespec="seconds")
-            info = replace(run_info(tournament), created=created, facts=schedule.facts)
-            store = Store.create(self.folder, info, self.players, games, url=self.store_url)
-            return self._play(stack.enter_context(store), executor, schedule, openings)
-        return self._stopped()
+        url = self.section.store
+        if url is not None:
+            check_database(self.folder, url)
+        self._watch_valuations(tournament.openings)
+        openings = tournament.openings.judged(self.config.tournament.seed)
+        tournament = replace(tournament, openings=openings)
+        executor = self._start(stack, self.format.most_games(), self._places(tournament))
+        self.lock = stack.enter_context(locked(self.folder))
+        schedule = self._schedule(openings)
+        games = schedule.advance(room=executor.capacity)
+        created = datetime.now(UTC).isoformat(timespec="seconds")
+        info = replace(run_info(tournament), created=created, facts=schedule.facts)
+        store = Store.create(self.folder, info, self.players, games, url=url)
+        return self._play(stack.enter_context(store), executor, schedule, openings)
 
-    def extend(self, tournament: Tournament) -> RunEnding:
+    def extend(self, tournament: Tournament, stack: ExitStack) -> RunEnding:
         """Continue the run of the folder's store with a config that may extend it."""
-        with self._stoppable() as stack:
-            store = self._open(stack)
-            refuse_other_config(store, tournament)
-            openings = with_judgement(tournament.openings, store.info(), self.folder)
-            tournament = replace(tournament, openings=openings)
-            return self._continue(stack, store, openings, tournament)
-        return self._stopped()
+        store = self._open(stack)
+        refuse_other_config(store, tournament)
+        openings = with_judgement(tournament.openings, store.info(), self.folder)
+        tournament = replace(tournament, openings=openings)
+        return self._continue(stack, store, openings, tournament)
 
-    def resume(self, openings: Openings) -> RunEnding:
+    def resume(self, openings: Openings, stack: ExitStack) -> RunEnding:
         """Continue the run of the folder's store as it was begun."""
-        with self._stoppable() as stack:
-            return self._continue(stack, self._open(stack), openings, None)
-        return self._stopped()
+        return self._continue(stack, self._open(stack), openings, None)
 
-    @contextmanager
-    def _stoppable(self) -> Iterator[ExitStack]:
-        """Provide a stack; a signal to stop at once unwinds it and leaves the block."""
+    def until_stopped(self, play: Callable[[ExitStack], RunEnding]) -> RunEnding:
+        """Return how `play` ended; a signal to stop at once unwinds its stack."""
         with suppress(Stopped), self.signals, ExitStack() as stack:
-            yield stack
-
-    def _stopped(self) -> RunEnding:
+            return play(stack)
         return RunEnding("stopped", self.signals.asked() or "stopped")
 
     def _open(self, stack: ExitStack) -> Store:
@@ -276,15 +271,15 @@ class _Run:
         """Return an executor that has started every player once."""
         executor = stack.enter_context(
             make_executor(
-                self.executor_name,
+                self.section.executor,
                 make_setup(self.config, self.game, self.players, self.folder),
                 workers=min(self.workers, most_games),
-                game_deadline=self.config.run.game_deadline,
+                game_deadline=self.section.game_deadline,
                 on_output=self._show_output,
-                address=self.address,
+                address=self.section.address,
             )
         )
-        for line in unkept_limits(self.config.limits, self.folder, executor=self.executor_name):
+        for line in unkept_limits(self.config.limits, self.folder, executor=self.section.executor):
             self.say(line)
         self.say(f"starting {counted(len(places), 'player')} ...")
         start_players(executor, places, stop_asked=self.signals.asked)
@@ -322,7 +317,7 @@ class _Run:
                 reporter=reporter,
                 stop_asked=self._stop_asked,
                 files=self.files,
-                workers=1 if self.executor_name == "serial" else self.workers,
+                workers=self.workers,
             )
             ending = loop.run()
             self.signals.finish()
@@ -332,7 +327,8 @@ class _Run:
         return ending
 
     def _title(self) -> str:
-        workers = "serial" if self.executor_name == "serial" else counted(self.workers, "worker")
+        serial = self.section.executor == "serial"
+        workers = "serial" if serial else counted(self.workers, "worker")
         return (
             f"{self.config.tournament.name}: {self.game.info.name}, {len(self.players)} players, "
             f"{self.format.title()}, {workers}"
@@ -469,13 +465,14 @@ class _GameLoop:
             self._check_stop()
             stopping = self._ending is not None and self._ending.kind == "stopped"
             decision = judge(outcome, stopping=stopping)
-            if decision is GameDecision.VOID:
-                self._void(row, void_reason(outcome))
-            elif decision is GameDecision.DROPPED:
+            result = outcome.result
+            if decision == "void":
+                self._void(row, outcome.reason if result is None else result.detail)
+            elif decision == "dropped":
                 self._queue.append(row)
-            elif outcome.result is not None:
+            elif result is not None:
                 self._voids_in_a_row = 0
-                finished.append((row, outcome.result, outcome.record))
+                finished.append((row, result, outcome.record))
         if finished:
             self._commit(finished)
             self._advance()
@@ -547,27 +544,14 @@ def _job(row: GameRow, tournament: str) -> GameJob:
     )
 
 
-class GameDecision(Enum):
-    """What happens to an outcome: committed, played again as void, or dropped."""
-
-    RESULT = "result"
-    VOID = "void"
-    DROPPED = "dropped"
-
-
-def judge(outcome: Outcome, *, stopping: bool) -> GameDecision:
+def judge(outcome: Outcome, *, stopping: bool) -> Literal["result", "void", "dropped"]:
     """Return what the outcome of a game means; `stopping` is whether the run is being stopped."""
     result = outcome.result
     if stopping and (result is None or result.termination == Termination.CRASH):
-        return GameDecision.DROPPED
+        return "dropped"
     if result is None or result.termination == Termination.UNAVAILABLE:
-        return GameDecision.VOID
-    return GameDecision.RESULT
-
-
-def void_reason(outcome: Outcome) -> str:
-    """Return why a game was void."""
-    return outcome.reason if outcome.result is None else outcome.result.detail
+        return "void"
+    return "result"
 
 
 def _pending_row(game: ScheduledGame) -> GameRow:

@@ -19,7 +19,7 @@ from typing import Any, Final, Protocol, Self
 from urllib.parse import quote
 
 from miai.errors import StoreError
-from miai.files import absence, sync_folder
+from miai.files import absence, reading, sync_folder, writing
 from miai_tournaments.store.address import TOURNAMENT, RunKind
 from miai_tournaments.store.tables import BEFORE
 
@@ -44,7 +44,7 @@ def created(path: Path, schema: str, *, kind: RunKind = TOURNAMENT) -> Iterator[
     """
     # Not `miai.files`: SQLite writes the draft itself, with a journal beside it.
     draft = path.with_name(draft_names(path.name)[0])
-    try:
+    with writing(path, StoreError), explained(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists():
             raise StoreError(f"{path}: already exists; choose another folder")
@@ -62,10 +62,6 @@ def created(path: Path, schema: str, *, kind: RunKind = TOURNAMENT) -> Iterator[
             connection.close()
         draft.replace(path)
         sync_folder(path.parent)
-    except sqlite3.Error as error:
-        raise explained(path, error) from error
-    except OSError as error:
-        raise StoreError(f"{path}: cannot be written: {error.strerror}") from error
 
 
 def draft_names(name: str) -> list[str]:
@@ -86,11 +82,13 @@ def connect(path: Path, mode: str, *, kind: RunKind = TOURNAMENT) -> sqlite3.Con
         not open a foreign file, so nothing is written to it.
     """
     check_header(path, kind=kind)
-    try:
+    with explained(path):
         connection = sqlite3.connect(_uri(path, mode), uri=True, isolation_level=None, timeout=30)
         try:
             if path.stat().st_size <= CHECKED_BYTES:
-                _check_pages(path, connection)
+                (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+                if verdict != "ok":
+                    raise damaged(path, f"is corrupt: {' '.join(verdict.split())}")
             if mode == READ:
                 connection.execute("PRAGMA query_only = ON")
             else:
@@ -99,15 +97,7 @@ def connect(path: Path, mode: str, *, kind: RunKind = TOURNAMENT) -> sqlite3.Con
         except BaseException:
             connection.close()
             raise
-    except sqlite3.Error as error:
-        raise explained(path, error) from error
     return connection
-
-
-def _check_pages(path: Path, connection: sqlite3.Connection) -> None:
-    (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
-    if verdict != "ok":
-        raise damaged(path, f"is corrupt: {' '.join(verdict.split())}")
 
 
 def _why_missing(path: Path, kind: RunKind) -> str:
@@ -142,13 +132,11 @@ def check_header(path: Path, *, kind: RunKind = TOURNAMENT) -> None:
 
     Do not call it while this process has the store open: closing the file releases SQLite's locks.
     """
-    try:
+    with reading(path, StoreError):
         if not path.is_file():
             raise StoreError(_why_missing(path, kind))
         with path.open("rb") as file:
             header = file.read(_HEADER.size)
-    except OSError as error:
-        raise StoreError(f"{path}: cannot be read: {error.strerror}") from error
     if len(header) < _HEADER.size or not header.startswith(_MAGIC):
         raise StoreError(f"{path}: is not an SQLite file, so not a {kind.noun}'s store; {_REMEDY}")
     _, version, application = _HEADER.unpack(header)
@@ -177,7 +165,7 @@ def upgrade(path: Path, connection: sqlite3.Connection, steps: Sequence[Sequence
     Args:
       steps: for each version from 1 on, the statements that lead to the next.
     """
-    try:
+    with explained(path):
         if schema_of(connection) > len(steps):
             return
         with transaction(connection):
@@ -185,8 +173,6 @@ def upgrade(path: Path, connection: sqlite3.Connection, steps: Sequence[Sequence
                 for statement in statements:
                     connection.execute(statement)
             connection.execute(f"PRAGMA user_version = {len(steps) + 1}")
-    except sqlite3.Error as error:
-        raise explained(path, error) from error
 
 
 @contextmanager
@@ -206,11 +192,15 @@ def damaged(path: Path, what: str) -> StoreError:
     return StoreError(f"{path}: {what}; {_REMEDY}")
 
 
-def explained(path: Path, error: sqlite3.Error) -> StoreError:
-    """Return an error of SQLite with its remedy."""
-    name = getattr(error, "sqlite_errorname", "") or ""
-    remedy = _REMEDIES.get(name.removeprefix("SQLITE_").split("_")[0], _REMEDY)
-    return StoreError(f"{path}: {error}; {remedy}")
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Turn SQLite's exceptions in the block into `StoreError`, each with its remedy."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        name = getattr(error, "sqlite_errorname", "") or ""
+        remedy = _REMEDIES.get(name.removeprefix("SQLITE_").split("_")[0], _REMEDY)
+        raise StoreError(f"{path}: {error}; {remedy}") from error
 
 
 def _uri(path: Path, mode: str) -> str:
@@ -348,13 +338,9 @@ class SqliteConnection:
         """Run the block as one transaction; an exception rolls it back."""
         return transaction(self._connection)
 
-    @contextmanager
-    def explained(self) -> Iterator[None]:
+    def explained(self) -> AbstractContextManager[None]:
         """Turn SQLite's exceptions in the block into `StoreError`."""
-        try:
-            yield
-        except sqlite3.Error as error:
-            raise explained(self.path, error) from error
+        return explained(self.path)
 
     def expect_all(self) -> None:
         """Ask the system to read a large file ahead."""

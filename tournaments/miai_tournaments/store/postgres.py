@@ -106,7 +106,7 @@ class PostgresConnection:
         with self.explained():
             self._connection = self._connect()
             try:
-                self._run(f"SET search_path TO {address.schema}")
+                self.execute(f"SET search_path TO {address.schema}")
                 if alone:
                     self._lock()
             except BaseException:
@@ -115,29 +115,32 @@ class PostgresConnection:
 
     def query(self, statement: str, values: Sequence[Any] = ()) -> Iterable[Sequence[Any]]:
         """Return rows."""
-        return [tuple(row) for row in self._run(statement, values)]
+        return [tuple(row) for row in self.execute(statement, values)]
 
     @contextmanager
     def transaction(self) -> Iterator[Writer]:
         """Run the block as one transaction; an exception rolls it back."""
-        self._run("BEGIN")
+        self.execute("BEGIN")
         try:
             yield self
         except BaseException:
             if not self._connection.invalidated:
-                self._run("ROLLBACK")
+                self.execute("ROLLBACK")
             raise
-        self._run("COMMIT")
+        self.execute("COMMIT")
 
-    def execute(self, statement: str, values: Sequence[Any] = (), /) -> None:
+    def execute(self, statement: str, values: Sequence[Any] = (), /) -> Any:
         """Execute a statement."""
-        self._run(statement, values)
+        if not values:
+            return self._connection.exec_driver_sql(statement)
+        parameters = tuple(map(_plain, values))
+        return self._connection.exec_driver_sql(statement.replace("?", "%s"), parameters)
 
     def executemany(self, statement: str, rows: Iterable[Sequence[Any]], /) -> None:
         """Execute a statement for each row of values."""
         parameters = [tuple(map(_plain, row)) for row in rows]
         if parameters and not parameters[0]:
-            self._run(statement)
+            self.execute(statement)
         elif parameters:
             self._connection.exec_driver_sql(statement.replace("?", "%s"), parameters)
 
@@ -172,13 +175,13 @@ class PostgresConnection:
             tables = tables.replace(old, new)
         for name in ("game_id", "pair_id"):  # sorted as in SQLite, whatever the server's collation
             tables = tables.replace(f"{name} TEXT", f'{name} TEXT COLLATE "C"')
-        self._run(f"CREATE SCHEMA {schema}")
-        self._run(f"SET search_path TO {schema}")
+        self.execute(f"CREATE SCHEMA {schema}")
+        self.execute(f"SET search_path TO {schema}")
         for statement in tables.split(";"):
             if statement.strip():
-                self._run(statement)
-        self._run("CREATE TABLE about (version BIGINT NOT NULL)")
-        self._run("INSERT INTO about VALUES (?)", (TOURNAMENT.schema,))
+                self.execute(statement)
+        self.execute("CREATE TABLE about (version BIGINT NOT NULL)")
+        self.execute("INSERT INTO about VALUES (?)", (TOURNAMENT.schema,))
 
     def holds_run(self) -> bool:
         """Return whether the schema exists and contains a run of any version of miai."""
@@ -224,12 +227,6 @@ class PostgresConnection:
             f"{self.address.shown}: another driver is running it; wait for it to end, or stop it "
             "in its terminal"
         )
-
-    def _run(self, statement: str, values: Sequence[Any] = ()) -> Any:
-        if not values:
-            return self._connection.exec_driver_sql(statement)
-        parameters = tuple(map(_plain, values))
-        return self._connection.exec_driver_sql(statement.replace("?", "%s"), parameters)
 
 
 def _plain(value: Any) -> Any:

@@ -157,21 +157,21 @@ def game_row(cells: Sequence[Any], players: Collection[str]) -> GameRow:
 
 def score(game_id: Any, returns: Any) -> tuple[str, tuple[float, ...]]:
     """Return a finished game's identity and returns. Raises `ValueError` naming the row."""
-    where = f"table games, row {_shown(game_id)}"
-    name: str = checked(game_id, A_NAME, where, "game_id")
-    values = checked(decoded(returns, where, "returns"), _GAME["returns"], where, "returns")
-    if not values:
-        raise ValueError(f"{where}: is done, but returns is empty")
-    return name, tuple(values)
+    values = _some_values(game_id=game_id, returns=returns)
+    if not values["returns"]:
+        raise ValueError(f"table games, row {_shown(game_id)}: is done, but returns is empty")
+    return values["game_id"], values["returns"]
 
 
 def opening(pair_id: Any, actions: Any) -> tuple[str, tuple[int, ...]]:
     """Return a pair's identity and opening. Raises `ValueError` naming the pair."""
-    where = f"table games, pair {_shown(pair_id)}"
-    name: str = checked(pair_id, A_NAME, where, "pair_id")
-    return name, tuple(
-        checked(decoded(actions, where, "opening"), _GAME["opening"], where, "opening")
-    )
+    values = _some_values(pair_id=pair_id, opening=actions)
+    return values["pair_id"], values["opening"]
+
+
+def _some_values(**cells: Any) -> dict[str, Any]:
+    """Return the values of some columns of a game, the first of which names the row."""
+    return row_values("games", {name: _GAME[name] for name in cells}, list(cells.values()))
 
 
 def known_status(status: Any) -> Status:

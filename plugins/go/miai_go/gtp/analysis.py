@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miai.search.protocol import SearchResult
+from miai.values import Evaluation
 from miai_go.gtp.table import FreeState
 from miai_go.gtp.wire import COLORS, GtpError, number, point, whole
 from miai_go.nets.encoder import positions_of
@@ -169,7 +170,7 @@ def info_line(
     parts = []
     for order, action in enumerate(moves):
         visits = result.visits.get(action, 0)
-        value = result.values.get(action, result.value)
+        value = _utility(result.values.get(action, result.value), result, state)
         prior = extras.priors.get(action, other_prior)
         score = extras.scores.get(action)
         pv = result.pv[:_PV_LENGTH] if result.pv[:1] == (action,) else (action,)
@@ -177,7 +178,7 @@ def info_line(
         line = move.in_lz() if dialect == "lz" else move.in_kata()
         parts.append(f"{line} pv {' '.join(vertex(a, size) for a in pv if a <= size * size)}")
     if dialect == "kata" and request.root_info:
-        parts.append(_root_info(result, extras))
+        parts.append(_root_info(result, extras, state))
     if dialect == "kata" and request.ownership:
         parts.append(f"ownership {_ownership(extras, state)}")
     return " ".join(parts)
@@ -267,13 +268,10 @@ def _ranked(
     return tried[: request.max_moves]
 
 
-def _root_info(result: SearchResult, extras: _Extras) -> str:
-    visits = sum(result.visits.values())
+def _root_info(result: SearchResult, extras: _Extras, state: FreeState) -> str:
+    visits, value = sum(result.visits.values()), _utility(result.value, result, state)
     score = "" if extras.score is None else f" scoreLead {extras.score:.4f}"
-    return (
-        f"rootInfo visits {visits} utility {result.value:.6f} "
-        f"winrate {_winrate(result.value):.6f}{score}"
-    )
+    return f"rootInfo visits {visits} utility {value:.6f} winrate {_winrate(value):.6f}{score}"
 
 
 def _ownership(extras: _Extras, state: FreeState) -> str:
@@ -294,7 +292,13 @@ def _ownership_by_playouts(state: FreeState) -> list[float]:
     return black if state.to_move == 0 else [-value for value in black]
 
 
+def _utility(value: float, result: SearchResult, state: FreeState) -> float:
+    """Return a value as a utility, which the protocol demands; 0 if it is not one."""
+    return Evaluation(value, result.unit).utility(state.game.info) or 0.0
+
+
 def _winrate(value: float) -> float:
+    """Return a utility as the winning rate that the protocol demands."""
     return min(max((value + 1) / 2, 0.0), 1.0)
 
 

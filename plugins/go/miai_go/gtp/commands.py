@@ -20,6 +20,7 @@ from miai import __version__
 from miai.errors import MiaiError
 from miai.files import write_text
 from miai.search.protocol import SearchResult
+from miai.values import Evaluation
 from miai_go.gtp.analysis import (
     AnalysisDialect,
     AnalysisRequest,
@@ -400,18 +401,23 @@ def _explain(session: Session, words: Words) -> str:
     state, result = session.last
     size = state.game.size
     name = "resign" if result.resign else vertex(result.action, size)
-    lines = [f"{name}: winning chance {(result.value + 1) / 2:.3f}"]
+    info, unit = state.game.info, result.unit
+    lines = [f"{name}: {Evaluation(result.value, unit).text(info)}"]
     if result.pv:
         lines.append(f"expected: {' '.join(vertex(a, size) for a in result.pv if a <= size**2)}")
     best = sorted(result.visits.items(), key=lambda item: (-item[1], item[0]))[:_TOP]
     lines += [
-        f"{vertex(action, size)}: {visits} visits, winning chance "
-        f"{(result.values.get(action, 0.0) + 1) / 2:.3f}"
+        f"{vertex(action, size)}: {visits} visits, "
+        f"{Evaluation(result.values.get(action, 0.0), unit).text(info)}"
         for action, visits in best
     ]
-    plain = {k: v for k, v in result.statistics.items() if isinstance(v, int | float | str)}
+    plain = [
+        f"{key} {value}"
+        for key, value in result.statistics.items()
+        if isinstance(value, int | float | str) and key not in ("value", "value_unit")
+    ]
     if plain:
-        lines.append(", ".join(f"{key} {value}" for key, value in plain.items()))
+        lines.append(", ".join(plain))
     return "\n".join(one_line(line) for line in lines)
 
 

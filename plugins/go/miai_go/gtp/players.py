@@ -15,6 +15,7 @@ from miai.information import PlayerView
 from miai.plugins.loader import registry
 from miai.search.agent import SearchAgent
 from miai.search.protocol import Search, SearchResult
+from miai.values import Evaluation, ValueUnit
 from miai_go.gtp.table import FreeState
 from miai_go.gtp.wire import GtpError
 from miai_go.rules.game import GoGame
@@ -165,10 +166,11 @@ class AgentPlayer:
         """Return the agent's decision."""
         self.agent.view = PlayerView.at(state, state.to_move)
         decision = self.agent.act(_per_move_clock(seconds))
-        value = decision.statistics.get("value")
+        evaluation = Evaluation.from_statistics(decision.statistics)
         return SearchResult(
             action=decision.action,
-            value=float(value) if isinstance(value, int | float) else 0.0,
+            value=0.0 if evaluation is None else evaluation.value,
+            unit=ValueUnit.SCORE if evaluation is None else evaluation.unit,
             resign=decision.resign,
             statistics=decision.statistics,
         )

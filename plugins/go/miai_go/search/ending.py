@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from miai.errors import GameError
 from miai.game import State
 from miai.search.protocol import SearchResult
+from miai.values import ValueUnit
 from miai_go.rules.board import BLACK
 from miai_go.rules.dead_stones import settle, settled_margin
 from miai_go.rules.game import GoGame
@@ -42,10 +43,16 @@ def settled(state: GoState, *, pass_when_winning: bool) -> SearchResult | None:
     """
     if state.phase != Phase.PLAY:
         return SearchResult(
-            action=settle(state), value=value_of_margin(settled_margin(state), state)
+            action=settle(state),
+            value=value_of_margin(settled_margin(state), state),
+            unit=ValueUnit.EXPECTED_UTILITY,
         )
     if state.passes and pass_when_winning and pass_value(state) > 0:
-        return SearchResult(action=state.game.pass_action, value=pass_value(state))
+        return SearchResult(
+            action=state.game.pass_action,
+            value=pass_value(state),
+            unit=ValueUnit.EXPECTED_UTILITY,
+        )
     return None
 
 

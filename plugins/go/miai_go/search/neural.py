@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from miai.game import State
 from miai.plain import Json
 from miai.search.protocol import SearchResult
+from miai.values import ValueUnit
 from miai_go.errors import WeightsError
 from miai_go.nets.encoder import positions_of, trail_of
 from miai_go.nets.oracle import Oracle
@@ -343,6 +344,7 @@ class PolicyPlayer:
         return SearchResult(
             action=action,
             value=value or 0.0,
+            unit=ValueUnit.SCORE if value is None else ValueUnit.EXPECTED_UTILITY,
             pv=(action,),
             resign=resign is not None and value is not None and value < resign,
             statistics={"priors": [[a, round(float(probabilities[a]), 4)] for a in order]},

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from miai.game import State
 from miai.plain import Json
 from miai.search.protocol import SearchResult
+from miai.values import ValueUnit
 from miai_go.rules.game import GoGame
 from miai_go.rules.state import GoState, Start
 from miai_go.search.ending import choose, counts_like_a_tree, go_state, root_mask, settled
@@ -184,6 +185,7 @@ class TreeSearch(ABC):
         return SearchResult(
             action=action,
             value=value,
+            unit=ValueUnit.EXPECTED_UTILITY,
             visits={a: int(visits[a]) for a in tried},
             values={a: float(values[a]) for a in tried},
             pv=tuple(pv) if pv[:1] == [action] else (action,),

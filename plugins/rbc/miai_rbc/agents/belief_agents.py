@@ -17,6 +17,7 @@ import chess
 import numpy as np
 
 from miai import Agent, ClockReading, Decision, Json, Observation
+from miai.values import Evaluation, ValueUnit
 from miai_rbc.agents.choice import (
     Choice,
     Scorer,
@@ -128,7 +129,8 @@ class BeliefAgent(Agent):
                 "scored_boards": choice.boards,
             }
             if choice.value is not None:
-                statistics["value"] = round(choice.value, 1)
+                value = Evaluation(round(choice.value, 1), ValueUnit.CENTIPAWNS)
+                statistics |= value.statistics()
             action = PASS if choice.request == NOTHING else action_of(choice.request)
         return Decision(action if action in legal else legal[0], statistics=statistics)
 

@@ -16,6 +16,7 @@ from miai.beliefs.bounds import MakeBounds, named_bounds
 from miai.beliefs.search import BeliefResult, Line, NodeResult, RecursiveSearch, Window
 from miai.beliefs.sets import HashedSet, Universe
 from miai.errors import UnsuitableGameError
+from miai.values import Evaluation
 from miai_rbc.agents.belief_agents import BeliefAgent, load_beliefs
 from miai_rbc.agents.choice import Choice
 from miai_rbc.kernels import FAMILY
@@ -332,7 +333,7 @@ class RbcMinimax(BeliefAgent):
         self._counts |= {"depth": result.depth, "searched": result.statistics["boards"]}
         self._counts |= {key: result.statistics.get(key, 0) for key in _COUNTS}
         if result.depth:
-            self._counts["value"] = result.value
+            self._counts |= Evaluation(result.value, RbcProblem.value_unit).statistics()
         return (result.action if result.depth else candidates[0]), result, len(candidates)
 
 

@@ -12,6 +12,7 @@ import miai
 from miai import ClockReading, TimeControl
 from miai.agent import Agent
 from miai.beliefs.sets import HashedSet
+from miai.values import ValueUnit
 from miai_rbc.agents.belief_agents import BeliefAgent
 from miai_rbc.belief.belief import RbcBelief
 from miai_rbc.kernels.bits import WIN
@@ -184,6 +185,7 @@ class RbcProblem:
 
     least, greatest = -float(WIN), float(WIN)
     reachability = False
+    value_unit = ValueUnit.CENTIPAWNS
     root_classes: Sequence[str] = ("game",)
 
     def __init__(self, parameters: MinimaxProblemParameters | None = None) -> None:

@@ -5,8 +5,7 @@ const frames = [...document.querySelectorAll(".frame")];
 const links = [...document.querySelectorAll("#moves a")];
 const slider = document.getElementById("slider");
 const place = document.getElementById("place");
-const graph = document.getElementById("graph");
-const cursor = graph && graph.querySelector(".cursor");
+const graphs = [...document.querySelectorAll(".graph")];
 const playing = document.querySelector("[data-go=play]");
 const last = frames.length - 1;
 let now = -1;
@@ -29,7 +28,8 @@ function show(number, { keepHash = false } = {}) {
   if (bottom > list.scrollTop + list.clientHeight) list.scrollTop = bottom - list.clientHeight;
   slider.value = String(now);
   place.textContent = `${now} of ${last}`;
-  if (cursor) {
+  for (const graph of graphs) {
+    const cursor = graph.querySelector(".cursor");
     const [left, right] = [Number(graph.dataset.left), Number(graph.dataset.right)];
     const x = left + ((right - left) * now) / Math.max(1, last);
     cursor.setAttribute("x1", x);
@@ -89,7 +89,7 @@ for (const [number, link] of links.entries()) {
   });
 }
 slider.addEventListener("input", () => show(Number(slider.value)));
-if (graph) {
+for (const graph of graphs) {
   graph.addEventListener("click", (event) => {
     event.preventDefault();
     const box = graph.getBoundingClientRect();

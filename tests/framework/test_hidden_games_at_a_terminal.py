@@ -1,0 +1,188 @@
+"""A person at the terminal sees only what its seat observes, in every game that hides information.
+
+Each game is played twice through the command line, with two histories that the person's seat cannot
+tell apart. What is printed until the end of the game must be the same, byte for byte.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.framework.twin_histories import ALL_SEEING, HIDDEN, SEATS, twins
+from typer.testing import CliRunner
+
+import miai
+from miai import Agent, ClockReading, Decision, Game, Observation
+from miai.cli.app import build_app
+from miai.render import action_text
+
+OVER = "The game is over"
+
+
+# -- playing a history through the command line ----------------------------------------------------
+
+
+class Scripted(Agent):
+    """Plays given actions. It thinks aloud, and reports its secret in its statistics."""
+
+    def __init__(self, game: Game, actions: Iterator[int], secret: str, pause: float) -> None:
+        super().__init__(game)
+        self.actions, self.secret, self.pause = actions, secret, pause
+        self.component = "random"
+
+    def act(self, clock: ClockReading) -> Decision:
+        time.sleep(self.pause)
+        self.pause = 0.0
+        action = next(self.actions)
+        print(self.secret)
+        print(self.secret, file=sys.stderr)
+        statistics: dict[str, Any] = {
+            "value": len(self.secret) / 10,
+            "simulations": len(self.secret),
+            "pv": [action],
+        }
+        return Decision(action, statistics=statistics)
+
+
+def parts_of(game: Game, history: Sequence[int]) -> dict[int, list[int]]:
+    """Return the actions of each player in a history, and those of chance as -1."""
+    state = game.new_initial_state()
+    parts: dict[int, list[int]] = {player: [] for player in (-1, *range(game.num_players()))}
+    for action in history:
+        parts[int(state.current_player())].append(action)
+        state.apply_action(action)
+    return parts
+
+
+def played(
+    name: str,
+    seat: int,
+    history: Sequence[int],
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    secret: str,
+    pause: float,
+) -> str:
+    """Return all that the command prints while a person plays its part of a history, and resigns.
+
+    The other players are the agent ``random``, which is replaced.
+    """
+    game = miai.load_game(name)
+    parts = parts_of(game, history)
+    answers = [action_text(game.new_initial_state(), action) for action in parts[seat]]
+    chance = iter(parts[-1])
+    others = [player for player in range(game.num_players()) if player != seat]
+    scripts = {player: iter(parts[player]) for player in others}
+    queue = iter(others)
+    make_agent = miai.make_agent
+
+    def make(agent: str, game: Game, **values: Any) -> Agent:
+        if agent != "random":
+            return make_agent(agent, game, **values)
+        return Scripted(game, scripts[next(queue)], secret, pause)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("miai.api.make_agent", make)
+        patch.setattr("miai.playing.match._draw", lambda outcomes, rng: next(chance))
+        words = ["play", name]
+        for player, called in enumerate(game.info.player_names):
+            words += [f"--{called}", "human" if player == seat else "random"]
+        typed = "".join(f"{answer}\n" for answer in (*answers, "moves", "help", "undo", "resign"))
+        result = CliRunner().invoke(build_app(), words, input=typed)
+    assert result.exit_code == 0, result.output
+    assert secret in result.output.partition(OVER)[2]
+    return result.output
+
+
+@pytest.mark.parametrize(("name", "seat"), SEATS)
+def test_two_histories_that_look_the_same_print_the_same(
+    name: str, seat: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    first, second = twins(name, seat)
+    if (name, seat) in ALL_SEEING:
+        assert (first, second) == ([], [])
+        return
+    assert first != second
+    shown = [
+        played(name, seat, history, monkeypatch, secret=secret, pause=pause)
+        for history, secret, pause in ((first, "aha", 0.0), (second, "oh dear", 0.3))
+    ]
+    before, after = zip(*(text.split(OVER, 1) for text in shown), strict=True)
+    assert before[0] == before[1]
+    assert "aha" not in before[0]
+    assert all("The full position:\n" in text for text in after)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_every_game_is_played_in_a_seat_from_which_something_is_hidden() -> None:
+    assert {name for name, seat in SEATS if (name, seat) not in ALL_SEEING} == set(HIDDEN)
+    assert {"kuhn_poker", "mini_rbc", "phantom_tic_tac_toe", "rbc", "sub_hunt"} <= set(HIDDEN)
+
+
+# -- what an agent is told -------------------------------------------------------------------------
+
+
+class Listener(Scripted):
+    """Notes everything that the referee tells it."""
+
+    heard: list[object]
+
+    def new_game(self, seed: int, *, player: int, log: Path | None = None) -> None:
+        super().new_game(seed, player=player, log=log)
+        self.heard = [("new game", seed, player, log)]
+
+    def observe(self, observation: Observation) -> None:
+        super().observe(observation)
+        self.heard.append(observation)
+
+    def act(self, clock: ClockReading) -> Decision:
+        self.heard.append(clock.control)
+        return super().act(clock)
+
+
+@pytest.mark.parametrize(("name", "seat"), [s for s in SEATS if s not in ALL_SEEING])
+def test_an_agent_is_told_the_same_in_two_histories(
+    name: str, seat: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard = []
+    for history, secret in zip(twins(name, seat), ("aha", "oh dear"), strict=True):
+        game = miai.load_game(name)
+        parts = parts_of(game, history)
+        agents: list[Agent] = [
+            (Listener if player == seat else Scripted)(game, iter(parts[player]), secret, 0.0)
+            for player in range(game.num_players())
+        ]
+        chance = iter(parts[-1])
+        with monkeypatch.context() as patch:
+            patch.setattr("miai.playing.match._draw", lambda outcomes, rng, c=chance: next(c))
+            record = miai.play(game, agents)  # until the script of the seat is used up
+        assert record.loser == seat
+        listener = agents[seat]
+        assert isinstance(listener, Listener)
+        heard.append(listener.heard)
+    assert heard[0] == heard[1]
+
+
+# -- who may sit and who may watch -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", HIDDEN)
+def test_two_people_at_one_terminal_do_not_play_a_hidden_game(name: str) -> None:
+    result = CliRunner().invoke(build_app(), ["play", name])
+    assert isinstance(result.exception, miai.errors.ConfigError)
+    names = " or ".join(miai.load_game(name).info.player_names)
+    assert f"let an agent play {names}, such as 'random'" in str(result.exception)
+    assert result.output == ""
+
+
+def test_who_watches_two_agents_sees_everything() -> None:
+    words = ["play", "kuhn_poker", "--first", "random", "--second", "random"]
+    result = CliRunner().invoke(build_app(), words)
+    assert result.output.startswith("  1. chance ")
+    assert "cards: first " in result.output
