@@ -162,7 +162,7 @@ def replace_own_pieces(boards: Words, own: Words, player: int, rights: int, out:
     mine = _NONE
     for k in range(6):
         mine |= own[k]
-    kept = U64(rights)
+    castling_rights = U64(rights)
     theirs_mask = U64(3 if player else 12)
     count = 0
     for i in range(len(boards)):
@@ -174,7 +174,7 @@ def replace_own_pieces(boards: Words, own: Words, player: int, rights: int, out:
         for k in range(6):
             out[count, k] = (b[k] & theirs) | own[k]
         out[count, WHITE] = white
-        castling = (b[STATE] >> _ONE) & theirs_mask | kept
+        castling = (b[STATE] >> _ONE) & theirs_mask | castling_rights
         out[count, STATE] = U64(player ^ 1) | castling << _ONE
         count += 1
     return count
@@ -244,11 +244,11 @@ def quiet_values(
 
 
 @kernel
-def look_up(keys: Words, known: Values, hashes: Words, out: Values) -> int:
+def look_up(keys: Words, entries: Values, hashes: Words, out: Values) -> int:
     """Write the values in a table, NaN for missing ones; return the number of missing ones.
 
     Args:
-      keys, known: (m,) twice, m a power of two; key 0 is empty.
+      keys, entries: (m,) twice, m a power of two; key 0 is empty.
       hashes: (n,) of boards.
       out: (n,) written.
     """
@@ -259,7 +259,7 @@ def look_up(keys: Words, known: Values, hashes: Words, out: Values) -> int:
         while keys[slot] != _NONE and keys[slot] != key:
             slot = (slot + 1) & last
         if keys[slot] == key:
-            out[i] = known[slot]
+            out[i] = entries[slot]
         else:
             out[i] = np.nan
             missing += 1
@@ -267,7 +267,7 @@ def look_up(keys: Words, known: Values, hashes: Words, out: Values) -> int:
 
 
 @kernel
-def enter(keys: Words, known: Values, hashes: Words, values: Values) -> int:
+def enter(keys: Words, entries: Values, hashes: Words, values: Values) -> int:
     """Enter values into a table with room for them; return the number of new ones."""
     last, fresh = len(keys) - 1, 0
     for i in range(len(hashes)):
@@ -276,7 +276,7 @@ def enter(keys: Words, known: Values, hashes: Words, values: Values) -> int:
         while keys[slot] != _NONE and keys[slot] != key:
             slot = (slot + 1) & last
         fresh += keys[slot] == _NONE
-        keys[slot], known[slot] = key, values[i]
+        keys[slot], entries[slot] = key, values[i]
     return fresh
 
 
@@ -284,30 +284,30 @@ def enter(keys: Words, known: Values, hashes: Words, values: Values) -> int:
 
 
 @kernel
-def group(labels: Numbers, chosen: Numbers, ends: Numbers, out: Numbers) -> None:
+def group(labels: Numbers, belief: Numbers, ends: Numbers, out: Numbers) -> None:
     """Sort boards by their labels, keeping their order within each.
 
     Args:
       labels: (n,) of all boards of the layer, from 0 on.
-      chosen: (m,) the belief.
+      belief: (m,) numbers of boards.
       ends: (labels,) zeros; written: the end of each label's boards.
       out: (m,) written.
     """
-    for i in chosen:
+    for i in belief:
         ends[labels[i]] += 1
     at = 0
     for label in range(len(ends)):
         count = ends[label]
         ends[label] = at
         at += count
-    for i in chosen:
+    for i in belief:
         label = labels[i]
         out[ends[label]] = i
         ends[label] += 1
 
 
 @kernel
-def least(column: Values, chosen: Numbers, missing: Numbers) -> tuple[float, int, int]:
+def least(column: Values, belief: Numbers, missing: Numbers) -> tuple[float, int, int]:
     """Return a belief's least known value, its board, and the number of unknown values.
 
     Args:
@@ -315,7 +315,7 @@ def least(column: Values, chosen: Numbers, missing: Numbers) -> tuple[float, int
       missing: (m,) written: the boards with unknown values.
     """
     worst, which, lacking = np.inf, -1, 0
-    for i in chosen:
+    for i in belief:
         value = column[i]
         if np.isnan(value):
             missing[lacking] = i
@@ -326,7 +326,7 @@ def least(column: Values, chosen: Numbers, missing: Numbers) -> tuple[float, int
 
 
 @kernel
-def mark_after(starts: Numbers, after: Numbers, chosen: Numbers, marks: Flags) -> None:
+def mark_after(starts: Numbers, after: Numbers, belief: Numbers, marks: Flags) -> None:
     """Mark the successors of the boards of a belief.
 
     Args:
@@ -334,7 +334,7 @@ def mark_after(starts: Numbers, after: Numbers, chosen: Numbers, marks: Flags) -
         are ends of the game.
       marks: (numbers,) written where true.
     """
-    for i in chosen:
+    for i in belief:
         for at in range(starts[i], starts[i + 1]):
             if after[at] >= 0:
                 marks[after[at]] = True
@@ -342,18 +342,18 @@ def mark_after(starts: Numbers, after: Numbers, chosen: Numbers, marks: Flags) -
 
 @kernel
 def find_sources(
-    starts: Numbers, after: Numbers, chosen: Numbers, targets: Flags, count: int, out: Numbers
+    starts: Numbers, after: Numbers, belief: Numbers, targets: Flags, count: int, out: Numbers
 ) -> int:
     """Write boards that together lead to all targets; return their number.
 
     Args:
       starts, after: as in `mark_after`.
-      chosen: (m,) the belief, preferred boards first.
+      belief: (m,) numbers of boards, preferred ones first.
       targets, count: (numbers,) marks of the targets, and their number; the marks are used up.
       out: (m,) written.
     """
     sources = 0
-    for i in chosen:
+    for i in belief:
         useful = False
         for at in range(starts[i], starts[i + 1]):
             if after[at] >= 0 and targets[after[at]]:

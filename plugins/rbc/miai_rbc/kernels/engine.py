@@ -104,10 +104,10 @@ def plant(tree: Words, board: Words, salt: np.uint64) -> None:
         key ^= TURN_KEY
     squares = np.int64(0)
     for kind in range(6):
-        left = root[kind]
-        while left:
-            square = lowest(left)
-            left &= left - _ONE
+        remaining = root[kind]
+        while remaining:
+            square = lowest(remaining)
+            remaining &= remaining - _ONE
             colour = 0 if root[WHITE] & bit(square) else 1
             key ^= PIECE_KEYS[colour, kind, square]
             squares += SQUARE_VALUES[colour, kind, square]
@@ -118,7 +118,7 @@ def plant(tree: Words, board: Words, salt: np.uint64) -> None:
 def advance(tree: Words, ply: Int, move: Int) -> None:
     """Write the row after a described move to the next ply, as `board.play` would."""
     # bound once, as each mention of a constant array is compiled again
-    keys, values, kept_by = PIECE_KEYS, SQUARE_VALUES, KEPT_RIGHTS
+    keys, values, rights_masks = PIECE_KEYS, SQUARE_VALUES, KEPT_RIGHTS
     ep_keys, rights_keys = EP_KEYS, RIGHTS_KEYS
     b, out = tree[ply], tree[ply + 1]
     turn, rights, ep = turn_of(b), rights_of(b), ep_of(b)
@@ -136,12 +136,12 @@ def advance(tree: Words, ply: Int, move: Int) -> None:
         out[WHITE] &= ~bit(square)
         key ^= keys[turn ^ 1, captured, square]
         squares -= values[turn ^ 1, captured, square]
-    placed = becomes if becomes else kind
+    final_kind = becomes if becomes else kind
     out[kind] ^= bit(start)
-    out[placed] ^= bit(end)
-    moved = bit(start) | bit(end)
-    key ^= keys[turn, kind, start] ^ keys[turn, placed, end]
-    squares += values[turn, placed, end] - values[turn, kind, start]
+    out[final_kind] ^= bit(end)
+    changes = bit(start) | bit(end)
+    key ^= keys[turn, kind, start] ^ keys[turn, final_kind, end]
+    squares += values[turn, final_kind, end] - values[turn, kind, start]
     new_ep: Int = 0
     if kind == PAWNS:
         if abs(end - start) == 16:
@@ -150,14 +150,14 @@ def advance(tree: Words, ply: Int, move: Int) -> None:
         rook, hop = end + 1 if end > start else end - 2, (start + end) // 2
         both = bit(rook) | bit(hop)
         out[ROOKS] ^= both
-        moved |= both
+        changes |= both
         key ^= keys[turn, ROOKS, rook] ^ keys[turn, ROOKS, hop]
         squares += values[turn, ROOKS, hop] - values[turn, ROOKS, rook]
     if turn == 0:
-        out[WHITE] ^= moved
-    kept = U64(rights) & kept_by[start] & kept_by[end]
-    out[STATE] = U64(turn ^ 1) | kept << RIGHTS_SHIFT | U64(new_ep) << EP_SHIFT
-    out[KEY] = key ^ ep_keys[new_ep] ^ rights_keys[np.int64(kept)]
+        out[WHITE] ^= changes
+    castling = U64(rights) & rights_masks[start] & rights_masks[end]
+    out[STATE] = U64(turn ^ 1) | castling << RIGHTS_SHIFT | U64(new_ep) << EP_SHIFT
+    out[KEY] = key ^ ep_keys[new_ep] ^ rights_keys[np.int64(castling)]
     out[SQUARES] = U64(squares)
 
 
@@ -235,7 +235,7 @@ def list_moves(b: Words, what: Int, moves: List, memory: Memory, ply: Int) -> In
     turn, occ = turn_of(b), occupied(b)
     n = taken_moves(b, _ZERO if what == QUIETS else _ALL, what == QUIETS, moves)
     first, second = memory[_KILLERS + 2 * ply], memory[_KILLERS + 2 * ply + 1]
-    kept: Int = 0
+    count: Int = 0
     for i in range(n):
         move = describe(b, np.int64(moves[i]))
         start, end, becomes = move & 63, (move >> 6) & 63, (move >> 12) & 7
@@ -257,11 +257,11 @@ def list_moves(b: Words, what: Int, moves: List, memory: Memory, ply: Int) -> In
                     b, end, turn ^ 1, occ & ~bit(start)
                 ):
                     continue
-        moves[kept] = move | weight << _WEIGHT
-        kept += 1
+        moves[count] = move | weight << _WEIGHT
+        count += 1
     if what == FORCING:
-        kept = _add_promotions(b, turn, occ, moves, kept)
-    return kept
+        count = _add_promotions(b, turn, occ, moves, count)
+    return count
 
 
 @spelt_out
@@ -553,12 +553,12 @@ def _to_front(moves: List, n: Int, best: Scores, count: Int) -> None:
 def _captures_of_king(b: Words, moves: List, n: Int) -> Int:
     """Keep only the moves that capture the king; return their number."""
     king = b[KINGS] & (b[WHITE] if turn_of(b) else ~b[WHITE])
-    kept = 0
+    count = 0
     for i in range(n):
         if bit((np.int64(moves[i]) >> 6) & 63) & king:
-            moves[kept] = moves[i]
-            kept += 1
-    return kept
+            moves[count] = moves[i]
+            count += 1
+    return count
 
 
 @spelt_out
@@ -629,8 +629,10 @@ def value_boards(
     while done < len(boards) and spent < settings[NODES_AT_ONCE]:
         forget(memory)
         memory[NODES], memory[STOPPED] = 0, 0
-        left = settings[NODES_AT_MOST] - spent
-        memory[LIMIT] = min(left, settings[NODES_A_BOARD]) if settings[NODES_A_BOARD] else left
+        remaining = settings[NODES_AT_MOST] - spent
+        memory[LIMIT] = (
+            min(remaining, settings[NODES_A_BOARD]) if settings[NODES_A_BOARD] else remaining
+        )
         salt = U64(settings[BOARDS] + done + 1) * _SALT if settings[SALTED] else _ZERO
         plant(tree, boards[done], salt)
         out, out_values = moves[done], move_scores[done]

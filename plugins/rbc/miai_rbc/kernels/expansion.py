@@ -3,18 +3,17 @@
 Successors are listed before they are written: each is a hash, the number of the board it comes
 from, and its *change*. The upper bits of the hash sort them into *parts*. Equal boards are in the
 same part, so parts can be shared among threads, and the boards of a part, stored close together,
-stay in the cache while its list is processed. A change holds what both need: bits 0
-to 5 the square from, 6 to 11 the square to, 12 to 14 the piece placed there, 15 to 17 the piece
-that leaves, 18 to 20 the piece captured (6 for none), bit 21 for castling and en passant, bit 22
-for a pawn's double step. `NOTHING` is 0, which no move makes: a pawn on a1 that captures a pawn on
-a1.
+stay in the cache while its list is processed. A change holds what both need: bits 0 to 5 the square
+from, 6 to 11 the square to, 12 to 14 the piece placed there, 15 to 17 the piece that leaves, 18 to
+20 the piece captured (6 for none), bit 21 for castling and en passant, bit 22 for a pawn's double
+step. `NOTHING` is 0, which no move makes: a pawn on a1 that captures a pawn on a1.
 
 Boards are rows, found by their hash in a table with open addressing. A table's length is a power of
 two, and a board is found by the lower bits of the upper half of its hash. An entry is that half
 and, below, the row's number plus one; 0 is empty. Boards with equal halves are compared word by
-word. The parts share one array of rows. Each takes a block of
-`BLOCK` rows at a time and has a table of its own. Entries and boards to compare are prefetched, so
-that the waits for memory overlap.
+word. The parts share one array of rows. Each takes a block of `BLOCK` rows at a time and has a
+table of its own. Entries and boards to compare are prefetched, so that the waits for memory
+overlap.
 """
 
 from __future__ import annotations
@@ -67,10 +66,10 @@ def read_board(b: Words, mailbox: Mailbox) -> np.uint64:
     key: np.uint64 = RIGHTS_KEYS[rights_of(b)] ^ EP_KEYS[ep_of(b) + 1]
     white = b[WHITE]
     for kind in range(6):
-        left = b[kind]
-        while left:
-            square = lowest(left)
-            left &= left - _ONE
+        remaining = b[kind]
+        while remaining:
+            square = lowest(remaining)
+            remaining &= remaining - _ONE
             mailbox[square] = kind
             key ^= PIECE_KEYS[1 - np.int64((white >> U64(square)) & _ONE), kind, square]
     return key
@@ -81,8 +80,8 @@ def change_of(b: Words, mailbox: Mailbox, move: Int) -> Int:
     """Return the change of a taken move other than `NOTHING`."""
     start, end, becomes = move & 63, (move >> 6) & 63, move >> 12
     kind, captured = np.int64(mailbox[start]), np.int64(mailbox[end])
-    placed = becomes if becomes else kind
-    change = (move & 4095) | placed << 12 | kind << 15 | captured << 18
+    final_kind = becomes if becomes else kind
+    change = (move & 4095) | final_kind << 12 | kind << 15 | captured << 18
     if kind == PAWNS:
         if end == ep_of(b):
             change |= _SPECIAL
@@ -101,12 +100,12 @@ def hash_changed(key: np.uint64, b: Words, change: Int) -> np.uint64:
       key: the hash of the board before, without its en passant square.
     """
     turn, rights = turn_of(b), rights_of(b)
-    start, end, placed = change & 63, (change >> 6) & 63, (change >> 12) & 7
+    start, end, final_kind = change & 63, (change >> 6) & 63, (change >> 12) & 7
     kind, captured = (change >> 15) & 7, (change >> 18) & 7
-    key ^= _KEYS[turn, kind, start] ^ _KEYS[turn, placed, end] ^ _KEYS[turn ^ 1, captured, end]
+    key ^= _KEYS[turn, kind, start] ^ _KEYS[turn, final_kind, end] ^ _KEYS[turn ^ 1, captured, end]
     if rights:
-        kept = np.int64(U64(rights) & KEPT_RIGHTS[start] & KEPT_RIGHTS[end])
-        key ^= RIGHTS_KEYS[rights] ^ RIGHTS_KEYS[kept]
+        castling = np.int64(U64(rights) & KEPT_RIGHTS[start] & KEPT_RIGHTS[end])
+        key ^= RIGHTS_KEYS[rights] ^ RIGHTS_KEYS[castling]
     if change >= _SPECIAL:
         if change & _DOUBLE:
             key ^= EP_KEYS[ep_after(b, turn, start, end)]
@@ -127,12 +126,12 @@ def write_changed(b: Words, change: Int, out: Words, at: Int) -> None:
     if change == NOTHING:
         out[at, STATE] = U64(turn ^ 1) | U64(rights_of(b)) << RIGHTS_SHIFT
         return
-    start, end, placed = change & 63, (change >> 6) & 63, (change >> 12) & 7
+    start, end, final_kind = change & 63, (change >> 6) & 63, (change >> 12) & 7
     kind, captured = (change >> 15) & 7, (change >> 18) & 7
     from_bit, to_bit = bit(start), bit(end)
     out[at, captured] &= ~to_bit  # without a capture this is White's word, set below
     out[at, kind] &= ~from_bit
-    out[at, placed] |= to_bit
+    out[at, final_kind] |= to_bit
     white = b[WHITE] & ~(from_bit | to_bit)
     if turn == 0:
         white |= to_bit
@@ -141,9 +140,9 @@ def write_changed(b: Words, change: Int, out: Words, at: Int) -> None:
         if change & _DOUBLE:
             ep = ep_after(b, turn, start, end)
         elif kind == PAWNS:
-            gone = bit(end - 8 if turn == 0 else end + 8)
-            out[at, PAWNS] &= ~gone
-            white &= ~gone
+            victim = bit(end - 8 if turn == 0 else end + 8)
+            out[at, PAWNS] &= ~victim
+            white &= ~victim
         else:
             rook_from = bit(end + 1 if end > start else end - 2)
             rook_to = bit((start + end) // 2)
@@ -216,15 +215,15 @@ def list_successors(
     targets, quiet = _NONE if captured == NO_SQUARE else bit(captured), captured == NO_SQUARE
     parts, longest = len(heads), heads.shape[1] - MAX_MOVES
     shift = np.uint64(63 - np.int64(np.log2(parts)))
-    listed: Int = 0
+    total: Int = 0
     full = False
     counts[:] = 0
     for i in range(first, end):
         b = boards[i]
         n = taken_moves(b, targets, quiet, moves)
-        if full or listed + n + quiet > room:
+        if full or total + n + quiet > room:
             return i
-        listed += n + quiet
+        total += n + quiet
         key = read_board(b, mailbox)
         bare = key ^ EP_KEYS[ep_of(b) + 1]
         if quiet:
@@ -337,13 +336,13 @@ def add_listed(
     for part in range(first, heads.shape[1], step):
         table, end, size = tables[part], ends[part], sizes[part]
         for number in range(len(heads)):
-            listed = counts[number, part]
-            if listed and end < 0:
+            count = counts[number, part]
+            if count and end < 0:
                 end = free[0]
                 free[0] += BLOCK * step
             head, change = heads[number, part], changes[number, part]
-            for begin in range(0, listed, _GROUP):
-                until = min(begin + _GROUP, listed)
+            for begin in range(0, count, _GROUP):
+                until = min(begin + _GROUP, count)
                 _look_ahead(head, begin, until, source, target, table)
                 for j in range(begin, until):
                     tag = head[j] >> _32
