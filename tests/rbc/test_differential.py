@@ -15,7 +15,7 @@ from reconchess.utilities import is_psuedo_legal_castle, move_actions
 import miai
 from miai_rbc.kernels import FAMILY
 from miai_rbc.kernels import moves as kernel_moves
-from miai_rbc.kernels.bits import Words
+from miai_rbc.kernels.bits import Int, Words
 from miai_rbc.kernels.board import KINGS, NOTHING
 from miai_rbc.kernels.filters import play_requested
 from miai_rbc.kernels.moves import MAX_MOVES
@@ -180,7 +180,7 @@ def test_five_thousand_whole_games_go_as_in_reconchess(share: int) -> None:
 
 
 @FAMILY.kernel
-def list_taken(row: Words, moves: kernel_moves.Moves) -> int:
+def list_taken(row: Words, moves: kernel_moves.Moves) -> Int:
     """List the moves that a row's side to move can take; return their number."""
     return kernel_moves.taken_moves(row, ~np.uint64(0), True, moves)
 
