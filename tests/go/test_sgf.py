@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import random
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -347,8 +348,12 @@ def test_a_played_game_is_written_with_rules_players_result_and_statistics() -> 
     assert len(read.main_line().actions) == len(record.moves)
     first = sgfmill_sgf.Sgf_game.from_string(text).get_main_sequence()[1]
     comment = first.get("C")
-    assert "value " in comment
-    assert "visits" in comment
+    (evaluation,) = re.findall(r"^win rate (\d+\.\d) %$", comment, re.M)
+    value = record.moves[0].statistics["value"]
+    assert isinstance(value, float)
+    assert float(evaluation) == pytest.approx(50 * (1 + value), abs=0.06)
+    assert re.search(r"^top [A-E]\d visits \d+ win rate \d+\.\d %; ", comment, re.M)
+    assert "value" not in comment
     assert "simulations 40" in comment
     assert "EV[Spring]" in text
     assert "dead_stones playouts" in text, "what RU does not say is in the comment"

@@ -21,6 +21,7 @@ from miai import load_game
 from miai.game import State
 from miai.search.agent import SearchAgent
 from miai.search.protocol import SearchResult
+from miai.values import ValueUnit
 from miai_go.gtp.clocks import SessionClock, named_settings, plain_settings
 from miai_go.gtp.commands import COMMANDS, STREAMING
 from miai_go.gtp.players import SearchPlayer, SessionPlayer
@@ -461,6 +462,41 @@ def test_an_untried_move_is_worth_what_the_position_is() -> None:
     talk = Talk(maker=lambda game, seed: player_of(game, Peeking(game)))
     line = talk.ok("kata-analyze minmoves 3").split("\n")[-1]
     assert re.findall(r"winrate (\S+)", line) == ["0.750000"] * 3
+
+
+class Valued(Peeking):
+    """A search that values the position at 0.5 in a unit of its own."""
+
+    unit = ValueUnit.UTILITY
+
+    def search(self, state: State, *, seconds: float | None = None) -> SearchResult:
+        return SearchResult(action=12, value=0.5, unit=self.unit, visits={12: 3}, values={12: 0.5})
+
+    def analyse(self, state: State, *, seconds: float) -> SearchResult:
+        return self.search(state)
+
+
+@pytest.mark.parametrize(
+    ("unit", "text", "winrate"),
+    [
+        (ValueUnit.EXPECTED_UTILITY, "win rate 75.0 %", 0.75),
+        (ValueUnit.UTILITY, "utility +0.50", 0.75),
+        (ValueUnit.PROBABILITY, "win rate 50.0 %", 0.5),
+        (ValueUnit.CENTIPAWNS, "evaluation +0.01 pawns", 0.5),  # the protocol demands a rate
+        (ValueUnit.SCORE, "score +0.50", 0.5),
+    ],
+)
+def test_values_are_reported_in_their_unit(
+    unit: ValueUnit, text: str, winrate: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Valued, "unit", unit)
+    talk = Talk(maker=lambda game, seed: player_of(game, Valued(game)))
+    line = talk.ok("kata-analyze rootInfo true").split("\n")[-1]
+    assert re.findall(r"winrate (\S+)", line) == [f"{winrate:.6f}"] * 2
+    assert re.findall(r"utility (\S+)", line) == [f"{2 * winrate - 1:.6f}"] * 2
+    talk.ok("genmove b")
+    told = talk.ok("gomill-explain_last_move").split("\n")
+    assert told == [f"C3: {text}", f"C3: 3 visits, {text}"]
 
 
 class Slow(Peeking):

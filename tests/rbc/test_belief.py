@@ -13,10 +13,10 @@ from tests.rbc.games import brute_force, follow, key, rbc
 
 from miai import Json, Observation
 from miai_rbc.belief.belief import RbcBelief, Stash
-from miai_rbc.kernels import parts
+from miai_rbc.kernels import expansion
 from miai_rbc.kernels.bits import Words
+from miai_rbc.kernels.expansion import add_boards
 from miai_rbc.kernels.moves import MAX_MOVES
-from miai_rbc.kernels.parts import add_boards
 from miai_rbc.rules.board_set import BoardSet, Expansion
 from miai_rbc.rules.observations import BadObservationError, OpponentMoved
 from miai_rbc.rules.rows import row_of_board
@@ -226,7 +226,7 @@ def test_large_sets_are_expanded_by_threads_whose_tables_grow(
     grown: list[int] = []
     monkeypatch.setattr("miai_rbc.rules.board_set._FEW", 1000)  # tables begin small
     monkeypatch.setattr("miai_rbc.rules.board_set._LISTED", 20_000)  # and there are many rounds
-    run, move = Expansion.run, parts.move_tables
+    run, move = Expansion.run, expansion.move_tables
 
     def noting_run(self: Expansion) -> None:
         seen.append(self)
@@ -297,8 +297,7 @@ def test_occupancy_counts_pieces() -> None:
 
 def test_hashes_are_kept_up_while_boards_change() -> None:
     """A successor is listed with the hash of the board that it is written as."""
-    from miai_rbc.kernels.expand import list_successors
-    from miai_rbc.kernels.parts import BLOCK, add_listed
+    from miai_rbc.kernels.expansion import BLOCK, add_listed, list_successors
 
     for fen in STARTS:
         row = row_of_board(chess.Board(fen))[None]

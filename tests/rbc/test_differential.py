@@ -13,9 +13,11 @@ from reconchess import LocalGame
 from reconchess.utilities import is_psuedo_legal_castle, move_actions
 
 import miai
-from miai_rbc.kernels.bits import Words
+from miai_rbc.kernels import FAMILY
+from miai_rbc.kernels import moves as kernel_moves
+from miai_rbc.kernels.bits import Int, Words
 from miai_rbc.kernels.board import KINGS, NOTHING
-from miai_rbc.kernels.filters import list_taken, play_requested
+from miai_rbc.kernels.filters import play_requested
 from miai_rbc.kernels.moves import MAX_MOVES
 from miai_rbc.parameters import START_FEN
 from miai_rbc.rules.actions import PASS, SENSE_NOTHING, action_name, action_of
@@ -175,6 +177,12 @@ def test_five_thousand_whole_games_go_as_in_reconchess(share: int) -> None:
 
 
 # -- the generator of moves ---------------------------------------------------------------------
+
+
+@FAMILY.kernel
+def list_taken(row: Words, moves: kernel_moves.Moves) -> Int:
+    """List the moves that a row's side to move can take; return their number."""
+    return kernel_moves.taken_moves(row, ~np.uint64(0), True, moves)
 
 
 def taken_moves(row: Words) -> list[int]:

@@ -19,8 +19,8 @@ from miai_rbc.engines.protocol import Evaluation
 from miai_rbc.kernels import FAMILY
 from miai_rbc.kernels.bits import NO_MOVE, WIN, Words
 from miai_rbc.kernels.board import WORDS, play
+from miai_rbc.kernels.engine import ROW_WORDS, advance, describe, plant
 from miai_rbc.kernels.moves import MAX_MOVES, taken_moves
-from miai_rbc.kernels.tree import ROW_WORDS, advance, describe, plant
 from miai_rbc.rules.actions import move_name
 from miai_rbc.rules.rows import row_of_board, row_of_fen
 

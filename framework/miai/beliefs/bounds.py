@@ -168,10 +168,10 @@ class TableBounds(NoBounds):
 
     def record(self, entry: BoundEntry, value: float) -> BoundEntry | None:
         """Store the bound unless an equal belief has one as strong."""
-        stored = self._values.get(entry)
-        if stored is None:
+        earlier = self._values.get(entry)
+        if earlier is None:
             self.nbytes += bytes_of(entry.belief)
-        elif value <= stored if entry.lower else value >= stored:
+        elif value <= earlier if entry.lower else value >= earlier:
             return None
         self._values[entry] = value
         return entry
@@ -273,8 +273,8 @@ class ExactBounds:
 
     def take_replaced(self) -> Sequence[BoundEntry]:
         """Return the entries that stronger ones replaced since the last call."""
-        replaced, self._replaced = self._replaced, []
-        return replaced
+        entries, self._replaced = self._replaced, []
+        return entries
 
     def statistics(self) -> Mapping[str, int]:
         """Return the numbers of probes, hits, subset tests, entries and bytes."""
@@ -394,24 +394,24 @@ class LimitedBounds:
 
     def record(self, entry: BoundEntry, value: float) -> BoundEntry | None:
         """Record a bound, and forget entries until there is room."""
-        stored = self._bounds.record(entry, value)
-        for replaced in self._bounds.take_replaced():
-            self._entries.pop(_name(replaced), None)
-        if stored is None:
+        retained_entry = self._bounds.record(entry, value)
+        for weaker_entry in self._bounds.take_replaced():
+            self._entries.pop(_name(weaker_entry), None)
+        if retained_entry is None:
             return None
-        name = _name(stored)
-        self._entries[name] = stored
+        name = _name(retained_entry)
+        self._entries[name] = retained_entry
         self._retention.added(name)
         while self._bounds.nbytes > self._limit:
             victim = self._retention.victim()
-            forgotten = self._entries.pop(name if victim is None else victim, None)
-            if forgotten is None:
+            old_entry = self._entries.pop(name if victim is None else victim, None)
+            if old_entry is None:
                 continue  # it was replaced before
-            self._bounds.forget(forgotten)
+            self._bounds.forget(old_entry)
             self._forgotten += 1
             if victim is None:
                 return None
-        return stored
+        return retained_entry
 
     def forget(self, entry: BoundEntry) -> None:
         """Forget an entry."""

@@ -249,17 +249,17 @@ class GameProblem:
             "of a belief and refuse it where it is impossible"
         )
 
-    def _after(self, state: State, observed: tuple[Hashable, ...]) -> Iterable[Reply]:
+    def _after(self, state: State, observations: tuple[Hashable, ...]) -> Iterable[Reply]:
         observation = state.observation(self.player)
         if observation is not None:
-            observed = (*observed, _as_key(observation))
+            observations = (*observations, _as_key(observation))
         if state.is_terminal():
             yield over(state.returns()[self.player])
         elif state.current_player() == self.player:
-            yield goes_on(observed, self.number(state))
+            yield goes_on(observations, self.number(state))
         else:
             for action in state.legal_actions():
-                yield from self._after(state.child(action), observed)
+                yield from self._after(state.child(action), observations)
 
 
 def _as_key(observation: Observation) -> Hashable:

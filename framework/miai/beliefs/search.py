@@ -187,12 +187,12 @@ class DeepeningSearch(ABC, Generic[RootType]):
         """
         step_by_step = deepening or max_nodes is not None or seconds is not None
         result: NodeResult[Any] = NodeResult(self.values.least)
-        completed, won = 0, False
+        last_depth, won = 0, False
         try:
             with self._limited(root, depth, max_nodes=max_nodes, seconds=seconds):
                 for current in range(1 if step_by_step else depth, depth + 1):
-                    result = self._at_depth(root, current, result.value if completed else None)
-                    completed = current
+                    result = self._at_depth(root, current, result.value if last_depth else None)
+                    last_depth = current
                     won = self.values.reachability and result.value >= self.values.greatest
                     if won:
                         break  # this is the shortest win; a longer line need not make progress
@@ -206,9 +206,9 @@ class DeepeningSearch(ABC, Generic[RootType]):
         return BeliefResult(
             value=result.value,
             action=result.line[0][0] if result.line else -1,
-            depth=completed,
+            depth=last_depth,
             line=result.line,
-            complete=completed == depth or won,
+            complete=last_depth == depth or won,
             statistics=self._counts_of(root),
         )
 
@@ -814,16 +814,16 @@ class MaskRecursion(Recursion[Public, Mask]):
         """Return states of a belief that lead to all targets, suspects first; None for all."""
         if not targets:
             return None
-        likely, chosen = suspects or 0, 0
+        likely, sources = suspects or 0, 0
         for candidates in (likely & belief, belief & ~likely):
             for number in numbers(candidates):
                 outcomes = self._universe.outcomes(place, number, action)
-                for seen, after in outcomes.after:
-                    if seen == observation and after & targets:
-                        chosen |= 1 << number
+                for reply, after in outcomes.after:
+                    if reply == observation and after & targets:
+                        sources |= 1 << number
                         targets &= ~after
                 if not targets:
-                    return chosen
+                    return sources
         return None
 
     def closure(
@@ -894,18 +894,18 @@ class MaskRecursion(Recursion[Public, Mask]):
         self, public: Public, belief: Mask, depth: int, alpha: float, beta: float
     ) -> NodeResult[Mask] | None:
         """Return the result of a state that alone is worth at most alpha; None without one."""
-        threshold, passed = self._passed.get((public, depth), (alpha, 0))
+        threshold, survivors = self._passed.get((public, depth), (alpha, 0))
         if alpha > threshold:
-            passed = 0
-        for number in numbers(belief & ~passed):
+            survivors = 0
+        for number in numbers(belief & ~survivors):
             self.budget.singles += 1
             result = self.value(public, 1 << number, depth, alpha, beta)
             if result.value <= alpha:
-                self._passed[public, depth] = (alpha, passed)
+                self._passed[public, depth] = (alpha, survivors)
                 return NodeResult(result.value, 1 << number)
-            passed |= 1 << number
+            survivors |= 1 << number
         if alpha >= threshold:
-            self._passed[public, depth] = (alpha, passed)
+            self._passed[public, depth] = (alpha, survivors)
         return None
 
 

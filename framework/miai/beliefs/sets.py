@@ -178,11 +178,11 @@ class Universe(Generic[Public]):
     def hashes(self, belief: Mask) -> NDArray[np.uint64]:
         """Return 64-bit hashes of a belief's hidden parts, unordered: (n,) uint64."""
         bits = np.frombuffer(belief.to_bytes(belief.bit_length() // 8 + 1, "little"), np.uint8)
-        chosen = np.flatnonzero(np.unpackbits(bits, bitorder="little"))
+        positions = np.flatnonzero(np.unpackbits(bits, bitorder="little"))
         if len(self._hashes) < len(self.hidden):
             fresh = [hashed(part) for part in self.hidden[len(self._hashes) :]]
             self._hashes = np.concatenate([self._hashes, np.array(fresh, np.uint64)])
-        return self._hashes[chosen]
+        return self._hashes[positions]
 
     def all_of(self, public: Public) -> Mask | None:
         """Return all states of a public part; None if the problem does not list them."""

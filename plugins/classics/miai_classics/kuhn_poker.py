@@ -130,8 +130,8 @@ class KuhnPokerState(State):
     def __str__(self) -> str:
         if not self._cards:
             return "the cards are not dealt yet"
-        named = zip(self.game.info.player_names, self._cards, strict=False)
-        cards = ", ".join(f"{name} {card}" for name, card in named)
+        hands = zip(self.game.info.player_names, self._cards, strict=False)
+        cards = ", ".join(f"{name} {card}" for name, card in hands)
         return f"cards: {cards}\n{betting_text(self._bets)}"
 
     def action_to_string(self, action: int) -> str:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
-from miai import Game, GameInfo, Json, Observation, Parameters, Player
+from miai import Game, GameInfo, Json, Observation, Player
 from miai_classics.tic_tac_toe import (
     CELLS,
     FULL,
     HAS_LINE,
     NAMES,
+    TicTacToe,
     TicTacToeState,
     cell_name,
     planes,
@@ -25,11 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class PhantomTicTacToeParameters(Parameters):
-    """Phantom tic-tac-toe has no parameters."""
-
-
-class PhantomTicTacToe(Game):
+class PhantomTicTacToe(TicTacToe):
     """The game. Actions are the cells 0 to 8, row by row from the top left corner."""
 
     info = GameInfo(
@@ -42,16 +39,9 @@ class PhantomTicTacToe(Game):
         perfect_information=False,
     )
 
-    def __init__(self, parameters: PhantomTicTacToeParameters | None = None) -> None:
-        self.parameters = parameters or PhantomTicTacToeParameters()
-
     def new_initial_state(self) -> PhantomTicTacToeState:
         """Return an empty board, x to move."""
         return PhantomTicTacToeState(self)
-
-    def observation_tensor_shape(self) -> tuple[int, ...]:
-        """Return (planes, rows, columns)."""
-        return (3, 3, 3)
 
 
 class PhantomTicTacToeState(TicTacToeState):
@@ -128,5 +118,5 @@ class PhantomTicTacToeState(TicTacToeState):
 
     def observation_tensor(self, player: int) -> NDArray[np.float32]:
         """Return planes of 3x3: unknown cells, the player's marks, the opponent's known marks."""
-        own, known = self._marks[player], self._bumps[player]
-        return planes(FULL & ~(own | known), own, known)
+        own, bumps = self._marks[player], self._bumps[player]
+        return planes(FULL & ~(own | bumps), own, bumps)

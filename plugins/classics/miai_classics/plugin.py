@@ -24,7 +24,7 @@ def miai_register(registry: Registry) -> None:
         "game",
         "phantom_tic_tac_toe",
         "miai_classics.phantom_tic_tac_toe:PhantomTicTacToe",
-        parameters="miai_classics.phantom_tic_tac_toe:PhantomTicTacToeParameters",
+        parameters="miai_classics.tic_tac_toe:TicTacToeParameters",
         summary="Tic-tac-toe with hidden moves; only the mover sees a refusal",
     )
     registry.add(

@@ -118,13 +118,13 @@ class MiniRbcProblem(DrawsRoots):
         king, decoy = self.black_pieces(hidden)
         if public.senses:
             return (goes_on(self._seen(king, decoy, action), hidden),)
-        target, captured = self._white_move(public, action, king, decoy)
-        if captured == king:
+        target, capture = self._white_move(public, action, king, decoy)
+        if capture == king:
             return (over(self.greatest),)
-        if captured is not None:
+        if capture is not None:
             decoy = None
         white_king, rook = self._placed(public, action, target)
-        observation = 2 * target + (captured is not None)
+        observation = 2 * target + (capture is not None)
         return self._black(white_king, rook, king, decoy, observation)
 
     def after(self, public: MiniRbcPublic, action: int, observation: Hashable) -> MiniRbcPublic:
@@ -132,9 +132,9 @@ class MiniRbcProblem(DrawsRoots):
         if public.senses:
             return public._replace(senses=False)
         assert isinstance(observation, int)
-        target, captured = divmod(observation, 2)
+        target, capture = divmod(observation, 2)
         king, rook = self._placed(public, action, target)
-        return MiniRbcPublic(king, rook, public.decoy and not captured)
+        return MiniRbcPublic(king, rook, public.decoy and not capture)
 
     def evaluate(self, public: MiniRbcPublic, hidden: int) -> float:
         """Return 0, or the graded value of a state that is neither won nor lost."""
@@ -368,8 +368,8 @@ def root_of(parameters: MiniRbcParameters) -> Root[MiniRbcPublic]:
         raise ValueError(f"starts: each must give the square of {pieces}")
     public = public._replace(decoy=counts == {2})
     hidden = {problem.hidden(*squares) for squares in starts}
-    if wrong := hidden - set(problem.universe(public)):
-        first = problem.black_pieces(min(wrong))
+    if strays := hidden - set(problem.universe(public)):
+        first = problem.black_pieces(min(strays))
         names = "".join(square_name(square, size) for square in first if square is not None)
         raise ValueError(f"starts: two pieces share a square in {names!r}")
     return Root(public, tuple(sorted(hidden)))
@@ -505,9 +505,9 @@ class MiniRbcState(BlindState):
     def _white_moves(self) -> list[int]:
         numbers = self.game.problem.numbers
         slides = [self._slide(step, stops=(self._white_king,)) for step in _STRAIGHT]
-        slid = sorted(numbers.rook + square for slide in slides for square in slide)
+        targets = sorted(numbers.rook + square for slide in slides for square in slide)
         steps = [numbers.king + s for s in self._beside(self._white_king) if s != self._rook]
-        return [*slid, *steps, numbers.pass_]
+        return [*targets, *steps, numbers.pass_]
 
     def _slide(self, step: tuple[int, int], *, stops: tuple[int, ...]) -> list[int]:
         """Return the rook's targets in a direction, up to the edge or before one of `stops`."""
@@ -529,12 +529,12 @@ class MiniRbcState(BlindState):
             target = self._white_king = action - numbers.king
         else:
             target = self._rook = self._end_of_slide(action - numbers.rook)
-        captured = target in (self._black_king, self._decoy)
-        self._reveal(action, {"ended": self._name(target), "captured": captured})
+        is_capture = target in (self._black_king, self._decoy)
+        self._reveal(action, {"ended": self._name(target), "captured": is_capture})
         if target == self._black_king:
             self._finish(1.0)
             return
-        if captured:
+        if is_capture:
             self._decoy = None
         self._phase = "answer"
 

@@ -340,9 +340,9 @@ class PhantomLinesState(BlindState):
             self._mark(cell, "o", then="sense")
 
     def _try(self, action: int, cell: int) -> None:
-        stood = self._board[cell] == "."
-        self._reveal(action, {"stood": stood})
-        if stood:
+        free = self._board[cell] == "."
+        self._reveal(action, {"stood": free})
+        if free:
             self._mark(cell, "x", then="answer")
         else:
             self._known |= {cell}

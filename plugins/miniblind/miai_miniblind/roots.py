@@ -99,37 +99,31 @@ class RootProblem(BeliefProblem[Public], Protocol[Public]):
 ROOT_CLASSES = ("random", "hard", "won")
 
 
-def draw_roots(
-    problem: RootProblem[Public], kind: str, count: int, *, depth: int, seed: int
-) -> list[Root[Public]]:
-    """Return `count` roots of a class of `ROOT_CLASSES`; random ones ignore the depth.
-
-    Raises `ValueError` if the class is unknown or has too few roots.
-    """
-    try:
-        if kind == "random":
-            return random_roots(problem, count, seed=seed)
-        if kind in ROOT_CLASSES:
-            draw = hard_roots if kind == "hard" else won_roots
-            return draw(problem, count, depth=depth, seed=seed)
-    except RecursionError as error:
-        raise ValueError(
-            f"roots of depth {depth} need a proof beyond Python's recursion limit; "
-            "choose a smaller depth"
-        ) from error
-    raise ValueError(f"unknown class of roots {kind[:40]!r}: choose from {', '.join(ROOT_CLASSES)}")
-
-
 class DrawsRoots:
-    """A problem whose roots `draw_roots` draws."""
+    """A problem whose roots are drawn from a seed."""
 
     root_classes = ROOT_CLASSES
 
     def roots(
         self: RootProblem[Public], kind: str, count: int, *, depth: int, seed: int
     ) -> list[Root[Public]]:
-        """Return `count` roots of a class; see `draw_roots`."""
-        return draw_roots(self, kind, count, depth=depth, seed=seed)
+        """Return `count` roots of a class of `ROOT_CLASSES`; random ones ignore the depth.
+
+        Raises `ValueError` if the class is unknown or has too few roots.
+        """
+        try:
+            if kind == "random":
+                return random_roots(self, count, seed=seed)
+            if kind in ROOT_CLASSES:
+                draw = hard_roots if kind == "hard" else won_roots
+                return draw(self, count, depth=depth, seed=seed)
+        except RecursionError as error:
+            raise ValueError(
+                f"roots of depth {depth} need a proof beyond Python's recursion limit; "
+                "choose a smaller depth"
+            ) from error
+        choices = ", ".join(ROOT_CLASSES)
+        raise ValueError(f"unknown class of roots {kind[:40]!r}: choose from {choices}")
 
 
 def random_roots(problem: RootProblem[Public], count: int, *, seed: int) -> list[Root[Public]]:

@@ -90,8 +90,8 @@ class SubHuntProblem(DrawsRoots):
         if public.pings:
             place, line = (rank, action) if action < self.n - 1 else (file, action - self.n + 1)
             return (self._ping_replies[place > line][hidden],)
-        low, left = divmod(action - self.lines, self._across)
-        if 0 <= rank - low < self.blast and 0 <= file - left < self.blast:
+        low, first_file = divmod(action - self.lines, self._across)
+        if 0 <= rank - low < self.blast and 0 <= file - first_file < self.blast:
             return self._hit
         return self._moves[hidden]
 
@@ -131,10 +131,10 @@ class SubHuntProblem(DrawsRoots):
         square, heading = divmod(hidden, 4)
         rank, file = divmod(square, self.n)
         moves = []
-        for turned in sorted(((heading - 1) % 4, heading, (heading + 1) % 4)):
-            to_rank, to_file = rank + _STEPS[turned][0], file + _STEPS[turned][1]
+        for course in sorted(((heading - 1) % 4, heading, (heading + 1) % 4)):
+            to_rank, to_file = rank + _STEPS[course][0], file + _STEPS[course][1]
             if 0 <= to_rank < self.n and 0 <= to_file < self.n:
-                moves.append(goes_on(0, 4 * (to_rank * self.n + to_file) + turned))
+                moves.append(goes_on(0, 4 * (to_rank * self.n + to_file) + course))
         return tuple(moves)
 
 
@@ -285,9 +285,11 @@ class SubHuntState(BlindState):
         return self._rank > ping if ping < ranks else self._file > ping - ranks
 
     def _charge(self, action: int) -> None:
-        low, left = divmod(action - self.game.problem.lines, self.game.blocks)
+        low, first_file = divmod(action - self.game.problem.lines, self.game.blocks)
         blast = self.game.parameters.blast
-        hit = self._rank in range(low, low + blast) and self._file in range(left, left + blast)
+        hit = self._rank in range(low, low + blast) and self._file in range(
+            first_file, first_file + blast
+        )
         self._reveal(action, {"hit": hit})
         self._turns += 1
         if hit:
@@ -337,8 +339,8 @@ class SubHuntState(BlindState):
         if action < lines:
             return f"ping {square_name(action - size + 1, size)[0]}"
         if action < self.game.submarine:
-            low, left = divmod(action - lines, self.game.blocks)
-            return f"charge {square_name(low * size + left, size)}"
+            low, first_file = divmod(action - lines, self.game.blocks)
+            return f"charge {square_name(low * size + first_file, size)}"
         if action < self.game.first_start:
             return TURNS[action - self.game.submarine]
         square, heading = divmod(action - self.game.first_start, 4)

@@ -120,11 +120,11 @@ def check_words(text: str, *, source: str) -> None:
     Raises:
       ConfigError: an unknown token; an unclosed tag, comment or variation; or a tag among moves.
     """
-    opened, moves = 0, False  # open variations; whether moves have begun
+    nesting, moves = 0, False  # open variations; whether moves have begun
     for number, line in enumerate([*_without_comments(text, source).splitlines(), ""], 1):
         where = f"{source}:{number}"
         if not line.strip():
-            if opened:
+            if nesting:
                 raise ConfigError(f"{where}: the game ends within a variation; close it with )")
             moves = False
         elif line.startswith("["):
@@ -132,8 +132,8 @@ def check_words(text: str, *, source: str) -> None:
         else:
             moves = True
             for word in re.findall(r"[()]|[^\s()]+", line):
-                opened += (word == "(") - (word == ")")
-                if opened < 0:
+                nesting += (word == "(") - (word == ")")
+                if nesting < 0:
                     raise ConfigError(f"{where}: a variation that did not begin ends with )")
                 _check_word(word, where)
 

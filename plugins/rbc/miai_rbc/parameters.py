@@ -100,8 +100,8 @@ class ChessEngineParameters(Parameters):
     @property
     def search_depth(self) -> int | None:
         """Plies of a search; None when nodes or movetime alone limit it."""
-        limited = self.nodes is not None or self.movetime is not None
-        return self.depth if self.depth is not None or limited else _DEFAULT_DEPTH
+        has_limit = self.nodes is not None or self.movetime is not None
+        return self.depth if self.depth is not None or has_limit else _DEFAULT_DEPTH
 
     @model_validator(mode="after")
     def _check_engine(self) -> Self:

@@ -221,7 +221,9 @@ class Tables:
                 else:
                     successors = groups.setdefault(reply.observation, {})
                     successors.setdefault(state, []).append(reply.hidden)
-        afters = [self._number(problem.after(public, action, seen)) for seen in groups]
+        afters = [
+            self._number(problem.after(public, action, observation)) for observation in groups
+        ]
         self._lasts.append(self._ends_of(worst, len(states)) if over else -1)
         self._over.append(self._row(over))
         self._group_begins.append(len(self._after))

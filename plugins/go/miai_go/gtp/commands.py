@@ -411,9 +411,13 @@ def _explain(session: Session, words: Words) -> str:
         f"{Evaluation(result.values.get(action, 0.0), unit).text(info)}"
         for action, visits in best
     ]
-    plain = {k: v for k, v in result.statistics.items() if isinstance(v, int | float | str)}
+    plain = [
+        f"{key} {value}"
+        for key, value in result.statistics.items()
+        if isinstance(value, int | float | str) and key not in ("value", "value_unit")
+    ]
     if plain:
-        lines.append(", ".join(f"{key} {value}" for key, value in plain.items()))
+        lines.append(", ".join(plain))
     return "\n".join(one_line(line) for line in lines)
 
 

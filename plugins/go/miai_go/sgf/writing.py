@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, Final
 
 from sgfmill import sgf
@@ -12,6 +12,7 @@ from miai import __version__
 from miai.errors import MiaiError, RecordError
 from miai.parameters import build_parameters
 from miai.record import GameRecord, MoveRecord, PlayerRecord, Termination
+from miai.values import Evaluation, ValueUnit
 from miai_go.rules.board import BLACK, WHITE
 from miai_go.rules.coordinates import vertex
 from miai_go.rules.game import GoGame
@@ -198,18 +199,31 @@ def _comment(move: MoveRecord, game: GoGame) -> str:
     lines = ["opening"] if move.opening else []
     if move.seconds is not None:
         lines.append(f"seconds {move.seconds:.3f}")
+    evaluation, unit = Evaluation.from_statistics(move.statistics), ValueUnit.of(move.statistics)
+    if evaluation is not None:
+        lines.append(evaluation.text(game.info))
     for name, value in move.statistics.items():
-        lines.append(f"{name} {_statistic(name, value, game)}")
+        if evaluation is None or name not in ("value", "value_unit"):
+            lines.append(f"{name} {_statistic(name, value, unit, game)}")
     return "\n".join(lines)
 
 
-def _statistic(name: str, value: Any, game: GoGame) -> str:
+def _statistic(name: str, value: Any, unit: ValueUnit, game: GoGame) -> str:
     if name == "pv" and isinstance(value, Sequence) and not isinstance(value, str):
         return " ".join(_action(action, game) for action in value)
     if name == "top" and isinstance(value, Sequence) and not isinstance(value, str):
         rows = [row for row in value if isinstance(row, Sequence) and len(row) == len("avq")]
-        return "; ".join(f"{_action(a, game)} visits {n} value {q}" for a, n, q in rows)
+        return "; ".join(
+            f"{_action(a, game)} visits {n} {_value(q, unit, game)}" for a, n, q in rows
+        )
     return str(value)
+
+
+def _value(value: Any, unit: ValueUnit, game: GoGame) -> str:
+    evaluation = Evaluation.from_statistics({"value": value})
+    if evaluation is None:
+        return f"value {value}"
+    return replace(evaluation, unit=unit).text(game.info)
 
 
 def _action(action: Any, game: GoGame) -> str:

@@ -126,17 +126,17 @@ def combine(
       quantile: the low end is the score that this share of the weight lies below; 0 for the worst
         of all boards.
     """
-    squeezed = squeeze(scores)
+    moderate = squeeze(scores)
     total = weights.sum()
     shares = weights / total if total > 0 else np.full(len(scores), 1 / len(scores))
-    average = shares @ squeezed
+    average = shares @ moderate
     if quantile <= 0.0:
-        return np.asarray(mean * average + low * squeezed.min(axis=0))
-    order = np.argsort(squeezed, axis=0)
+        return np.asarray(mean * average + low * moderate.min(axis=0))
+    order = np.argsort(moderate, axis=0)
     below = np.cumsum(shares[order], axis=0)
     rows = (below < quantile).sum(axis=0).clip(max=len(scores) - 1)
     columns = np.arange(scores.shape[1])
-    return np.asarray(mean * average + low * squeezed[order[rows, columns], columns])
+    return np.asarray(mean * average + low * moderate[order[rows, columns], columns])
 
 
 def squeeze(scores: Scores) -> Scores:
@@ -260,8 +260,8 @@ def window_values(
     """
     sample, shares = draw_boards(boards, weights, parameters.samples, rng)
     legal = set(requests)
-    ranked = _candidates(sample.rows, shares, scorer, parameters, deadline)
-    candidates = [move for move in ranked if move in legal]
+    order = _candidates(sample.rows, shares, scorer, parameters, deadline)
+    candidates = [move for move in order if move in legal]
     if not candidates:
         return np.zeros(len(CENTRES))
     scores = scorer.matrix(sample.rows, candidates, deadline=deadline)
@@ -278,9 +278,9 @@ def _window_value(
     parts = parts.reshape(-1)
     total = 0.0
     for part in range(int(parts.max()) + 1):
-        chosen = parts == part
-        values = _combine(scores[chosen], shares[chosen], parameters)
-        total += float(values.max()) * float(shares[chosen].sum())
+        members = parts == part
+        values = _combine(scores[members], shares[members], parameters)
+        total += float(values.max()) * float(shares[members].sum())
     return total / float(shares.sum())
 
 
@@ -300,18 +300,18 @@ def _candidates(
     """Return the engine's best moves on sampled boards, most often named first."""
     now = time.monotonic()
     until = None if deadline is None else now + _CANDIDATE_TIME * (deadline - now)
-    named = scorer.best_moves(rows, parameters.top, deadline=until)
-    return rank_candidates(named, weights, parameters.widest)
+    best_moves = scorer.best_moves(rows, parameters.top, deadline=until)
+    return rank_candidates(best_moves, weights, parameters.widest)
 
 
-def rank_candidates(named: Sequence[Sequence[int]], weights: Scores, widest: int) -> list[int]:
+def rank_candidates(best_moves: Sequence[Sequence[int]], weights: Scores, widest: int) -> list[int]:
     """Return the moves named for most boards, those with the greatest weight first."""
     votes: Counter[int] = Counter()
-    for moves, weight in zip(named, weights, strict=False):
+    for moves, weight in zip(best_moves, weights, strict=False):
         for rank, move in enumerate(moves):
             votes[move] += weight / (1 + rank)
-    ranked = sorted(votes, key=lambda move: (-votes[move], move))
-    return ranked[:widest]
+    order = sorted(votes, key=lambda move: (-votes[move], move))
+    return order[:widest]
 
 
 def _out_of_check(rows: Words, candidates: Sequence[int]) -> NDArray[np.bool_]:
@@ -342,6 +342,6 @@ def draw_boards(
         return boards.sample(count, rng), np.ones(count)
     shares = own / own.sum()
     # Drawn by weight with replacement: each draw counts the same.
-    drawn, times = np.unique(rng.choice(len(boards), count, p=shares), return_counts=True)
-    order = rng.permutation(len(drawn))
-    return BoardSet(boards.rows[drawn[order]]), times[order].astype(np.float64)
+    indices, times = np.unique(rng.choice(len(boards), count, p=shares), return_counts=True)
+    order = rng.permutation(len(indices))
+    return BoardSet(boards.rows[indices[order]]), times[order].astype(np.float64)

@@ -13,12 +13,17 @@ from miai import State, parameter
 from miai.search.evaluators import uniform_prior
 from miai_rbc.engines.protocol import Evaluation
 from miai_rbc.kernels import FAMILY
-from miai_rbc.kernels.analysis import value_boards
 from miai_rbc.kernels.bits import Words
 from miai_rbc.kernels.board import WORDS
-from miai_rbc.kernels.ordering import LIST, MEMORY, NODES
-from miai_rbc.kernels.search import FRAME_WORDS
-from miai_rbc.kernels.tree import MAX_PLY, ROW_WORDS
+from miai_rbc.kernels.engine import (
+    FRAME_WORDS,
+    LIST,
+    MAX_PLY,
+    MEMORY,
+    NODES,
+    ROW_WORDS,
+    value_boards,
+)
 from miai_rbc.parameters import EvaluatorParameters
 from miai_rbc.rules.game import RbcGame, RbcState
 
@@ -37,7 +42,7 @@ class KernelParameters(EvaluatorParameters):
 
 
 WorkSpace = tuple[Words, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
-"""Tree, frames, lists and memory of a search; see `miai_rbc.kernels.search`."""
+"""Tree, frames, lists and memory of a search; see `miai_rbc.kernels.engine`."""
 
 
 def work_space() -> WorkSpace:

@@ -155,7 +155,7 @@ class UciProcess:
         """Return the lines up to the one that begins with `word`, included."""
         until = time.monotonic() + seconds
         lines: list[str] = []
-        taken = 0
+        size = 0
         while not lines or lines[-1].split(" ", 1)[0] != word:
             end = self._buffer.find(b"\n")
             if end >= 0:
@@ -165,9 +165,9 @@ class UciProcess:
             if not select.select([self._out], [], [], max(0.0, until - time.monotonic()))[0]:
                 waited = f"{max(0.0, seconds):.3g} s"
                 raise EngineError(f"{self.name} did not answer '{word}' within {waited}")
-            taken += self._fill()
-            if taken > _MAX_ANSWER:
-                raise EngineError(f"{self.name} wrote {taken} bytes without '{word}'")
+            size += self._fill()
+            if size > _MAX_ANSWER:
+                raise EngineError(f"{self.name} wrote {size} bytes without '{word}'")
         return lines
 
     def _fill(self) -> int:

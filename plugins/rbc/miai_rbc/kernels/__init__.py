@@ -1,11 +1,10 @@
 """Compiled kernels of Reconnaissance Blind Chess: numba functions on arrays, no Python objects.
 
 `bits` holds attacks, `board` a board as eight words and its hash, `moves` the moves that can be
-requested and taken. `expand`, `changes`, `parts` and `filters` update beliefs, `scan` counts the
-outcomes of senses, `choice` serves the choice of moves. `evaluation`, `ordering`, `tree`, `search`
-and `analysis` are the embedded engine; `belief_boards`, `belief_leaves` and `belief_subsets` the
-search over beliefs. Integers are int64, sets of squares and hashes uint64; the two are never mixed,
-which would make a float.
+requested and taken. `expansion` and `filters` update beliefs, `scan` counts the outcomes of senses,
+`choice` serves the choice of moves. `evaluation` and `engine` are the embedded engine,
+`belief_search` the search over beliefs. Integers are int64, sets of squares and hashes uint64; the
+two are never mixed, which would make a float.
 """
 
 from pathlib import Path

@@ -37,10 +37,10 @@ _15, _127 = np.uint64(15), np.uint64(127)
 
 def _kept_rights() -> Words:
     """Return, for each square, the castling rights that remain when a move touches it."""
-    kept = np.full(64, 15, np.uint64)
+    rights = np.full(64, 15, np.uint64)
     for square, lost in ((4, 3), (7, 1), (0, 2), (60, 12), (63, 4), (56, 8)):
-        kept[square] = 15 ^ lost
-    return kept
+        rights[square] = 15 ^ lost
+    return rights
 
 
 def _keys() -> tuple[Words, Words, Words]:
@@ -96,10 +96,10 @@ def board_hash(b: Words) -> np.uint64:
     """Return the 64-bit hash of a board, without the side to move."""
     key: np.uint64 = RIGHTS_KEYS[rights_of(b)] ^ EP_KEYS[ep_of(b) + 1]
     for kind in range(6):
-        left = b[kind]
-        while left:
-            square = lowest(left)
-            left &= left - _ONE
+        remaining = b[kind]
+        while remaining:
+            square = lowest(remaining)
+            remaining &= remaining - _ONE
             colour = 1 - np.int64((b[WHITE] >> U64(square)) & _ONE)
             key ^= PIECE_KEYS[colour, kind, square]
     return key
@@ -134,16 +134,16 @@ def play(b: Words, move: Int, out: Words) -> None:
             ep = ep_after(b, turn, start, end)
     for word in range(7):
         out[word] = b[word] & touched
-    placed = becomes if becomes else kind
-    out[placed] |= to_bit
-    arrived = to_bit
+    final_kind = becomes if becomes else kind
+    out[final_kind] |= to_bit
+    arrivals = to_bit
     if kind == KINGS and abs(end - start) == 2:
         rook_from = bit(end + 1 if end > start else end - 2)
         rook_to = bit((start + end) // 2)
         out[ROOKS] = (out[ROOKS] & ~rook_from) | rook_to
         out[WHITE] &= ~rook_from
-        arrived |= rook_to
+        arrivals |= rook_to
     if turn == 0:
-        out[WHITE] |= arrived
+        out[WHITE] |= arrivals
     rights = U64(rights_of(b)) & KEPT_RIGHTS[start] & KEPT_RIGHTS[end]
     out[STATE] = U64(turn ^ 1) | rights << RIGHTS_SHIFT | U64(ep) << EP_SHIFT

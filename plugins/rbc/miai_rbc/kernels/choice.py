@@ -9,8 +9,8 @@ from miai.kernels.bits import lowest
 from miai_rbc.kernels import allocating, kernel
 from miai_rbc.kernels.bits import Words, bit
 from miai_rbc.kernels.board import KINGS, NOTHING, WHITE, occupied, play, turn_of
+from miai_rbc.kernels.engine import attackers
 from miai_rbc.kernels.moves import revise
-from miai_rbc.kernels.tree import attackers
 
 _NONE = np.uint64(0)
 

@@ -2,7 +2,7 @@
 
 Every term has two values, for the middle game and for the ending, packed into one int64 (`pair`)
 so that one addition adds both. The value of a board lies between the two by the pieces left. Terms
-of pieces on squares are made from formulas and kept up to date by `tree.advance`; the others are
+of pieces on squares are made from formulas and kept up to date by `engine.advance`; the others are
 computed from the board. Values are centipawns.
 """
 
@@ -177,38 +177,38 @@ def _side(b: Words, colour: Int, occ: np.uint64, mine: np.uint64, theirs: np.uin
     king = b[KINGS] & theirs
     zone = KING[lowest(king)] if king else king
     attacks = np.int64(0)
-    left = b[KNIGHTS] & mine
-    while left:
-        reach = KNIGHT[lowest(left)]
-        left &= left - _ONE
+    remaining = b[KNIGHTS] & mine
+    while remaining:
+        reach = KNIGHT[lowest(remaining)]
+        remaining &= remaining - _ONE
         total += _KNIGHT_BASE + _KNIGHT_MOVE * popcount(reach & free)
         total += _PRESSED * popcount(reach & pressed)
         attacks += popcount(reach & zone)
-    left = b[BISHOPS] & mine
-    if left & (left - _ONE):
+    remaining = b[BISHOPS] & mine
+    if remaining & (remaining - _ONE):
         total += _BISHOP_PAIR
-    while left:
-        reach = bishop_attacks(lowest(left), occ)
-        left &= left - _ONE
+    while remaining:
+        reach = bishop_attacks(lowest(remaining), occ)
+        remaining &= remaining - _ONE
         total += _BISHOP_BASE + _BISHOP_MOVE * popcount(reach & free)
         total += _PRESSED * popcount(reach & pressed)
         attacks += popcount(reach & zone)
-    left = b[ROOKS] & mine
-    if left:
-        half = left & ~(_fill_up(pawns) | _fill_down(pawns))
+    remaining = b[ROOKS] & mine
+    if remaining:
+        half = remaining & ~(_fill_up(pawns) | _fill_down(pawns))
         whole = half & ~(_fill_up(enemy_pawns) | _fill_down(enemy_pawns))
         total += _HALF_OPEN_FILE * popcount(half ^ whole) + _OPEN_FILE * popcount(whole)
-    while left:
-        reach = rook_attacks(lowest(left), occ)
-        left &= left - _ONE
+    while remaining:
+        reach = rook_attacks(lowest(remaining), occ)
+        remaining &= remaining - _ONE
         total += _ROOK_BASE + _ROOK_MOVE * popcount(reach & free)
         total += _PRESSED * popcount(reach & weak)
         attacks += popcount(reach & zone)
-    left = b[QUEENS] & mine
-    while left:
-        square = lowest(left)
+    remaining = b[QUEENS] & mine
+    while remaining:
+        square = lowest(remaining)
         reach = bishop_attacks(square, occ) | rook_attacks(square, occ)
-        left &= left - _ONE
+        remaining &= remaining - _ONE
         total += _QUEEN_BASE + _QUEEN_MOVE * popcount(reach & free)
         attacks += popcount(reach & zone)
     king = b[KINGS] & mine

@@ -8,26 +8,25 @@ from numpy.typing import NDArray
 from miai_rbc.kernels import allocating, kernel
 from miai_rbc.kernels.bits import Int, Words, bit
 from miai_rbc.kernels.board import KINGS, NO_SQUARE, STATE, WHITE, WORDS, play
-from miai_rbc.kernels.moves import Moves, capture_of, requested_moves, revise, taken_moves
+from miai_rbc.kernels.moves import Moves, capture_of, requested_moves, revise
 
 _ZERO = np.uint64(0)
-_ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 @kernel
-def keep_sensed(boards: Words, window: np.uint64, seen: Words) -> Int:
+def keep_sensed(boards: Words, window: np.uint64, pieces: Words) -> Int:
     """Keep the boards that show a sensed window; return their number.
 
     Args:
       boards: (n, 8); those kept are moved to the front, in order.
       window: the sensed squares.
-      seen: (7,) words 0 to 6 of a board, within the window.
+      pieces: (7,) words 0 to 6 of a board, within the window.
     """
     count = 0
     for i in range(len(boards)):
         differs = _ZERO
         for word in range(STATE):
-            differs |= (boards[i, word] & window) ^ seen[word]
+            differs |= (boards[i, word] & window) ^ pieces[word]
         for word in range(WORDS):  # always: a useless write costs less than a branch
             boards[count, word] = boards[i, word]
         count += differs == _ZERO
@@ -96,9 +95,3 @@ def play_requested(boards: Words, requested: Int, results: NDArray[np.int32]) ->
 def list_requests(b: Words, moves: Moves) -> Int:
     """List the moves that the side to move can request; return their number."""
     return requested_moves(b, moves)
-
-
-@kernel
-def list_taken(b: Words, moves: Moves) -> Int:
-    """List the moves that the side to move can take; return their number."""
-    return taken_moves(b, _ALL, True, moves)

@@ -85,25 +85,25 @@ def _piece_moves(
       ends: the permitted squares.
     """
     n: Int = NUMBER_0
-    left = own & b[KNIGHTS]
-    while left:
-        square = lowest(left)
-        left &= left - _ONE
+    remaining = own & b[KNIGHTS]
+    while remaining:
+        square = lowest(remaining)
+        remaining &= remaining - _ONE
         n = _add(moves, n, square, KNIGHT[square] & ends)
-    left = own & (b[BISHOPS] | b[QUEENS])
-    while left:
-        square = lowest(left)
-        left &= left - _ONE
+    remaining = own & (b[BISHOPS] | b[QUEENS])
+    while remaining:
+        square = lowest(remaining)
+        remaining &= remaining - _ONE
         n = _add(moves, n, square, bishop_attacks(square, blockers) & ends)
-    left = own & (b[ROOKS] | b[QUEENS])
-    while left:
-        square = lowest(left)
-        left &= left - _ONE
+    remaining = own & (b[ROOKS] | b[QUEENS])
+    while remaining:
+        square = lowest(remaining)
+        remaining &= remaining - _ONE
         n = _add(moves, n, square, rook_attacks(square, blockers) & ends)
-    left = own & b[KINGS]
-    while left:
-        square = lowest(left)
-        left &= left - _ONE
+    remaining = own & b[KINGS]
+    while remaining:
+        square = lowest(remaining)
+        remaining &= remaining - _ONE
         n = _add(moves, n, square, KING[square] & ends)
     return n
 
@@ -142,10 +142,10 @@ def _pawn_moves(
     moves: Moves,
     n: Int,
 ) -> Int:
-    left = pawns
-    while left:
-        square = lowest(left)
-        left &= left - _ONE
+    remaining = pawns
+    while remaining:
+        square = lowest(remaining)
+        remaining &= remaining - _ONE
         ends = PAWN[turn, square] & enemy
         while ends:
             end = lowest(ends)
@@ -155,11 +155,11 @@ def _pawn_moves(
         n = _pushes(turn, pawns, occ, moves, n)
     ep = ep_of(b)
     if ep >= 0 and targets & bit(ep - 8 if turn == 0 else ep + 8):
-        left = PAWN[turn ^ 1, ep] & pawns
-        while left:
-            moves[n] = lowest(left) | ep << 6
+        remaining = PAWN[turn ^ 1, ep] & pawns
+        while remaining:
+            moves[n] = lowest(remaining) | ep << 6
             n += 1
-            left &= left - _ONE
+            remaining &= remaining - _ONE
     return n
 
 
@@ -199,10 +199,10 @@ def requested_moves(b: Words, moves: Moves) -> Int:
     own = occ & ~b[WHITE] if turn else b[WHITE]
     ends = ~own
     n = _piece_moves(b, own, own, ends, moves)
-    left = own & b[PAWNS]
-    while left:
-        square = lowest(left)
-        left &= left - _ONE
+    remaining = own & b[PAWNS]
+    while remaining:
+        square = lowest(remaining)
+        remaining &= remaining - _ONE
         diagonal = PAWN[turn, square] & ends
         while diagonal:
             end = lowest(diagonal)

@@ -31,10 +31,10 @@ def _read_rows(b: Words, mine: int, rows: Words) -> None:
         rows[rank] = 0
     theirs = b[WHITE] if mine else ~b[WHITE]
     for kind in range(6):
-        left = b[kind] & theirs
-        while left:
-            square = lowest(left)
-            left &= left - _ONE
+        remaining = b[kind] & theirs
+        while remaining:
+            square = lowest(remaining)
+            remaining &= remaining - _ONE
             rows[square >> 3] |= U64((kind + 1) << (4 * (square & 7)))
 
 
@@ -124,10 +124,10 @@ def count_pieces(boards: Words, weights: NDArray[np.float64], counts: NDArray[np
         total += weight
         white = boards[i, WHITE]
         for kind in range(6):
-            left = boards[i, kind]
-            while left:
-                square = lowest(left)
-                left &= left - _ONE
+            remaining = boards[i, kind]
+            while remaining:
+                square = lowest(remaining)
+                remaining &= remaining - _ONE
                 colour = 1 - np.int64((white >> U64(square)) & _ONE)
                 counts[square, 6 * colour + kind] += weight
     for square in range(64):

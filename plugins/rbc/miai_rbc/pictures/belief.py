@@ -144,9 +144,9 @@ def _numbers(square: int, chances: Values, order: list[int]) -> str:
 
 
 def _pieces(chances: Values, order: list[int], x: int, y: int) -> list[Markup]:
-    shown = [kind for kind in order if chances[kind] >= _VISIBLE][:_KINDS_ON_A_SQUARE]
-    size = SQUARE if len(shown) == 1 else SQUARE / 2
-    top = y + (SQUARE / 4 if len(shown) == 2 else 0)
+    kinds = [kind for kind in order if chances[kind] >= _VISIBLE][:_KINDS_ON_A_SQUARE]
+    size = SQUARE if len(kinds) == 1 else SQUARE / 2
+    top = y + (SQUARE / 4 if len(kinds) == 2 else 0)
     return [
         place_shape(
             shape_of(PIECES[kind]),
@@ -155,7 +155,7 @@ def _pieces(chances: Values, order: list[int], x: int, y: int) -> list[Markup]:
             size=size,
             opacity=number(chances[kind], 4),
         )
-        for place, kind in enumerate(shown)
+        for place, kind in enumerate(kinds)
     ]
 
 

@@ -139,8 +139,8 @@ def shapes(*, outlines: bool = False) -> Markup:
 
 def line_of_text(text: str, x: float, y: float, *, size: float = 11, anchor: str = "") -> Markup:
     """Return a line of text, cut off at the picture's edge; `y` is its base line."""
-    shown = _clean(text, int((SIZE - LEFT) / (_LETTER_WIDTH * size)))
-    return tag("text", shown, x=x, y=y, font_size=size, text_anchor=anchor or None, fill=INK)
+    line = _clean(text, int((SIZE - LEFT) / (_LETTER_WIDTH * size)))
+    return tag("text", line, x=x, y=y, font_size=size, text_anchor=anchor or None, fill=INK)
 
 
 def _clean(text: str, limit: int = _MAX_TEXT) -> str:

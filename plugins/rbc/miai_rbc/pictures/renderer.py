@@ -35,7 +35,6 @@ from miai_rbc.rules.actions import (
     move_name,
     square_name,
 )
-from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.knowledge import UNKNOWN, Knowledge
 from miai_rbc.rules.rows import piece_at
 
@@ -51,17 +50,6 @@ _STALE: Final = 0.45
 _BOARD: Final = "rbc-board-{}"
 
 
-def definitions() -> str:
-    """Return the pieces, their outlines, and the empty board from either side."""
-    boards = (tag("g", draw_board(player), id=_BOARD.format(player)) for player in (0, 1))
-    return str(shapes(outlines=True) + Markup().join(boards))
-
-
-def draw_position(board: chess.Board) -> str:
-    """Return the true position, White below."""
-    return _svg(0, _pieces_of(board, board.occupied, 0))
-
-
 def draw_knowledge(knowledge: Knowledge) -> str:
     """Return what a player knows, its side below.
 
@@ -73,32 +61,11 @@ def draw_knowledge(knowledge: Knowledge) -> str:
     foggy = [s for s in chess.SQUARES if not mine >> s & 1 and s not in knowledge.fresh]
     parts = [tag("path", d=_path(foggy, player), fill=FOG, opacity=0.75)] if foggy else []
     parts += _pieces_of(board, mine, player)
-    for square, seen in knowledge.theirs.items():
+    for square, sighting in knowledge.theirs.items():
         opacity = None if square in knowledge.fresh else _STALE
-        parts.append(_sighting(seen.piece, square, player, opacity))
+        parts.append(_sighting(sighting.piece, square, player, opacity))
     if knowledge.sensed is not None and (window := knowledge.sensed[0].window):
         parts.append(frame(player, chess.SquareSet(window)))
-    return _svg(player, parts)
-
-
-def draw_small_belief(boards: BoardSet, player: int, own: chess.Board, truth: chess.Board) -> str:
-    """Return what a player considers possible, the opponent's true pieces outlined.
-
-    A square is as orange as it is probable that the opponent stands there; the piece on it is the
-    most probable one, as opaque as it is probable. Both in tenths; all boards count the same.
-    """
-    chances = boards.occupancy()[:, :, :12].reshape(64, 12)
-    theirs = slice(6, 12) if player == 0 else slice(0, 6)
-    parts = _heat(chances[:, theirs].sum(axis=1), player)
-    for square in range(64):
-        kind = theirs.start + int(chances[square, theirs].argmax())
-        chance = round(float(chances[square, kind]), 1)
-        if chance:
-            opacity = None if chance >= 1 else chance
-            parts.append(_shape(shape_of(PIECES[kind]), square, player, opacity=opacity))
-    parts += _pieces_of(own, own.occupied_co[player == 0], player)
-    hidden = truth.piece_map(mask=truth.occupied_co[player == 1])
-    parts += [_shape(outline_of(p.symbol()), square, player) for square, p in hidden.items()]
     return _svg(player, parts)
 
 
@@ -182,33 +149,52 @@ class RbcRenderer:
 
     def svg_definitions(self) -> str:
         """Return the pieces and the empty boards as definitions."""
-        return definitions()
+        boards = (tag("g", draw_board(player), id=_BOARD.format(player)) for player in (0, 1))
+        return str(shapes(outlines=True) + Markup().join(boards))
 
     def svg(self, view: PlayerView) -> str:
         """Return the board as the player knows it as a picture."""
         return draw_knowledge(self._knowledge(view))
 
     def svg_state(self, state: State) -> str:
-        """Return the true board as a picture."""
-        return draw_position(cast("RbcState", state).board())
+        """Return the true board as a picture, White below."""
+        board = cast("RbcState", state).board()
+        return _svg(0, _pieces_of(board, board.occupied, 0))
 
     def svg_belief(self, belief: BeliefState[State], view: PlayerView, truth: State) -> str:
-        """Return a belief as a picture, the true pieces outlined.
+        """Return a belief as a picture, the opponent's true pieces outlined.
+
+        A square is as orange as it is probable that the opponent stands there; the piece on it is
+        the most probable one, as opaque as it is probable. Both in tenths; all boards count the
+        same.
 
         Raises:
           TypeError: not a belief of this plugin.
         """
         if not isinstance(belief, RbcBelief):
             raise TypeError(f"rbc draws its own beliefs, not {type(belief).__name__}")
-        own = self._knowledge(view).own.board
-        return draw_small_belief(belief.boards, view.player, own, cast("RbcState", truth).board())
+        player, own = view.player, self._knowledge(view).own.board
+        chances = belief.boards.occupancy()[:, :, :12].reshape(64, 12)
+        theirs = slice(6, 12) if player == 0 else slice(0, 6)
+        parts = _heat(chances[:, theirs].sum(axis=1), player)
+        for square in range(64):
+            kind = theirs.start + int(chances[square, theirs].argmax())
+            chance = round(float(chances[square, kind]), 1)
+            if chance:
+                opacity = None if chance >= 1 else chance
+                parts.append(_shape(shape_of(PIECES[kind]), square, player, opacity=opacity))
+        parts += _pieces_of(own, own.occupied_co[player == 0], player)
+        board = cast("RbcState", truth).board()
+        hidden = board.piece_map(mask=board.occupied_co[player == 1])
+        parts += [_shape(outline_of(p.symbol()), square, player) for square, p in hidden.items()]
+        return _svg(player, parts)
 
     def _knowledge(self, view: PlayerView) -> Knowledge:
         """Return the knowledge of a view, updated if the view has grown since the last call."""
-        followed, seen, knowledge = self._followed.get(view.player, (None, 0, None))
-        if knowledge is None or followed is not view or seen > len(view.observations):
-            seen, knowledge = 0, Knowledge(self.game.start, view.player)
-        for observation in view.observations[seen:]:
+        last_view, count, knowledge = self._followed.get(view.player, (None, 0, None))
+        if knowledge is None or last_view is not view or count > len(view.observations):
+            count, knowledge = 0, Knowledge(self.game.start, view.player)
+        for observation in view.observations[count:]:
             knowledge.observe(observation)
         self._followed[view.player] = (view, len(view.observations), knowledge)
         return knowledge
@@ -239,10 +225,10 @@ def _cell(square: int, knowledge: Knowledge) -> str:
     if own is not None:
         return own.symbol()
     fresh = square in knowledge.fresh
-    seen = knowledge.theirs.get(square)
-    if seen is None:
+    sighting = knowledge.theirs.get(square)
+    if sighting is None:
         return "." if fresh else "?"
-    return seen.piece if fresh else f"{seen.piece}'"
+    return sighting.piece if fresh else f"{sighting.piece}'"
 
 
 def _news(knowledge: Knowledge) -> list[str]:
@@ -257,8 +243,8 @@ def _news(knowledge: Knowledge) -> list[str]:
 
 def _capture_line(knowledge: Knowledge) -> str:
     if knowledge.last_loss is None:
-        started = knowledge.lost or knowledge.turn
-        return "In its last turn the opponent captured nothing." if started else ""
+        has_begun = knowledge.lost or knowledge.turn
+        return "In its last turn the opponent captured nothing." if has_begun else ""
     symbol, square = knowledge.last_loss
     piece = _piece_name(symbol)
     return f"In its last turn the opponent captured your {piece} on {square_name(square)}."
@@ -304,11 +290,11 @@ def _move_line(knowledge: Knowledge) -> str:
 def _losses_line(knowledge: Knowledge) -> str:
     if not knowledge.lost:
         return ""
-    lost = [
+    losses = [
         f"{_piece_name(piece)} {square_name(at)} (turn {turn})"
         for piece, at, turn in knowledge.lost
     ]
-    return f"You have lost: {', '.join(lost)}."
+    return f"You have lost: {', '.join(losses)}."
 
 
 def _opponent_line(knowledge: Knowledge) -> str:
@@ -317,7 +303,9 @@ def _opponent_line(knowledge: Knowledge) -> str:
     if knowledge.captured:
         squares = [f"{square_name(at)} (turn {turn})" for at, turn in knowledge.captured]
         line += f"; you captured on {', '.join(squares)}"
-    kings = [(s, seen.turn) for s, seen in knowledge.theirs.items() if seen.piece in "kK"]
+    kings = [
+        (s, sighting.turn) for s, sighting in knowledge.theirs.items() if sighting.piece in "kK"
+    ]
     if kings and not knowledge.result:
         line += f"; its king was last known on {square_name(kings[0][0])}, turn {kings[0][1]}"
     return f"{line}."

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import chess
 import numpy as np
@@ -95,37 +95,6 @@ Window = list[tuple[int, chess.Piece | None]]
 ResultT = TypeVar("ResultT")
 
 
-class Bot(Protocol):
-    """The methods of `reconchess.Player`."""
-
-    def handle_game_start(self, color: bool, board: chess.Board, opponent_name: str) -> None:
-        """Begin a game."""
-
-    def handle_opponent_move_result(self, captured: bool, square: int | None) -> None:
-        """Called after the opponent's move."""
-
-    def choose_sense(self, senses: list[int], moves: list[chess.Move], seconds: float) -> Any:
-        """Return a square, or None."""
-
-    def handle_sense_result(self, sense_result: Window) -> None:
-        """Called with what the window shows."""
-
-    def choose_move(self, moves: list[chess.Move], seconds: float) -> Any:
-        """Return a move, or None to pass."""
-
-    def handle_move_result(
-        self,
-        requested: chess.Move | None,
-        taken: chess.Move | None,
-        captured: bool,
-        square: int | None,
-    ) -> None:
-        """Called with the outcome of the request."""
-
-    def handle_game_end(self, winner: bool | None, reason: Any, history: Any) -> None:
-        """Called at the end."""
-
-
 class ReconchessAgent(Agent):
     """Plays by a bot of reconchess, a new one in every game, called as by `LocalGame`.
 
@@ -145,12 +114,12 @@ class ReconchessAgent(Agent):
         self._parameters = parameters
         self._start = game.start
         self._reconchess = import_reconchess()
-        imported = set(sys.modules)
+        modules = set(sys.modules)
         self._factory = load_bot(parameters.bot)
-        self._used = self._factory.__module__ in imported  # another bot may have changed it
+        self._used = self._factory.__module__ in modules  # another bot may have changed it
         self._randomness = GlobalRandomness(0)
         self._processes = BotProcesses()
-        self._bot: Bot | None = None
+        self._bot: Any = None  # a `reconchess.Player`; the package has no types
         self._own = OwnBoard(game.start, chess.WHITE)
         self._requested: chess.Move | None = None
         self._history: Any = None
@@ -172,8 +141,7 @@ class ReconchessAgent(Agent):
         self._history.store_players(*(names if self._colour else reversed(names)))
         source, opponent = self._parameters.bot, self._parameters.opponent
         with self._processes.recording():
-            bot: Bot = self._call(lambda: make_bot(self._factory, source))
-            self._bot = bot
+            self._bot = bot = self._call(lambda: make_bot(self._factory, source))
             self._call(lambda: bot.handle_game_start(self._colour, self._start.copy(), opponent))
 
     def observe(self, observation: Observation) -> None:
@@ -221,14 +189,14 @@ class ReconchessAgent(Agent):
     # -- observations ---------------------------------------------------------------------------
 
     def _tell_sense(self, data: Mapping[str, Any]) -> None:
-        shown: Window = [
+        contents: Window = [
             (chess.parse_square(name), chess.Piece.from_symbol(piece) if piece else None)
             for name, piece in data["sensed"]
         ]
         action = self.view.observations[-1].action
         square = None if action == SENSE_NOTHING else action
-        self._history.store_sense(self._colour, square, list(shown))
-        self._call(lambda: self._player.handle_sense_result(shown))
+        self._history.store_sense(self._colour, square, list(contents))
+        self._call(lambda: self._player.handle_sense_result(contents))
 
     def _tell_move(self, data: Mapping[str, Any]) -> None:
         taken, square = _move(data["taken"]), square_of_name(data["captured"])
@@ -249,11 +217,11 @@ class ReconchessAgent(Agent):
         self, requested: chess.Move | None, taken: chess.Move | None
     ) -> chess.Move | None:
         """Return a request as the bot wrote it: it may promote with or without a queen."""
-        for written in (self._requested, taken):
-            if requested is not None and written is not None:
-                same = chess.Move(written.from_square, written.to_square) == requested
-                if same and written.promotion in (None, chess.QUEEN):
-                    return written
+        for candidate in (self._requested, taken):
+            if requested is not None and candidate is not None:
+                same = chess.Move(candidate.from_square, candidate.to_square) == requested
+                if same and candidate.promotion in (None, chess.QUEEN):
+                    return candidate
         return requested
 
     def _reason(self, won: bool) -> Any:
@@ -307,7 +275,7 @@ class ReconchessAgent(Agent):
         return f"bot '{self._parameters.bot}'"
 
     @property
-    def _player(self) -> Bot:
+    def _player(self) -> Any:
         assert self._bot is not None, "new_game comes first"
         return self._bot
 

@@ -365,10 +365,10 @@ class _Reader:
     def _check_end(self) -> None:
         white, black = self._replay.state.returns()
         winner = None if white == black else int(black > white)
-        drawn = self.reason in ("MOVE_LIMIT", "TURN_LIMIT")
-        ended = self.reason == "KING_CAPTURE" or drawn
-        wrong = ended and (not self._replay.state.is_terminal() or winner != self.winner)
-        if wrong or (self.winner is None) != (drawn or not self.reason):
+        draws = self.reason in ("MOVE_LIMIT", "TURN_LIMIT")
+        has_end = self.reason == "KING_CAPTURE" or draws
+        differs = has_end and (not self._replay.state.is_terminal() or winner != self.winner)
+        if differs or (self.winner is None) != (draws or not self.reason):
             who = "nobody" if self.winner is None else _NAMES[self.winner]
             raise RecordError(
                 f"winner_color and win_reason: {who} by {self.reason or 'nothing'}, which is not "

@@ -20,9 +20,17 @@ from numpy.typing import NDArray
 from miai_rbc.kernels import filters
 from miai_rbc.kernels.bits import Int, Words
 from miai_rbc.kernels.board import EP_SHIFT, NO_SQUARE, STATE, WORDS
-from miai_rbc.kernels.expand import count_successors, list_successors, shuffle
+from miai_rbc.kernels.expansion import (
+    BLOCK,
+    add_boards,
+    add_listed,
+    close_gaps,
+    count_successors,
+    list_successors,
+    move_tables,
+    shuffle,
+)
 from miai_rbc.kernels.moves import MAX_MOVES
-from miai_rbc.kernels.parts import BLOCK, add_boards, add_listed, close_gaps, move_tables
 from miai_rbc.kernels.scan import count_pieces
 from miai_rbc.rules.memory import POOL
 from miai_rbc.rules.rows import board_of_row, row_of_board, row_of_fen
@@ -78,8 +86,8 @@ class Expansion:
         parts = 1 << max(0, min(_MAX_PARTS, total // _PART).bit_length() - 1)
         self._parts = max(parts, 1 << (threads - 1).bit_length())
         # The lists of every thread and part.
-        listed = min(_LISTED, total)
-        room = listed // self._parts + 4 * int((listed / self._parts) ** 0.5) + 2 * MAX_MOVES
+        batch = min(_LISTED, total)
+        room = batch // self._parts + 4 * int((batch / self._parts) ** 0.5) + 2 * MAX_MOVES
         shape = (threads, self._parts, room)
         words = threads * self._parts * room
         self._heads = POOL.take(words).reshape(shape)
@@ -87,7 +95,7 @@ class Expansion:
         self._counts = np.zeros((threads, self._parts), np.int64)
         # The distinct boards. Rows that are not reached are never touched and cost nothing.
         expected = total if limit is None else min(total, limit)
-        self._lease = POOL.lease(WORDS * int(_SPARE * expected + self._ahead(listed)))
+        self._lease = POOL.lease(WORDS * int(_SPARE * expected + self._ahead(batch)))
         self._out = self._lease.array().reshape(-1, WORDS)
         likely = expected if expected < _FEW else max(_FEW, expected // _REPEATED)
         self._tables = _tables(self._parts, likely / self._parts)
@@ -126,22 +134,22 @@ class Expansion:
         )
 
     def _make_room(self) -> None:
-        listed = self._counts.sum(axis=0)
-        need = int((self._sizes + listed).max())
+        counts = self._counts.sum(axis=0)
+        need = int((self._sizes + counts).max())
         if need > _FULL * self._tables.shape[1]:
             larger = _tables(self._parts, need)
             move_tables(self._tables, larger)
             self._tables = larger
-        rows = int(self._free.max()) + self._ahead(int(listed.sum()))
+        rows = int(self._free.max()) + self._ahead(int(counts.sum()))
         if rows > len(self._out):
             lease = POOL.lease(WORDS * 2 * rows)
             larger = lease.array().reshape(-1, WORDS)
             larger[: len(self._out)] = self._out
             self._lease, self._out = lease, larger
 
-    def _ahead(self, listed: int) -> int:
+    def _ahead(self, counts: int) -> int:
         """Return the maximum number of rows that adding listed successors may take."""
-        return self.threads * (listed + 2 * BLOCK * (self._parts + 1))
+        return self.threads * (counts + 2 * BLOCK * (self._parts + 1))
 
     def _add(self, thread: int) -> None:
         add_listed(

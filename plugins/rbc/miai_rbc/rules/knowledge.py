@@ -164,7 +164,9 @@ class Knowledge:
 
     def _see(self, piece: str, square: int) -> None:
         if piece in "kK":  # the only one: forget where it stood
-            self.theirs = {s: seen for s, seen in self.theirs.items() if seen.piece != piece}
+            self.theirs = {
+                s: sighting for s, sighting in self.theirs.items() if sighting.piece != piece
+            }
         self.theirs[square] = Sighting(piece, self.turn)
 
     def _moved(self, event: Moved) -> None:
@@ -205,5 +207,5 @@ def _refused_square(event: Moved, *, pawns: int) -> tuple[int, bool] | None:
         return None
     if start & 7 != end & 7:
         return end, False
-    reached = start if event.taken == NOTHING else event.taken >> 6 & 63
-    return reached + (8 if end > start else -8), True
+    end_square = start if event.taken == NOTHING else event.taken >> 6 & 63
+    return end_square + (8 if end > start else -8), True

@@ -18,19 +18,26 @@ from miai.beliefs.sets import HashedSet
 from miai_rbc.agents.choice import rank_candidates
 from miai_rbc.belief import scans
 from miai_rbc.engines.kernel import KernelEngine, KernelParameters, work_space
-from miai_rbc.kernels.belief_boards import (
+from miai_rbc.kernels.belief_search import (
     OVER,
+    Numbers,
+    Values,
+    all_after,
     count_replies,
+    enter,
+    find_sources,
+    group,
     hash_boards,
+    look_up,
+    mark_after,
     material,
     play_request,
+    quiet_values,
     remove_pieces,
     replace_own_pieces,
     sense_outcomes,
     write_replies,
 )
-from miai_rbc.kernels.belief_leaves import Values, enter, look_up, quiet_values
-from miai_rbc.kernels.belief_subsets import Numbers, all_after, find_sources, group, mark_after
 from miai_rbc.kernels.bits import NO_MOVE, WIN, Words
 from miai_rbc.kernels.board import NOTHING, RIGHTS_SHIFT, STATE, WHITE, WORDS
 from miai_rbc.parameters import MinimaxRules
@@ -116,9 +123,9 @@ class Valuer:
             keys, known = self._keys, self._known
             room = 1 << (4 * (self._count + len(hashes))).bit_length()
             self._keys, self._known = np.zeros(room, np.uint64), np.zeros(room)
-            held = np.flatnonzero(keys)
+            occupied = np.flatnonzero(keys)
             self._count = 0
-            self._enter(keys[held], known[held])
+            self._enter(keys[occupied], known[occupied])
         self._enter(hashes, values)
 
     def _enter(self, hashes: Words, values: Values) -> None:
@@ -179,8 +186,8 @@ class Candidates:
         return [scans.CENTRES[window] for window in order.tolist()]
 
     def _moves(self, rows: Words) -> list[int]:
-        named = self._valuer.best_moves(rows, self._rules.top)
-        return rank_candidates(named, np.ones(len(rows)), self._rules.moves) or [NOTHING]
+        best_moves = self._valuer.best_moves(rows, self._rules.top)
+        return rank_candidates(best_moves, np.ones(len(rows)), self._rules.moves) or [NOTHING]
 
     def _adapted(self, own: bytes, capture: int) -> Words:
         """Return boards of the root with these own pieces, after moves that fit an observation."""
@@ -296,29 +303,29 @@ class LayerStep:
             self.layers.append(layer)
             self.offsets.append(self.offsets[-1] + len(layer))
 
-    def parts(self, chosen: Numbers) -> list[tuple[int, Numbers]]:
+    def parts(self, belief: Numbers) -> list[tuple[int, Numbers]]:
         """Return the parts of the next belief with their layer numbers, largest first."""
         marks = np.zeros(self.offsets[-1], np.bool_)
-        mark_after(self.starts, self.after, chosen, marks)
-        reached = np.flatnonzero(marks)
-        cuts = np.searchsorted(reached, self.offsets).tolist()
+        mark_after(self.starts, self.after, belief, marks)
+        successors = np.flatnonzero(marks)
+        cuts = np.searchsorted(successors, self.offsets).tolist()
         parts = [
-            (at, reached[cuts[at] : cuts[at + 1]] - self.offsets[at])
+            (at, successors[cuts[at] : cuts[at + 1]] - self.offsets[at])
             for at in range(len(self.layers))
             if cuts[at] < cuts[at + 1]
         ]
         return sorted(parts, key=lambda part: -len(part[1]))
 
-    def sources(self, chosen: Numbers, at: int, targets: Numbers) -> Numbers:
+    def sources(self, belief: Numbers, at: int, targets: Numbers) -> Numbers:
         """Return boards of a belief that lead to all targets, preferring the first ones.
 
         Args:
           at, targets: the number of a layer, and boards of it.
         """
-        wanted = np.zeros(self.offsets[-1], np.bool_)
-        wanted[self.offsets[at] + targets] = True
-        out = np.empty(len(chosen), np.int64)
-        count = find_sources(self.starts, self.after, chosen, wanted, len(targets), out)
+        marks = np.zeros(self.offsets[-1], np.bool_)
+        marks[self.offsets[at] + targets] = True
+        out = np.empty(len(belief), np.int64)
+        count = find_sources(self.starts, self.after, belief, marks, len(targets), out)
         return np.sort(out[:count])
 
     def solved(self, closures: Mapping[int, Numbers], beta: float) -> Numbers:
@@ -373,9 +380,9 @@ class Layer:
 
     # -- beliefs --------------------------------------------------------------------------------
 
-    def belief(self, chosen: Numbers) -> HashedSet:
+    def belief(self, boards: Numbers) -> HashedSet:
         """Return some boards as a set of hashes."""
-        return HashedSet(self.hashes[chosen])
+        return HashedSet(self.hashes[boards])
 
     def find(self, belief: HashedSet) -> Numbers:
         """Return the boards of a set that are in this layer; cached, as bounds repeat sets."""
@@ -387,11 +394,11 @@ class Layer:
             self._looked_up[belief.key] = np.asarray(at[self.hashes[at] == belief.hashes])
         return self._looked_up[belief.key]
 
-    def parts(self, chosen: Numbers, centre: int) -> list[tuple[int, Numbers]]:
+    def parts(self, belief: Numbers, centre: int) -> list[tuple[int, Numbers]]:
         """Return the parts into which a sense splits a belief, with labels, largest first."""
         labels, count = self._outcomes(centre)
-        ends, out = np.zeros(count, np.int64), np.empty(len(chosen), np.int64)
-        group(labels, chosen, ends, out)
+        ends, out = np.zeros(count, np.int64), np.empty(len(belief), np.int64)
+        group(labels, belief, ends, out)
         sizes = np.diff(ends, prepend=0)
         order = np.argsort(-sizes, kind="stable")[: int(np.count_nonzero(sizes))]
         return [

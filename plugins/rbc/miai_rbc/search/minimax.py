@@ -20,7 +20,7 @@ from miai.values import Evaluation
 from miai_rbc.agents.belief_agents import BeliefAgent, load_beliefs
 from miai_rbc.agents.choice import Choice
 from miai_rbc.kernels import FAMILY
-from miai_rbc.kernels.belief_subsets import Numbers
+from miai_rbc.kernels.belief_search import Numbers
 from miai_rbc.kernels.bits import WIN
 from miai_rbc.kernels.board import NOTHING, PAWNS
 from miai_rbc.parameters import (
@@ -123,19 +123,19 @@ class RbcMinimaxSearch(RecursiveSearch[RbcRoot]):
         recursion = self._recursion
         recursion.budget.begin()
         layer = self.layer(root, depth)
-        chosen, alpha, beta = np.arange(len(layer)), _below(_LOW), _above(_HIGH)
+        boards, alpha, beta = np.arange(len(layer)), _below(_LOW), _above(_HIGH)
         if root.senses:
             if not (0 <= action < SENSE_NOTHING and 0 < action % 8 < 7 and 0 < action // 8 < 7):
                 raise ValueError(f"{action} is not the centre of a window to sense")
             phase, kernel_action = SENSE, action
         else:
-            known = {PASS: 0, **{action_of(move): move for move in root.boards.requests()}}
-            if action not in known:
+            requests = {PASS: 0, **{action_of(move): move for move in root.boards.requests()}}
+            if action not in requests:
                 raise ValueError(
                     f"{action} is not a request at the root; requests are actions from {PASS} on"
                 )
-            phase, kernel_action = MOVE, known[action]
-        result = recursion.action(layer.places[phase], chosen, kernel_action, depth, alpha, beta)
+            phase, kernel_action = MOVE, requests[action]
+        result = recursion.action(layer.places[phase], boards, kernel_action, depth, alpha, beta)
         return min(result.value, _HIGH)
 
     def value_at(self, layer: Layer, phase: int, part: Numbers, depth: int) -> float:
@@ -217,14 +217,12 @@ class RbcMinimaxSearch(RecursiveSearch[RbcRoot]):
         order = np.argsort(hashes)
         rows, hashes = rows[order], hashes[order]
         rng = np.random.default_rng((rules.seed, HashedSet(hashes).key & _64_BITS))
-        drawn = _sample(rng, len(rows), rules.sample)
-        searched = _sample(rng, len(rows), room)
-        name = HashedSet(hashes[drawn]).key
-        candidates = Candidates(rules, self._valuer, rows[drawn], player)
+        sample = _sample(rng, len(rows), rules.sample)
+        subset = _sample(rng, len(rows), room)
+        name = HashedSet(hashes[sample]).key
+        candidates = Candidates(rules, self._valuer, rows[sample], player)
         world = World(name, player, self._valuer, candidates)
-        layer, _ = world.layer(
-            rows[searched], hashes[searched], own_pieces(rows[0], player), AT_ROOT
-        )
+        layer, _ = world.layer(rows[subset], hashes[subset], own_pieces(rows[0], player), AT_ROOT)
         return layer
 
 
@@ -306,12 +304,12 @@ class RbcMinimax(BeliefAgent):
         """Return the move with the best guarantee."""
         if not requests:
             return Choice(NOTHING, None, 0, 0, "only")
-        action, result, tried = self._search(deadline, senses=False)
+        action, result, candidates = self._search(deadline, senses=False)
         start = (action - PASS - 1) >> 6
         pawn = action > PASS and bool(int(self.belief.boards.rows[0, PAWNS]) >> (start & 63) & 1)
         value = result.value if result.depth else None
         boards = result.statistics["boards"]
-        return Choice(move_of(action, pawn=pawn), value, boards, tried, "minimax")
+        return Choice(move_of(action, pawn=pawn), value, boards, candidates, "minimax")
 
     def _seeded(self, seed: int) -> RbcProblem:
         rules = {name: getattr(self.parameters, name) for name in _RULES}

@@ -93,8 +93,8 @@ def _played(game: RbcGame, number: int, sizes: Sizes, rng: random.Random) -> Ite
     seat = number % 2
     agents: list[Agent] = [_agent("rbc-seed", game, sizes)]
     agents.insert(1 - seat, _agent(_OPPONENTS[number // 2 % len(_OPPONENTS)], game, sizes))
-    watched = agents[seat]
-    assert isinstance(watched, BeliefAgent)
+    observer = agents[seat]
+    assert isinstance(observer, BeliefAgent)
     for player, agent in enumerate(agents):
         agent.new_game(rng.randrange(1 << 32), player=player)
     state, turn = game.new_initial_state(), 0
@@ -107,7 +107,7 @@ def _played(game: RbcGame, number: int, sizes: Sizes, rng: random.Random) -> Ite
                 return
             mover = int(state.current_player())
             if mover == seat and state.senses:
-                yield watched.belief
+                yield observer.belief
                 turn += 1
             if not state.senses and turn <= _OPENING and rng.random() < _RANDOM:
                 state.apply_action(rng.choice(state.legal_actions()))
@@ -228,18 +228,13 @@ class RbcProblem:
 
 def _distinct(beliefs: Iterable[tuple[str, BoardSet]]) -> Iterator[RbcRoot]:
     """Yield each belief once, as games of the same agents begin alike."""
-    seen: set[int] = set()
+    keys: set[int] = set()
     barren = 0
     for name, boards in beliefs:
-        key = boards_key(boards)
-        barren = barren + 1 if key in seen else 0
+        key = HashedSet.of(hashes_of(boards.rows)).key
+        barren = barren + 1 if key in keys else 0
         if barren > _MAX_REPEATS:
             return
-        if key not in seen:
-            seen.add(key)
+        if key not in keys:
+            keys.add(key)
             yield RbcRoot(boards, name=name)
-
-
-def boards_key(boards: BoardSet) -> int:
-    """Return a 128-bit key of a set of boards, independent of their order."""
-    return HashedSet.of(hashes_of(boards.rows)).key

@@ -15,8 +15,7 @@ import numpy as np
 from miai.beliefs.bounds import AnyBelief, Bounds
 from miai.beliefs.search import Branches, Line, NodeResult, Recursion, Refutation, SearchBudget
 from miai.beliefs.sets import HashedSet
-from miai_rbc.kernels.belief_leaves import Values
-from miai_rbc.kernels.belief_subsets import Numbers, least
+from miai_rbc.kernels.belief_search import Numbers, Values, least
 from miai_rbc.kernels.bits import WIN
 from miai_rbc.rules.actions import action_of
 from miai_rbc.search.layers import MOVE, REPLY, SENSE, Layer, LayerStep, Place
@@ -42,18 +41,18 @@ class LastMove:
         self._forgiven, self._explains = forgiven, explains
 
     def value(
-        self, layer: Layer, chosen: Numbers, request: int, alpha: float, beta: float
+        self, layer: Layer, boards: Numbers, request: int, alpha: float, beta: float
     ) -> BoardResult:
         """Return the value of the worst board after the last request, without the forgiven ones."""
         self.budget.count(1)
         line: Line = ((action_of(request), None),)
         column = layer.column(request)
         if self._forgiven:
-            value, core = self._quantile(layer, request, column, chosen, alpha)
+            value, core = self._quantile(layer, request, column, boards, alpha)
             return BoardResult(value, core=core, line=line)
-        missing = np.empty(len(chosen), np.int64)
-        worst, which, lacking = least(column, chosen, missing)
-        self.budget.leaves += len(chosen) - lacking
+        missing = np.empty(len(boards), np.int64)
+        worst, which, lacking = least(column, boards, missing)
+        self.budget.leaves += len(boards) - lacking
         for some in _chunks(missing[:lacking]):
             if worst <= alpha:
                 break
@@ -67,20 +66,20 @@ class LastMove:
         return BoardResult(worst, core=np.array([which]), closure=closure, line=line)
 
     def _quantile(
-        self, layer: Layer, request: int, column: Values, chosen: Numbers, alpha: float
+        self, layer: Layer, request: int, column: Values, boards: Numbers, alpha: float
     ) -> tuple[float, Numbers | None]:
         """Return the lowest value without the forgiven ones, and the boards at or below it."""
         k = self._forgiven
-        if len(chosen) <= k:
+        if len(boards) <= k:
             return float(WIN), None
-        missing = chosen[np.isnan(column[chosen])]
-        self.budget.leaves += len(chosen) - len(missing)
+        missing = boards[np.isnan(column[boards])]
+        self.budget.leaves += len(boards) - len(missing)
         for some in _chunks(missing):
-            valued = chosen[~np.isnan(column[chosen])]
+            valued = boards[~np.isnan(column[boards])]
             if len(valued) > k and np.partition(column[valued], k)[k] <= alpha:
                 break
             self._fill(layer, request, some)
-        valued = chosen[~np.isnan(column[chosen])]
+        valued = boards[~np.isnan(column[boards])]
         lowest = valued[np.argpartition(column[valued], k)[: k + 1]]
         return float(column[lowest].max()), np.sort(lowest)
 
@@ -89,9 +88,9 @@ class LastMove:
         self.budget.leaves += len(some)
         layer.fill(request, some)
 
-    def refuting(self, layer: Layer, chosen: Numbers, alpha: float) -> BoardResult | None:
+    def refuting(self, layer: Layer, boards: Numbers, alpha: float) -> BoardResult | None:
         """Return the value of a board that alone is worth at most alpha; None without one."""
-        for some in _chunks(chosen[layer.best[chosen] <= alpha]):
+        for some in _chunks(boards[layer.best[boards] <= alpha]):
             remaining = some
             self.budget.singles += len(remaining)
             self.budget.count(len(remaining))
@@ -108,14 +107,14 @@ class LastMove:
                 return BoardResult(float(layer.best[remaining[at]]), core=remaining[at : at + 1])
         return None
 
-    def refuting_known(self, layer: Layer, chosen: Numbers, alpha: float) -> BoardResult | None:
+    def refuting_known(self, layer: Layer, boards: Numbers, alpha: float) -> BoardResult | None:
         """As `refuting`, from values already computed: one board is the smallest core."""
-        columns = np.stack([layer.column(request)[chosen] for request in layer.requests()])
+        columns = np.stack([layer.column(request)[boards] for request in layer.requests()])
         values = columns.max(axis=0)  # NaN if any is NaN
         at = int(np.argmin(np.where(values <= alpha, values, np.inf)))
         if not values[at] <= alpha:
             return None
-        return BoardResult(float(values[at]), core=chosen[at : at + 1])
+        return BoardResult(float(values[at]), core=boards[at : at + 1])
 
 
 def _chunks(some: Numbers) -> list[Numbers]:
@@ -260,8 +259,8 @@ class BoardRecursion(Recursion[Place, Numbers]):
         if phase == SENSE:
             parts = layer.parts(belief, action)
             if suspects is not None:  # boards that refuted the last sense may refute this one
-                seen = set(layer.labels_of(suspects, action).tolist())
-                parts.sort(key=lambda part: part[0] not in seen)
+                reply = set(layer.labels_of(suspects, action).tolist())
+                parts.sort(key=lambda part: part[0] not in reply)
             after = layer.places[MOVE]
             return Branches(math.inf, None, depth, [(label, after, part) for label, part in parts])
         if phase == MOVE and depth == 1:
