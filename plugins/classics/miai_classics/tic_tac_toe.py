@@ -32,7 +32,7 @@ HAS_LINE = tuple(any(marks & line == line for line in LINES) for marks in range(
 
 
 class TicTacToeParameters(Parameters):
-    """Tic-tac-toe has no parameters, and neither has the phantom game."""
+    """Tic-tac-toe has no parameters."""
 
 
 class TicTacToe(Game):
