@@ -38,6 +38,10 @@ COMPILED_TOGETHER = {
 """Folders of tests whose kernels take long to compile, and what they have in common."""
 
 
+NOT_PERMITTED = ("bubblewrap failed", "control group", "the kernel has no such Landlock")
+"""Reasons to skip a test that no installation can remove."""
+
+
 @pytest.hookimpl(tryfirst=True, optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
     """Share tests out to processes file by file, or folder by folder.
@@ -69,8 +73,13 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Fail skipped tests where nothing may be skipped: a missing engine must not pass for green."""
+    """Fail skipped tests where nothing may be skipped: a missing engine must not pass for green.
+
+    What a kernel or a container does not permit cannot be installed, and is skipped.
+    """
     report = yield
+    if report.skipped and any(reason in str(report.longrepr) for reason in NOT_PERMITTED):
+        return report
     if report.skipped and os.environ.get("MIAI_NO_SKIPS") and not hasattr(report, "wasxfail"):
         report.outcome = "failed"
         report.longrepr = f"skipped, and MIAI_NO_SKIPS is set: {report.longrepr}"
