@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal, NoReturn, TextIO, TypeAlias
+from typing import Final, Literal, NoReturn, TextIO
 
 from miai.errors import (
     AgentCrashedError,
@@ -24,8 +24,6 @@ from miai_go.gtp.engine import EngineProcess
 from miai_go.gtp.wire import MAX_LINE_BYTES, clean, one_line
 
 # The log of a conversation.
-
-_Mark: TypeAlias = Literal[">", "<", "!", "*"]
 
 MAX_LOG_BYTES: Final = 4 << 20
 MAX_LOG_LINE: Final = 2000
@@ -63,21 +61,9 @@ class Conversation:
             None if path is None else path.open("a", encoding="utf-8", errors="replace")
         )
 
-    def sent(self, text: str) -> None:
-        """Log a line that was sent."""
-        self._write(">", text)
-
-    def received(self, text: str) -> None:
-        """Log a line of a response."""
-        self._write("<", text)
-
-    def complained(self, text: str) -> None:
-        """Log a line of the engine's standard error."""
-        self._write("!", text)
-
     def note(self, text: str) -> None:
         """Log an event of the process, even if the log is full."""
-        self._write("*", text)
+        self.log("*", text)
 
     def close(self) -> None:
         """Close the file and log nothing more. May be repeated."""
@@ -85,7 +71,8 @@ class Conversation:
         if file is not None:
             file.close()
 
-    def _write(self, mark: _Mark, text: str) -> None:
+    def log(self, mark: Literal[">", "<", "!", "*"], text: str) -> None:
+        """Log a line with its mark."""
         if self._file is None:
             return
         line = f"{time.monotonic() - self._began:8.3f} {mark} {_printable(text)}\n"
@@ -434,12 +421,12 @@ class GtpClient:
         self.commands: frozenset[str] = frozenset()
         self.name = self.version = ""
         self._engine, self._conversation = engine, conversation
-        self._reader = ResponseReader(lambda line: self._conversation.received(line))
+        self._reader = ResponseReader(lambda line: self._conversation.log("<", line))
         self._streams = Streams(
             engine,
             limits or OutputLimits(),
             on_output=self._reader.feed,
-            on_complaint=lambda line: self._conversation.complained(line),
+            on_complaint=lambda line: self._conversation.log("!", line),
         )
         self._numbered = True
         self._count = 0
@@ -526,7 +513,7 @@ class GtpClient:
             raise AgentProtocolError("wrote a response that nobody asked for")
         self._count += 1
         line = f"{self._count} {command}" if self._numbered else command
-        self._conversation.sent(line)
+        self._conversation.log(">", line)
         self._streams.send(f"{line}\n".encode())
         while (response := self._reader.next()) is None:
             self._streams.wait(until)

@@ -7,7 +7,8 @@ docs/gtp-engine.md is the page for users.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from math import inf
@@ -46,7 +47,6 @@ from miai_go.gtp.table import (
     FreeState,
     free_handicap,
     load_sgf,
-    stones_in_chains,
     table_as_sgf,
 )
 from miai_go.gtp.wire import Command, GtpError, color, number, one_line, point, whole
@@ -336,14 +336,10 @@ def _choose(session: Session, player: int, *, only: list[int] | None = None) -> 
     """
     state = session.table.at_turn_of(player)
     regular = only is None and state.key() == session.table.state.key()
-    if not regular:
-        session.forget()  # the tree of another position, or with fewer moves, would mislead
     root = state if only is None else state.restricted(only)
-    try:
+    # The tree of another position, or with fewer moves, would mislead.
+    with _forgetting(session, foreign=not regular):
         result = session.player.choose(root, seconds=session.budget(player))
-    finally:
-        if not regular:
-            session.forget()
     if only is not None and result.action not in only:  # an agent that ignores the legal actions
         result = replace(result, action=max(only, key=lambda a: result.visits.get(a, 0)), pv=())
     session.last = state, result
@@ -409,8 +405,8 @@ _IDLE: Final = 0.5  # share of a slice; a search that used less has used up its 
 
 
 def _analyze(session: Session, command: Command, *, dialect: AnalysisDialect) -> None:
-    request, state = _parse_analysis(session, command)
-    with _AnalysisRoot(session, request, state) as root:
+    request, root, foreign = _parse_analysis(session, command)
+    with _forgetting(session, foreign=foreign):
         result = session.player.analyse(root, seconds=min(_SLICE, request.interval))
         write = session.stream(command)
         write(info_line(result, root, request, dialect))
@@ -430,12 +426,12 @@ def _analyze(session: Session, command: Command, *, dialect: AnalysisDialect) ->
 
 def _genmove_analyze(session: Session, command: Command, *, dialect: AnalysisDialect) -> None:
     began = monotonic()
-    request, state = _parse_analysis(session, command)
-    player = state.to_move
+    request, root, foreign = _parse_analysis(session, command)
+    player = root.to_move
     clock = session.budget(player)
     budget = None if clock is None else min(clock, _own_limit(session.player, "seconds"))
     max_simulations = _own_limit(session.player, "simulations")
-    with _AnalysisRoot(session, request, state) as root:
+    with _forgetting(session, foreign=foreign):
         ticker = AnalysisTicker(request.interval)
         seconds = None if budget is None else min(budget, request.interval)
         result = _search_slice(session, root, seconds)
@@ -453,7 +449,7 @@ def _genmove_analyze(session: Session, command: Command, *, dialect: AnalysisDia
                 break  # its own budget is used up
         if isinstance(session.player, SearchPlayer):
             write(info_line(result, root, request, dialect))
-    session.last = state, result
+    session.last = root, result
     write(f"play {_play_choice(session, player, result, began)}")
 
 
@@ -481,32 +477,27 @@ def _simulations(result: SearchResult) -> int:
     return simulations if isinstance(simulations, int) else 0
 
 
-def _parse_analysis(session: Session, command: Command) -> tuple[AnalysisRequest, FreeState]:
-    """Return the request, and the position with its player to move."""
+def _parse_analysis(session: Session, command: Command) -> tuple[AnalysisRequest, FreeState, bool]:
+    """Return the request, the position to search and whether the game's tree does not fit it."""
     table = session.table
-    request = parse_request(command.arguments, table.game.size, to_move=table.to_move)
-    state = table.at_turn_of(table.to_move if request.player is None else request.player)
-    request.choices(state)
-    return request, state
+    request = parse_request(command.arguments, table.game.size, to_move=table.state.to_move)
+    state = table.at_turn_of(table.state.to_move if request.player is None else request.player)
+    choices = request.choices(state)
+    if request.restricts():
+        return request, state.restricted(choices), True
+    return request, state, table.state.key() != state.key()
 
 
-class _AnalysisRoot:
-    """The position to search. A tree that does not belong to the game is forgotten afterwards."""
-
-    def __init__(self, session: Session, request: AnalysisRequest, state: FreeState) -> None:
-        self._session = session
-        restricted = request.restricts()
-        self._foreign = restricted or session.table.state.key() != state.key()
-        self._state = state.restricted(request.choices(state)) if restricted else state
-
-    def __enter__(self) -> FreeState:
-        if self._foreign:
-            self._session.forget()
-        return self._state
-
-    def __exit__(self, kind: object, error: object, trace: object) -> None:
-        if self._foreign:
-            self._session.forget()
+@contextmanager
+def _forgetting(session: Session, *, foreign: bool) -> Iterator[None]:
+    """Forget the tree before and after the search of a position that is not the game's."""
+    if foreign:
+        session.forget()
+    try:
+        yield
+    finally:
+        if foreign:
+            session.forget()
 
 
 @_command("kata-raw-nn")
@@ -514,7 +505,7 @@ def _raw_nn(session: Session, words: Words) -> str:
     oracle = session.player.oracle()
     if oracle is None:
         raise GtpError("this agent has no network")
-    state = session.table.at_turn_of(session.table.to_move)
+    state = session.table.at_turn_of(session.table.state.to_move)
     symmetries = parse_symmetries(words)
     return "\n".join(raw_answers(oracle, state, symmetry) for symmetry in symmetries)
 
@@ -534,7 +525,7 @@ def _final_status_list(session: Session, words: Words) -> str:
     if game.rules.dead_stones != "none":
         dead.update(game.judge.dead_points(state))
     if status in ("alive", "dead"):
-        groups = [c for c in stones_in_chains(state.board) if (c[0] in dead) == (status == "dead")]
+        groups = [c for c in state.board.chains() if (c[0] in dead) == (status == "dead")]
     elif status == "seki":
         groups = []  # such stones are listed as alive
     else:

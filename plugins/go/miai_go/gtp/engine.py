@@ -36,11 +36,6 @@ def find_engine(program: str) -> Path:
     return find_program(program, advice=ADVICE)
 
 
-def advice_for(program: str) -> str:
-    """Return how to install a known engine, as the end of a message; empty if unknown."""
-    return installing(program, ADVICE)
-
-
 _RELIST_SECONDS: Final = 1.0
 """Seconds between two listings of the processes below an engine."""
 
@@ -80,7 +75,7 @@ class EngineProcess(Child):
             )
         except OSError as error:
             raise AgentUnavailableError(
-                f"the engine {program} cannot be started: {error}{advice_for(command[0])}"
+                f"the engine {program} cannot be started: {error}{installing(command[0], ADVICE)}"
             ) from error
         assert self.stdin is not None
         assert self.stdout is not None

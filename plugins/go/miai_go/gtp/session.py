@@ -174,7 +174,7 @@ class Session:
         agent: str = "",
     ) -> None:
         self.table: SessionTable = SessionTable(values)
-        self.agent = agent
+        self.agent: str = agent
         self.write, self.pending = write, pending or (lambda _: True)
         self.clocks = [SessionClock(), SessionClock()]
         self.last: tuple[FreeState, SearchResult] | None = None
