@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -280,14 +281,8 @@ def _locked(path: Path, deadline: float) -> Iterator[None]:
 
 def _start(place: ServerPlace, settings: ServerSettings, deadline: float) -> None:
     """Start a server; returns when it listens and has gone into the background."""
-    options = {
-        "--folder": place.folder,
-        "--threads": settings.threads,
-        "--max-batch": settings.max_batch,
-        "--max-wait": settings.max_wait,
-        "--idle-seconds": settings.idle_seconds,
-    }
-    words = [str(word) for option in options.items() for word in option]
+    options = {"folder": place.folder, **asdict(settings)}
+    words = [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
     with place.log.open("wb") as log:
         # -P: a file of the working directory called numpy.py, say, is not what numpy means.
         process = Child(

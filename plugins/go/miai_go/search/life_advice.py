@@ -21,7 +21,7 @@ from miai_go.life.prover import Master, load_prover
 from miai_go.life.solver import ProblemReport, Solver
 from miai_go.life.zones import ATTACKER, DEFENDER, MAX_ZONE_POINTS, Zone, find_zone
 from miai_go.rules.board import BLACK_STONE, WHITE_STONE, Board
-from miai_go.rules.chains import connected_parts, neighbours
+from miai_go.rules.chains import connected_parts, diagonals, neighbours
 from miai_go.shipped import TSUMEGO
 
 if TYPE_CHECKING:
@@ -295,17 +295,12 @@ def _rooms(stones: NDArray[np.int8], size: int, defender: int) -> Iterator[set[i
     """Yield the regions that the attacker's stones enclose and that are small enough."""
     attacker = BLACK_STONE + WHITE_STONE - defender
     free = set(np.flatnonzero(stones != attacker).tolist())
-    for room in connected_parts(free, lambda point: _around(point, size)):
+    for room in connected_parts(
+        free, lambda point: (*neighbours(point, size), *diagonals(point, size))
+    ):
         empty = sum(1 for point in room if stones[point] == 0)
         if len(room) <= MAX_ZONE_POINTS and empty <= MOST_EMPTY:
             yield room
-
-
-def _around(point: int, size: int) -> Iterator[int]:
-    row, column = divmod(point, size)
-    for r in range(max(row - 1, 0), min(row + 2, size)):
-        for c in range(max(column - 1, 0), min(column + 2, size)):
-            yield r * size + c
 
 
 def _key(zone: Zone, mover: int) -> _Key:

@@ -114,7 +114,6 @@ class UctTree(TreeView):
         history: Sequence[int] | NDArray[np.uint64] = (),
         ko_rule: KoRule = KoRule.SIMPLE,
         suicide: bool = False,
-        legal: ArrayLike | None = None,
     ) -> None:
         """Start a new tree at `board` with `color` to move.
 
@@ -122,16 +121,14 @@ class UctTree(TreeView):
           passes: passes made just before.
           history: `history_key` of every earlier position that superko compares with; the present
             one may be left out.
-          legal: mask (size * size + 1,), pass last, of the moves allowed at the root.
 
         Raises:
-          BoardError: the board has another size, or the mask another shape.
+          BoardError: the board has another size.
         """
         if board.size != self.size:
             raise BoardError(f"the tree is for boards of size {self.size}, not {board.size}")
         self._board = board.copy()
         self._words = self._board.words
-        self._komi = float(komi)
         self._ko_rule = KoRule(ko_rule)
         self._weights[kernels.KOMI] = komi
         self._settings[kernels.COLOR] = color + 1
@@ -142,8 +139,6 @@ class UctTree(TreeView):
         self._remember(np.asarray(history, np.uint64))
         self._remember(np.array([self._key()], np.uint64))
         self._clear()
-        if legal is not None:
-            self.restrict(legal)
 
     def restrict(self, legal: ArrayLike) -> None:
         """Forbid the moves at the root that a mask (size * size + 1,), pass last, leaves out."""

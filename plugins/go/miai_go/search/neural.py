@@ -22,6 +22,7 @@ from miai_go.errors import WeightsError
 from miai_go.nets.encoder import positions_of, trail_of
 from miai_go.nets.oracle import Oracle
 from miai_go.nets.patterns import PatternPolicy
+from miai_go.nets.weights import wrong_size
 from miai_go.rules.board import KoRule
 from miai_go.rules.chains import fills_eye
 from miai_go.rules.game import GoGame
@@ -213,12 +214,8 @@ def open_oracle(weights: Path, parameters: NetworkParameters, *, size: int) -> O
 
         oracle = load_oracle(weights, threads=parameters.threads, **options)
     if oracle.encoder.size != size:
-        trained = f"{oracle.encoder.size}x{oracle.encoder.size}"
         oracle.close()
-        raise WeightsError(
-            f"{weights}: weights for {trained}, not for {size}x{size}; choose weights trained on "
-            f"{size}x{size}"
-        )
+        raise wrong_size(weights, oracle.encoder.size, size)
     return oracle
 
 
