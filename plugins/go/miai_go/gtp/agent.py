@@ -44,9 +44,7 @@ from miai_go.rules.state import GoState, Phase
 def dead_stones(client: GtpClient, size: int, seconds: float) -> frozenset[int]:
     """Return the points that an engine lists as dead.
 
-    Raises:
-      AgentProtocolError: it does not know ``final_status_list``, or answers nonsense.
-      AgentError: it died or hung.
+    Raises `AgentProtocolError` if it does not know ``final_status_list`` or answers nonsense.
     """
     listed = client.ask("final_status_list dead", seconds=seconds).split()
     try:
@@ -136,12 +134,7 @@ class GtpAgent(Agent):
     # -- the four calls -----------------------------------------------------------------------
 
     def new_game(self, seed: int, *, player: int, log: Path | None = None) -> None:
-        """Begin a game, in a new process unless one is kept.
-
-        Raises:
-          AgentUnavailableError: the engine cannot be started, or refuses the board or the rules.
-          AgentError: the engine failed.
-        """
+        """Begin a game, in a new process unless one is kept. Raises `AgentError` if it fails."""
         super().new_game(seed, player=player, log=log)
         self._end_game(keep=self._parameters.restart == "never")
         self._conversation = Conversation(log)

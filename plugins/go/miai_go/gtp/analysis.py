@@ -77,14 +77,7 @@ class AnalysisRequest:
 
 
 def parse_request(words: Sequence[str], size: int, *, to_move: int) -> AnalysisRequest:
-    """Return the request of an analysis command's arguments.
-
-    Args:
-      to_move: the player whose moves are restricted if the command names none.
-
-    Raises:
-      GtpError: an argument is wrong.
-    """
+    """Return the request of an analysis command's arguments. Raises `GtpError`."""
     rest = list(words)
     request = AnalysisRequest()
     if rest and rest[0].lower() in COLORS:
@@ -294,9 +287,7 @@ def parse_symmetries(words: tuple[str, ...]) -> list[int]:
 def raw_answers(oracle: Oracle, state: GoState, symmetry: int) -> str:
     """Return a network's outputs for a state, evaluated under a symmetry, in KataGo's format.
 
-    Raises:
-      GtpError: the network is for boards of another size.
-      InferenceError: the network failed.
+    Raises `GtpError` if the network is for boards of another size.
     """
     size = state.game.size
     if oracle.encoder.size != size:

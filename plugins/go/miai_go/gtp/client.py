@@ -214,12 +214,7 @@ _LAST_CHARACTERS: Final = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputLimits:
-    """How much an engine may write in one game.
-
-    Attributes:
-      output_bytes: to standard output, all its responses.
-      error_bytes: to standard error.
-    """
+    """How much an engine may write in one game, to standard output and standard error."""
 
     output_bytes: int = 16 << 20
     error_bytes: int = 16 << 20
@@ -232,8 +227,6 @@ class Streams:
     nobody: every wait is on its input, both its outputs and its death at once.
 
     Args:
-      engine: the process.
-      limits: how much it may write.
       on_output: called with bytes of its standard output.
       on_complaint: called with lines of its standard error.
     """
@@ -397,14 +390,8 @@ class GtpClient:
     killed. Commands carry identity numbers, which detect stale responses, unless the engine's first
     response does not repeat its number.
 
-    Args:
-      engine: the process; the client takes it over.
-      conversation: the log.
-      who: the engine in messages: ``engine 'gnugo'``.
-      limits: how much it may write.
-
     Attributes:
-      who: the engine in messages.
+      who: the engine in messages: ``engine 'gnugo'``.
       commands: the answer to ``list_commands``; empty before `handshake`.
       name, version: as the engine reports them; empty before `handshake`.
     """

@@ -88,12 +88,7 @@ class EngineProcess(Child):
         self._listed = float("-inf")
 
     def stop(self, *, patience: float, mercy: float) -> None:
-        """End it, gently first: end of input, then SIGTERM, then SIGKILL. May be repeated.
-
-        Args:
-          patience: seconds between the end of its input and SIGTERM.
-          mercy: seconds between SIGTERM and SIGKILL.
-        """
+        """End it gently: close its input; after `patience` s SIGTERM, after `mercy` s SIGKILL."""
         if not self.reaped and self.stdin is not None:
             self.descendants()
             self.stdin.close()

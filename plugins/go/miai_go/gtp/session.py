@@ -307,10 +307,6 @@ def serve(agent: str, values: Mapping[str, Any], game: Mapping[str, Any], *, see
     The end of the input stops a running search, too. Other writes to standard output go to standard
     error. Only for the main thread, where Python handles signals.
 
-    Args:
-      agent, values: the agent's name and its parameters.
-      game: parameters of the first game.
-
     Raises:
       MiaiError: agent or game are unknown or their parameters are wrong. Nothing was written.
     """

@@ -51,14 +51,7 @@ class CompiledEncoder(ABC):
         self.scales: NDArray[np.float32] = np.ones(self.planes, np.float32)
 
     def encode(self, positions: Positions, out: Planes | None = None) -> Planes:
-        """Return planes, uint8 of shape (positions, planes, size, size), row 0 the lowest.
-
-        Args:
-          out: array to write and return, of that shape and C-contiguous; default: a new one.
-
-        Raises:
-          ValueError: the positions have another size, or `out` does not fit.
-        """
+        """Return planes; see `Encoder`. Raises `ValueError` if positions or `out` do not fit."""
         if positions.size != self.size:
             raise ValueError(
                 f"the encoder is for boards of {self.size}, the positions are of {positions.size}"

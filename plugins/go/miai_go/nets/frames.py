@@ -57,12 +57,7 @@ class ConnectionOver(Exception):  # noqa: N818 - an end, not an error: the other
 def send(
     connection: socket.socket, message: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
 ) -> None:
-    """Send a frame.
-
-    Raises:
-      FrameError: it would exceed the limits.
-      OSError: the connection is broken.
-    """
+    """Send a frame. Raises `FrameError` if it would exceed the limits, `OSError` if broken."""
     described = [[name, a.dtype.name, list(a.shape)] for name, a in arrays.items()]
     text = dumps({**message, "arrays": described}).encode("ascii")
     body = b"".join(np.ascontiguousarray(a).tobytes() for a in arrays.values())
@@ -160,10 +155,7 @@ class ServerPlace:
 
 
 def server_place(folder: Path | None = None) -> ServerPlace:
-    """Return the files of the server, after creating and checking its folder.
-
-    Args:
-      folder: default: the user's own.
+    """Return the files of the server in a folder, by default the user's own; create and check it.
 
     Raises:
       InferenceError: the folder cannot be created, or others have access to it.

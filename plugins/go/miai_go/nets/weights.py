@@ -76,12 +76,7 @@ class WeightsHeader(FileHeader):
 
 @dataclass(frozen=True, slots=True)
 class NetworkWeights:
-    """The content of a weights file.
-
-    Attributes:
-      network: the network with its weights, as it was trained, in evaluation mode.
-      header: its description and history.
-    """
+    """The content of a weights file: the network, in evaluation mode, and its header."""
 
     network: nn.Module
     header: WeightsHeader
@@ -113,9 +108,7 @@ def load_weights(path: str | Path, *, size: int | None = None) -> NetworkWeights
 
     Raises:
       MissingExtraError: torch is not installed.
-      WeightsError: the file cannot be read, is for another size, or is damaged:
-        truncated, changed after it was written, of another version, with unknown fields, or with
-        tensors that do not fit the network that it names.
+      WeightsError: the file cannot be read, is for another size, or is damaged; see the module.
     """
     require_torch(f"{path}")
     header, tensors = WeightsHeader.read_all(path)
@@ -196,11 +189,7 @@ def _check_tensors(outline: nn.Module, tensors: Tensors, *, where: str) -> None:
 
 
 def encoder_of(header: WeightsHeader, *, where: str) -> Encoder:
-    """Return the encoder whose planes weights take.
-
-    Raises:
-      WeightsError: no plugin has it, or it makes other planes than the weights were trained on.
-    """
+    """Return the encoder whose planes weights take. Raises `WeightsError` if unavailable."""
     try:
         encoder = load_encoder(header.encoder, header.size, header.encoder_parameters)
     except PluginError as error:

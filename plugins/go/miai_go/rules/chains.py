@@ -98,10 +98,6 @@ def fills_eye(stones: FlatStones, point: int, own: int) -> bool:
 
     All neighbours must be stones of that colour, and at most one diagonal point the opponent's; at
     the edge, none.
-
-    Args:
-      stones: what lies on each point, row by row: 0 empty, 1 black, 2 white.
-      own: the colour, 1 black, 2 white.
     """
     size = int(len(stones) ** 0.5)
     if any(stones[other] != own for other in neighbours(point, size)):

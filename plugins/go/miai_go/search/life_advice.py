@@ -67,9 +67,6 @@ class SolverQuestion:
 
     So its moves succeed regardless of ko threats. An owner's moves are called useless only if
     the target is lost although he wins every ko.
-
-    Args:
-      mover: the colour to move, 1 black, 2 white.
     """
 
     def __init__(self, zone: Zone, mover: int) -> None:
@@ -106,11 +103,7 @@ class SolverQuestion:
 
 
 class NetworkQuestion:
-    """A question that a network guesses: the policy's move if it considers the target critical.
-
-    Args:
-      mover: the colour to move, 1 black, 2 white.
-    """
+    """A question that a network guesses: the policy's move if it finds the target critical."""
 
     def __init__(self, zone: Zone, mover: int, predictor: Predictor) -> None:
         self._zone = zone

@@ -175,10 +175,7 @@ class UctTree(TreeView):
     def advance(self, action: int) -> bool:
         """Play `action` at the root and keep the subtree; return whether there was one.
 
-        The caller checks superko.
-
-        Raises:
-          IllegalPointError: the move breaks the basic rules.
+        The caller checks superko. Raises `IllegalPointError` if the move breaks the basic rules.
         """
         if self._favoured.any():
             self.favour(np.zeros_like(self._favoured))
@@ -206,19 +203,11 @@ class UctTree(TreeView):
         seconds: float | None = None,
         stop: Callable[[], bool] | None = None,
     ) -> int:
-        """Search until the simulations or the seconds are used up.
+        """Search until the simulations or the seconds are used up, or `stop` returns True.
 
-        Ends early when the root is proven. With simulations alone, splitting them over several
-        calls does not change the result.
-
-        Args:
-          stop: called now and then; returns whether to end early.
-
-        Returns:
-          the number of simulations.
-
-        Raises:
-          ValueError: there is no budget.
+        Returns the number of simulations. Ends early when the root is proven. With simulations
+        alone, splitting them over several calls does not change the result. Raises `ValueError`
+        without a budget.
         """
         if simulations is None and seconds is None and stop is None:
             raise ValueError("give a budget: simulations, seconds or a stop function")
@@ -262,11 +251,7 @@ class UctTree(TreeView):
         return super().allowed()
 
     def best(self) -> int:
-        """Return the move to play: a proven win, otherwise the one with the most visits.
-
-        A proven loss only where nothing else is left. Among equals the higher mean result, then
-        the lower number.
-        """
+        """Return the move to play; see `TreeView.best_child`."""
         self._search(0)
         return super().best()
 

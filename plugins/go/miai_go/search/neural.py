@@ -64,12 +64,6 @@ class ForestSearch(TreeSearch):
 
     Reproducible, as `TreeSearch` says, if the valuer gives the same answers. Advice about enclosed
     groups is mixed into the priors at the root.
-
-    Args:
-      valuer: returns the valuer of leaves.
-      settings: of the tree.
-      parameters: budget, leaves, reuse, resigning.
-      rollout_policy: returns the policy of rollouts; None for light playouts.
     """
 
     ROOT_IS_VALUED = True
@@ -306,11 +300,7 @@ class PolicyPlayer:
         self._rng = np.random.default_rng(0)
 
     def new_game(self, seed: int) -> None:
-        """Seed the randomness, load the network and let it answer once.
-
-        Raises:
-          MiaiError: the weights are not available.
-        """
+        """Seed the randomness, load the network and let it answer once."""
         load_rules()
         self._rng = np.random.default_rng(seed)
         self._ask(self.game.new_initial_state())
@@ -319,16 +309,7 @@ class PolicyPlayer:
         """Do nothing: no state is kept between moves."""
 
     def search(self, state: State, *, seconds: float | None = None) -> SearchResult:
-        """Return the policy's move, with the network's value where it has one.
-
-        Args:
-          state: a state of Go in which a player is to move; not changed.
-          seconds: ignored, since a move takes one answer of the network.
-
-        Raises:
-          GameError: the state is of another game, or the game is over.
-          InferenceError: the network cannot answer.
-        """
+        """Return the policy's move, with the network's value where it has one, in any time."""
         position = go_state(state, self.game)
         result = settled(position, pass_when_winning=self.parameters.pass_when_winning)
         if result is not None:
