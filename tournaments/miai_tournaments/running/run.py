@@ -449,6 +449,7 @@ class _GameLoop:
         return any(game_id not in self._schedule.surplus for game_id in self._submitted)
 
     def _check_stop(self) -> None:
+        self._store.check_present()
         reason = None if self._ending else self._stop_asked()
         if reason is not None:
             self._end(RunEnding("stopped", reason))

@@ -36,7 +36,8 @@ def is_duration(value: Any) -> bool:
     return is_number(value) and value >= 0
 
 
-def _is_name(value: Any) -> bool:
+def is_name(value: Any) -> bool:
+    """Return whether a value may name a player, a game or a tournament, and so a file."""
     return isinstance(value, str) and _NAME.fullmatch(value) is not None
 
 
@@ -58,7 +59,7 @@ def _is_texts(value: Any) -> bool:
 
 
 TEXT: Cell = ("a text", lambda v: isinstance(v, str))
-A_NAME: Cell = ("a name", _is_name)
+A_NAME: Cell = ("a name", is_name)
 WORD: Cell = ("a name", lambda v: isinstance(v, str) and v != "" and v.isprintable())
 COUNT: Cell = ("a whole number from 0", is_int)
 _SEED: Cell = ("a whole number from 0", lambda v: type(v) is int and 0 <= v < 2**SEED_BITS)
@@ -88,13 +89,13 @@ _PLAYER: Mapping[str, Cell] = {
     "agent": WORD,
     "given": TABLE,
     "parameters": TABLE,
-    "team": ("a name or nothing", lambda v: v == "" or _is_name(v)),
+    "team": ("a name or nothing", lambda v: v == "" or is_name(v)),
 }
 _GAME: Mapping[str, Cell] = {
     "game_id": A_NAME,
     "pair_id": A_NAME,
     "round": ORDINAL,
-    "players": ("a list of two names", lambda v: is_list(v, _is_name) and len(set(v)) == _SEATS),
+    "players": ("a list of two names", lambda v: is_list(v, is_name) and len(set(v)) == _SEATS),
     "seed": COUNT,
     "opening": ("a list of actions", lambda v: is_list(v, is_int)),
     "settings": TABLE,

@@ -239,6 +239,8 @@ class Store(StoreBase):
     def record(self, game_id: str) -> str:
         """Return the record of a finished game, as JSON lines. Raises `StoreError` if missing."""
         query = "SELECT record FROM records WHERE game_id = ?"
+        if not reading.is_name(game_id):  # names become parts of paths
+            raise StoreError(f"{self.path}: no finished game '{game_id}'")
         with self._explained():
             rows = list(self._connection.query(query, (game_id,)))
         if not rows:
@@ -296,7 +298,8 @@ class Store(StoreBase):
                     (*values, game_id),
                 )
                 connection.execute(
-                    "INSERT INTO records (game_id, record) VALUES (?, ?)", (game_id, record)
+                    "INSERT INTO records (game_id, record) VALUES (?, ?) ON CONFLICT DO NOTHING",
+                    (game_id, record),
                 )
 
     def void(self, game_id: str, reason: str) -> None:
