@@ -143,8 +143,8 @@ def test_policy_targets_are_the_visits_of_the_search(tmp_path: Path) -> None:
                 expected[action] = int(count) / total
             np.testing.assert_allclose(kept.policy[ply], expected, atol=1e-3)
             if total:
-                value = float(re.findall(r"value (\S+)", comment)[0])
-                assert kept.root_value[ply] == pytest.approx(value, abs=1e-3)
+                win_rate = float(re.findall(r"^win rate (\S+) %", comment, re.MULTILINE)[0])
+                assert kept.root_value[ply] == pytest.approx(win_rate / 50 - 1, abs=1.1e-3)
                 searched += 1
     assert searched > 5
 
