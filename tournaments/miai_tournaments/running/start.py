@@ -32,7 +32,7 @@ POLL_SECONDS = 0.25
 """Interval at which a run checks whether it should stop."""
 
 _SECONDS_BETWEEN_LINES = 5.0
-_MOST_DEATHS = 2
+_MOST_RETRIES = 2
 
 
 class ValuationWatch:
@@ -130,7 +130,7 @@ def start_players(
     """
     waiting = deque(GameJob(job_id=name, kind="start", players=(name,)) for name in places)
     running: set[str] = set()
-    deaths: Counter[str] = Counter()
+    retries: Counter[str] = Counter()
     problems: list[str] = []
     while waiting or running:
         while waiting and len(running) < executor.capacity:
@@ -139,8 +139,10 @@ def start_players(
             executor.submit(job)
         for outcome in executor.wait(POLL_SECONDS):
             running.discard(outcome.job_id)
-            if outcome.fault == "worker" and deaths[outcome.job_id] < _MOST_DEATHS:
-                deaths[outcome.job_id] += 1  # the worker's death, perhaps not the player's fault
+            # A worker that died or stood still is perhaps not the player's fault.
+            retry = outcome.fault == "worker" or outcome.standstill > 0
+            if retry and retries[outcome.job_id] < _MOST_RETRIES:
+                retries[outcome.job_id] += 1
                 job = GameJob(job_id=outcome.job_id, kind="start", players=(outcome.job_id,))
                 waiting.append(job)
             elif outcome.fault:
