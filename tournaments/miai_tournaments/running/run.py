@@ -597,7 +597,7 @@ def judge(
 def _void_reason(outcome: Outcome) -> str:
     reason = outcome.reason if outcome.result is None else outcome.result.detail
     if outcome.standstill > 0:
-        reason += f"; the referee stood still for {outcome.standstill:.1f} s of it"
+        reason += f"; its referee stood still for {outcome.standstill:.1f} s"
     return reason
 
 

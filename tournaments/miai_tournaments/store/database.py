@@ -21,7 +21,7 @@ from urllib.parse import quote
 from miai.errors import StoreError
 from miai.files import absence, reading, sync_folder, writing
 from miai_tournaments.store.address import TOURNAMENT, RunKind
-from miai_tournaments.store.tables import BEFORE
+from miai_tournaments.store.tables import ABSENT
 
 READ: Final = "read"
 WRITE: Final = "write"
@@ -340,7 +340,7 @@ class SqliteConnection:
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path
-        self.absent: Mapping[str, str] = BEFORE if schema_of(connection) == 1 else {}
+        self.absent: Mapping[str, str] = ABSENT.get(schema_of(connection), {})
         self._connection = connection
         self._identity = file_identity(path)
 

@@ -17,7 +17,7 @@ from miai.errors import ConfigError, StoreError
 from miai_tournaments.store.address import ADDRESS_FILE, DRAFT_FILE, TOURNAMENT, Address
 from miai_tournaments.store.database import Writer
 from miai_tournaments.store.folder import has_store
-from miai_tournaments.store.tables import SCHEMA
+from miai_tournaments.store.tables import ABSENT, SCHEMA, UPGRADES
 
 if TYPE_CHECKING:
     import sqlalchemy
@@ -103,11 +103,11 @@ class PostgresConnection:
     """
 
     entered = "position"
-    absent: Mapping[str, str] = {}
 
     def __init__(self, folder: Path, address: Address, *, alone: bool) -> None:
         self.path = folder / ADDRESS_FILE
         self.address = address
+        self.absent: Mapping[str, str] = {}
         self._alone, self._in_transaction = alone, False
         self._sqlalchemy = _sqlalchemy()
         with self.explained():
@@ -236,17 +236,33 @@ class PostgresConnection:
         return bool(tables)
 
     def check(self) -> None:
-        """Raise `StoreError` unless the schema contains a run that this version of miai reads."""
+        """Bring the tables to the newest schema, if this is the writer.
+
+        Raises:
+          StoreError: the schema contains no run that this version of miai reads.
+        """
         if not self.holds_run():
             raise StoreError(
                 f"{self.address.shown}: no longer contains a tournament; begin a new run with --out"
             )
         ((version,),) = self.query("SELECT version FROM about")
-        if version != TOURNAMENT.schema:
+        if version == TOURNAMENT.schema - 1 and self._alone:
+            self._upgrade()
+        elif version == TOURNAMENT.schema - 1:
+            self.absent = ABSENT[version]
+        elif version != TOURNAMENT.schema:
             raise StoreError(
                 f"{self.address.shown}: has schema {version}, but this miai reads schema "
                 f"{TOURNAMENT.schema}; use the version of miai that began the run"
             )
+
+    def _upgrade(self) -> None:
+        with self.transaction() as writer:
+            for statement in UPGRADES[-1]:
+                for old, new in _TYPES:
+                    statement = statement.replace(old, new)
+                writer.execute(statement)
+            writer.execute("UPDATE about SET version = ?", (TOURNAMENT.schema,))
 
     def _connect(self) -> sqlalchemy.Connection:
         make_url, pool = self._sqlalchemy.make_url, self._sqlalchemy.pool

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields
 from typing import Any, Final, TypeGuard, get_args
+from zlib import crc32
 
 from miai.seeds import SEED_BITS
 from miai_tournaments.store.rows import GameRow, PlayerRow, RunInfo, Status
@@ -156,6 +157,29 @@ def game_row(cells: Sequence[Any], players: Collection[str]) -> GameRow:
     if values["status"] == "done" and not values["returns"]:
         raise ValueError(f"table games, row '{values['game_id']}': is done, but returns is empty")
     return GameRow(**values)
+
+
+def checksums(columns: Sequence[Sequence[Any]]) -> Iterator[int]:
+    """Return the CRC-32 of each row of a table that is given by its columns."""
+    rows = zip(*(map(str, column) for column in columns), strict=True)
+    return (crc32(text.encode(errors="surrogatepass")) for text in map("\x1f".join, rows))
+
+
+def check_sums(
+    columns: Sequence[Sequence[Any]], stored: Sequence[int | None], *, table: str = "games"
+) -> None:
+    """Raise `ValueError` that names the first row whose checksum is not the one that was stored.
+
+    Args:
+      columns: of the rows; the first contains their identities.
+      stored: the checksums; None in a row of an older version.
+    """
+    for name, actual, expected in zip(columns[0], checksums(columns), stored, strict=True):
+        if expected is not None and actual != expected:
+            raise ValueError(
+                f"table {table}, row {_shown(name)}: was damaged or changed after the game; its "
+                "checksum does not match"
+            )
 
 
 def score(game_id: Any, returns: Any) -> tuple[str, tuple[float, ...]]:
