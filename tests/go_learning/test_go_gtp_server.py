@@ -78,6 +78,14 @@ def test_a_script_that_comes_at_once_is_answered_line_by_line() -> None:
         assert [running.response()[:1] for _ in commands] == ["="] * 5
 
 
+def test_the_last_move_of_a_script_is_searched_to_its_end() -> None:
+    with engine("--simulations", "40000", "--max-nodes", "20000") as running:
+        running.send("genmove b\ngomill-explain_last_move\n")
+        assert running.leave() == 0
+        assert running.response().startswith("= ")
+        assert "simulations 40000" in running.response()
+
+
 def test_analyses_grow_until_the_next_line_of_input() -> None:
     with engine("--simulations", "2000", "--max-nodes", "200000") as running:
         for kind in ("lz", "kata"):
@@ -109,6 +117,22 @@ def test_an_interrupt_ends_an_analysis() -> None:
         running.line()
         running.process.send_signal(signal.SIGINT)
         assert running.process.wait(30) == 130
+
+
+@pytest.mark.parametrize("command", ["genmove b", "kata-genmove_analyze b 10"])
+@pytest.mark.parametrize("farewell", ["", "quit\n"])
+def test_a_controller_that_leaves_stops_a_long_search(command: str, farewell: str) -> None:
+    with engine("--simulations", "10000000", "--max-nodes", "20000") as running:
+        assert running.ask("name") == "= miai mcts"
+        running.send(f"{command}\n")
+        time.sleep(1.0)
+        assert running.process.poll() is None
+        running.send(farewell)
+        assert running.process.stdin is not None
+        running.process.stdin.close()
+        assert running.process.wait(5.0) == 0
+        assert running.process.stderr is not None
+        assert running.process.stderr.read() == b""
 
 
 def test_a_move_stays_within_its_clock() -> None:

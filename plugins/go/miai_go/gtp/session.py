@@ -7,8 +7,10 @@ lines and writes responses. The commands are in `miai_go.gtp.commands`.
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import threading
+import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -27,9 +29,16 @@ _CHUNK: Final = 1 << 16
 MAX_WAITING: Final = 256
 """Maximum lines that wait; beyond it the controller's pipe fills up, and the controller waits."""
 
+_SCRIPT_SECONDS: Final = 0.25
+"""Input that ends this soon after its last command is a script, whose commands are all answered."""
+
 _MAX_ERROR: Final = 1000
 _MIN_MOVES_LEFT: Final = 8  # of a player, by which main time is divided
 _FILLED: Final = 0.7  # share of the points at the end of a game
+
+
+class ControllerLeft(BaseException):
+    """Ends the command that runs when the input ends. Not an error, and not to be caught as one."""
 
 
 class TooLong:
@@ -40,10 +49,16 @@ class LineReader:
     """Reads lines from a descriptor until its end, in a thread that ends with the process.
 
     So an analysis notices the next line while it searches.
+
+    Args:
+      descriptor: what to read.
+      on_departure: called by the thread when the input ends, but not at once after a command.
     """
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, on_departure: Callable[[], None]) -> None:
         self._descriptor = descriptor
+        self._on_departure = on_departure
+        self._last_command = time.monotonic()
         self._lines: deque[bytes | TooLong] = deque()
         self._over = False
         self._changed = threading.Condition()
@@ -79,12 +94,16 @@ class LineReader:
         with self._changed:
             self._over = True
             self._changed.notify_all()
+        if time.monotonic() - self._last_command > _SCRIPT_SECONDS:
+            self._on_departure()
 
     def _put(self, line: bytes | TooLong) -> None:
         with self._changed:
             self._changed.wait_for(lambda: len(self._lines) < MAX_WAITING)
             self._lines.append(line)
             self._changed.notify_all()
+        if isinstance(line, TooLong) or line.strip() != b"quit":
+            self._last_command = time.monotonic()
 
 
 class LineDivider:
@@ -138,6 +157,7 @@ class Session:
       clocks: Black's and White's clocks.
       last: position and result of the last search, or None.
       ended: whether the controller sent ``quit``.
+      running: name of the command that is being answered, or an empty text.
 
     Raises:
       MiaiError: the game or the player cannot be made.
@@ -159,6 +179,7 @@ class Session:
         self.clocks = [SessionClock(), SessionClock()]
         self.last: tuple[FreeState, SearchResult] | None = None
         self.ended = False
+        self.running = ""
         self._streaming = False
         self._seed, self._games = seed, 0
         self._make_player = make_player
@@ -174,7 +195,11 @@ class Session:
             return
         command = parse(line)
         if command is not None:
-            self._answer(command)
+            self.running = command.name
+            try:
+                self._answer(command)
+            finally:
+                self.running = ""
 
     def _answer(self, command: Command) -> None:
         try:
@@ -279,7 +304,8 @@ class Session:
 def serve(agent: str, values: Mapping[str, Any], game: Mapping[str, Any], *, seed: int = 0) -> None:
     """Play for the controller at standard input and output until it sends ``quit`` or leaves.
 
-    Other writes to standard output go to standard error.
+    The end of the input stops a running search, too. Other writes to standard output go to standard
+    error. Only for the main thread, where Python handles signals.
 
     Args:
       agent, values: the agent's name and its parameters.
@@ -290,20 +316,29 @@ def serve(agent: str, values: Mapping[str, Any], game: Mapping[str, Any], *, see
     """
     maker = player_maker(agent, values)
     output = _private_output()
-    reader = LineReader(sys.stdin.fileno())
+    main = threading.get_ident()
+    # The signal reaches the handler, in this thread, between two slices of a compiled search.
+    signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+    reader = LineReader(sys.stdin.fileno(), lambda: signal.pthread_kill(main, signal.SIGUSR1))
 
     def write(text: str) -> None:
         output.write(text.encode("utf-8", "replace"))
         output.flush()
 
     session = Session(maker, game, write=write, pending=reader.pending, seed=seed, agent=agent)
+
+    def stop(*_: object) -> None:
+        if session.running and not session.running.endswith("-analyze"):  # these end by themselves
+            raise ControllerLeft
+
+    signal.signal(signal.SIGUSR1, stop)
     try:
         while not session.ended:
             line = reader.next()
             if line is None:
                 break
             session.take(line)
-    except BrokenPipeError:
+    except (BrokenPipeError, ControllerLeft):
         pass  # the controller left during a response
     finally:
         session.player.close()
