@@ -7,14 +7,15 @@ import difflib
 import errno
 import os
 import secrets
+import shutil
 import sys
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from miai.errors import ConfigError
+from miai.errors import ConfigError, MiaiError
 from miai.plain import dumps, loads
 
 DRAFT_PATTERN = ".*.new"
@@ -129,6 +130,25 @@ def writing(path: object, error: Callable[[str], Exception], *, remedy: str = ""
         yield
     except OSError as reason:
         raise error(_refusal(path, "written", reason, remedy)) from reason
+
+
+@contextmanager
+def removed_if_refused(folder: Path, scaffolding: Collection[str]) -> Iterator[None]:
+    """Remove a folder that the block makes if the block then raises `MiaiError`.
+
+    The folder stays if it existed before, or contains a file whose name is not one of
+    `scaffolding`: those that are written before the work begins.
+    """
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    try:
+        yield
+    except MiaiError:
+        if missing and {p.name for p in folder.rglob("*") if not p.is_dir()} <= set(scaffolding):
+            shutil.rmtree(folder, ignore_errors=True)
+            with contextlib.suppress(OSError):
+                for parent in missing[1:]:
+                    parent.rmdir()
+        raise
 
 
 def refuse_unwritable(path: Path, option: str) -> None:

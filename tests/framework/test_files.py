@@ -15,7 +15,15 @@ from pathlib import Path
 
 import pytest
 
-from miai.files import DRAFT_PATTERN, Journal, atomic_file, write_bytes, write_text
+from miai.errors import ConfigError
+from miai.files import (
+    DRAFT_PATTERN,
+    Journal,
+    atomic_file,
+    removed_if_refused,
+    write_bytes,
+    write_text,
+)
 
 
 @contextmanager
@@ -224,3 +232,48 @@ def test_a_journal_is_replaced_whole(tmp_path: Path) -> None:
     journal.replace([3])
     assert Journal(journal.path).read() == [3]
     assert names(tmp_path) == ["journal"]
+
+
+SCAFFOLDING = {"config.toml"}
+
+
+def write_and_fail(folder: Path, files: tuple[str, ...], error: BaseException) -> None:
+    with removed_if_refused(folder, SCAFFOLDING):
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in files:
+            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).write_text("x")
+        raise error
+
+
+def refuse(folder: Path, *files: str, error: BaseException) -> None:
+    """Write files into a folder and fail."""
+    with pytest.raises(type(error)):
+        write_and_fail(folder, files, error)
+
+
+def test_a_refused_command_leaves_no_folder_of_its_own(tmp_path: Path) -> None:
+    folder = tmp_path / "runs" / "deep" / "run"
+    refuse(folder, "config.toml", error=ConfigError("no"))
+    assert not list(tmp_path.iterdir())
+    (tmp_path / "runs").mkdir()
+    refuse(folder, error=ConfigError("no"))
+    assert [path.name for path in tmp_path.rglob("*")] == ["runs"]
+
+
+@pytest.mark.parametrize(
+    ("made_before", "files", "error"),
+    [
+        (True, ("config.toml",), ConfigError("it was there before")),
+        (False, ("config.toml", "games/0.npy"), ConfigError("work was done")),
+        (False, ("config.toml",), KeyboardInterrupt()),
+    ],
+)
+def test_a_folder_with_something_in_it_stays(
+    tmp_path: Path, made_before: bool, files: tuple[str, ...], error: BaseException
+) -> None:
+    folder = tmp_path / "run"
+    if made_before:
+        folder.mkdir()
+    refuse(folder, *files, error=error)
+    assert all((folder / name).exists() for name in files)

@@ -342,3 +342,27 @@ def test_a_folder_of_another_plan_or_in_use_is_refused(alone: Path, tmp_path: Pa
     finally:
         process.kill()
         process.communicate()
+
+
+def test_a_run_that_is_refused_leaves_no_folder(tmp_path: Path) -> None:
+    lost = ("--black", "gtp", "--black.command", "an-engine-of-no-name", *PLAYERS[4:])
+    _, errors = made(tmp_path / "runs" / "x", *lost, status=2)
+    assert "an-engine-of-no-name" in errors
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("command", "config"),
+    [
+        (("go", "train", "zero"), '[network]\nstart = "no-such-weights"\n'),
+        (("go", "tsumego", "train"), '[data]\nfolder = "no-such-set"\n'),
+    ],
+)
+def test_a_training_that_is_refused_leaves_no_folder(
+    tmp_path: Path, command: tuple[str, ...], config: str
+) -> None:
+    (tmp_path / "x.toml").write_text(config)
+    done = run_miai([*command, "x.toml", "--out", "runs/x"], cwd=tmp_path, timeout=SECONDS)
+    assert done.returncode == 2
+    assert "no-such" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["x.toml"]

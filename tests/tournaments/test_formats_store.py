@@ -1,4 +1,4 @@
-"""The store of schema 2: settings, surplus games, teams; and stores of schema 1."""
+"""What the store gained since schema 1: settings, surplus games, teams, checksums."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_a_store_of_schema_1_is_read_as_it_is(old: Path) -> None:
 
 def test_a_store_of_schema_1_is_upgraded_when_it_is_written_to(old: Path) -> None:
     with Store.read(old) as reader, Store.open(old) as store:
-        assert version(old) == 2
+        assert version(old) == 3
         assert [row.game_id for row in reader.results()] == ["a~b~0001a"]
         game = ScheduledGame(
             game_id="x", pair_id="x", round=2, players=("a", "b"), seed=1, settings={"komi": 1}

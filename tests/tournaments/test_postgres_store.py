@@ -7,6 +7,7 @@ import os
 import random
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,6 +29,7 @@ from miai.errors import ConfigError, StoreError
 from miai_tournaments.config.load import load_tournament
 from miai_tournaments.report.live import Reporter
 from miai_tournaments.running.run import Options, RunEnding, run
+from miai_tournaments.store import postgres
 from miai_tournaments.store.address import ADDRESS_FILE, DRAFT_FILE, Address
 from miai_tournaments.store.postgres import PostgresConnection
 from miai_tournaments.store.rows import GameResult, PlayerRow, RunInfo, ScheduledGame
@@ -169,13 +171,16 @@ def play(config: Path, folder: Path, url: str | None) -> None:
     assert run(load_tournament(config), folder, options) == RunEnding("complete")
 
 
-def test_a_server_crash_leaves_whole_transactions(tmp_path: Path) -> None:
+def test_a_server_crash_leaves_whole_transactions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres, "RECONNECT_PAUSES", (0.1, 0.2))
     own = Server(tmp_path)
     try:
         store = Store.create(tmp_path / "run", INFO, ROWS, PAIR, url=own.url)
         store.finish([(PAIR[0].game_id, RESULT, "{}")])
         own.kill()
-        with pytest.raises(StoreError, match="your rights, then repeat the command"):
+        with pytest.raises(StoreError, match=r"not answered for 0\.3 s; see that"):
             store.finish([(PAIR[1].game_id, RESULT, "{}")])
         with pytest.raises(StoreError, match="check the server"):
             Store.open(tmp_path / "run")
@@ -187,6 +192,48 @@ def test_a_server_crash_leaves_whole_transactions(tmp_path: Path) -> None:
             assert again.counts()["done"] == len(PAIR)
     finally:
         own.close()
+
+
+def test_a_store_outlives_a_restart_of_its_server(tmp_path: Path) -> None:
+    own = Server(tmp_path)
+    try:
+        with Store.create(tmp_path / "run", INFO, ROWS, PAIR, url=own.url) as store:
+            own.kill()
+            restart = threading.Timer(2.0, own.start)
+            restart.start()
+            store.finish([(PAIR[0].game_id, RESULT, "{}")])
+            restart.join()
+            assert [row.game_id for row in store.results()] == [PAIR[0].game_id]
+            with pytest.raises(StoreError, match="another driver is running it"):
+                Store.open(tmp_path / "run")  # it has its lock again
+            own.kill()
+            own.start()
+            assert store.counts()["done"] == 1
+    finally:
+        own.close()
+
+
+def test_a_run_of_the_schema_before_is_read_and_upgraded(server: Server, tmp_path: Path) -> None:
+    with Store.create(tmp_path / "run", INFO, ROWS, PAIR, url=server.url) as store:
+        store.finish([(PAIR[0].game_id, RESULT, "{}")])
+    schema = Address.read(tmp_path / "run").schema
+    for table in ("games", "records"):
+        server.psql(f"ALTER TABLE {schema}.{table} DROP COLUMN checksum")
+    server.psql(f"UPDATE {schema}.about SET version = 2")
+    with Store.read(tmp_path / "run") as store:
+        assert store.record(PAIR[0].game_id) == "{}"
+        assert [row.game_id for row in store.results()] == [PAIR[0].game_id]
+    with Store.open(tmp_path / "run") as store:
+        store.finish([(PAIR[1].game_id, RESULT, "{}")])
+    assert server.psql(f"SELECT version FROM {schema}.about") == "3"
+    checked = server.psql(f"SELECT game_id FROM {schema}.games WHERE checksum IS NOT NULL")
+    assert checked == PAIR[1].game_id
+    server.psql(f"UPDATE {schema}.games SET returns = '[0.0,0.0]' WHERE checksum IS NOT NULL")
+    with (
+        Store.read(tmp_path / "run") as store,
+        pytest.raises(StoreError, match=f"row '{PAIR[1].game_id}': was damaged or changed"),
+    ):
+        store.results()
 
 
 def test_a_run_that_is_gone_or_of_another_schema_is_refused(server: Server, tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -86,13 +87,27 @@ def test_a_result_is_committed_with_its_record(folder: Path) -> None:
 
 
 def test_all_results_of_a_commit_are_there_or_none(folder: Path) -> None:
+    results = [(game.game_id, RESULT, "r") for game in GAMES]
+
+    def interrupted() -> Iterator[tuple[str, GameResult, str]]:
+        yield from results[:-1]
+        raise KeyboardInterrupt
+
     with Store.open(folder) as store:
-        twice = [(game.game_id, RESULT, "r") for game in (*GAMES, GAMES[0])]
-        with pytest.raises(StoreError):
-            store.finish(twice)
+        with pytest.raises(KeyboardInterrupt):
+            store.finish(interrupted())
         assert store.results() == []
-        store.finish(twice[:-1])
+        store.finish(results)
         assert len(store.results()) == 4
+
+
+def test_of_two_results_of_a_game_the_first_stays(folder: Path) -> None:
+    second = replace(RESULT, detail="the second")
+    with Store.open(folder) as store:
+        store.finish([(GAMES[0].game_id, RESULT, "first")])
+        store.finish([(GAMES[0].game_id, second, "second"), (GAMES[1].game_id, RESULT, "r")])
+        assert [row.detail for row in store.results()] == [RESULT.detail] * 2
+        assert store.record(GAMES[0].game_id) == "first"
 
 
 def test_a_game_that_is_done_stays_done(folder: Path) -> None:

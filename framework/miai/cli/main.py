@@ -8,6 +8,7 @@ Environment:
 
 from __future__ import annotations
 
+import io
 import sys
 from typing import NoReturn
 
@@ -20,6 +21,9 @@ INTERRUPTED = 130
 
 def main() -> NoReturn:
     """Run the command line; an error that the user can correct gives one line and status 2."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="replace")  # of an encoding such as ASCII
     try:
         status = _run()
     except KeyboardInterrupt as interruption:
@@ -57,8 +61,15 @@ def _report(error: Exception, message: str) -> int:
         import traceback
 
         traceback.print_exception(error)
-    print(f"miai: {message}", file=sys.stderr)
+    print(f"miai: {_printable(message)}", file=sys.stderr)
     return USER_ERROR
+
+
+def _printable(message: str) -> str:
+    """Return a message with escapes for what a terminal would not show as it is."""
+    return "".join(
+        c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in message
+    )
 
 
 def _explain(error: OSError) -> str:

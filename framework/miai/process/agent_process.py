@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NoReturn, Self, TypeVar
+from typing import Any, Final, NoReturn, Self, TypeVar
 
 from miai import errors
 from miai.api import load_game
@@ -60,7 +60,6 @@ SECRETS = ("PGPASSWORD", "PGPASSFILE", "PGSERVICEFILE")
 """Variables with which the organiser's programs open a database; agents do not have them."""
 
 _GRACE = 1.0  # seconds in which a process that has closed its end may die
-_POLL = 0.2  # seconds between checks for its death where the system does not announce it
 
 
 class AgentProcess:
@@ -118,6 +117,7 @@ class AgentProcess:
         self._scratch: tempfile.TemporaryDirectory[str] | None = None
         self._channel: Channel | None = None
         self._cpu = 0.0
+        self._standstill = 0.0
         self._observations: list[Any] = []
 
     # -- the process --------------------------------------------------------------------------
@@ -244,6 +244,7 @@ class AgentProcess:
     def kill(self) -> None:
         """Kill the process with all that it started."""
         if self._channel is not None:
+            self._standstill += self._channel.standstill
             self._channel.kill()
             self._channel = None
         self._clear()
@@ -276,6 +277,15 @@ class AgentProcess:
 
     # -- the seat -----------------------------------------------------------------------------
 
+    @property
+    def standstill(self) -> float:
+        """Return the seconds of this game in which the referee stood still, awaiting an answer.
+
+        Stopped by a signal, frozen, or asleep with the machine, the referee cannot take an answer:
+        a loss on time is not the agent's fault then.
+        """
+        return self._standstill + (self._channel.standstill if self._channel is not None else 0.0)
+
     def new_game(self, seed: int, *, player: int, log: Path | None) -> None:
         """Begin a game, in a new process if the last one is gone. Raises `AgentError` as `act`.
 
@@ -284,6 +294,9 @@ class AgentProcess:
         """
         message = {"seed": seed, "player": player, "log": log is not None}
         served_before = self.pid is not None
+        self._standstill = 0.0
+        if self._channel is not None:
+            self._channel.standstill = 0.0
         try:
             self._begin(message, log)
         except AgentError:
@@ -428,11 +441,49 @@ def _three_quarters_of_memory() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 3 >> 22
 
 
+BEAT: Final = 0.2
+"""Maximum seconds between two looks at the clock, and at whether the process is alive."""
+
+STANDSTILL: Final = 0.5
+"""Seconds by which a beat must be late to count as a standstill, and not as a busy machine."""
+
+
+class Heartbeat:
+    """Notices that this process stood still: it was stopped, frozen, or asleep with the machine.
+
+    The monotonic clock of Linux goes on while a process is stopped, but not while the machine
+    sleeps; the boot-time clock goes on then, too.
+    """
+
+    def __init__(self) -> None:
+        self._due, self._asleep = time.monotonic(), _seconds_asleep()
+
+    def beat(self, pause: float) -> float:
+        """Return for how many seconds the process stood still since the last beat; usually 0.
+
+        The next beat is expected within `pause` seconds.
+        """
+        now, asleep = time.monotonic(), _seconds_asleep()
+        late, slept = now - self._due, asleep - self._asleep
+        self._due, self._asleep = now + pause, asleep
+        return sum(seconds for seconds in (late, slept) if seconds >= STANDSTILL)
+
+
+def _seconds_asleep() -> float:
+    """Return for how long the machine has been asleep since it started; 0 where nothing says it."""
+    if sys.platform != "linux":
+        return 0.0
+    return time.clock_gettime(time.CLOCK_BOOTTIME) - time.monotonic()
+
+
 class Channel:
     """The connection to an agent's process.
 
     Every wait is for the answer, the output and the death of the process at once, so nothing that
     the process does, or does not do, keeps the referee longer than the deadline.
+
+    Attributes:
+      standstill: seconds for which this process stood still while it waited for answers.
     """
 
     def __init__(
@@ -443,6 +494,7 @@ class Channel:
     ) -> None:
         self._limits = limits
         self._answer_bytes = 0
+        self.standstill = 0.0
         self.child = ModuleChild(
             "miai.process.host",
             environment=environment,
@@ -481,14 +533,17 @@ class Channel:
             raise ValueError(
                 f"a message of {len(frame)} bytes; at most {MAX_REQUEST_BYTES} are sent"
             )
+        heart = Heartbeat()
         until = None if seconds is None else time.monotonic() + seconds
         self._receive()
         if len(self.child.messages):
             raise AgentProtocolError("an answer that nobody asked for")
         writing = self.child.send(frame)
         while (answer := self.child.messages.next()) is None:
+            self.standstill += heart.beat(BEAT)
             self._wait(until, writing=writing)
             writing = writing and self.child.flush()
+        self.standstill += heart.beat(BEAT)
         if answer.get("id") != message["id"]:
             raise AgentProtocolError("an answer out of turn")
         return answer
@@ -513,7 +568,7 @@ class Channel:
         if remaining is not None and remaining <= 0:
             raise AgentTimeoutError("no answer in time")
         child = self.child
-        pause = remaining if child.pidfd >= 0 else min(_POLL, remaining or _POLL)
+        pause = BEAT if remaining is None else min(BEAT, remaining)
         if writing:
             self._selector.register(child.requests, selectors.EVENT_WRITE)
         ready = {key.fd for key, _ in self._selector.select(pause)}

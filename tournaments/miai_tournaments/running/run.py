@@ -15,6 +15,7 @@ nonsense or an illegal action, or lost on time
 an agent could no longer be started                    void: the game is played again
 the worker died or hung; the game, the referee or a    void: the game is played again
 plugin raised an exception
+an agent lost on time while its referee stood still    void, up to `MOST_STANDSTILLS` times a game
 an agent crashed while the run was being stopped       dropped: the stop may have killed the agent;
                                                        the game stays pending
 =====================================================  ===========================================
@@ -23,7 +24,7 @@ an agent crashed while the run was being stopped       dropped: the stop may hav
 from __future__ import annotations
 
 import sys
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
@@ -389,6 +390,10 @@ VOIDS_IN_A_ROW = 2
 """Void attempts at one game, in a row, that stop the run. Over all games the run allows as many, or
 one more than there are workers: a machine that dies takes all of its games with it."""
 
+MOST_STANDSTILLS: Final = 5
+"""Void attempts at one game because its referee stood still. After them a loss on time stands, so
+that no agent that finds a way to stop its referee is saved by it."""
+
 
 class _GameLoop:
     """Plays the unfinished games of a store, and those that the schedule adds.
@@ -423,7 +428,8 @@ class _GameLoop:
         self._tournament = store.info().name
         self._queue: deque[GameRow] = deque(store.unfinished())
         self._submitted: dict[str, GameRow] = {}
-        self._voids: dict[str, int] = {}
+        self._voids: Counter[str] = Counter()
+        self._standstills: Counter[str] = Counter()
         self._voids_in_a_row = 0
         self._most_voids = max(VOIDS_IN_A_ROW, workers + 1)
         self._ending: RunEnding | None = None
@@ -449,6 +455,7 @@ class _GameLoop:
         return any(game_id not in self._schedule.surplus for game_id in self._submitted)
 
     def _check_stop(self) -> None:
+        self._store.check_present()
         reason = None if self._ending else self._stop_asked()
         if reason is not None:
             self._end(RunEnding("stopped", reason))
@@ -481,10 +488,13 @@ class _GameLoop:
             row = self._submitted.pop(outcome.job_id)
             self._check_stop()
             stopping = self._ending is not None and self._ending.kind == "stopped"
-            decision = judge(outcome, stopping=stopping)
+            decision = judge(outcome, stopping=stopping, standstills=self._standstills[row.game_id])
             result = outcome.result
             if decision == "void":
-                self._void(row, outcome.reason if result is None else result.detail)
+                self._void(row, _void_reason(outcome))
+            elif decision == "standstill":
+                self._standstills[row.game_id] += 1
+                self._play_again(row, _void_reason(outcome))
             elif decision == "dropped":
                 self._queue.append(row)
             elif result is not None:
@@ -496,18 +506,22 @@ class _GameLoop:
 
     def _void(self, row: GameRow, reason: str) -> None:
         """Play a game again, or end the run if that cannot help."""
+        self._play_again(row, reason)
         if row.game_id in self._schedule.surplus:
             return
-        self._store.void(row.game_id, reason)
-        self._reporter.voided(row, reason)
-        self._voids[row.game_id] = self._voids.get(row.game_id, 0) + 1
+        self._voids[row.game_id] += 1
         self._voids_in_a_row += 1
         if self._voids[row.game_id] >= VOIDS_IN_A_ROW:
             self._end(RunEnding("failed", f"game {row.game_id} was void twice in a row: {reason}"))
         elif self._voids_in_a_row >= self._most_voids:
             text = f"{self._voids_in_a_row} games in a row were void, the last one: {reason}"
             self._end(RunEnding("failed", text))
-        else:
+
+    def _play_again(self, row: GameRow, reason: str) -> None:
+        """Note that an attempt at a game was void, and queue the game if it is still needed."""
+        if row.game_id not in self._schedule.surplus:
+            self._store.void(row.game_id, reason)
+            self._reporter.voided(row, reason)
             self._queue.appendleft(row)
 
     def _commit(self, finished: Sequence[tuple[GameRow, GameResult, str]]) -> None:
@@ -561,14 +575,30 @@ def _job(row: GameRow, tournament: str) -> GameJob:
     )
 
 
-def judge(outcome: Outcome, *, stopping: bool) -> Literal["result", "void", "dropped"]:
-    """Return what the outcome of a game means; `stopping` is whether the run is being stopped."""
+def judge(
+    outcome: Outcome, *, stopping: bool, standstills: int = 0
+) -> Literal["result", "void", "standstill", "dropped"]:
+    """Return what the outcome of a game means.
+
+    Args:
+      stopping: whether the run is being stopped.
+      standstills: earlier attempts at the game that were void because the worker stood still.
+    """
     result = outcome.result
     if stopping and (result is None or result.termination == Termination.CRASH):
         return "dropped"
+    if outcome.standstill > 0 and standstills < MOST_STANDSTILLS:
+        return "standstill"
     if result is None or result.termination == Termination.UNAVAILABLE:
         return "void"
     return "result"
+
+
+def _void_reason(outcome: Outcome) -> str:
+    reason = outcome.reason if outcome.result is None else outcome.result.detail
+    if outcome.standstill > 0:
+        reason += f"; its referee stood still for {outcome.standstill:.1f} s"
+    return reason
 
 
 def _pending_row(game: ScheduledGame) -> GameRow:

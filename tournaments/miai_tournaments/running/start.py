@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -32,6 +32,7 @@ POLL_SECONDS = 0.25
 """Interval at which a run checks whether it should stop."""
 
 _SECONDS_BETWEEN_LINES = 5.0
+_MOST_RETRIES = 2
 
 
 class ValuationWatch:
@@ -129,6 +130,7 @@ def start_players(
     """
     waiting = deque(GameJob(job_id=name, kind="start", players=(name,)) for name in places)
     running: set[str] = set()
+    retries: Counter[str] = Counter()
     problems: list[str] = []
     while waiting or running:
         while waiting and len(running) < executor.capacity:
@@ -137,7 +139,13 @@ def start_players(
             executor.submit(job)
         for outcome in executor.wait(POLL_SECONDS):
             running.discard(outcome.job_id)
-            if outcome.fault:
+            # A worker that died or stood still is perhaps not the player's fault.
+            retry = outcome.fault == "worker" or outcome.standstill > 0
+            if retry and retries[outcome.job_id] < _MOST_RETRIES:
+                retries[outcome.job_id] += 1
+                job = GameJob(job_id=outcome.job_id, kind="start", players=(outcome.job_id,))
+                waiting.append(job)
+            elif outcome.fault:
                 name = outcome.job_id
                 problem = outcome.reason.removeprefix(f"agent '{name}': ")
                 problems.append(f"{places[name]}: {problem}")

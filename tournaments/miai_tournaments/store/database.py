@@ -21,7 +21,7 @@ from urllib.parse import quote
 from miai.errors import StoreError
 from miai.files import absence, reading, sync_folder, writing
 from miai_tournaments.store.address import TOURNAMENT, RunKind
-from miai_tournaments.store.tables import BEFORE
+from miai_tournaments.store.tables import ABSENT
 
 READ: Final = "read"
 WRITE: Final = "write"
@@ -181,10 +181,11 @@ def transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield connection
+        connection.execute("COMMIT")
     except BaseException:
-        connection.execute("ROLLBACK")
+        if connection.in_transaction:  # a full disk rolls back by itself
+            connection.execute("ROLLBACK")
         raise
-    connection.execute("COMMIT")
 
 
 def damaged(path: Path, what: str) -> StoreError:
@@ -278,6 +279,15 @@ def _descriptor(path: Path) -> int:
     return _DESCRIPTORS[file]
 
 
+def file_identity(path: Path) -> tuple[int, int] | None:
+    """Return the device and inode of a file; None if it does not exist."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
 # -- connections ----------------------------------------------------------------------------------
 
 
@@ -316,6 +326,9 @@ class Connection(Protocol):
     def expect_all(self) -> None:
         """Prepare for reading every row, if that saves time."""
 
+    def check_present(self) -> None:
+        """Raise `StoreError` if the store was removed or replaced since it was opened."""
+
     def close(self) -> None:
         """End the connection."""
 
@@ -327,8 +340,9 @@ class SqliteConnection:
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path
-        self.absent: Mapping[str, str] = BEFORE if schema_of(connection) == 1 else {}
+        self.absent: Mapping[str, str] = ABSENT.get(schema_of(connection), {})
         self._connection = connection
+        self._identity = file_identity(path)
 
     def query(self, statement: str, values: Sequence[Any] = ()) -> Iterable[Sequence[Any]]:
         """Return rows."""
@@ -345,6 +359,14 @@ class SqliteConnection:
     def expect_all(self) -> None:
         """Ask the system to read a large file ahead."""
         read_ahead(self.path)
+
+    def check_present(self) -> None:
+        """Raise `StoreError` if the file was removed or replaced since it was opened."""
+        if self._identity is not None and file_identity(self.path) != self._identity:
+            raise StoreError(
+                f"{self.path}: was removed or replaced while the run was going on; what was "
+                "played is lost, unless you have a copy of the file: restore it and resume"
+            )
 
     def close(self) -> None:
         """Close the file."""
@@ -373,6 +395,10 @@ class StoreBase:
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+    def check_present(self) -> None:
+        """Raise `StoreError` if the store was removed or replaced since it was opened."""
+        self._connection.check_present()
 
     @contextmanager
     def _transaction(self) -> Iterator[Writer]:

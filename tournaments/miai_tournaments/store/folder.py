@@ -29,7 +29,7 @@ from typing import Final
 from miai.errors import StoreError
 from miai.files import DRAFT_PATTERN, reading, write_text, writing
 from miai_tournaments.store.address import ADDRESS_FILE, TOURNAMENT, Address, RunKind
-from miai_tournaments.store.database import draft_names
+from miai_tournaments.store.database import draft_names, file_identity
 
 _ATTEMPTS = 4
 _PAUSE = 0.05
@@ -68,14 +68,24 @@ class RunLock:
         self.token = secrets.token_hex(8)
         self._checked = 0.0
         self._asked = False
+        self._identity = file_identity(folder / LOCK)
         holder = {"pid": os.getpid(), "host": socket.gethostname(), "token": self.token}
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, json.dumps(holder).encode(), 0)
 
     def stop_asked(self) -> bool:
-        """Return whether this holder was asked to stop, checked a few times a second."""
+        """Return whether this holder was asked to stop, checked a few times a second.
+
+        Raises:
+          StoreError: the lock was removed, so that this holder has it no longer.
+        """
         if time.monotonic() - self._checked >= _STOP_SECONDS:
             self._checked = time.monotonic()
+            if file_identity(self.folder / LOCK) != self._identity:
+                raise StoreError(
+                    f"{self.folder / LOCK}: was removed or replaced while the run was going on, "
+                    "so another runner may have begun; see that only one is running, then resume"
+                )
             with contextlib.suppress(OSError, ValueError):
                 self._asked = (self.folder / STOP).read_text(encoding="utf-8") == self.token
         return self._asked

@@ -6,9 +6,10 @@ holds an advisory lock, which the server releases when the driver or its connect
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,7 +17,7 @@ from miai.errors import ConfigError, StoreError
 from miai_tournaments.store.address import ADDRESS_FILE, DRAFT_FILE, TOURNAMENT, Address
 from miai_tournaments.store.database import Writer
 from miai_tournaments.store.folder import has_store
-from miai_tournaments.store.tables import SCHEMA
+from miai_tournaments.store.tables import ABSENT, SCHEMA, UPGRADES
 
 if TYPE_CHECKING:
     import sqlalchemy
@@ -25,10 +26,15 @@ if TYPE_CHECKING:
 CONNECT_SECONDS: Final = 10
 """Maximum time for a server to answer."""
 
+RECONNECT_PAUSES: Final = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
+"""Seconds before each attempt to connect again after a connection was lost."""
+
 _LOCK_ATTEMPTS: Final = 10
 """Attempts to take the lock: the server releases it shortly after a driver has ended."""
 
 _LOCK_PAUSE: Final = 0.1
+
+_logger = logging.getLogger(__name__)
 
 _TYPES: Final = (("INTEGER", "BIGINT"), ("REAL", "DOUBLE PRECISION"))
 
@@ -97,37 +103,72 @@ class PostgresConnection:
     """
 
     entered = "position"
-    absent: Mapping[str, str] = {}
 
     def __init__(self, folder: Path, address: Address, *, alone: bool) -> None:
         self.path = folder / ADDRESS_FILE
         self.address = address
+        self.absent: Mapping[str, str] = {}
+        self._alone, self._in_transaction = alone, False
         self._sqlalchemy = _sqlalchemy()
         with self.explained():
-            self._connection = self._connect()
-            try:
-                self.execute(f"SET search_path TO {address.schema}")
-                if alone:
-                    self._lock()
-            except BaseException:
-                self.close()
-                raise
+            self._open()
+
+    def _open(self) -> None:
+        """Connect, and take the lock if this is the writer."""
+        self._connection = self._connect()
+        try:
+            self.execute(f"SET search_path TO {self.address.schema}")
+            if self._alone:
+                self._lock()
+        except BaseException:
+            self.close()
+            raise
 
     def query(self, statement: str, values: Sequence[Any] = ()) -> Iterable[Sequence[Any]]:
         """Return rows."""
-        return [tuple(row) for row in self.execute(statement, values)]
+        return [tuple(row) for row in self._execute_again(statement, values)]
 
     @contextmanager
     def transaction(self) -> Iterator[Writer]:
         """Run the block as one transaction; an exception rolls it back."""
-        self.execute("BEGIN")
+        self._execute_again("BEGIN")
+        self._in_transaction = True
         try:
             yield self
+            self.execute("COMMIT")
         except BaseException:
             if not self._connection.invalidated:
                 self.execute("ROLLBACK")
             raise
-        self.execute("COMMIT")
+        finally:
+            self._in_transaction = False
+
+    def _execute_again(self, statement: str, values: Sequence[Any] = ()) -> Any:
+        """Execute a statement; connect again if the connection was lost before it."""
+        try:
+            return self.execute(statement, values)
+        except self._sqlalchemy.exc.DBAPIError as error:
+            if self._in_transaction or not error.connection_invalidated:
+                raise
+        self._reconnect()
+        return self.execute(statement, values)
+
+    def _reconnect(self) -> None:
+        """Connect again, with growing pauses.
+
+        Raises:
+          StoreError: the server did not answer, or another driver runs the tournament by now.
+        """
+        _logger.warning("%s: the connection was lost; connecting again ...", self.address.shown)
+        for pause in RECONNECT_PAUSES:
+            time.sleep(pause)
+            with suppress(self._sqlalchemy.exc.OperationalError):
+                self._open()
+                return
+        raise StoreError(
+            f"{self.address.shown}: the connection was lost, and the server has not answered for "
+            f"{sum(RECONNECT_PAUSES):g} s; see that it is running, then resume"
+        )
 
     def execute(self, statement: str, values: Sequence[Any] = (), /) -> Any:
         """Execute a statement."""
@@ -159,6 +200,9 @@ class PostgresConnection:
 
     def expect_all(self) -> None:
         """Do nothing: the server decides how it reads."""
+
+    def check_present(self) -> None:
+        """Do nothing: the server keeps the store."""
 
     def close(self) -> None:
         """End the connection; the server releases its lock."""
@@ -192,17 +236,33 @@ class PostgresConnection:
         return bool(tables)
 
     def check(self) -> None:
-        """Raise `StoreError` unless the schema contains a run that this version of miai reads."""
+        """Bring the tables to the newest schema, if this is the writer.
+
+        Raises:
+          StoreError: the schema contains no run that this version of miai reads.
+        """
         if not self.holds_run():
             raise StoreError(
                 f"{self.address.shown}: no longer contains a tournament; begin a new run with --out"
             )
         ((version,),) = self.query("SELECT version FROM about")
-        if version != TOURNAMENT.schema:
+        if version == TOURNAMENT.schema - 1 and self._alone:
+            self._upgrade()
+        elif version == TOURNAMENT.schema - 1:
+            self.absent = ABSENT[version]
+        elif version != TOURNAMENT.schema:
             raise StoreError(
                 f"{self.address.shown}: has schema {version}, but this miai reads schema "
                 f"{TOURNAMENT.schema}; use the version of miai that began the run"
             )
+
+    def _upgrade(self) -> None:
+        with self.transaction() as writer:
+            for statement in UPGRADES[-1]:
+                for old, new in _TYPES:
+                    statement = statement.replace(old, new)
+                writer.execute(statement)
+            writer.execute("UPDATE about SET version = ?", (TOURNAMENT.schema,))
 
     def _connect(self) -> sqlalchemy.Connection:
         make_url, pool = self._sqlalchemy.make_url, self._sqlalchemy.pool

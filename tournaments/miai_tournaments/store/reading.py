@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields
 from typing import Any, Final, TypeGuard, get_args
+from zlib import crc32
 
 from miai.seeds import SEED_BITS
 from miai_tournaments.store.rows import GameRow, PlayerRow, RunInfo, Status
@@ -36,7 +37,8 @@ def is_duration(value: Any) -> bool:
     return is_number(value) and value >= 0
 
 
-def _is_name(value: Any) -> bool:
+def is_name(value: Any) -> bool:
+    """Return whether a value may name a player, a game or a tournament, and so a file."""
     return isinstance(value, str) and _NAME.fullmatch(value) is not None
 
 
@@ -58,7 +60,7 @@ def _is_texts(value: Any) -> bool:
 
 
 TEXT: Cell = ("a text", lambda v: isinstance(v, str))
-A_NAME: Cell = ("a name", _is_name)
+A_NAME: Cell = ("a name", is_name)
 WORD: Cell = ("a name", lambda v: isinstance(v, str) and v != "" and v.isprintable())
 COUNT: Cell = ("a whole number from 0", is_int)
 _SEED: Cell = ("a whole number from 0", lambda v: type(v) is int and 0 <= v < 2**SEED_BITS)
@@ -88,13 +90,13 @@ _PLAYER: Mapping[str, Cell] = {
     "agent": WORD,
     "given": TABLE,
     "parameters": TABLE,
-    "team": ("a name or nothing", lambda v: v == "" or _is_name(v)),
+    "team": ("a name or nothing", lambda v: v == "" or is_name(v)),
 }
 _GAME: Mapping[str, Cell] = {
     "game_id": A_NAME,
     "pair_id": A_NAME,
     "round": ORDINAL,
-    "players": ("a list of two names", lambda v: is_list(v, _is_name) and len(set(v)) == _SEATS),
+    "players": ("a list of two names", lambda v: is_list(v, is_name) and len(set(v)) == _SEATS),
     "seed": COUNT,
     "opening": ("a list of actions", lambda v: is_list(v, is_int)),
     "settings": TABLE,
@@ -155,6 +157,29 @@ def game_row(cells: Sequence[Any], players: Collection[str]) -> GameRow:
     if values["status"] == "done" and not values["returns"]:
         raise ValueError(f"table games, row '{values['game_id']}': is done, but returns is empty")
     return GameRow(**values)
+
+
+def checksums(columns: Sequence[Sequence[Any]]) -> Iterator[int]:
+    """Return the CRC-32 of each row of a table that is given by its columns."""
+    rows = zip(*(map(str, column) for column in columns), strict=True)
+    return (crc32(text.encode(errors="surrogatepass")) for text in map("\x1f".join, rows))
+
+
+def check_sums(
+    columns: Sequence[Sequence[Any]], stored: Sequence[int | None], *, table: str = "games"
+) -> None:
+    """Raise `ValueError` that names the first row whose checksum is not the one that was stored.
+
+    Args:
+      columns: of the rows; the first contains their identities.
+      stored: the checksums; None in a row of an older version.
+    """
+    for name, actual, expected in zip(columns[0], checksums(columns), stored, strict=True):
+        if expected is not None and actual != expected:
+            raise ValueError(
+                f"table {table}, row {_shown(name)}: was damaged or changed after the game; its "
+                "checksum does not match"
+            )
 
 
 def score(game_id: Any, returns: Any) -> tuple[str, tuple[float, ...]]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -42,6 +43,11 @@ REPLACE: Final = (
 
 _SCHEDULED: Final = ("game_id", "pair_id", "round", "players", "seed", "opening", "settings")
 _RESULT: Final = tuple(GameResult.__dataclass_fields__)
+_SEALED: Final = tuple(
+    name for name in reading.GAME_COLUMNS if name not in ("status", "void_count", "void_reason")
+)
+"""The columns of a game that never change after it is finished; their checksum is stored."""
+_ROWS_AT_ONCE: Final = 4096
 
 
 def extend_run(
@@ -196,15 +202,21 @@ class Store(StoreBase):
 
     def cells(self, columns: Sequence[str]) -> Iterator[Sequence[Any]]:
         """Yield raw columns of the finished games that count."""
-        unknown = set(columns) - set(reading.GAME_COLUMNS)
+        unknown = set(columns) - set(_SEALED)
         if unknown:
-            raise ValueError(f"no columns {sorted(unknown)}")
-        query = (
-            f"SELECT {', '.join(columns)} FROM games "  # noqa: S608 - constants
-            f"WHERE {self._surplus} = 0 AND status = 'done'"
-        )
+            raise ValueError(f"no columns {sorted(unknown)} that are final")
+        query = f"{self._select(_SEALED)} WHERE {self._surplus} = 0 AND status = 'done'"
+        places = [_SEALED.index(name) for name in columns]
         with self._explained():
-            yield from self._connection.query(query)
+            rows = iter(self._connection.query(query))
+            while chunk := list(islice(rows, _ROWS_AT_ONCE)):
+                cells = list(zip(*chunk, strict=True))
+                try:
+                    reading.check_sums(cells[:-1], cells[-1])
+                except ValueError:
+                    self.results()  # names the malformed cell, if there is one
+                    raise
+                yield from zip(*(cells[place] for place in places), strict=True)
 
     def expect_all(self) -> None:
         """Prepare for reading all games: a large file is read ahead."""
@@ -238,12 +250,17 @@ class Store(StoreBase):
 
     def record(self, game_id: str) -> str:
         """Return the record of a finished game, as JSON lines. Raises `StoreError` if missing."""
-        query = "SELECT record FROM records WHERE game_id = ?"
+        checksum = self._connection.absent.get("checksum", "checksum")
+        query = f"SELECT game_id, record, {checksum} FROM records WHERE game_id = ?"  # noqa: S608 - constants
+        if not reading.is_name(game_id):  # names become parts of paths
+            raise StoreError(f"{self.path}: no finished game '{game_id}'")
         with self._explained():
             rows = list(self._connection.query(query, (game_id,)))
+            for name, record, stored in rows:
+                reading.check_sums([[name], [record]], [stored], table="records")
         if not rows:
             raise StoreError(f"{self.path}: no finished game '{game_id}'")
-        return str(rows[0][0])
+        return str(rows[0][1])
 
     # -- writing ------------------------------------------------------------------------------
 
@@ -296,8 +313,19 @@ class Store(StoreBase):
                     (*values, game_id),
                 )
                 connection.execute(
-                    "INSERT INTO records (game_id, record) VALUES (?, ?)", (game_id, record)
+                    "INSERT INTO records (game_id, record) VALUES (?, ?) ON CONFLICT DO NOTHING",
+                    (game_id, record),
                 )
+                self._seal(connection, game_id)
+
+    def _seal(self, connection: Writer, game_id: str) -> None:
+        """Store the checksums of a finished game, as the database gives its cells back."""
+        for table, columns in (("games", _SEALED), ("records", ("game_id", "record"))):
+            query = f"SELECT {', '.join(columns)} FROM {table} WHERE game_id = ?"  # noqa: S608 - constants
+            for cells in list(self._connection.query(query, (game_id,))):
+                (checksum,) = reading.checksums([[cell] for cell in cells])
+                statement = f"UPDATE {table} SET checksum = ? WHERE game_id = ?"  # noqa: S608 - constants
+                connection.execute(statement, (checksum, game_id))
 
     def void(self, game_id: str, reason: str) -> None:
         """Record that an attempt at a game was void."""
@@ -317,18 +345,28 @@ class Store(StoreBase):
 
     def _rows(self, where: str, *, surplus: bool = False) -> list[GameRow]:
         """Return the games that satisfy a condition in SQL, surplus ones or the others."""
+        query = (
+            f"{self._select(reading.GAME_COLUMNS)} "
+            f"WHERE {self._surplus} = {int(surplus)} AND {where} ORDER BY round, pair_id, game_id"
+        )
+        names = {player.name for player in self.players()}
+        places = [reading.GAME_COLUMNS.index(name) for name in _SEALED]
+        with self._explained():
+            rows = list(self._connection.query(query))
+            games = [reading.game_row(row[:-1], names) for row in rows]
+            if rows:
+                cells = list(zip(*rows, strict=True))
+                reading.check_sums([cells[place] for place in places], cells[-1])
+            return games
+
+    def _select(self, columns: Sequence[str]) -> str:
+        """Return the beginning of a query for columns of games, the checksum last."""
         expressions = {
             **self._connection.absent,
             "status": f"CASE WHEN {self._surplus} = 1 THEN 'surplus' ELSE status END",
         }
-        columns = ", ".join(expressions.get(name, name) for name in reading.GAME_COLUMNS)
-        query = (
-            f"SELECT {columns} FROM games "  # noqa: S608 - constants
-            f"WHERE {self._surplus} = {int(surplus)} AND {where} ORDER BY round, pair_id, game_id"
-        )
-        names = {player.name for player in self.players()}
-        with self._explained():
-            return [reading.game_row(row, names) for row in self._connection.query(query)]
+        names = (expressions.get(name, name) for name in (*columns, "checksum"))
+        return f"SELECT {', '.join(names)} FROM games"  # noqa: S608 - constants
 
     @property
     def _surplus(self) -> str:

@@ -36,12 +36,14 @@ CREATE TABLE games (
     void_count INTEGER NOT NULL DEFAULT 0,
     void_reason TEXT NOT NULL DEFAULT '',
     settings TEXT NOT NULL DEFAULT '{}',
-    surplus INTEGER NOT NULL DEFAULT 0
+    surplus INTEGER NOT NULL DEFAULT 0,
+    checksum INTEGER
 );
 CREATE INDEX games_by_status ON games (surplus, status, round, pair_id, game_id);
 CREATE TABLE records (
     game_id TEXT PRIMARY KEY REFERENCES games (game_id),
-    record TEXT NOT NULL
+    record TEXT NOT NULL,
+    checksum INTEGER
 );
 """
 
@@ -53,8 +55,16 @@ UPGRADES: Final = (
         "DROP INDEX IF EXISTS games_by_status",
         "CREATE INDEX games_by_status ON games (surplus, status, round, pair_id, game_id)",
     ),
+    (
+        "ALTER TABLE games ADD COLUMN checksum INTEGER",
+        "ALTER TABLE records ADD COLUMN checksum INTEGER",
+    ),
 )
 """The statements that lead from schema 1 to 2, and so on."""
 
-BEFORE: Final[Mapping[str, str]] = {"team": "''", "settings": "'{}'", "surplus": "0"}
-"""The values of columns that a store of schema 1 lacks, for reading it without an upgrade."""
+_NEW_IN_3: Final = {"checksum": "NULL"}
+ABSENT: Final[Mapping[int, Mapping[str, str]]] = {
+    1: {"team": "''", "settings": "'{}'", "surplus": "0", **_NEW_IN_3},
+    2: _NEW_IN_3,
+}
+"""For each older schema the columns that it lacks, with their values for reading it as it is."""

@@ -235,7 +235,12 @@ class GameRunner:
                 seat.new_game(job.seed, player=0, log=None)
                 _try_clock(seat, game, Clock(self._control))
             except AgentError as error:
-                raise AgentUnavailableError(str(error)) from None
+                return Outcome(
+                    job_id=job.job_id,
+                    fault="unavailable",
+                    reason=str(error),
+                    standstill=seat.standstill,
+                )
         return Outcome(job_id=job.job_id)
 
     def _play(self, job: GameJob) -> Outcome:
@@ -260,11 +265,13 @@ class GameRunner:
             self._keep_logs(job.job_id)
         if record.termination is Termination.CRASH:
             time.sleep(CRASH_PAUSE)
+        late = record.loser if record.termination is Termination.TIME else None
         return Outcome(
             job_id=job.job_id,
             result=summary(record),
             record=record.to_json_lines(),
             seconds=record.seconds,
+            standstill=0.0 if late is None else seats[late].standstill,
         )
 
     def _keep_logs(self, job_id: str) -> None:

@@ -107,6 +107,8 @@ class Outcome(PlainData):
       fault: why it failed; empty if it did not.
       reason: the same in words.
       seconds: wall time of the work.
+      standstill: seconds for which the worker stood still while the clock of a player ran that then
+        failed to answer in time.
     """
 
     job_id: str
@@ -115,3 +117,4 @@ class Outcome(PlainData):
     fault: Fault = ""
     reason: str = ""
     seconds: float = 0.0
+    standstill: float = 0.0

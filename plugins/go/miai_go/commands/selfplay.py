@@ -136,8 +136,9 @@ def _sit(
       KeyboardInterrupt: a signal asked to stop; finished games are written.
       MiaiError: a player is unavailable, or the games cannot be written.
     """
+    from miai.files import removed_if_refused
     from miai.progress import make_progress
-    from miai_go.learning.game_folder import GameFolder
+    from miai_go.learning.game_folder import SCAFFOLDING, GameFolder
     from miai_go.learning.selfplay import ServerWatch, Sitting, selfplay_pool
 
     def warn(text: str) -> None:
@@ -147,6 +148,7 @@ def _sit(
     rows: list[dict[str, Any]] = []
     board_size = plan.game["board_size"]
     with (
+        removed_if_refused(out, SCAFFOLDING),
         _stop_signals() as stopped,
         GameFolder(out, plan, size=board_size, games_a_shard=size) as folder,
     ):

@@ -5,16 +5,21 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
+from miai.files import removed_if_refused
+
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pydantic import BaseModel
 
     from miai_go.learning.measuring import GameMeasures
     from miai_go.learning.run_folder import TrainingPlan
 
+ResultT = TypeVar("ResultT")
 
 _Config = Annotated[Path, typer.Argument(metavar="CONFIG", help="Config file (TOML).")]
 _Out = Annotated[
@@ -49,7 +54,7 @@ def train_sl(config: _Config, out: _Out = None, settings: _Settings = None) -> N
     _needs_torch()
     from miai_go.learning.supervised import SupervisedConfig, train_supervised
 
-    result = train_supervised(_plan(config, SupervisedConfig, "sl", out, settings))
+    result = _train(train_supervised, SupervisedConfig, "sl", config, out, settings)
     print(f"{result.measures.line()}  (waiting for data: {result.loading_share:.1%} of the time)")
     print(f"weights: {result.weights}")
 
@@ -59,7 +64,7 @@ def train_rollout(config: _Config, out: _Out = None, settings: _Settings = None)
     from miai_go.learning.rollout_policy import RolloutConfig
     from miai_go.learning.rollout_policy import train_rollout as train
 
-    result = train(_plan(config, RolloutConfig, "rollout", out, settings))
+    result = _train(train, RolloutConfig, "rollout", config, out, settings)
     print(f"top-1 accuracy {result.test.top_1:.1%} on {result.test.positions} positions")
     print(f"weights: {result.weights}")
 
@@ -69,7 +74,7 @@ def train_rl(config: _Config, out: _Out = None, settings: _Settings = None) -> N
     _needs_torch()
     from miai_go.learning.reinforce import ReinforceConfig, train_by_gradient
 
-    result = train_by_gradient(_plan(config, ReinforceConfig, "rl", out, settings))
+    result = _train(train_by_gradient, ReinforceConfig, "rl", config, out, settings)
     print(f"{result.rounds} rounds, {result.steps} steps\nweights: {result.weights}")
 
 
@@ -79,7 +84,7 @@ def train_value(config: _Config, out: _Out = None, settings: _Settings = None) -
     from miai_go.learning.value import ValueConfig
     from miai_go.learning.value import train_value as train
 
-    result = train(_plan(config, ValueConfig, "value", out, settings))
+    result = _train(train, ValueConfig, "value", config, out, settings)
     print(f"{result.measures.line()}\nweights: {result.weights}")
 
 
@@ -89,7 +94,7 @@ def train_zero(config: _Config, out: _Out = None, settings: _Settings = None) ->
     from miai_go.learning.zero import train_zero as train
     from miai_go.learning.zero_config import ZeroConfig
 
-    result = train(_plan(config, ZeroConfig, "zero", out, settings))
+    result = _train(train, ZeroConfig, "zero", config, out, settings)
     print(f"{result.rounds} rounds, {result.steps} steps\nweights: {result.weights}")
 
 
@@ -133,14 +138,24 @@ def _needs_torch() -> None:
     require_torch("training")
 
 
-def _plan(
-    config: Path, model: type[BaseModel], kind: str, out: Path | None, settings: list[str] | None
-) -> TrainingPlan[Any]:
-    from miai_go.learning.run_folder import load_plan
+def _train(
+    train: Callable[[TrainingPlan[Any]], ResultT],
+    model: type[BaseModel],
+    kind: str,
+    config: Path,
+    out: Path | None,
+    settings: list[str] | None,
+) -> ResultT:
+    """Train by a config; a training that is refused at once leaves no folder."""
+    from miai_go.learning.run_folder import SCAFFOLDING, load_plan, run_folder
 
-    plan = load_plan(config, model, kind=kind, assignments=settings or (), out=out)
-    print(f"run folder: {plan.folder}; stop with Ctrl-C, the same command resumes", file=sys.stderr)
-    return plan
+    with removed_if_refused(run_folder(config, out), SCAFFOLDING):
+        plan = load_plan(config, model, kind=kind, assignments=settings or (), out=out)
+        print(
+            f"run folder: {plan.folder}; stop with Ctrl-C, the same command resumes",
+            file=sys.stderr,
+        )
+        return train(plan)
 
 
 def _show(measures: GameMeasures) -> None:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from miai.files import removed_if_refused
+
 if TYPE_CHECKING:
     from miai_go.learning.life_dataset import LabelledPositions
     from miai_go.learning.life_making import SetCounts
@@ -173,10 +175,15 @@ def train(
     """Train a network. Stop it with Ctrl-C; the same command resumes."""
     _needs_torch("training")
     from miai_go.learning.life_training import load_tsumego_plan, train_net
+    from miai_go.learning.run_folder import SCAFFOLDING, run_folder
 
-    plan = load_tsumego_plan(config, assignments=tuple(settings or ()), out=out)
-    print(f"run folder: {plan.folder}; stop with Ctrl-C, the same command resumes", file=sys.stderr)
-    result = train_net(plan)
+    with removed_if_refused(run_folder(config, out), SCAFFOLDING):
+        plan = load_tsumego_plan(config, assignments=tuple(settings or ()), out=out)
+        print(
+            f"run folder: {plan.folder}; stop with Ctrl-C, the same command resumes",
+            file=sys.stderr,
+        )
+        result = train_net(plan)
     print(f"held out: {result.measures.line()}\nweights: {result.weights}")
 
 

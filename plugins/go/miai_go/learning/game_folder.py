@@ -34,6 +34,9 @@ _UNLIMITED_MOVES: Final = 1 << 40
 _MAX_PLAN_BYTES: Final = 1 << 20
 _MAX_PATH_LENGTH: Final = 4096
 
+SCAFFOLDING: Final = frozenset((".lock", PLAN))
+"""Files that a folder of games has before its first game."""
+
 
 class GameFolder:
     """Accepts games in any order and writes them in the order of their numbers.

@@ -33,7 +33,7 @@ ModelT = TypeVar("ModelT", bound=BaseModel)
 
 CONFIG: Final = "config.toml"
 _SETTINGS: Final = "settings.json"
-_FIRST: Final = frozenset((CONFIG, _SETTINGS))
+SCAFFOLDING: Final = frozenset((CONFIG, _SETTINGS))
 """What a run writes before it looks for games and weights."""
 _PATH: Final = re.compile(r"[^\s\"',=\[\]]*/")
 """The folders of a path, which are nobody else's business."""
@@ -97,11 +97,16 @@ def load_plan(
     assign(raw, assignments, model)
     config = fill(model, raw, source=str(path))
     settings = dumps(config.model_dump(mode="json"))
-    folder = out or Path("runs") / path.stem
+    folder = run_folder(path, out)
     _settle(folder, text, settings, model)
     given = "".join(f" --set {_PATH.sub('', a)}" for a in assignments)
     digest = hashlib.sha256(settings.encode()).hexdigest()[:16]
     return TrainingPlan(config, folder, digest, f"miai go train {kind} {path.name}{given}")
+
+
+def run_folder(config: Path, out: Path | None) -> Path:
+    """Return the folder of a run: `out`, or ``runs/`` and the config's name."""
+    return out or Path("runs") / config.stem
 
 
 def _settle(folder: Path, text: str, settings: str, model: type[BaseModel]) -> None:
@@ -122,7 +127,7 @@ def _settle(folder: Path, text: str, settings: str, model: type[BaseModel]) -> N
 
 def _begun(folder: Path) -> bool:
     """Return whether a run has made anything; one that was refused at once has not."""
-    return any(entry.name not in _FIRST for entry in folder.iterdir())
+    return any(entry.name not in SCAFFOLDING for entry in folder.iterdir())
 
 
 def _kept(path: Path, model: type[BaseModel]) -> Any:

@@ -1,0 +1,343 @@
+"""Faults around a run: stopped workers, vanished files, full disks, flipped bits, odd names."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+import pytest
+from tests.tournaments.support import (
+    RANDOMS,
+    command,
+    config_text,
+    environment,
+    player,
+    refused,
+    tournament,
+)
+from tests.tournaments.test_executors import SETUP, ProcessExecutor, job, perform, processes
+
+from miai.errors import AgentUnavailableError, StoreError
+from miai.process import agent_process
+from miai.process.agent_process import BEAT, STANDSTILL, Heartbeat
+from miai_tournaments.running.run import MOST_STANDSTILLS, judge
+from miai_tournaments.running.start import start_players
+from miai_tournaments.store.database import transaction
+from miai_tournaments.store.folder import LOCK
+from miai_tournaments.store.store import FILE_NAME, Store
+from miai_tournaments.workers.jobs import GameJob, Outcome
+
+SLOW = player("slow", "mischief", delay=0.2)
+LONG = {"rounds": 200}
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    """A config of a run that lasts longer than any test."""
+    path = tmp_path / "x.toml"
+    path.write_text(config_text(SLOW, player("ann"), tournament=LONG))
+    return path
+
+
+@contextmanager
+def running(
+    config: Path, out: Path, env: dict[str, str], *words: object
+) -> Iterator[subprocess.Popen[str]]:
+    """Provide a real run after its first game."""
+    process = subprocess.Popen(
+        command("run", config, "--out", out, *words),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=env,
+    )
+    try:
+        assert process.stdout is not None
+        while (line := process.stdout.readline()) and not line.startswith("["):
+            pass
+        assert line, process.communicate()
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+# A referee that stands still
+
+
+def stopped(pid: int, *, after: float, seconds: float) -> threading.Thread:
+    """Stop a process for some seconds, after a while."""
+
+    def stop() -> None:
+        time.sleep(after)
+        os.kill(pid, signal.SIGSTOP)
+        time.sleep(seconds)
+        os.kill(pid, signal.SIGCONT)
+
+    thread = threading.Thread(target=stop)
+    thread.start()
+    return thread
+
+
+def outcome_of_a_stopped_game(delay: float, *, stop: bool) -> Outcome:
+    """Return the outcome of a game in which an agent thinks for `delay` s of the clock's 1 s."""
+    agents = {"slow": ("mischief", {"delay": delay}), "ann": ("random", {})}
+    control = {"kind": "per-move", "seconds": 1.0, "margin": 0.0}
+    with processes(replace(SETUP, agents=agents, time_control=control), workers=1) as executor:
+        perform(executor, [GameJob(job_id="warm", kind="start", players=("slow", "ann"))])
+        executor.submit(job(1, "slow", "ann"))
+        if stop:
+            stopped(executor.pids[0], after=delay + 0.2, seconds=2.0).join()
+        while not (outcomes := executor.wait(30)):
+            pass
+    return outcomes[0]
+
+
+def test_a_loss_on_time_while_the_referee_was_stopped_is_void(children_find_mischief: None) -> None:
+    outcome = outcome_of_a_stopped_game(0.4, stop=True)
+    assert outcome.result is not None
+    assert outcome.result.termination == "time"
+    assert outcome.result.loser == 0
+    assert 1.0 < outcome.standstill < 2.5
+    assert judge(outcome, stopping=False) == "standstill"
+    assert judge(outcome, stopping=False, standstills=MOST_STANDSTILLS - 1) == "standstill"
+    assert judge(outcome, stopping=False, standstills=MOST_STANDSTILLS) == "result"
+
+
+def test_a_loss_on_time_by_its_own_fault_counts(children_find_mischief: None) -> None:
+    outcome = outcome_of_a_stopped_game(1.5, stop=False)
+    assert outcome.result is not None
+    assert (outcome.result.termination, outcome.result.loser) == ("time", 0)
+    assert outcome.standstill == 0.0
+    assert judge(outcome, stopping=False) == "result"
+
+
+def test_a_run_whose_workers_are_stopped_gives_no_loss_on_time(
+    tmp_path: Path, mischief: dict[str, str]
+) -> None:
+    config, out = tmp_path / "x.toml", tmp_path / "out"
+    clock = {"kind": "per-move", "seconds": 0.6}
+    config.write_text(config_text(SLOW, player("ann"), tournament={"rounds": 3}, time=clock))
+    with running(config, out, mischief, "--workers", 1) as process:
+        (worker,) = (
+            child
+            for child in psutil.Process(process.pid).children()
+            if child.status() != psutil.STATUS_ZOMBIE and "miai.process.worker" in child.cmdline()
+        )
+        for _ in range(3):
+            stopped(worker.pid, after=0.1, seconds=1.5).join()
+        told, errors = process.communicate(timeout=100)
+        assert process.returncode == 0, errors
+    with Store.read(out) as store:
+        assert store.counts()["done"] == 6
+        assert {row.termination for row in store.results()} == {"terminal"}
+        voided = store.voided()[-1]
+        assert re.search(r"; its referee stood still for [1-4]\.\d s", voided.void_reason)
+    assert "its referee stood still for" in told
+
+
+@pytest.mark.parametrize(("seconds", "counts"), [(0.1, False), (60.0, True)])
+def test_the_sleep_of_the_machine_is_a_standstill(
+    seconds: float, counts: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asleep = agent_process._seconds_asleep()
+    monkeypatch.setattr(agent_process, "_seconds_asleep", lambda: asleep)
+    heart = Heartbeat()
+    assert heart.beat(BEAT) == 0.0
+    monkeypatch.setattr(agent_process, "_seconds_asleep", lambda: asleep + seconds)
+    assert heart.beat(BEAT) == pytest.approx(seconds if counts else 0.0)
+    assert heart.beat(BEAT) == 0.0
+
+
+def test_a_late_beat_is_a_standstill() -> None:
+    heart = Heartbeat()
+    heart.beat(BEAT)
+    time.sleep(BEAT + STANDSTILL / 2)
+    assert heart.beat(BEAT) == 0.0
+    time.sleep(BEAT + STANDSTILL + 0.1)
+    assert STANDSTILL <= heart.beat(BEAT) < STANDSTILL + 1.0
+
+
+class KillsItsFirstWorkers(ProcessExecutor):
+    """Kills the worker of the first jobs as soon as they are submitted."""
+
+    kills = 1
+
+    def submit(self, job: GameJob) -> None:
+        """Submit a job."""
+        super().submit(job)
+        if self.kills:
+            self.kills -= 1
+            os.kill(self.pids[0], signal.SIGKILL)
+
+
+@pytest.mark.parametrize("kills", [1, 9])
+def test_a_worker_killed_while_a_player_starts_is_replaced(kills: int) -> None:
+    with processes(workers=1) as pool:
+        executor = KillsItsFirstWorkers(pool.workers)
+        executor.kills = kills
+        if kills == 1:
+            start_players(executor, {"ann": "players[0]"}, stop_asked=lambda: None)
+            return
+        with pytest.raises(AgentUnavailableError, match=r"players\[0\]: .*SIGKILL"):
+            start_players(executor, {"ann": "players[0]"}, stop_asked=lambda: None)
+
+
+# Files that vanish, fill up or change
+
+
+def test_a_removed_store_is_noticed_at_once(
+    tmp_path: Path, config: Path, mischief: dict[str, str]
+) -> None:
+    out = tmp_path / "out"
+    with running(config, out, mischief, "--workers", 1) as process:
+        (out / FILE_NAME).unlink()
+        _, errors = process.communicate(timeout=20)
+    assert process.returncode == 2
+    assert f"miai: {out / FILE_NAME}: was removed or replaced while the run was going" in errors
+    assert "Traceback" not in errors
+
+
+def test_a_second_runner_without_the_lock_ends_the_first(
+    tmp_path: Path, config: Path, mischief: dict[str, str]
+) -> None:
+    out = tmp_path / "out"
+    with running(config, out, mischief, "--workers", 1) as first:
+        (out / LOCK).unlink()
+        with running(config, out, mischief, "--workers", 1) as second:
+            _, errors = first.communicate(timeout=20)
+            assert first.returncode == 2
+            assert f"miai: {out / LOCK}: was removed or replaced" in errors
+            assert "see that only one is running, then resume" in errors
+            second.send_signal(signal.SIGINT)
+            _, errors = second.communicate(timeout=60)
+            assert "UNIQUE" not in errors
+
+
+def fill(connection: sqlite3.Connection) -> None:
+    with transaction(connection) as writer:
+        for _ in range(100):
+            writer.execute("INSERT INTO t VALUES (?)", ("x" * 4000,))
+
+
+def test_a_full_disk_is_reported_and_not_the_rollback(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "x", isolation_level=None)) as connection:
+        connection.execute("CREATE TABLE t (x TEXT)")
+        connection.execute("PRAGMA max_page_count = 10")
+        with pytest.raises(sqlite3.OperationalError, match="disk is full"):
+            fill(connection)
+        assert connection.execute("SELECT count(*) FROM t").fetchone() == (0,)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("finished")
+    (folder / "x.toml").write_text(config_text(*RANDOMS, tournament={"rounds": 1}))
+    tournament("run", folder / "x.toml", "--out", folder / "out", "--executor", "serial")
+    return folder / "out"
+
+
+def change(finished: Path, folder: Path, statement: str, *values: object) -> Path:
+    shutil.copytree(finished, folder)
+    with closing(sqlite3.connect(folder / FILE_NAME)) as connection:
+        assert connection.execute(statement, values).rowcount == 1
+        connection.commit()
+    return folder
+
+
+SEALED = {
+    "players": '["bob","ann"]',
+    "returns": "[0.5,-0.5]",
+    "seed": 7,
+    "moves": 8,
+    "opening": "[1]",
+    "termination": "move-limit",
+    "wall_seconds": 0.25,
+    "round": 2,
+}
+
+
+@pytest.mark.parametrize("column", SEALED)
+def test_a_changed_result_is_reported_with_its_game(
+    column: str, finished: Path, tmp_path: Path
+) -> None:
+    statement = f"UPDATE games SET {column} = ? WHERE game_id = 'ann~bob~0001a'"
+    folder = change(finished, tmp_path / "run", statement, SEALED[column])
+    for words in (("report", folder), ("report", folder, "--json")):
+        message = refused(*words)
+        assert "table games, row 'ann~bob~0001a': was damaged or changed after" in message
+        assert "restore the file from a copy" in message
+
+
+def test_a_flipped_bit_in_a_record_is_reported_with_its_game(
+    finished: Path, tmp_path: Path
+) -> None:
+    with Store.read(finished) as store:
+        record = store.record("ann~bob~0001a")
+    flipped = record.replace('"action":4', '"action":5', 1).replace('"action": 4', '"action": 5', 1)
+    assert flipped != record
+    statement = "UPDATE records SET record = ? WHERE game_id = 'ann~bob~0001a'"
+    folder = change(finished, tmp_path / "run", statement, flipped)
+    with Store.read(folder) as store:
+        with pytest.raises(StoreError, match="table records, row 'ann~bob~0001a': was damaged"):
+            store.record("ann~bob~0001a")
+        assert store.record("ann~bob~0001b")
+    assert "table records, row 'ann~bob~0001a'" in refused("replay", folder, "ann~bob~0001a")
+
+
+def test_a_game_whose_name_is_a_path_is_not_written_outside(finished: Path, tmp_path: Path) -> None:
+    name = "../../../../escape"
+    folder = change(
+        finished, tmp_path / "a/b/c/d/run", "UPDATE records SET game_id = ? WHERE rowid = 1", name
+    )
+    assert name in refused("replay", folder, name)
+    with closing(sqlite3.connect(folder / FILE_NAME)) as connection:
+        connection.execute("UPDATE games SET game_id = ? WHERE rowid = 1", (name,))
+        connection.commit()
+    assert name in refused("replay", folder, name)
+    assert name in refused("report", folder, "--replays", "all")
+    assert not list(tmp_path.rglob("*escape*"))
+
+
+# Terminals
+
+
+def test_a_terminal_without_unicode_shows_a_report(finished: Path) -> None:
+    done = subprocess.run(
+        command("report", finished),
+        env={**environment(), "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == b""
+    assert b"ann" in done.stdout
+    done.stdout.decode("ascii")
+
+
+def test_what_a_terminal_would_not_show_is_escaped(tmp_path: Path) -> None:
+    config = tmp_path / "x.toml"
+    name = "an\\u202en\\u0000"
+    config.write_text(config_text(player("bob")) + f'\n[[players]]\nname = "{name}"\n')
+    done = subprocess.run(
+        [sys.executable, "-m", "miai", "tournament", "run", config],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment(),
+    )
+    assert done.returncode == 2
+    assert "\\u202e" in done.stderr
+    assert not {"\u202e", "\0"} & set(done.stderr + done.stdout)
