@@ -267,6 +267,22 @@ def test_a_match_ends_with_the_verdict_of_the_test(tmp_path: Path) -> None:
     assert facts["against_h0"] >= facts["limit_h0"] == pytest.approx(math.log(20))
 
 
+def test_a_swiss_tournament_of_poker_shares_out_no_points(tmp_path: Path) -> None:
+    players = [player(name) for name in ("ann", "bob", "cid")]
+    text = config_text(*players, game={"name": "kuhn_poker"}).replace("rounds = 2\n", "")
+    config = tmp_path / "x.toml"
+    config.write_text(f'{text}\n[format]\nname = "swiss"\nrounds = 3\npairs = 2\n')
+    tournament("run", config, "--out", tmp_path / "out", "--executor", "serial")
+    with Store.read(tmp_path / "out") as store:
+        standings = store.info().facts["standings"]
+        rows = store.results()
+    for entry in standings:
+        name = entry["name"]
+        own = [row.returns[row.players.index(name)] for row in rows if name in row.players]
+        assert entry["points"] == pytest.approx(sum(own))
+    assert any(entry["points"] for entry in standings)
+
+
 # Formats
 
 
