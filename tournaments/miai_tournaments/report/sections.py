@@ -81,9 +81,9 @@ def report_document(
         empty = Section("ratings", "Standings", (Paragraph(("No games yet.",)),))
         return Document(title, lines, (empty,))
     blocks: list[Block] = [standings_table(report), *verdict(report), _remarks(report)]
-    title, note = ("Ratings", _RATINGS_NOTE) if report.ratings else ("Payoffs", _PAYOFFS_NOTE)
+    heading, note = ("Ratings", _RATINGS_NOTE) if report.ratings else ("Payoffs", _PAYOFFS_NOTE)
     sections = [
-        Section("ratings", title, tuple(blocks), note=note, wide=True),
+        Section("ratings", heading, tuple(blocks), note=note, wide=True),
         *_played(report),
         *_replays(replays, replay_folder),
         _about(report),
