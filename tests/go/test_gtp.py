@@ -955,8 +955,8 @@ def test_a_log_is_readable_and_holds_both_sides(agent: MakeAgent, tmp_path: Path
 def test_a_log_is_bounded_and_says_so(tmp_path: Path) -> None:
     conversation = Conversation(tmp_path / "log", max_bytes=1000)
     for _ in range(1000):
-        conversation.complained("x" * 50)
-    conversation.sent("y" * 10_000)
+        conversation.log("!", "x" * 50)
+    conversation.log(">", "y" * 10_000)
     conversation.note("died")
     conversation.close()
     lines = (tmp_path / "log").read_text().splitlines()
@@ -967,8 +967,8 @@ def test_a_log_is_bounded_and_says_so(tmp_path: Path) -> None:
 
 def test_a_log_shows_control_characters_and_cuts_long_lines(tmp_path: Path) -> None:
     conversation = Conversation(tmp_path / "log")
-    conversation.complained("a\x1b[31mb\u202e")
-    conversation.complained("c" * 5000)
+    conversation.log("!", "a\x1b[31mb\u202e")
+    conversation.log("!", "c" * 5000)
     conversation.close()
     first, second = (tmp_path / "log").read_text().splitlines()
     assert first.endswith("! a\\x1b[31mb\\u202e")

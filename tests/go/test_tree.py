@@ -185,7 +185,8 @@ def test_moves_outside_the_mask_are_not_searched() -> None:
     mask = np.zeros(26, bool)
     mask[[3, 7, 25]] = True
     tree = UctTree(5, seed=1)
-    tree.set_root(Board(5), BLACK, komi=0.5, legal=mask)
+    tree.set_root(Board(5), BLACK, komi=0.5)
+    tree.restrict(mask)
     tree.run(500)
     assert set(np.flatnonzero(tree.visits())) <= {3, 7, 25}
     assert tree.visits().sum() == 500

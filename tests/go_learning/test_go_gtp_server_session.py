@@ -172,7 +172,7 @@ def test_a_move_of_the_other_colour_is_asked_for_and_answered_for_it() -> None:
 def test_handicaps() -> None:
     talk = Talk(board_size=9, rules="chinese", komi=0.5)
     assert talk.ok("fixed_handicap 5") == "C3 G3 E5 C7 G7"
-    assert talk.session.table.to_move == 1
+    assert talk.session.table.state.to_move == 1
     assert talk.fails("undo") == "cannot undo"
     assert talk.ok("final_score") == "B+75.5"  # five points for five stones, and komi
     talk.ok("clear_board")

@@ -57,7 +57,7 @@ def test_a_network_is_read_as_it_was_written(name: str, tmp_path: Path) -> None:
     header = small_header(name)
     network = small_network(header)
     written = save_weights(tmp_path / "net.safetensors", network, header)
-    weights = load_weights(tmp_path / "net.safetensors", size=header.size, encoder="zero")
+    weights = load_weights(tmp_path / "net.safetensors", size=header.size)
     assert weights.header == written == WeightsHeader.read(tmp_path / "net.safetensors")
     assert written.history == header.history
     assert written.licence == "Apache-2.0"
@@ -83,11 +83,9 @@ def test_the_same_network_makes_the_same_bytes(path: Path, tmp_path: Path) -> No
     assert again.read_bytes() == path.read_bytes()
 
 
-def test_other_size_and_encoder_are_refused(path: Path) -> None:
+def test_another_size_is_refused(path: Path) -> None:
     with pytest.raises(WeightsError, match="weights for 5x5, not for 9x9"):
         load_weights(path, size=9)
-    with pytest.raises(WeightsError, match="for the encoder 'zero', not for 'simple'"):
-        load_weights(path, encoder="simple")
 
 
 def test_a_truncated_file_is_refused(path: Path) -> None:

@@ -11,12 +11,29 @@ from tests.tsumego.tiny_zones import tiny_zone
 
 from miai_go.learning.life_dataset import canonical_keys
 from miai_go.life.zones import DEFENDER, Zone, find_zone
-from miai_go.nets.life_planes import EXTENDED, PLANE_NAMES, encode, layout_of_zones
+from miai_go.nets.life_planes import EXTENDED, encode, layout_of_zones
 from miai_go.rules.symmetry import turned_planes
 
 WINDOW = 11
 HALF = WINDOW // 2
 CASES = 25
+PLANE_NAMES = (
+    "attacker first",
+    "defender first",
+    "stone of the target's colour",
+    "stone of the attacker",
+    "target",
+    "sure eye",
+    *(f"{n} liberties" for n in ("1", "2", "3", "4+")),
+    *(f"block of {n}" for n in ("1", "2", "3", "4+")),
+    "zone",
+    "liberty of the target",
+    "possible eye",
+    "vital point of a room",
+    "target round an eye",
+    "forbidden to the attacker",
+    "forbidden to the defender",
+)
 
 
 def zones(seed: int, count: int = CASES) -> Iterator[Zone]:

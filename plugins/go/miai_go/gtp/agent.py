@@ -26,7 +26,7 @@ from miai_go.gtp.engine_setup import (
     begin_game,
     clear_board,
     dialect_for,
-    engine_komi,
+    filled,
     launch,
     place_points,
     play_move,
@@ -44,9 +44,7 @@ from miai_go.rules.state import GoState, Phase
 def dead_stones(client: GtpClient, size: int, seconds: float) -> frozenset[int]:
     """Return the points that an engine lists as dead.
 
-    Raises:
-      AgentProtocolError: it does not know ``final_status_list``, or answers nonsense.
-      AgentError: it died or hung.
+    Raises `AgentProtocolError` if it does not know ``final_status_list`` or answers nonsense.
     """
     listed = client.ask("final_status_list dead", seconds=seconds).split()
     try:
@@ -58,12 +56,7 @@ def dead_stones(client: GtpClient, size: int, seconds: float) -> frozenset[int]:
 
 def whole_chains(state: GoState, points: Set[int]) -> tuple[int, ...]:
     """Return the points of all chains that have a stone on one of `points`, ascending."""
-    stones = state.board.stones().reshape(-1)
-    chains: set[int] = set()
-    for point in points:
-        if stones[point] and point not in chains:
-            chains.update(state.board.group_at(point).tolist())
-    return tuple(sorted(chains))
+    return tuple(sorted(p for c in state.board.chains() if not points.isdisjoint(c) for p in c))
 
 
 class GtpJudge:
@@ -86,15 +79,8 @@ class GtpJudge:
         Raises:
           RefereeError: it died, hung or answered nonsense.
         """
-        game = self._game
         try:
-            client = launch(
-                self._parameters,
-                Conversation(),
-                seed=0,
-                board_size=game.size,
-                komi=game.white_bonus,
-            )
+            client = launch(self._parameters, Conversation(), self._game, seed=0)
             try:
                 return whole_chains(state, self._ask(client, state))
             finally:
@@ -148,12 +134,7 @@ class GtpAgent(Agent):
     # -- the four calls -----------------------------------------------------------------------
 
     def new_game(self, seed: int, *, player: int, log: Path | None = None) -> None:
-        """Begin a game, in a new process unless one is kept.
-
-        Raises:
-          AgentUnavailableError: the engine cannot be started, or refuses the board or the rules.
-          AgentError: the engine failed.
-        """
+        """Begin a game, in a new process unless one is kept. Raises `AgentError` if it fails."""
         super().new_game(seed, player=player, log=log)
         self._end_game(keep=self._parameters.restart == "never")
         self._conversation = Conversation(log)
@@ -223,13 +204,7 @@ class GtpAgent(Agent):
     # -- the process --------------------------------------------------------------------------
 
     def _start(self, seed: int) -> GtpClient:
-        client = launch(
-            self._parameters,
-            self._conversation,
-            seed=seed,
-            board_size=self._go.size,
-            komi=engine_komi(self._go, self._parameters),
-        )
+        client = launch(self._parameters, self._conversation, self._go, seed)
         self._client, self._timed = client, False
         self.version = f"{client.name} {client.version}".strip()
         return client
@@ -242,8 +217,7 @@ class GtpAgent(Agent):
             self._forget(client)
             return self._start(seed)
         client.new_game(self._conversation)
-        komi = engine_komi(self._go, parameters)
-        _, startup = parameters.filled(seed=seed, board_size=self._go.size, komi=komi)
+        _, startup = filled(parameters, self._go, seed)
         for template, command in zip(parameters.startup, startup, strict=True):
             if any(placeholder in template for placeholder in PLACEHOLDERS):
                 client.ask(command, seconds=parameters.startup_timeout)

@@ -77,14 +77,7 @@ class AnalysisRequest:
 
 
 def parse_request(words: Sequence[str], size: int, *, to_move: int) -> AnalysisRequest:
-    """Return the request of an analysis command's arguments.
-
-    Args:
-      to_move: the player whose moves are restricted if the command names none.
-
-    Raises:
-      GtpError: an argument is wrong.
-    """
+    """Return the request of an analysis command's arguments. Raises `GtpError`."""
     rest = list(words)
     request = AnalysisRequest()
     if rest and rest[0].lower() in COLORS:
@@ -171,12 +164,21 @@ def info_line(
     for order, action in enumerate(moves):
         visits = result.visits.get(action, 0)
         value = _utility(result.values.get(action, result.value), result, state)
-        prior = extras.priors.get(action, other_prior)
-        score = extras.scores.get(action)
+        rate, prior = _winrate(value), extras.priors.get(action, other_prior)
+        bound = _lower_bound(rate, visits)
+        if dialect == "lz":
+            rates = [round(10_000 * number) for number in (rate, prior, bound)]
+            text = "winrate {} prior {} lcb {}".format(*rates)
+        else:
+            score = extras.scores.get(action)
+            text = f"utility {value:.6f} winrate {rate:.6f}"
+            if score is not None:
+                text += f" scoreMean {score:.4f} scoreLead {score:.4f}"
+            text += f" prior {prior:.6f} lcb {bound:.6f}"
         pv = result.pv[:_PV_LENGTH] if result.pv[:1] == (action,) else (action,)
-        move = _MoveInfo(vertex(action, size), visits, value, prior, score, order)
-        line = move.in_lz() if dialect == "lz" else move.in_kata()
-        parts.append(f"{line} pv {' '.join(vertex(a, size) for a in pv if a <= size * size)}")
+        line = " ".join(vertex(a, size) for a in pv if a <= size * size)
+        name = vertex(action, size)
+        parts.append(f"info move {name} visits {visits} {text} order {order} pv {line}")
     if dialect == "kata" and request.root_info:
         parts.append(_root_info(result, extras, state))
     if dialect == "kata" and request.ownership:
@@ -184,41 +186,11 @@ def info_line(
     return " ".join(parts)
 
 
-@dataclass(frozen=True, slots=True)
-class _MoveInfo:
-    """One move of an ``info`` line; `value` from -1 to 1, `score` in points or None."""
-
-    name: str
-    visits: int
-    value: float
-    prior: float
-    score: float | None
-    order: int
-
-    def in_lz(self) -> str:
-        numbers = (_winrate(self.value), self.prior, self._bound())
-        winrate, prior, bound = (round(10_000 * number) for number in numbers)
-        return (
-            f"info move {self.name} visits {self.visits} winrate {winrate} prior {prior} "
-            f"lcb {bound} order {self.order}"
-        )
-
-    def in_kata(self) -> str:
-        score = ""
-        if self.score is not None:
-            score = f" scoreMean {self.score:.4f} scoreLead {self.score:.4f}"
-        return (
-            f"info move {self.name} visits {self.visits} utility {self.value:.6f} "
-            f"winrate {_winrate(self.value):.6f}{score} prior {self.prior:.6f} "
-            f"lcb {self._bound():.6f} order {self.order}"
-        )
-
-    def _bound(self) -> float:
-        """Return the lower confidence bound of the winning rate, if games are won or lost."""
-        if self.visits == 0:
-            return 0.0
-        rate = _winrate(self.value)
-        return max(0.0, rate - _SURE * math.sqrt(rate * (1 - rate) / self.visits))
+def _lower_bound(rate: float, visits: int) -> float:
+    """Return the lower confidence bound of a winning rate, if games are won or lost."""
+    if visits == 0:
+        return 0.0
+    return max(0.0, rate - _SURE * math.sqrt(rate * (1 - rate) / visits))
 
 
 class _Extras:
@@ -315,9 +287,7 @@ def parse_symmetries(words: tuple[str, ...]) -> list[int]:
 def raw_answers(oracle: Oracle, state: GoState, symmetry: int) -> str:
     """Return a network's outputs for a state, evaluated under a symmetry, in KataGo's format.
 
-    Raises:
-      GtpError: the network is for boards of another size.
-      InferenceError: the network failed.
+    Raises `GtpError` if the network is for boards of another size.
     """
     size = state.game.size
     if oracle.encoder.size != size:

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal, NoReturn, TextIO, TypeAlias
+from typing import Final, Literal, NoReturn, TextIO
 
 from miai.errors import (
     AgentCrashedError,
@@ -24,8 +24,6 @@ from miai_go.gtp.engine import EngineProcess
 from miai_go.gtp.wire import MAX_LINE_BYTES, clean, one_line
 
 # The log of a conversation.
-
-_Mark: TypeAlias = Literal[">", "<", "!", "*"]
 
 MAX_LOG_BYTES: Final = 4 << 20
 MAX_LOG_LINE: Final = 2000
@@ -63,21 +61,9 @@ class Conversation:
             None if path is None else path.open("a", encoding="utf-8", errors="replace")
         )
 
-    def sent(self, text: str) -> None:
-        """Log a line that was sent."""
-        self._write(">", text)
-
-    def received(self, text: str) -> None:
-        """Log a line of a response."""
-        self._write("<", text)
-
-    def complained(self, text: str) -> None:
-        """Log a line of the engine's standard error."""
-        self._write("!", text)
-
     def note(self, text: str) -> None:
         """Log an event of the process, even if the log is full."""
-        self._write("*", text)
+        self.log("*", text)
 
     def close(self) -> None:
         """Close the file and log nothing more. May be repeated."""
@@ -85,7 +71,8 @@ class Conversation:
         if file is not None:
             file.close()
 
-    def _write(self, mark: _Mark, text: str) -> None:
+    def log(self, mark: Literal[">", "<", "!", "*"], text: str) -> None:
+        """Log a line with its mark."""
         if self._file is None:
             return
         line = f"{time.monotonic() - self._began:8.3f} {mark} {_printable(text)}\n"
@@ -227,12 +214,7 @@ _LAST_CHARACTERS: Final = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputLimits:
-    """How much an engine may write in one game.
-
-    Attributes:
-      output_bytes: to standard output, all its responses.
-      error_bytes: to standard error.
-    """
+    """How much an engine may write in one game, to standard output and standard error."""
 
     output_bytes: int = 16 << 20
     error_bytes: int = 16 << 20
@@ -245,8 +227,6 @@ class Streams:
     nobody: every wait is on its input, both its outputs and its death at once.
 
     Args:
-      engine: the process.
-      limits: how much it may write.
       on_output: called with bytes of its standard output.
       on_complaint: called with lines of its standard error.
     """
@@ -410,14 +390,8 @@ class GtpClient:
     killed. Commands carry identity numbers, which detect stale responses, unless the engine's first
     response does not repeat its number.
 
-    Args:
-      engine: the process; the client takes it over.
-      conversation: the log.
-      who: the engine in messages: ``engine 'gnugo'``.
-      limits: how much it may write.
-
     Attributes:
-      who: the engine in messages.
+      who: the engine in messages: ``engine 'gnugo'``.
       commands: the answer to ``list_commands``; empty before `handshake`.
       name, version: as the engine reports them; empty before `handshake`.
     """
@@ -434,12 +408,12 @@ class GtpClient:
         self.commands: frozenset[str] = frozenset()
         self.name = self.version = ""
         self._engine, self._conversation = engine, conversation
-        self._reader = ResponseReader(lambda line: self._conversation.received(line))
+        self._reader = ResponseReader(lambda line: self._conversation.log("<", line))
         self._streams = Streams(
             engine,
             limits or OutputLimits(),
             on_output=self._reader.feed,
-            on_complaint=lambda line: self._conversation.complained(line),
+            on_complaint=lambda line: self._conversation.log("!", line),
         )
         self._numbered = True
         self._count = 0
@@ -526,7 +500,7 @@ class GtpClient:
             raise AgentProtocolError("wrote a response that nobody asked for")
         self._count += 1
         line = f"{self._count} {command}" if self._numbered else command
-        self._conversation.sent(line)
+        self._conversation.log(">", line)
         self._streams.send(f"{line}\n".encode())
         while (response := self._reader.next()) is None:
             self._streams.wait(until)

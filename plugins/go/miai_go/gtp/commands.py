@@ -7,11 +7,13 @@ docs/gtp-engine.md is the page for users.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from math import inf
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
@@ -40,12 +42,11 @@ from miai_go.gtp.clocks import (
     time_left,
 )
 from miai_go.gtp.kata_rules import KGS_NAMES, RULE_PARAMETERS, changed_rule, parse_rules, rules_json
-from miai_go.gtp.players import SearchPlayer, SessionPlayer, Stopwatch
+from miai_go.gtp.players import SearchPlayer, SessionPlayer
 from miai_go.gtp.table import (
     FreeState,
     free_handicap,
     load_sgf,
-    stones_in_chains,
     table_as_sgf,
 )
 from miai_go.gtp.wire import Command, GtpError, color, number, one_line, point, whole
@@ -99,17 +100,31 @@ def _command(
     return register
 
 
+# Commands that only report. They ignore arguments.
+
+_REPORTS: Final[dict[str, Callable[[Session], str]]] = {
+    "protocol_version": lambda _: "2",
+    "name": lambda session: f"miai {session.agent}".strip(),
+    "list_commands": lambda _: "\n".join(sorted({*COMMANDS, *STREAMING})),
+    "cputime": lambda session: f"{session.player.agent.cpu_seconds():.3f}",
+    "gomill-cpu_time": lambda session: f"{session.player.agent.cpu_seconds():.3f}",
+    "get_komi": lambda session: f"{session.table.game.rules.komi:g}",
+    "kata-get-rules": lambda session: rules_json(session.table.game.rules),
+    "kata-list_time_settings": lambda _: " ".join(KINDS),
+    "showboard": lambda session: f"\n{session.table.state}",
+    "final_score": lambda session: result_text(settled_margin(session.table.state)),
+    "stop": lambda _: "",  # its line alone ended the analysis
+}
+
+
+def _reporter(report: Callable[[Session], str]) -> Handler:
+    return lambda session, _: report(session)
+
+
+COMMANDS.update({name: _reporter(report) for name, report in _REPORTS.items()})
+
+
 # The engine itself.
-
-
-@_command("protocol_version")
-def _protocol_version(session: Session, words: Words) -> str:
-    return "2"
-
-
-@_command("name")
-def _name(session: Session, words: Words) -> str:
-    return f"miai {session.agent}".strip()
 
 
 @_command("version")
@@ -123,20 +138,10 @@ def _known_command(session: Session, words: Words) -> str:
     return "true" if words[0] in COMMANDS or words[0] in STREAMING else "false"
 
 
-@_command("list_commands")
-def _list_commands(session: Session, words: Words) -> str:
-    return "\n".join(sorted({*COMMANDS, *STREAMING}))
-
-
 @_command("quit")
 def _quit(session: Session, words: Words) -> str:
     session.ended = True
     return ""
-
-
-@_command("cputime", "gomill-cpu_time")
-def _cputime(session: Session, words: Words) -> str:
-    return f"{session.player.agent.cpu_seconds():.3f}"
 
 
 @_command("gomill-describe_engine")
@@ -174,16 +179,6 @@ def _komi(session: Session, words: Words) -> str:
     return ""
 
 
-@_command("get_komi")
-def _get_komi(session: Session, words: Words) -> str:
-    return f"{session.table.game.rules.komi:g}"
-
-
-@_command("kata-get-rules")
-def _get_rules(session: Session, words: Words) -> str:
-    return rules_json(session.table.game.rules)
-
-
 @_command("kata-set-rules")
 def _set_rules(session: Session, words: Words) -> str:
     if not words:
@@ -210,11 +205,6 @@ def _change_rules(session: Session, values: Mapping[str, Any]) -> str:
     return ""
 
 
-@_command("showboard")
-def _showboard(session: Session, words: Words) -> str:
-    return f"\n{session.table.state}"
-
-
 @_command("loadsgf", at_least=1, at_most=2)
 def _loadsgf(session: Session, words: Words) -> str:
     before = whole(words[1], "move number") if len(words) > 1 else None
@@ -225,7 +215,7 @@ def _loadsgf(session: Session, words: Words) -> str:
 @_command("printsgf", at_most=1)
 def _printsgf(session: Session, words: Words) -> str:
     over = session.table.state.phase == Phase.OVER
-    text = table_as_sgf(session.table, result=_final_score(session, ()) if over else "")
+    text = table_as_sgf(session.table, result=_REPORTS["final_score"](session) if over else "")
     if not words:
         return f"\n{text}"
     path = Path(words[0])
@@ -280,29 +270,17 @@ def _place(session: Session, points: list[int]) -> str:
 # Time.
 
 
-@_command("time_settings")
-def _time_settings(session: Session, words: Words) -> str:
-    return _set_clocks(session, plain_settings(words))
+def _time_command(name: str, read: Callable[[Words], TimeSettings]) -> None:
+    @_command(name)
+    def set_clocks(session: Session, words: Words) -> str:
+        settings = read(words)
+        session.clocks = [SessionClock(settings), SessionClock(settings)]
+        return ""
 
 
-@_command("kgs-time_settings")
-def _kgs_time_settings(session: Session, words: Words) -> str:
-    return _set_clocks(session, named_settings(words, KGS_KINDS))
-
-
-@_command("kata-time_settings")
-def _kata_time_settings(session: Session, words: Words) -> str:
-    return _set_clocks(session, named_settings(words))
-
-
-def _set_clocks(session: Session, settings: TimeSettings) -> str:
-    session.clocks = [SessionClock(settings), SessionClock(settings)]
-    return ""
-
-
-@_command("kata-list_time_settings")
-def _list_time_settings(session: Session, words: Words) -> str:
-    return " ".join(KINDS)
+_time_command("time_settings", plain_settings)
+_time_command("kgs-time_settings", partial(named_settings, kinds=KGS_KINDS))
+_time_command("kata-time_settings", named_settings)
 
 
 @_command("time_left", at_least=3)
@@ -329,8 +307,8 @@ def _undo(session: Session, words: Words) -> str:
 
 @_command("genmove", at_least=1)
 def _genmove(session: Session, words: Words) -> str:
-    watch, player = Stopwatch(), color(words[0])
-    return _play_choice(session, player, _choose(session, player), watch)
+    began, player = monotonic(), color(words[0])
+    return _play_choice(session, player, _choose(session, player), began)
 
 
 @_command("reg_genmove", at_least=1)
@@ -341,13 +319,13 @@ def _reg_genmove(session: Session, words: Words) -> str:
 @_command("kgs-genmove_cleanup", at_least=1)
 def _genmove_cleanup(session: Session, words: Words) -> str:
     """Answer as ``genmove``, but do not pass before the opponent's dead stones are captured."""
-    watch, player = Stopwatch(), color(words[0])
+    began, player = monotonic(), color(words[0])
     result = _choose(session, player)
     if result.action == session.table.game.pass_action and not result.resign:
         moves = _moves_that_clean_up(session.table.at_turn_of(player))
         if moves:
             result = _choose(session, player, only=moves)
-    return _play_choice(session, player, result, watch)
+    return _play_choice(session, player, result, began)
 
 
 def _choose(session: Session, player: int, *, only: list[int] | None = None) -> SearchResult:
@@ -358,25 +336,21 @@ def _choose(session: Session, player: int, *, only: list[int] | None = None) -> 
     """
     state = session.table.at_turn_of(player)
     regular = only is None and state.key() == session.table.state.key()
-    if not regular:
-        session.forget()  # the tree of another position, or with fewer moves, would mislead
     root = state if only is None else state.restricted(only)
-    try:
+    # The tree of another position, or with fewer moves, would mislead.
+    with _forgetting(session, foreign=not regular):
         result = session.player.choose(root, seconds=session.budget(player))
-    finally:
-        if not regular:
-            session.forget()
     if only is not None and result.action not in only:  # an agent that ignores the legal actions
         result = replace(result, action=max(only, key=lambda a: result.visits.get(a, 0)), pv=())
     session.last = state, result
     return result
 
 
-def _play_choice(session: Session, player: int, result: SearchResult, watch: Stopwatch) -> str:
+def _play_choice(session: Session, player: int, result: SearchResult, began: float) -> str:
     """Play the chosen move, unless it is to resign. Returns the answer to ``genmove``."""
     if not result.resign:
         session.play(player, result.action)
-    session.charge(player, watch)
+    session.charge(player, began)
     return "resign" if result.resign else vertex(result.action, session.table.game.size)
 
 
@@ -431,19 +405,19 @@ _IDLE: Final = 0.5  # share of a slice; a search that used less has used up its 
 
 
 def _analyze(session: Session, command: Command, *, dialect: AnalysisDialect) -> None:
-    request, state = _parse_analysis(session, command)
-    with _AnalysisRoot(session, request, state) as root:
+    request, root, foreign = _parse_analysis(session, command)
+    with _forgetting(session, foreign=foreign):
         result = session.player.analyse(root, seconds=min(_SLICE, request.interval))
         write = session.stream(command)
         write(info_line(result, root, request, dialect))
         ticker = AnalysisTicker(request.interval)
         while not session.pending(0.0):
             seconds = min(_SLICE, max(ticker.left(), 0.005))
-            watch = Stopwatch()
+            until = monotonic() + seconds
             visits = sum(result.visits.values())
             result = session.player.analyse(root, seconds=seconds)
             stuck = sum(result.visits.values()) <= visits
-            if stuck and session.pending(seconds - watch.seconds()):
+            if stuck and session.pending(until - monotonic()):
                 break  # the search is complete, and the controller has gone on
             if ticker.left() == 0:
                 write(info_line(result, root, request, dialect))
@@ -451,32 +425,32 @@ def _analyze(session: Session, command: Command, *, dialect: AnalysisDialect) ->
 
 
 def _genmove_analyze(session: Session, command: Command, *, dialect: AnalysisDialect) -> None:
-    watch = Stopwatch()
-    request, state = _parse_analysis(session, command)
-    player = state.to_move
+    began = monotonic()
+    request, root, foreign = _parse_analysis(session, command)
+    player = root.to_move
     clock = session.budget(player)
     budget = None if clock is None else min(clock, _own_limit(session.player, "seconds"))
     max_simulations = _own_limit(session.player, "simulations")
-    with _AnalysisRoot(session, request, state) as root:
+    with _forgetting(session, foreign=foreign):
         ticker = AnalysisTicker(request.interval)
         seconds = None if budget is None else min(budget, request.interval)
         result = _search_slice(session, root, seconds)
         simulations = _simulations(result)
         write = session.stream(command)
-        while budget is not None and watch.seconds() < budget and simulations < max_simulations:
+        while budget is not None and monotonic() - began < budget and simulations < max_simulations:
             if ticker.left() == 0:
                 write(info_line(result, root, request, dialect))
                 ticker.restart()
-            seconds = min(budget - watch.seconds(), max(ticker.left(), 0.005))
-            before = watch.seconds()
+            before = monotonic()
+            seconds = min(budget - (before - began), max(ticker.left(), 0.005))
             result = _search_slice(session, root, seconds)
             simulations += _simulations(result)
-            if watch.seconds() - before < _IDLE * seconds:
+            if monotonic() - before < _IDLE * seconds:
                 break  # its own budget is used up
         if isinstance(session.player, SearchPlayer):
             write(info_line(result, root, request, dialect))
-    session.last = state, result
-    write(f"play {_play_choice(session, player, result, watch)}")
+    session.last = root, result
+    write(f"play {_play_choice(session, player, result, began)}")
 
 
 for _dialect in ("lz", "kata"):
@@ -503,37 +477,27 @@ def _simulations(result: SearchResult) -> int:
     return simulations if isinstance(simulations, int) else 0
 
 
-def _parse_analysis(session: Session, command: Command) -> tuple[AnalysisRequest, FreeState]:
-    """Return the request, and the position with its player to move."""
+def _parse_analysis(session: Session, command: Command) -> tuple[AnalysisRequest, FreeState, bool]:
+    """Return the request, the position to search and whether the game's tree does not fit it."""
     table = session.table
-    request = parse_request(command.arguments, table.game.size, to_move=table.to_move)
-    state = table.at_turn_of(table.to_move if request.player is None else request.player)
-    request.choices(state)
-    return request, state
+    request = parse_request(command.arguments, table.game.size, to_move=table.state.to_move)
+    state = table.at_turn_of(table.state.to_move if request.player is None else request.player)
+    choices = request.choices(state)
+    if request.restricts():
+        return request, state.restricted(choices), True
+    return request, state, table.state.key() != state.key()
 
 
-class _AnalysisRoot:
-    """The position to search. A tree that does not belong to the game is forgotten afterwards."""
-
-    def __init__(self, session: Session, request: AnalysisRequest, state: FreeState) -> None:
-        self._session = session
-        restricted = request.restricts()
-        self._foreign = restricted or session.table.state.key() != state.key()
-        self._state = state.restricted(request.choices(state)) if restricted else state
-
-    def __enter__(self) -> FreeState:
-        if self._foreign:
-            self._session.forget()
-        return self._state
-
-    def __exit__(self, kind: object, error: object, trace: object) -> None:
-        if self._foreign:
-            self._session.forget()
-
-
-@_command("stop")
-def _stop(session: Session, words: Words) -> str:
-    return ""  # its line alone ended the analysis
+@contextmanager
+def _forgetting(session: Session, *, foreign: bool) -> Iterator[None]:
+    """Forget the tree before and after the search of a position that is not the game's."""
+    if foreign:
+        session.forget()
+    try:
+        yield
+    finally:
+        if foreign:
+            session.forget()
 
 
 @_command("kata-raw-nn")
@@ -541,7 +505,7 @@ def _raw_nn(session: Session, words: Words) -> str:
     oracle = session.player.oracle()
     if oracle is None:
         raise GtpError("this agent has no network")
-    state = session.table.at_turn_of(session.table.to_move)
+    state = session.table.at_turn_of(session.table.state.to_move)
     symmetries = parse_symmetries(words)
     return "\n".join(raw_answers(oracle, state, symmetry) for symmetry in symmetries)
 
@@ -549,11 +513,6 @@ def _raw_nn(session: Session, words: Words) -> str:
 # The end of a game: who won, and which stones live.
 
 _STATUSES: Final = ("alive", "dead", "seki", "black_territory", "white_territory", "dame")
-
-
-@_command("final_score")
-def _final_score(session: Session, words: Words) -> str:
-    return result_text(settled_margin(session.table.state))
 
 
 @_command("final_status_list", at_least=1)
@@ -566,7 +525,7 @@ def _final_status_list(session: Session, words: Words) -> str:
     if game.rules.dead_stones != "none":
         dead.update(game.judge.dead_points(state))
     if status in ("alive", "dead"):
-        groups = [c for c in stones_in_chains(state.board) if (c[0] in dead) == (status == "dead")]
+        groups = [c for c in state.board.chains() if (c[0] in dead) == (status == "dead")]
     elif status == "seki":
         groups = []  # such stones are listed as alive
     else:

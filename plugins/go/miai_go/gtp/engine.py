@@ -36,11 +36,6 @@ def find_engine(program: str) -> Path:
     return find_program(program, advice=ADVICE)
 
 
-def advice_for(program: str) -> str:
-    """Return how to install a known engine, as the end of a message; empty if unknown."""
-    return installing(program, ADVICE)
-
-
 _RELIST_SECONDS: Final = 1.0
 """Seconds between two listings of the processes below an engine."""
 
@@ -80,7 +75,7 @@ class EngineProcess(Child):
             )
         except OSError as error:
             raise AgentUnavailableError(
-                f"the engine {program} cannot be started: {error}{advice_for(command[0])}"
+                f"the engine {program} cannot be started: {error}{installing(command[0], ADVICE)}"
             ) from error
         assert self.stdin is not None
         assert self.stdout is not None
@@ -93,12 +88,7 @@ class EngineProcess(Child):
         self._listed = float("-inf")
 
     def stop(self, *, patience: float, mercy: float) -> None:
-        """End it, gently first: end of input, then SIGTERM, then SIGKILL. May be repeated.
-
-        Args:
-          patience: seconds between the end of its input and SIGTERM.
-          mercy: seconds between SIGTERM and SIGKILL.
-        """
+        """End it gently: close its input; after `patience` s SIGTERM, after `mercy` s SIGKILL."""
         if not self.reaped and self.stdin is not None:
             self.descendants()
             self.stdin.close()

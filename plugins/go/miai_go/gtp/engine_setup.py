@@ -27,10 +27,11 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from miai.clock import ClockReading, TimeControl
 from miai.errors import AgentError, AgentFloodError, AgentProtocolError, AgentUnavailableError
+from miai.process.programs import installing
 from miai_go.gtp.client import Conversation, GtpClient, excerpt
-from miai_go.gtp.engine import EngineProcess, advice_for
+from miai_go.gtp.engine import ADVICE, EngineProcess
 from miai_go.gtp.kata_rules import rules_fields
-from miai_go.gtp.parameters import GtpEngineParameters, GtpParameters
+from miai_go.gtp.parameters import PLACEHOLDERS, GtpEngineParameters, GtpParameters, engine_seed
 from miai_go.rules.coordinates import vertex
 
 if TYPE_CHECKING:
@@ -42,24 +43,16 @@ COLOR_NAMES: Final = ("b", "w")
 
 
 def launch(
-    parameters: GtpEngineParameters,
-    conversation: Conversation,
-    *,
-    seed: int,
-    board_size: int,
-    komi: float,
+    parameters: GtpEngineParameters, conversation: Conversation, game: GoGame, seed: int
 ) -> GtpClient:
     """Start an engine, wait for it to answer, and send its start-up commands.
-
-    Args:
-      seed, board_size, komi: values of the placeholders.
 
     Raises:
       AgentUnavailableError: it cannot be found or started, dies, hangs, does not speak GTP or
         refuses a command.
       AgentFloodError: it writes more than the limits allow.
     """
-    command, startup = parameters.filled(seed=seed, board_size=board_size, komi=komi)
+    command, startup = filled(parameters, game, seed)
     engine = EngineProcess(command, cwd=parameters.folder(), environment=parameters.environment)
     conversation.note(f"started process {engine.pid}: {shlex.join(command)}")
     client = GtpClient(engine, conversation, who=parameters.called)
@@ -72,8 +65,21 @@ def launch(
     except AgentError as error:
         client.kill(str(error))
         hint = "" if client.commands else "; does its command start it in GTP mode?"
-        raise AgentUnavailableError(f"{error}{hint}{advice_for(command[0])}") from error
+        raise AgentUnavailableError(f"{error}{hint}{installing(command[0], ADVICE)}") from error
     return client
+
+
+def filled(parameters: GtpEngineParameters, game: GoGame, seed: int) -> tuple[list[str], list[str]]:
+    """Return the command and the start-up commands with their placeholders replaced."""
+    # Not str.format: commands may contain other braces, such as JSON.
+    values = (str(engine_seed(seed)), str(game.size), f"{engine_komi(game, parameters):g}")
+
+    def fill(text: str) -> str:
+        for placeholder, value in zip(PLACEHOLDERS, values, strict=True):
+            text = text.replace(placeholder, value)
+        return text
+
+    return [fill(word) for word in parameters.command], [fill(text) for text in parameters.startup]
 
 
 def begin_game(client: GtpClient, game: GoGame, parameters: GtpParameters) -> None:

@@ -82,18 +82,6 @@ class GtpEngineParameters(Parameters):
         """The engine in messages."""
         return f"engine '{self.name or Path(self.command[0]).name}'"
 
-    def filled(self, *, seed: int, board_size: int, komi: float) -> tuple[list[str], list[str]]:
-        """Return the command and the start-up commands with their placeholders replaced."""
-        # Not str.format: commands may contain other braces, such as JSON.
-        values = (str(engine_seed(seed)), str(board_size), f"{komi:g}")
-
-        def fill(text: str) -> str:
-            for placeholder, value in zip(PLACEHOLDERS, values, strict=True):
-                text = text.replace(placeholder, value)
-            return text
-
-        return [fill(word) for word in self.command], [fill(text) for text in self.startup]
-
     def folder(self) -> Path | None:
         """Return the working directory, or None."""
         return Path(self.cwd).expanduser() if self.cwd else None

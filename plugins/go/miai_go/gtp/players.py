@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, runtime_checkable
 
@@ -47,71 +46,57 @@ class Analyser(Protocol):
         """
 
 
-class SessionPlayer(Protocol):
-    """Chooses the moves of a session."""
+class SessionPlayer:
+    """Chooses the moves of a session by an agent, with a new view of the position for each."""
 
-    agent: Agent
+    def __init__(self, agent: Agent, seed: int) -> None:
+        self.agent = agent
+        self.renew(seed)
 
     def renew(self, seed: int) -> None:
         """Begin a game with this seed."""
+        self._seed = seed
+        self.forget()
 
     def forget(self) -> None:
-        """Forget earlier positions."""
+        """Forget earlier positions and reseed."""
+        self.agent.new_game(self._seed, player=0)
 
     def advance(self, action: int) -> None:
         """Follow a move of the player to move."""
 
     def choose(self, state: FreeState, *, seconds: float | None) -> SearchResult:
         """Return what to play, within the player's own budget and `seconds`."""
+        self.agent.view = PlayerView.at(state, state.to_move)
+        decision = self.agent.act(_per_move_clock(seconds))
+        evaluation = Evaluation.from_statistics(decision.statistics)
+        return SearchResult(
+            action=decision.action,
+            value=0.0 if evaluation is None else evaluation.value,
+            unit=ValueUnit.SCORE if evaluation is None else evaluation.unit,
+            resign=decision.resign,
+            statistics=decision.statistics,
+        )
 
     def analyse(self, state: FreeState, *, seconds: float) -> SearchResult:
         """Continue the search for `seconds`. Raises `GtpError` for an agent without a search."""
+        raise GtpError("this agent does not search, so there is nothing to analyse")
 
     def oracle(self) -> Oracle | None:
-        """Return the attribute `oracle` of its search or agent, or None."""
+        """Return the network of the agent or its search, or None."""
+        return getattr(self.agent, "oracle", None)
 
     def close(self) -> None:
-        """Release its resources."""
+        """Release the agent's resources."""
+        self.agent.close()
 
 
-PlayerMaker: TypeAlias = Callable[[GoGame, int], SessionPlayer]
-"""Makes the player of a game, with this seed."""
-
-
-def player_maker(name: str, values: Mapping[str, Any]) -> PlayerMaker:
-    """Return a function that makes players of the named agent or search.
-
-    Raises:
-      UnknownComponentError: no agent of that name plays Go.
-      ParameterError: the parameters are wrong.
-      AgentUnavailableError: the agent is a person or an external engine.
-    """
-    component = registry().get("agent", name, game="go")
-    if name in _NO_PLAYERS:
-        raise AgentUnavailableError(f"--agent {name}: '{name}' {_NO_PLAYERS[name]}")
-    component.fill(values, where=f"--agent {name}")
-
-    def make(game: GoGame, seed: int) -> SessionPlayer:
-        agent = make_agent(name, game, **values)
-        if isinstance(agent, SearchAgent):
-            return SearchPlayer(agent, seed)
-        return AgentPlayer(agent, seed)
-
-    return make
-
-
-class SearchPlayer:
+class SearchPlayer(SessionPlayer):
     """Plays by a search, whose tree is kept from move to move."""
 
     def __init__(self, agent: SearchAgent, seed: int) -> None:
-        self.agent: Agent = agent
         self.search: Search = agent.search
-        self.renew(seed)
-
-    def renew(self, seed: int) -> None:
-        """Begin a game with an empty tree."""
-        self._seed = seed
-        self.forget()
+        super().__init__(agent, seed)
 
     def forget(self) -> None:
         """Forget the tree and reseed."""
@@ -137,55 +122,36 @@ class SearchPlayer:
 
     def close(self) -> None:
         """Close the agent and, if it has a method for it, the search."""
-        self.agent.close()
+        super().close()
         close = getattr(self.search, "close", None)
         if close is not None:
             close()
 
 
-class AgentPlayer:
-    """Plays by an agent without a search, with a new view of the position for every move."""
+PlayerMaker: TypeAlias = Callable[[GoGame, int], SessionPlayer]
+"""Makes the player of a game, with this seed."""
 
-    def __init__(self, agent: Agent, seed: int) -> None:
-        self.agent = agent
-        self.renew(seed)
 
-    def renew(self, seed: int) -> None:
-        """Begin a game."""
-        self._seed = seed
-        self.forget()
+def player_maker(name: str, values: Mapping[str, Any]) -> PlayerMaker:
+    """Return a function that makes players of the named agent or search.
 
-    def forget(self) -> None:
-        """Begin the game again and reseed."""
-        self.agent.new_game(self._seed, player=0)
+    Raises:
+      UnknownComponentError: no agent of that name plays Go.
+      ParameterError: the parameters are wrong.
+      AgentUnavailableError: the agent is a person or an external engine.
+    """
+    component = registry().get("agent", name, game="go")
+    if name in _NO_PLAYERS:
+        raise AgentUnavailableError(f"--agent {name}: '{name}' {_NO_PLAYERS[name]}")
+    component.fill(values, where=f"--agent {name}")
 
-    def advance(self, action: int) -> None:
-        """Do nothing: the next view contains the move."""
+    def make(game: GoGame, seed: int) -> SessionPlayer:
+        agent = make_agent(name, game, **values)
+        if isinstance(agent, SearchAgent):
+            return SearchPlayer(agent, seed)
+        return SessionPlayer(agent, seed)
 
-    def choose(self, state: FreeState, *, seconds: float | None) -> SearchResult:
-        """Return the agent's decision."""
-        self.agent.view = PlayerView.at(state, state.to_move)
-        decision = self.agent.act(_per_move_clock(seconds))
-        evaluation = Evaluation.from_statistics(decision.statistics)
-        return SearchResult(
-            action=decision.action,
-            value=0.0 if evaluation is None else evaluation.value,
-            unit=ValueUnit.SCORE if evaluation is None else evaluation.unit,
-            resign=decision.resign,
-            statistics=decision.statistics,
-        )
-
-    def analyse(self, state: FreeState, *, seconds: float) -> SearchResult:
-        """Raise `GtpError`."""
-        raise GtpError("this agent does not search, so there is nothing to analyse")
-
-    def oracle(self) -> Oracle | None:
-        """Return the network of the agent, or None."""
-        return getattr(self.agent, "oracle", None)
-
-    def close(self) -> None:
-        """Close the agent."""
-        self.agent.close()
+    return make
 
 
 def _per_move_clock(seconds: float | None) -> ClockReading:
@@ -195,14 +161,3 @@ def _per_move_clock(seconds: float | None) -> ClockReading:
     limit = max(seconds, 0.01) / 0.9  # agents take nine tenths of it
     control = TimeControl(kind="per-move", seconds=limit)
     return ClockReading(control=control, main=limit, limit=limit)
-
-
-class Stopwatch:
-    """Seconds since it was made."""
-
-    def __init__(self) -> None:
-        self._began = time.monotonic()
-
-    def seconds(self) -> float:
-        """Return the seconds so far."""
-        return time.monotonic() - self._began

@@ -21,7 +21,7 @@ from miai.search.protocol import SearchResult
 from miai.seeds import derive_seed
 from miai_go.gtp.clocks import SessionClock
 from miai_go.gtp.commands import COMMANDS, STREAMING
-from miai_go.gtp.players import PlayerMaker, SessionPlayer, Stopwatch, player_maker
+from miai_go.gtp.players import PlayerMaker, SessionPlayer, player_maker
 from miai_go.gtp.table import FreeState, SessionTable
 from miai_go.gtp.wire import MAX_LINE_BYTES, Command, GtpError, one_line, opening, parse, response
 
@@ -173,8 +173,8 @@ class Session:
         seed: int = 0,
         agent: str = "",
     ) -> None:
-        self.table = SessionTable(values)
-        self.agent = agent
+        self.table: SessionTable = SessionTable(values)
+        self.agent: str = agent
         self.write, self.pending = write, pending or (lambda _: True)
         self.clocks = [SessionClock(), SessionClock()]
         self.last: tuple[FreeState, SearchResult] | None = None
@@ -277,9 +277,9 @@ class Session:
         left = (_FILLED * points - self.table.state.move_number()) / 2
         return self.clocks[player].budget(max(int(left), _MIN_MOVES_LEFT))
 
-    def charge(self, player: int, watch: Stopwatch) -> None:
-        """Subtract the time of a move from the player's clock."""
-        self.clocks[player].charge(watch.seconds())
+    def charge(self, player: int, began: float) -> None:
+        """Subtract the time since `began` (monotonic) from the player's clock."""
+        self.clocks[player].charge(time.monotonic() - began)
 
     def _follow(self, *, begin: bool) -> None:
         game = self.table.game
@@ -306,10 +306,6 @@ def serve(agent: str, values: Mapping[str, Any], game: Mapping[str, Any], *, see
 
     The end of the input stops a running search, too. Other writes to standard output go to standard
     error. Only for the main thread, where Python handles signals.
-
-    Args:
-      agent, values: the agent's name and its parameters.
-      game: parameters of the first game.
 
     Raises:
       MiaiError: agent or game are unknown or their parameters are wrong. Nothing was written.

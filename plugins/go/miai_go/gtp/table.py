@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final, Self, TypeAlias
 
-import numpy as np
-
 from miai.errors import MiaiError
 from miai.parameters import build_parameters
 from miai_go.gtp.kata_rules import RULE_PARAMETERS
@@ -187,11 +185,6 @@ class SessionTable:
 
     # -- moves --------------------------------------------------------------------------------
 
-    @property
-    def to_move(self) -> int:
-        """The player whose turn it is by default."""
-        return self.state.to_move
-
     def play(self, player: int, action: int) -> bool:
         """Play a move. Returns whether `player` was to move and play had not ended.
 
@@ -199,7 +192,7 @@ class SessionTable:
           GtpError: it is illegal, superko included, or the game is too long; nothing was changed.
         """
         self._check_room()
-        regular = self.state.phase == Phase.PLAY and player == self.to_move
+        regular = self.state.phase == Phase.PLAY and player == self.state.to_move
         if not regular:
             # Checked on a copy first, so that a refusal does not change whose turn it is.
             self._check(self.at_turn_of(player), action)
@@ -286,18 +279,6 @@ def _room_at(point: int, chosen: list[int], size: int) -> tuple[int, int]:
     to_edge = 2 * min(row + 1, column + 1, size - row, size - column)
     others = [abs(row - p // size) + abs(column - p % size) for p in chosen]
     return min([to_edge, *others]), -point
-
-
-def stones_in_chains(board: Board) -> list[list[int]]:
-    """Return the points of each chain on a board, ordered by their lowest point."""
-    stones = board.stones().reshape(-1)
-    seen: set[int] = set()
-    chains = []
-    for point in np.flatnonzero(stones).tolist():
-        if point not in seen:
-            chains.append(board.group_at(point).tolist())
-            seen.update(chains[-1])
-    return chains
 
 
 def _game(values: Mapping[str, Any]) -> GoGame:

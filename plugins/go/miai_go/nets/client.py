@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -41,14 +42,10 @@ _BROKEN = (OSError, FrameError, ConnectionOver)
 
 
 class RemoteOracle:
-    """A network that the machine's inference server runs.
+    """An `Oracle` that the machine's inference server runs, which is started if none runs.
 
-    The server is started if none runs. If it dies, it is restarted and the request repeated. Safe
-    for several threads; requests go one after another.
-
-    Attributes:
-      encoder: makes the planes that it takes.
-      has_policy, has_value: whether its answers have these.
+    If the server dies, it is restarted and the request repeated. Safe for several threads; requests
+    go one after another.
     """
 
     def __init__(
@@ -89,12 +86,7 @@ class RemoteOracle:
         self.has_value: bool = "value" in self._header.outputs
 
     def infer(self, planes: Planes) -> Answers:
-        """Return the network's answers.
-
-        Raises:
-          InferenceError: the planes do not fit, the network cannot answer, or the server died
-            twice or cannot be restarted.
-        """
+        """Return the network's answers. Raises `InferenceError` as `Oracle.infer`."""
         check_planes(planes, self.encoder)
         most = max(min(MAX_BATCH, MAX_BODY // planes[0].size), 1)
         began = time.perf_counter()
@@ -108,10 +100,7 @@ class RemoteOracle:
         return join(parts)
 
     def statistics(self) -> dict[str, float]:
-        """Return `WorkCounter.statistics` of this client and, as ``server_...``, of the server.
-
-        The latter are those of the server's network, with the requests of all clients.
-        """
+        """Return figures of this client and, as ``server_...``, of all clients of the network."""
         with self._lock:
             status, _ = self._ask({"op": "status"}, {})
         served = {f"server_{name}": figure for name, figure in status["own"].items()}
@@ -213,11 +202,7 @@ def _ask_running(place: ServerPlace, message: Message) -> Message | None:
 
 
 def connect(place: ServerPlace, settings: ServerSettings) -> socket.socket:
-    """Return a connection to the server, started if none runs.
-
-    Raises:
-      InferenceError: it cannot be started.
-    """
+    """Return a connection to the server, started if necessary, or raise `InferenceError`."""
     deadline = time.monotonic() + _START_SECONDS
     connection = _connected(place)
     while connection is None:
@@ -234,11 +219,7 @@ def connect(place: ServerPlace, settings: ServerSettings) -> socket.socket:
 
 
 def _connected(place: ServerPlace) -> socket.socket | None:
-    """Return a connection to the server, or None if none runs.
-
-    Raises:
-      InferenceError: it runs but accepts no connection.
-    """
+    """Return a connection; None if no server runs. Raises `InferenceError` if it refuses."""
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     connection.setblocking(False)
     deadline = time.monotonic() + _START_SECONDS
@@ -280,14 +261,8 @@ def _locked(path: Path, deadline: float) -> Iterator[None]:
 
 def _start(place: ServerPlace, settings: ServerSettings, deadline: float) -> None:
     """Start a server; returns when it listens and has gone into the background."""
-    options = {
-        "--folder": place.folder,
-        "--threads": settings.threads,
-        "--max-batch": settings.max_batch,
-        "--max-wait": settings.max_wait,
-        "--idle-seconds": settings.idle_seconds,
-    }
-    words = [str(word) for option in options.items() for word in option]
+    options = {"folder": place.folder, **asdict(settings)}
+    words = [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
     with place.log.open("wb") as log:
         # -P: a file of the working directory called numpy.py, say, is not what numpy means.
         process = Child(

@@ -123,12 +123,7 @@ def load_encoder(
     *,
     components: Registry | None = None,
 ) -> Encoder:
-    """Return an encoder by its name in the registry.
-
-    Args:
-      size: points on a side.
-      values: its parameters, with defaults for those left out.
-      components: the registry; default: that of all plugins.
+    """Return an encoder by its name in the registry, by default that of all plugins.
 
     Raises:
       UnknownComponentError: no encoder has the name.

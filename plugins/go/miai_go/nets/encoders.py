@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from contextlib import nullcontext
-from typing import NamedTuple, TypeVar
+from typing import ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,29 +38,20 @@ class EncoderBuffers(NamedTuple):
 
 
 class CompiledEncoder(ABC):
-    """An encoder that is one call of a kernel. May be used by several threads at once.
+    """An `Encoder` that is one call of a kernel. May be used by several threads at once."""
 
-    Attributes:
-      size: points on a side.
-      planes: how many planes it makes.
-      scales: float32 of shape (planes,): what a network multiplies each plane by.
-    """
+    PLANES: ClassVar = 0
 
-    def __init__(self, size: int, planes: int) -> None:
+    def __init__(
+        self, size: int, parameters: Parameters | None = None, *, planes: int | None = None
+    ) -> None:
         check_size(size)
         self.size = size
-        self.planes = planes
-        self.scales: NDArray[np.float32] = np.ones(planes, np.float32)
+        self.planes: int = self.PLANES if planes is None else planes
+        self.scales: NDArray[np.float32] = np.ones(self.planes, np.float32)
 
     def encode(self, positions: Positions, out: Planes | None = None) -> Planes:
-        """Return planes, uint8 of shape (positions, planes, size, size), row 0 the lowest.
-
-        Args:
-          out: array to write and return, of that shape and C-contiguous; default: a new one.
-
-        Raises:
-          ValueError: the positions have another size, or `out` does not fit.
-        """
+        """Return planes; see `Encoder`. Raises `ValueError` if positions or `out` do not fit."""
         if positions.size != self.size:
             raise ValueError(
                 f"the encoder is for boards of {self.size}, the positions are of {positions.size}"
@@ -133,8 +124,7 @@ class AlphaGoEncoder(CompiledEncoder):
     The paper's plane of zeros is left out. `miai_go.kernels.ladders` describes the ladder reading.
     """
 
-    def __init__(self, size: int, parameters: Parameters | None = None) -> None:
-        super().__init__(size, kernels.ALPHAGO_PLANES)
+    PLANES = kernels.ALPHAGO_PLANES
 
     def _write(self, words: Words, trails: Trails, out: Planes) -> None:
         masks, counts, roots, grid = make_room(self.size)
@@ -151,8 +141,7 @@ class OnePlaneEncoder(CompiledEncoder):
     looks like the opponent's stones. Colour, ko and earlier moves are not shown.
     """
 
-    def __init__(self, size: int, parameters: Parameters | None = None) -> None:
-        super().__init__(size, 1)
+    PLANES = 1
 
     def _write(self, words: Words, trails: Trails, out: Planes) -> None:
         kernels.encode_oneplane(words, trails, out)
@@ -168,8 +157,7 @@ class SimpleEncoder(CompiledEncoder):
     - 11, 12: ones when Black, when White is to move; one of the two shows where the board ends
     """
 
-    def __init__(self, size: int, parameters: Parameters | None = None) -> None:
-        super().__init__(size, kernels.SIMPLE_PLANES)
+    PLANES = kernels.SIMPLE_PLANES
 
     def _write(self, words: Words, trails: Trails, out: Planes) -> None:
         kernels.encode_simple(words, trails, *make_room(self.size), out)
@@ -193,7 +181,7 @@ class ZeroEncoder(CompiledEncoder):
     def __init__(self, size: int, parameters: ZeroEncoderParameters | None = None) -> None:
         own = parameters or ZeroEncoderParameters()
         planes = 2 * own.history + 2
-        super().__init__(size, planes + own.komi + own.legal + own.ko)
+        super().__init__(size, own, planes=planes + own.komi + own.legal + own.ko)
         if own.komi:
             self.scales[planes] = 2 / kernels.KOMI_SHIFT
         self._history = own.history

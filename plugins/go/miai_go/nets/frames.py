@@ -57,12 +57,7 @@ class ConnectionOver(Exception):  # noqa: N818 - an end, not an error: the other
 def send(
     connection: socket.socket, message: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
 ) -> None:
-    """Send a frame.
-
-    Raises:
-      FrameError: it would exceed the limits.
-      OSError: the connection is broken.
-    """
+    """Send a frame. Raises `FrameError` if it would exceed the limits, `OSError` if broken."""
     described = [[name, a.dtype.name, list(a.shape)] for name, a in arrays.items()]
     text = dumps({**message, "arrays": described}).encode("ascii")
     body = b"".join(np.ascontiguousarray(a).tobytes() for a in arrays.values())
@@ -146,38 +141,21 @@ class ServerPlace:
 
     Attributes:
       folder: of mode 0700.
-      name: digest of the installation and of the folders hidden from its clients.
+      socket: the socket on which it listens.
+      start_lock: locked by the client that starts it.
+      run_lock: locked by the server while it runs.
+      log: its standard error.
     """
 
     folder: Path
-    name: str
-
-    @property
-    def socket(self) -> Path:
-        """The socket on which it listens."""
-        return self.folder / f"{self.name}.sock"
-
-    @property
-    def start_lock(self) -> Path:
-        """Locked by the client that starts it."""
-        return self.folder / f"{self.name}.start"
-
-    @property
-    def run_lock(self) -> Path:
-        """Locked by the server while it runs."""
-        return self.folder / f"{self.name}.run"
-
-    @property
-    def log(self) -> Path:
-        """Its standard error."""
-        return self.folder / f"{self.name}.log"
+    socket: Path
+    start_lock: Path
+    run_lock: Path
+    log: Path
 
 
 def server_place(folder: Path | None = None) -> ServerPlace:
-    """Return the files of the server, after creating and checking its folder.
-
-    Args:
-      folder: default: the user's own.
+    """Return the files of the server in a folder, by default the user's own; create and check it.
 
     Raises:
       InferenceError: the folder cannot be created, or others have access to it.
@@ -197,7 +175,8 @@ def server_place(folder: Path | None = None) -> ServerPlace:
             f"{folder}: others have access to it, or it is not your folder, so the inference "
             "server does not listen there; remove it or chmod it to 700"
         )
-    place = ServerPlace(folder, name)
+    files = (folder / f"{name}.{end}" for end in ("sock", "start", "run", "log"))
+    place = ServerPlace(folder, *files)
     if len(os.fsencode(place.socket)) > _MAX_PATH:
         raise InferenceError(
             f"{place.socket}: too long for a socket; set XDG_RUNTIME_DIR to a shorter folder"

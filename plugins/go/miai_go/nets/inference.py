@@ -24,9 +24,6 @@ class Ensemble:
     of the mean probabilities, everything else the plain mean. With ``random`` it sees one copy,
     drawn from the position and the seed, so that a position gets the same copy in any batch
     (AlphaGo Zero draws for each evaluation).
-
-    Attributes:
-      encoder, has_policy, has_value, header: as of the network's oracle.
     """
 
     def __init__(
@@ -45,11 +42,7 @@ class Ensemble:
         self._key = hashlib.sha256(str(seed).encode("ascii")).digest()
 
     def infer(self, planes: Planes) -> Answers:
-        """Return the network's answers over the symmetric copies of positions.
-
-        Raises:
-          InferenceError: as the network's oracle does.
-        """
+        """Return the network's answers over the symmetric copies of positions."""
         check_planes(planes, self.encoder)
         if self._mode == "random":
             return self._turned(planes, np.array([self._drawn(row) for row in planes], np.uint8))

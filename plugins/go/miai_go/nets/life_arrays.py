@@ -59,10 +59,8 @@ class ArrayNet(ABC):
     ) -> tuple[Floats, Floats]:
         """Return values from -1 to 1 (safe), of shape (n,), and logits of shape (n, 64).
 
-        Logits are of the points of the zone, the last one of no move; -inf for no such point.
-
-        Args:
-          problems, attackers, defenders, sides, picks: as of `miai_go.nets.life_planes.encode`.
+        Logits are of the points of the zone, the last one of no move; -inf for no such point. For
+        the arguments see `miai_go.nets.life_planes.encode`.
         """
         self.load()
         return self._evaluate(kernel_batch(layout, problems, attackers, defenders, sides, picks))
@@ -107,12 +105,7 @@ class DenseArrays(ArrayNet):
 
     @classmethod
     def of(cls, header: NetHeader, tensors: Tensors) -> Self:
-        """Return the weights of tensors by name.
-
-        Raises:
-          WeightsError: they are of another network, or do not fit their header.
-          ParameterError: the network's parameters are wrong.
-        """
+        """Return the weights of tensors by name; see `array_net`."""
         if header.network != "dense":
             raise WeightsError(f"is of the network '{header.network}'; only 'dense' can be used")
         values = filled_parameters(header.network, header.network_parameters, kind=LIFE_NETWORK)
@@ -201,12 +194,7 @@ class ZoneArrays(ArrayNet):
 
     @classmethod
     def of(cls, header: NetHeader, tensors: Tensors) -> Self:
-        """Return the weights of tensors by name.
-
-        Raises:
-          WeightsError: they are of another network, or do not fit their header.
-          ParameterError: the network's parameters are wrong.
-        """
+        """Return the weights of tensors by name; see `array_net`."""
         if header.network != "zone" or header.planes != EXTENDED:
             raise WeightsError(
                 f"is of the network '{header.network}' on the planes '{header.planes}'; only "
@@ -390,11 +378,7 @@ def array_net(header: NetHeader, tensors: Tensors) -> ArrayNet:
 
 
 def read_array_net(path: Path) -> ArrayNet:
-    """Return the network of a file.
-
-    Raises:
-      WeightsError: it cannot be read, or as of `array_net`.
-    """
+    """Return the network of a file. Raises `WeightsError` as `array_net`, or if unreadable."""
     header, tensors = read_net(path)
     try:
         return array_net(header, tensors)

@@ -18,8 +18,9 @@ from miai_go.nets.layers import (
     GroupBlock,
     LiftNorm,
     PointsOfFields,
-    ResidualBlock,
     board_pool,
+    residual_blocks,
+    two_layers,
 )
 from miai_go.nets.network import NetworkShape, Outputs
 from miai_go.nets.parameters import (
@@ -45,7 +46,7 @@ class Heads(nn.Module):
         super().__init__()
         self.points = nn.Conv2d(channels, 1, 1)
         self.none = nn.Linear(pooled, 1)
-        self.value = nn.Sequential(nn.Linear(pooled, hidden), nn.ReLU(), nn.Linear(hidden, 1))
+        self.value = two_layers(pooled, hidden)
 
     def forward(self, features: Tensor, pooled: Tensor) -> Outputs:
         """Return value and policy."""
@@ -60,14 +61,9 @@ class ResidualNet(nn.Module):
 
     def __init__(self, shape: NetworkShape, parameters: ResidualParameters) -> None:
         super().__init__()
-        width, every = parameters.width, parameters.pooling
+        width = parameters.width
         self.first = ConvNorm(shape.planes, width)
-        self.blocks = nn.Sequential(
-            *(
-                ResidualBlock(width, pooling=bool(every) and (i + 1) % every == 0)
-                for i in range(parameters.height)
-            )
-        )
+        self.blocks = residual_blocks(width, parameters.height, parameters.pooling)
         self.heads = Heads(width, (4 if self.over_target else 2) * width, parameters.hidden)
 
     def forward(self, planes: Tensor) -> Outputs:
@@ -96,11 +92,7 @@ class EquivariantNet(nn.Module):
         self.blocks = nn.Sequential(*(GroupBlock(fields) for _ in range(parameters.height)))
         self.points = PointsOfFields(fields)
         self.none = nn.Linear(4 * fields, 1)
-        self.value = nn.Sequential(
-            nn.Linear(4 * fields, parameters.hidden),
-            nn.ReLU(),
-            nn.Linear(parameters.hidden, 1),
-        )
+        self.value = two_layers(4 * fields, parameters.hidden)
 
     def forward(self, planes: Tensor) -> Outputs:
         """Return value and policy."""

@@ -32,24 +32,6 @@ EXTENDED: Final = "extended"
 PLANE_SETS: Final = {REFERENCE: kernels.FEW_PLANES, EXTENDED: kernels.PLANES}
 """How many planes each set has."""
 
-PLANE_NAMES: Final = (
-    "attacker first",
-    "defender first",
-    "stone of the target's colour",
-    "stone of the attacker",
-    "target",
-    "sure eye",
-    *(f"{n} liberties" for n in ("1", "2", "3", "4+")),
-    *(f"block of {n}" for n in ("1", "2", "3", "4+")),
-    "zone",
-    "liberty of the target",
-    "possible eye",
-    "vital point of a room",
-    "target round an eye",
-    "forbidden to the attacker",
-    "forbidden to the defender",
-)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlaneLayout:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -18,9 +18,9 @@ from miai_go.nets.life_arrays import NAMES, ArrayNet, read_array_net
 from miai_go.nets.life_planes import encode, layout_of_zones, load_planes
 from miai_go.nets.life_weights import NetHeader
 from miai_go.rules.board import BLACK_STONE, WHITE_STONE
-from miai_go.rules.chains import chain_at
+from miai_go.rules.chains import chains_of
 from miai_go.rules.coordinates import COLUMNS, star_points, vertex
-from miai_go.rules.render import STONES
+from miai_go.rules.render import STONES, draw
 
 _SIDES: Final = (ATTACKER, DEFENDER)
 
@@ -91,7 +91,8 @@ class Predictor:
         """
         board = np.asarray(stones, np.int8).reshape(-1)
         out = []
-        for block in blocks_of(board):
+        for chain in chains_of(board, round(len(board) ** 0.5)):
+            block = tuple(sorted(chain))
             color = int(board[block[0]])
             try:
                 zone = find_zone(board, block[0])
@@ -142,16 +143,6 @@ class Predictor:
         free = [i for i in range(len(zone.points)) if not taken >> i & 1]
         best = max(free, key=lambda i: float(logits[i]), default=None)
         return None if best is None or logits[best] == -np.inf else zone.points[best]
-
-
-def blocks_of(board: NDArray[np.int8]) -> Iterator[tuple[int, ...]]:
-    """Yield the blocks of a flat board, each as its points in order."""
-    size, seen = round(len(board) ** 0.5), set[int]()
-    for point in np.flatnonzero(board).tolist():
-        if point not in seen:
-            block = chain_at(board, point, size)
-            seen |= block
-            yield tuple(sorted(block))
 
 
 _TITLES: Final = ("attacker first", "defender first")
@@ -208,26 +199,19 @@ def text_of(
       first: the first mover, 0 the attacker of a block, 1 its owner.
       color: whether terminal codes colour the stones, from red, lost, to green.
     """
-    size = len(stones)
-    shades = {
+    chances = {
         point: fate.chances[first]
         for fate in fates
         if fate.chances is not None
         for point in fate.points
     }
-    moves = {fate.moves[first] for fate in fates if fate.critical}
-    header = "   " + " ".join(COLUMNS[:size])
-    lines = [f"{_TITLES[first]}:", header]
-    for row in reversed(range(size)):
-        cells = []
-        for column in range(size):
-            point = row * size + column
-            cell = "*" if point in moves else STONES[int(stones[row, column])]
-            if color and point in shades:
-                cell = f"\x1b[38;5;{_terminal_color(shades[point])}m{cell}{_RESET}"
-            cells.append(cell)
-        lines.append(f"{row + 1:2} {' '.join(cells)} {row + 1}")
-    return "\n".join([*lines, header])
+    answers = {fate.moves[first] for fate in fates if fate.critical}
+    marks = {move: "*" for move in answers if move is not None}
+    if color:
+        for point, chance in chances.items():
+            cell = marks.get(point, STONES[int(stones.flat[point])])
+            marks[point] = f"\x1b[38;5;{_terminal_color(chance)}m{cell}{_RESET}"
+    return f"{_TITLES[first]}:\n{draw(stones, marks=marks)}"
 
 
 def rows_of(size: int, fates: Sequence[PredictedFate]) -> list[str]:

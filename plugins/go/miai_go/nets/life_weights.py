@@ -97,12 +97,7 @@ class NetHeader(FileHeader):
 
 @dataclass(frozen=True, slots=True)
 class Net:
-    """The content of a weights file.
-
-    Attributes:
-      network: a torch module with its weights, in evaluation mode.
-      header: its description and history.
-    """
+    """The content of a weights file: a torch module, in evaluation mode, and its header."""
 
     network: nn.Module
     header: NetHeader

@@ -23,9 +23,10 @@ from miai_go.nets.layers import (
     GroupConvNorm,
     LiftNorm,
     PointsOfFields,
-    ResidualBlock,
     UnitsOfFields,
     board_pool,
+    residual_blocks,
+    two_layers,
 )
 from miai_go.nets.network import NetworkShape, Outputs
 from miai_go.nets.parameters import (
@@ -114,7 +115,7 @@ class FourConv(nn.Module):
             *(layer for _ in range(3) for layer in (ConvNorm(width, width), nn.ReLU())),
         )
         self.policy = nn.Linear(inner, shape.actions) if parameters.policy else None
-        self.value = _value(inner, parameters.hidden) if parameters.value else None
+        self.value = two_layers(inner, parameters.hidden) if parameters.value else None
 
     def forward(self, planes: Tensor) -> Outputs:
         """Return policy and value for planes of shape (n, planes, size, size)."""
@@ -123,10 +124,6 @@ class FourConv(nn.Module):
             policy=None if self.policy is None else self.policy(features),
             value=None if self.value is None else torch.tanh(self.value(features)).squeeze(1),
         )
-
-
-def _value(inputs: int, hidden: int) -> nn.Module:
-    return nn.Sequential(nn.Linear(inputs, hidden), nn.ReLU(), nn.Linear(hidden, 1))
 
 
 def no_head(shape: NetworkShape, channels: int, parameters: Parameters) -> None:
@@ -254,11 +251,7 @@ class ResidualBase(nn.Module):
     def __init__(self, shape: NetworkShape, tower: TowerShape, parameters: Parameters) -> None:
         super().__init__()
         self.first = ConvNorm(shape.planes, tower.width)
-        pooling = [
-            tower.pooling > 0 and i % tower.pooling == tower.pooling - 1
-            for i in range(tower.height)
-        ]
-        self.blocks = nn.Sequential(*(ResidualBlock(tower.width, pooling=p) for p in pooling))
+        self.blocks = residual_blocks(tower.width, tower.height, tower.pooling)
 
     def forward(self, planes: Tensor) -> Tensor:
         """Return features of shape (n, width, size, size)."""

@@ -210,13 +210,8 @@ def own_games(
     """Return planes of positions of games in which moves are drawn from the network's policy.
 
     Without a policy head all moves are equally likely. A game restarts after 1.5 moves per point of
-    the board, or when no legal move was drawn, which is rare before its end.
-
-    Args:
-      positions: their number, rounded up to whole plies of the games played at once.
-
-    Returns:
-      uint8 of shape (positions, planes, size, size).
+    the board, or when no legal move was drawn, which is rare before its end. The number of
+    positions is rounded up to whole plies of the games played at once.
     """
     rng = np.random.default_rng(seed)
     size = encoder.size
@@ -241,7 +236,7 @@ def own_games(
 def _chances(
     weights: NetworkWeights, encoder: Encoder, planes: NDArray[np.uint8]
 ) -> NDArray[np.float64]:
-    """Return the probabilities of the moves, (n, size * size + 1)."""
+    """Return the probabilities of the moves."""
     actions = weights.header.shape.actions
     if "policy" not in weights.header.outputs:
         return np.full((len(planes), actions), 1 / actions)

@@ -123,11 +123,9 @@ class WorkCounter:
 
 
 class NetworkOracle(ABC):
-    """A network that runs in this process. Safe for several threads; one batch runs at a time.
+    """An `Oracle` that runs in this process. Safe for several threads; one batch runs at a time.
 
     Attributes:
-      encoder: makes the planes that it takes.
-      has_policy, has_value: whether its answers have these.
       header: the header of its weights.
     """
 
@@ -144,11 +142,7 @@ class NetworkOracle(ABC):
         self._counter = WorkCounter()
 
     def infer(self, planes: Planes) -> Answers:
-        """Return the network's answers.
-
-        Raises:
-          InferenceError: the planes do not fit, or the network fails or answers NaN.
-        """
+        """Return the answers. Raises `InferenceError` also if the network fails or answers NaN."""
         check_planes(planes, self.encoder)
         with self._lock:
             began = time.perf_counter()

@@ -130,14 +130,10 @@ class PatternPolicy:
 
     @classmethod
     def load(cls, path: str | Path, *, size: int | None = None) -> Self:
-        """Return the policy of a file.
-
-        Args:
-          size: required points on a side; None for any.
+        """Return the policy of a file, which must be for boards of `size`; None for any.
 
         Raises:
-          WeightsError: it cannot be read, is of another version or for other sizes, or is damaged:
-            truncated, changed, with other tensors or numbers that are not finite.
+          WeightsError: it cannot be read, is of another version or for other sizes, or is damaged.
         """
         header, tensors = PatternHeader.read_all(path)
         low, high = header.sizes
@@ -149,11 +145,7 @@ class PatternPolicy:
         return cls(_joined(tensors, where=str(path)), header)
 
     def save(self, path: str | Path) -> None:
-        """Write the policy atomically.
-
-        Raises:
-          WeightsError: it cannot be written, or a weight is not finite.
-        """
+        """Write the policy atomically. Raises `WeightsError` if a weight is not finite, too."""
         self.header = self.header.write(path, _parted(self.weights))
 
     def probabilities(self, positions: Positions) -> NDArray[np.float32]:

@@ -67,7 +67,6 @@ class BatchingOracle:
     the network works. A request is never divided.
 
     Attributes:
-      encoder, has_policy, has_value: as of the other oracle.
       askers: number of threads that may ask; None if unknown. Once as many requests wait, no more
         can come and the batch begins.
     """
@@ -80,14 +79,7 @@ class BatchingOracle:
         max_wait: float = 0.0,
         askers: int | None = None,
     ) -> None:
-        """Start the worker.
-
-        Args:
-          oracle: answers the batches, asked by the worker alone and closed with this one.
-          max_batch: positions from which a batch takes no further request.
-          max_wait: seconds that the oldest request may wait for others, besides the time that the
-            network is busy; 0: no waiting.
-        """
+        """Start the worker, which alone asks and closes `oracle`; see `ServerSettings`."""
         self.encoder = oracle.encoder
         self.has_policy = oracle.has_policy
         self.has_value = oracle.has_value
@@ -104,11 +96,7 @@ class BatchingOracle:
         self._worker.start()
 
     def infer(self, planes: Planes) -> Answers:
-        """Return the network's answers, after waiting for a batch with these planes.
-
-        Raises:
-          InferenceError: the planes do not fit, the network cannot answer, or the oracle is closed.
-        """
+        """Return the answers, after a wait for others. Raises `InferenceError` if closed, too."""
         check_planes(planes, self.encoder)
         request = _Request(planes)
         with self._changed:
@@ -124,10 +112,7 @@ class BatchingOracle:
         return request.answers
 
     def statistics(self) -> dict[str, float]:
-        """Return `WorkCounter.statistics`, with queue and most_waiting.
-
-        queue is the number of waiting requests; most_waiting its maximum so far.
-        """
+        """Return `WorkCounter.statistics`, and the requests that wait (queue) and their maximum."""
         with self._changed:
             queue = {"queue": float(len(self._waiting)), "most_waiting": float(self._most_waiting)}
         return {**self._counter.statistics(), **queue}
@@ -237,14 +222,7 @@ class OpenRequest(StrictModel):
 
 @dataclass(slots=True, eq=False)
 class SharedNetwork:
-    """One network of the server.
-
-    Attributes:
-      request: the first request for it.
-      users: connections that use it.
-      loading: held by the thread that loads it.
-      header, oracle: None until it is loaded.
-    """
+    """One network of the server: its first request, its connections, and what is loaded."""
 
     request: OpenRequest
     users: int = 0
@@ -262,11 +240,7 @@ class NetworkPool:
         self._lock = threading.Lock()
 
     def take(self, request: OpenRequest) -> SharedNetwork:
-        """Return the requested network, loaded if necessary; give it back with `release`.
-
-        Raises:
-          MiaiError: it cannot be loaded, or the file was replaced.
-        """
+        """Return the requested network, loaded if necessary. Raises `MiaiError`."""
         with self._lock:
             network = self._networks.pop(request.key, None) or SharedNetwork(request)
             self._networks[request.key] = network  # the most recently used come last

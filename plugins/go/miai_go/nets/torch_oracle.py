@@ -34,12 +34,10 @@ class TorchOracle(NetworkOracle):
         fixed_batch: int | None = None,
         device: str = "cpu",
     ) -> None:
-        """Prepare the network.
+        """Prepare the network; see `load_oracle`.
 
         Args:
           threads: threads of torch in this process, shared by all its networks; None: unchanged.
-          fixed_batch: pad every batch to this size, so that an answer does not depend, not even in
-            its last digit, on the other positions of the batch.
 
         Raises:
           InferenceError: the device is missing or cannot hold the network.

@@ -76,12 +76,7 @@ class WeightsHeader(FileHeader):
 
 @dataclass(frozen=True, slots=True)
 class NetworkWeights:
-    """The content of a weights file.
-
-    Attributes:
-      network: the network with its weights, as it was trained, in evaluation mode.
-      header: its description and history.
-    """
+    """The content of a weights file: the network, in evaluation mode, and its header."""
 
     network: nn.Module
     header: WeightsHeader
@@ -105,24 +100,20 @@ def save_weights(path: str | Path, network: nn.Module, header: WeightsHeader) ->
     return complete.write(path, tensors_of(network))
 
 
-def load_weights(
-    path: str | Path, *, size: int | None = None, encoder: str | None = None
-) -> NetworkWeights:
+def load_weights(path: str | Path, *, size: int | None = None) -> NetworkWeights:
     """Return the network of a weights file and its header.
 
     Args:
       size: required points on a side; None for any.
-      encoder: required name of the encoder; None for any.
 
     Raises:
       MissingExtraError: torch is not installed.
-      WeightsError: the file cannot be read, is for another size or encoder, or is damaged:
-        truncated, changed after it was written, of another version, with unknown fields, or with
-        tensors that do not fit the network that it names.
+      WeightsError: the file cannot be read, is for another size, or is damaged; see the module.
     """
     require_torch(f"{path}")
     header, tensors = WeightsHeader.read_all(path)
-    check_fits(header, where=str(path), size=size, encoder=encoder)
+    if size is not None and header.size != size:
+        raise wrong_size(path, header.size, size)
     network = fill_network(
         lambda: build_network(header.network, header.shape, header.network_parameters),
         tensors,
@@ -137,20 +128,12 @@ def load_weights(
     return NetworkWeights(network, header)
 
 
-def check_fits(
-    header: WeightsHeader, *, where: str, size: int | None = None, encoder: str | None = None
-) -> None:
-    """Raise `WeightsError` if weights are for another size or encoder than required."""
-    if size is not None and header.size != size:
-        raise WeightsError(
-            f"{where}: weights for {header.size}x{header.size}, not for {size}x{size}; choose "
-            f"weights trained on {size}x{size}"
-        )
-    if encoder is not None and header.encoder != encoder:
-        raise WeightsError(
-            f"{where}: weights for the encoder '{header.encoder}', not for '{encoder}'; choose "
-            "that encoder or other weights"
-        )
+def wrong_size(path: str | Path, trained: int, size: int) -> WeightsError:
+    """Return the error for weights of another size of board than `size`."""
+    return WeightsError(
+        f"{path}: weights for {trained}x{trained}, not for {size}x{size}; choose weights trained "
+        f"on {size}x{size}"
+    )
 
 
 def tensors_of(network: nn.Module) -> Tensors:
@@ -206,11 +189,7 @@ def _check_tensors(outline: nn.Module, tensors: Tensors, *, where: str) -> None:
 
 
 def encoder_of(header: WeightsHeader, *, where: str) -> Encoder:
-    """Return the encoder whose planes weights take.
-
-    Raises:
-      WeightsError: no plugin has it, or it makes other planes than the weights were trained on.
-    """
+    """Return the encoder whose planes weights take. Raises `WeightsError` if unavailable."""
     try:
         encoder = load_encoder(header.encoder, header.size, header.encoder_parameters)
     except PluginError as error:

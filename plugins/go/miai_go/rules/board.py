@@ -212,6 +212,14 @@ class Board:
         """Return the points of the chain on `point`, ascending; none if the point is empty."""
         return self._chain(point)[0]
 
+    def chains(self) -> list[list[int]]:
+        """Return the points of each chain, ascending; the chains by their lowest point."""
+        chains, remaining = [], set(np.flatnonzero(self.stones()).tolist())
+        while remaining:
+            chains.append(self.group_at(min(remaining)).tolist())
+            remaining -= set(chains[-1])
+        return chains
+
     def liberties(self, point: int) -> NDArray[np.int16]:
         """Return the liberties of the chain on `point`, ascending; none if the point is empty."""
         return self._chain(point)[1]

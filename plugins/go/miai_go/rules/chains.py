@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import TypeVar
 
@@ -77,16 +77,20 @@ def liberties_of(stones: FlatStones, chain: Iterable[int], size: int) -> set[int
     return {p for at in chain for p in neighbours(at, size) if stones[p] == EMPTY}
 
 
+def chains_of(stones: FlatStones, size: int) -> Iterator[set[int]]:
+    """Yield the points of each chain, the chains by their lowest point."""
+    visited: set[int] = set()
+    for point in np.flatnonzero(stones).tolist():
+        if point not in visited:
+            chain = chain_at(stones, point, size)
+            visited |= chain
+            yield chain
+
+
 def captured_stone(stones: FlatStones, size: int) -> int | None:
     """Return the lowest stone of a chain without a liberty; None if every chain has one."""
-    seen: set[int] = set()
-    for point in np.flatnonzero(stones).tolist():
-        if point not in seen:
-            chain = chain_at(stones, point, size)
-            if not liberties_of(stones, chain, size):
-                return int(point)
-            seen |= chain
-    return None
+    chains = chains_of(stones, size)
+    return next((min(chain) for chain in chains if not liberties_of(stones, chain, size)), None)
 
 
 def fills_eye(stones: FlatStones, point: int, own: int) -> bool:
@@ -94,10 +98,6 @@ def fills_eye(stones: FlatStones, point: int, own: int) -> bool:
 
     All neighbours must be stones of that colour, and at most one diagonal point the opponent's; at
     the edge, none.
-
-    Args:
-      stones: what lies on each point, row by row: 0 empty, 1 black, 2 white.
-      own: the colour, 1 black, 2 white.
     """
     size = int(len(stones) ** 0.5)
     if any(stones[other] != own for other in neighbours(point, size)):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from miai.errors import MiaiError
 from miai.parameters import Parameters
-from miai_go.rules.board import BLACK, EMPTY, WHITE, WHITE_STONE, Board
+from miai_go.rules.board import BLACK, WHITE, WHITE_STONE, Board
 from miai_go.rules.parameters import PlayoutJudgeParameters
 from miai_go.rules.playouts import Playouts
 from miai_go.rules.state import GoState, Phase
@@ -64,19 +64,15 @@ class PlayoutJudge:
     def dead_points(self, state: GoState) -> tuple[int, ...]:
         """Return the points of the chains that the opponent owns in most playouts."""
         flat = state.board.stones().reshape(-1)
-        if not flat.any():
-            return ()
-        black = self.ownership(state.board)
+        chains = state.board.chains()
+        black = self.ownership(state.board) if chains else flat
         dead: list[int] = []
-        remaining = set(np.flatnonzero(flat != EMPTY).tolist())
-        while remaining:
-            chain = state.board.group_at(min(remaining))
-            remaining -= set(chain.tolist())
+        for chain in chains:
             ownership = float(black[chain].mean())
             if flat[chain[0]] == WHITE_STONE:
                 ownership = -ownership
             if (1 - ownership) / 2 > self.parameters.threshold:
-                dead += chain.tolist()
+                dead += chain
         return tuple(sorted(dead))
 
     def ownership(self, board: Board) -> NDArray[np.float64]:

@@ -164,11 +164,7 @@ def _cell(stone: int, dead: bool, star: bool) -> str:
 
 
 def describe(state: GoState, *, marks: Mapping[int, str] | None = None) -> str:
-    """Return a state as text: the board, and the player to move or the result.
-
-    Args:
-      marks: characters to draw at points instead of their stones.
-    """
+    """Return a state as text: the board, and the player to move or the result; see `draw`."""
     result = state.result_to_string()  # asks the judge for dead stones
     last = state.last_action
     picture = draw(

@@ -52,12 +52,7 @@ def result_text(margin: float) -> str:
 
 
 def area_score(board: Board, *, white_bonus: float, dead: tuple[int, ...] = ()) -> Score:
-    """Count by area: stones on the board, and empty points that touch stones of one player only.
-
-    Args:
-      white_bonus: komi and compensation, points.
-      dead: points of dead stones.
-    """
+    """Count by area: stones, and empty points that touch stones of one player only."""
     cleared = without_dead(board, dead)
     owners = cleared.owners()
     black, white = int((owners > 0).sum()), int((owners < 0).sum())
@@ -75,11 +70,7 @@ def territory_score(
     """Count by territory: empty points that touch one player only, and prisoners with the dead.
 
     Where `rules.seki_territory` is false, the points of groups in seki do not count; see `in_seki`.
-
-    Args:
-      white_bonus: komi and compensation, points.
-      pass_stones: stones that Black and White gave up by passing.
-      dead: points of dead stones.
+    `pass_stones` are those that Black and White gave up by passing.
     """
     stones = board.stones()
     cleared = without_dead(board, dead)

@@ -408,9 +408,13 @@ class GoState(State):
     def _find_legal(self) -> list[int]:
         game = self.game
         if self.phase == Phase.PLAY:
-            legal = self._legal_points()
+            points = self.board.legal_points(self.to_move, suicide=game.rules.suicide)
+            if self._may_repeat():
+                seen = self._seen.keys
+                points = self.board.without_repeats(self.to_move, points, seen, game.ko_rule)
+            legal: list[int] = points.tolist()
         elif self.phase == Phase.PROPOSE:
-            legal = self._unmarked_chains()
+            legal = [chain[0] for chain in self.board.chains() if chain[0] not in self.dead]
         else:
             legal = []
         if self.phase != Phase.OVER:
@@ -418,26 +422,6 @@ class GoState(State):
         if self.phase == Phase.REPLY:
             legal.append(game.resume_action)
         return legal
-
-    def _legal_points(self) -> list[int]:
-        game = self.game
-        suicide = game.rules.suicide
-        points = self.board.legal_points(self.to_move, suicide=suicide)
-        if self._may_repeat():
-            seen = self._seen.keys
-            points = self.board.without_repeats(self.to_move, points, seen, game.ko_rule)
-        legal: list[int] = points.tolist()
-        return legal
-
-    def _unmarked_chains(self) -> list[int]:
-        """Return the lowest point of every chain that is not marked dead."""
-        remaining = set(np.flatnonzero(self.board.stones()).tolist()) - set(self.dead)
-        lowest = []
-        while remaining:
-            point = min(remaining)
-            lowest.append(point)
-            remaining -= set(self.board.group_at(point).tolist())
-        return lowest
 
     def _may_repeat(self) -> bool:
         # Until stones are captured, every move makes a position with more stones than any before.

@@ -71,10 +71,8 @@ def pass_value(state: GoState) -> float:
 def root_mask(state: GoState, allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return the moves that a search may choose, bool of shape (size * size + 1,), pass last.
 
-    The legal ones, without a pass that ends and loses the game if there is any other move.
-
-    Args:
-      allowed: the moves that the tree has.
+    The legal ones, without a pass that ends and loses the game if there is any other move that the
+    tree has (`allowed`).
     """
     mask = np.zeros(state.game.pass_action + 1, np.bool_)
     mask[state.legal_actions()] = True

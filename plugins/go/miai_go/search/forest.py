@@ -155,11 +155,7 @@ class Rollouts:
 
 
 class ForestTree(TreeView):
-    """A view of one tree of a forest and of its root.
-
-    Attributes:
-      size: points on a side.
-    """
+    """A view of one tree of a forest and of its root."""
 
     def __init__(
         self,
@@ -399,11 +395,7 @@ class Forest:
         self._clear(game)
 
     def play(self, game: int, action: int, *, keep: bool = True) -> None:
-        """Play a legal action at a root; with `keep`, keep the subtree.
-
-        Raises:
-          ValueError: the game is longer than `max_moves`.
-        """
+        """Play a legal action at a root; with `keep`, keep the subtree. Raises as `set_root`."""
         child = self._trees[game].child(action) if keep else 0
         settings = self._settings[game]
         if settings[kernels.HISTORY] + 1 > self._max_moves:
@@ -562,11 +554,7 @@ class NetworkValuer:
         self._room: dict[int, NDArray[np.uint8]] = {}
 
     def value_leaves(self, leaves: Positions) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return logits (leaves, size * size + 1) and values (leaves,), for the player to move.
-
-        Raises:
-          InferenceError: a network cannot answer.
-        """
+        """Return logits and values; see `LeafValuer`. Raises `InferenceError`."""
         count = len(leaves)
         if self.policy is None:
             logits = np.zeros((count, leaves.size**2 + 1), np.float32)

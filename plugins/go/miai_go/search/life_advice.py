@@ -21,7 +21,7 @@ from miai_go.life.prover import Master, load_prover
 from miai_go.life.solver import ProblemReport, Solver
 from miai_go.life.zones import ATTACKER, DEFENDER, MAX_ZONE_POINTS, Zone, find_zone
 from miai_go.rules.board import BLACK_STONE, WHITE_STONE, Board
-from miai_go.rules.chains import connected_parts, neighbours
+from miai_go.rules.chains import connected_parts, diagonals, neighbours
 from miai_go.shipped import TSUMEGO
 
 if TYPE_CHECKING:
@@ -67,9 +67,6 @@ class SolverQuestion:
 
     So its moves succeed regardless of ko threats. An owner's moves are called useless only if
     the target is lost although he wins every ko.
-
-    Args:
-      mover: the colour to move, 1 black, 2 white.
     """
 
     def __init__(self, zone: Zone, mover: int) -> None:
@@ -106,11 +103,7 @@ class SolverQuestion:
 
 
 class NetworkQuestion:
-    """A question that a network guesses: the policy's move if it considers the target critical.
-
-    Args:
-      mover: the colour to move, 1 black, 2 white.
-    """
+    """A question that a network guesses: the policy's move if it finds the target critical."""
 
     def __init__(self, zone: Zone, mover: int, predictor: Predictor) -> None:
         self._zone = zone
@@ -295,17 +288,12 @@ def _rooms(stones: NDArray[np.int8], size: int, defender: int) -> Iterator[set[i
     """Yield the regions that the attacker's stones enclose and that are small enough."""
     attacker = BLACK_STONE + WHITE_STONE - defender
     free = set(np.flatnonzero(stones != attacker).tolist())
-    for room in connected_parts(free, lambda point: _around(point, size)):
+    for room in connected_parts(
+        free, lambda point: (*neighbours(point, size), *diagonals(point, size))
+    ):
         empty = sum(1 for point in room if stones[point] == 0)
         if len(room) <= MAX_ZONE_POINTS and empty <= MOST_EMPTY:
             yield room
-
-
-def _around(point: int, size: int) -> Iterator[int]:
-    row, column = divmod(point, size)
-    for r in range(max(row - 1, 0), min(row + 2, size)):
-        for c in range(max(column - 1, 0), min(column + 2, size)):
-            yield r * size + c
 
 
 def _key(zone: Zone, mover: int) -> _Key:

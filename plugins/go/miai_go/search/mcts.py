@@ -114,7 +114,6 @@ class UctTree(TreeView):
         history: Sequence[int] | NDArray[np.uint64] = (),
         ko_rule: KoRule = KoRule.SIMPLE,
         suicide: bool = False,
-        legal: ArrayLike | None = None,
     ) -> None:
         """Start a new tree at `board` with `color` to move.
 
@@ -122,16 +121,14 @@ class UctTree(TreeView):
           passes: passes made just before.
           history: `history_key` of every earlier position that superko compares with; the present
             one may be left out.
-          legal: mask (size * size + 1,), pass last, of the moves allowed at the root.
 
         Raises:
-          BoardError: the board has another size, or the mask another shape.
+          BoardError: the board has another size.
         """
         if board.size != self.size:
             raise BoardError(f"the tree is for boards of size {self.size}, not {board.size}")
         self._board = board.copy()
         self._words = self._board.words
-        self._komi = float(komi)
         self._ko_rule = KoRule(ko_rule)
         self._weights[kernels.KOMI] = komi
         self._settings[kernels.COLOR] = color + 1
@@ -142,8 +139,6 @@ class UctTree(TreeView):
         self._remember(np.asarray(history, np.uint64))
         self._remember(np.array([self._key()], np.uint64))
         self._clear()
-        if legal is not None:
-            self.restrict(legal)
 
     def restrict(self, legal: ArrayLike) -> None:
         """Forbid the moves at the root that a mask (size * size + 1,), pass last, leaves out."""
@@ -180,10 +175,7 @@ class UctTree(TreeView):
     def advance(self, action: int) -> bool:
         """Play `action` at the root and keep the subtree; return whether there was one.
 
-        The caller checks superko.
-
-        Raises:
-          IllegalPointError: the move breaks the basic rules.
+        The caller checks superko. Raises `IllegalPointError` if the move breaks the basic rules.
         """
         if self._favoured.any():
             self.favour(np.zeros_like(self._favoured))
@@ -211,19 +203,11 @@ class UctTree(TreeView):
         seconds: float | None = None,
         stop: Callable[[], bool] | None = None,
     ) -> int:
-        """Search until the simulations or the seconds are used up.
+        """Search until the simulations or the seconds are used up, or `stop` returns True.
 
-        Ends early when the root is proven. With simulations alone, splitting them over several
-        calls does not change the result.
-
-        Args:
-          stop: called now and then; returns whether to end early.
-
-        Returns:
-          the number of simulations.
-
-        Raises:
-          ValueError: there is no budget.
+        Returns the number of simulations. Ends early when the root is proven. With simulations
+        alone, splitting them over several calls does not change the result. Raises `ValueError`
+        without a budget.
         """
         if simulations is None and seconds is None and stop is None:
             raise ValueError("give a budget: simulations, seconds or a stop function")
@@ -267,11 +251,7 @@ class UctTree(TreeView):
         return super().allowed()
 
     def best(self) -> int:
-        """Return the move to play: a proven win, otherwise the one with the most visits.
-
-        A proven loss only where nothing else is left. Among equals the higher mean result, then
-        the lower number.
-        """
+        """Return the move to play; see `TreeView.best_child`."""
         self._search(0)
         return super().best()
 

@@ -22,6 +22,7 @@ from miai_go.errors import WeightsError
 from miai_go.nets.encoder import positions_of, trail_of
 from miai_go.nets.oracle import Oracle
 from miai_go.nets.patterns import PatternPolicy
+from miai_go.nets.weights import wrong_size
 from miai_go.rules.board import KoRule
 from miai_go.rules.chains import fills_eye
 from miai_go.rules.game import GoGame
@@ -63,12 +64,6 @@ class ForestSearch(TreeSearch):
 
     Reproducible, as `TreeSearch` says, if the valuer gives the same answers. Advice about enclosed
     groups is mixed into the priors at the root.
-
-    Args:
-      valuer: returns the valuer of leaves.
-      settings: of the tree.
-      parameters: budget, leaves, reuse, resigning.
-      rollout_policy: returns the policy of rollouts; None for light playouts.
     """
 
     ROOT_IS_VALUED = True
@@ -213,12 +208,8 @@ def open_oracle(weights: Path, parameters: NetworkParameters, *, size: int) -> O
 
         oracle = load_oracle(weights, threads=parameters.threads, **options)
     if oracle.encoder.size != size:
-        trained = f"{oracle.encoder.size}x{oracle.encoder.size}"
         oracle.close()
-        raise WeightsError(
-            f"{weights}: weights for {trained}, not for {size}x{size}; choose weights trained on "
-            f"{size}x{size}"
-        )
+        raise wrong_size(weights, oracle.encoder.size, size)
     return oracle
 
 
@@ -309,11 +300,7 @@ class PolicyPlayer:
         self._rng = np.random.default_rng(0)
 
     def new_game(self, seed: int) -> None:
-        """Seed the randomness, load the network and let it answer once.
-
-        Raises:
-          MiaiError: the weights are not available.
-        """
+        """Seed the randomness, load the network and let it answer once."""
         load_rules()
         self._rng = np.random.default_rng(seed)
         self._ask(self.game.new_initial_state())
@@ -322,16 +309,7 @@ class PolicyPlayer:
         """Do nothing: no state is kept between moves."""
 
     def search(self, state: State, *, seconds: float | None = None) -> SearchResult:
-        """Return the policy's move, with the network's value where it has one.
-
-        Args:
-          state: a state of Go in which a player is to move; not changed.
-          seconds: ignored, since a move takes one answer of the network.
-
-        Raises:
-          GameError: the state is of another game, or the game is over.
-          InferenceError: the network cannot answer.
-        """
+        """Return the policy's move, with the network's value where it has one, in any time."""
         position = go_state(state, self.game)
         result = settled(position, pass_when_winning=self.parameters.pass_when_winning)
         if result is not None:

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from miai_go.search.life_advice import GroupAdvisor
 
 
-class AdviceParameters(Parameters):
-    """Life-and-death advice at the root of a search."""
+class SearchParameters(Parameters):
+    """Parameters of all tree searches: advice on groups, budgets, reuse and the end of play."""
 
     tsumego: Literal["off", "net", "solver"] = parameter(
         "off",
@@ -28,22 +28,6 @@ class AdviceParameters(Parameters):
         unit="positions",
         help="Solver budget before a move, for all groups together",
     )
-
-    def advisor(self) -> GroupAdvisor | None:
-        """Return the source of advice with everything it needs loaded; None if off.
-
-        Raises:
-          WeightsError: the shipped network cannot be read.
-        """
-        if self.tsumego == "off":
-            return None
-        from miai_go.search.life_advice import GroupAdvisor, question_factory
-
-        return GroupAdvisor(question_factory(self.tsumego), nodes=self.tsumego_nodes)
-
-
-class SearchParameters(AdviceParameters):
-    """Parameters of all tree searches: budgets, reuse and the end of play."""
 
     simulations: int = parameter(
         400, ge=0, unit="simulations", help="Simulations per move; 0: no limit, then give seconds"
@@ -76,6 +60,18 @@ class SearchParameters(AdviceParameters):
         if not self.simulations and self.seconds is None:
             raise ValueError("simulations = 0 needs a budget in seconds")
         return self
+
+    def advisor(self) -> GroupAdvisor | None:
+        """Return the source of advice with everything it needs loaded; None if off.
+
+        Raises:
+          WeightsError: the shipped network cannot be read.
+        """
+        if self.tsumego == "off":
+            return None
+        from miai_go.search.life_advice import GroupAdvisor, question_factory
+
+        return GroupAdvisor(question_factory(self.tsumego), nodes=self.tsumego_nodes)
 
 
 class NetworkParameters(Parameters):

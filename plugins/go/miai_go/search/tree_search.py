@@ -120,11 +120,7 @@ class TreeSearch(ABC):
         """Release what the search holds outside this process."""
 
     def search(self, state: State, *, seconds: float | None = None) -> SearchResult:
-        """Return the best move; values are for the player to move.
-
-        Args:
-          state: a state of Go in which a player is to move; not changed.
-          seconds: wall time for the answer; None for no limit.
+        """Return the best move within `seconds`; values are for the player to move.
 
         Raises:
           GameError: the state is of another game, or the game is over.

@@ -98,11 +98,7 @@ class TreeView(ABC):
         return self.spread(self._nodes[STATUS, self.children()] != FORBIDDEN)
 
     def restrict(self, legal: ArrayLike) -> None:
-        """Forbid the moves at the root that a mask (actions,) leaves out.
-
-        Raises:
-          BoardError: the mask has another shape.
-        """
+        """Forbid moves at the root that a mask (actions,) leaves out. Raises `BoardError`."""
         mask = np.asarray(legal, np.bool_)
         if mask.shape != (self._size,):
             raise BoardError(f"the mask has shape {mask.shape}, not ({self._size},)")
