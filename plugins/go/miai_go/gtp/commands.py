@@ -301,7 +301,7 @@ def _play(session: Session, words: Words) -> str:
 @_command("undo")
 def _undo(session: Session, words: Words) -> str:
     session.table.undo()
-    session.forget()
+    session.player.forget()
     return ""
 
 
@@ -492,12 +492,12 @@ def _parse_analysis(session: Session, command: Command) -> tuple[AnalysisRequest
 def _forgetting(session: Session, *, foreign: bool) -> Iterator[None]:
     """Forget the tree before and after the search of a position that is not the game's."""
     if foreign:
-        session.forget()
+        session.player.forget()
     try:
         yield
     finally:
         if foreign:
-            session.forget()
+            session.player.forget()
 
 
 @_command("kata-raw-nn")

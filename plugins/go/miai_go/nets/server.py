@@ -24,7 +24,7 @@ import traceback
 from collections import deque
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from pydantic import Field
@@ -38,7 +38,6 @@ from miai_go.nets.frames import (
     ConnectionOver,
     FrameError,
     Message,
-    ServerPlace,
     receive,
     send,
     server_place,
@@ -458,9 +457,11 @@ def main() -> None:
     """Listen, go into the background, serve."""
     folder, settings = _arguments()
     place = server_place(folder)
-    lock = _only_one(place)
-    if lock is None:
-        return
+    lock = place.run_lock.open("ab")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return  # another process is the only server
     with contextlib.suppress(FileNotFoundError):
         place.socket.unlink()  # of a server that was killed: the lock is ours now
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -482,17 +483,6 @@ def main() -> None:
         lock.close()
         sys.stderr.flush()
         os._exit(0)  # without waiting for the threads that wait for clients
-
-
-def _only_one(place: ServerPlace) -> IO[bytes] | None:
-    """Return the lock of the only server, or None if another process holds it."""
-    lock = place.run_lock.open("ab")
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        lock.close()
-        return None
-    return lock
 
 
 def _arguments() -> tuple[Path, ServerSettings]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from time import perf_counter
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -109,15 +110,13 @@ class NetworkQuestion:
         self._zone = zone
         self._side = DEFENDER if mover == zone.defender else ATTACKER
         self._predictor = predictor
-        self._answer: GroupAdvice | None = None
 
     def ask(self, *, nodes: int, seconds: float | None) -> GroupAdvice:
         """Return the network's advice, which takes a millisecond or two and no positions."""
-        if self._answer is None:
-            self._answer = self._guess()
         return self._answer
 
-    def _guess(self) -> GroupAdvice:
+    @cached_property
+    def _answer(self) -> GroupAdvice:
         (attacked, defended), logits = self._predictor.evaluate(self._zone)
         free = _empty(self._zone)
         if not free or not attacked < 0.5 <= defended:
