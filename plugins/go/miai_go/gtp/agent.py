@@ -74,11 +74,7 @@ class GtpJudge:
         self._parameters = parameters
 
     def dead_points(self, state: GoState) -> tuple[int, ...]:
-        """Return the points of the chains that the engine lists as dead, ascending.
-
-        Raises:
-          RefereeError: it died, hung or answered nonsense.
-        """
+        """Return the points of the chains that the engine lists. Raises `RefereeError`."""
         try:
             client = launch(self._parameters, Conversation(), self._game, seed=0)
             try:

@@ -110,13 +110,7 @@ _SHOWN: Final = 80
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """An engine's response to one command.
-
-    Attributes:
-      ok: whether the command succeeded: ``=`` rather than ``?``.
-      id: the identity number that it repeats, or None.
-      text: the result or the error, without the closing empty line.
-    """
+    """An engine's response to a command: success or not, the number that it repeats, its text."""
 
     ok: bool
     id: int | None
@@ -127,10 +121,8 @@ class ResponseReader:
     """Divides an engine's output into responses.
 
     A response begins with ``=`` or ``?`` and ends with an empty line. Empty lines and comments
-    before a response are skipped; any other line is an error.
-
-    Args:
-      on_line: called with every line that is not empty, after `clean`.
+    before a response are skipped; any other line is an error. `on_line` is called with every line
+    that is not empty, after `clean`.
     """
 
     def __init__(self, on_line: Callable[[str], None]) -> None:
@@ -148,9 +140,7 @@ class ResponseReader:
     def next(self) -> Response | None:
         """Return the next complete response, or None.
 
-        Raises:
-          AgentProtocolError: a line outside a response.
-          AgentFloodError: a line or a response longer than the limits.
+        Raises `AgentProtocolError` for a line outside a response, `AgentFloodError` beyond limits.
         """
         while (line := self._next_line()) is not None:
             response = self._take(line)
@@ -422,14 +412,9 @@ class GtpClient:
     # -- commands -----------------------------------------------------------------------------
 
     def handshake(self, *, seconds: float) -> None:
-        """Ask for the engine's name, version and commands.
+        """Ask for the engine's name, version and commands, within `seconds` that include its start.
 
-        Args:
-          seconds: wall time for all answers, including the engine's own start.
-
-        Raises:
-          AgentProtocolError: it does not speak version 2 of GTP.
-          AgentError: as `command`.
+        Raises `AgentProtocolError` if it does not speak version 2, otherwise as `command`.
         """
         until = time.monotonic() + seconds
         protocol = self._first_command(until)

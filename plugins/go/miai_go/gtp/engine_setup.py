@@ -85,9 +85,7 @@ def filled(parameters: GtpEngineParameters, game: GoGame, seed: int) -> tuple[li
 def begin_game(client: GtpClient, game: GoGame, parameters: GtpParameters) -> None:
     """Set an engine up for the start of a game.
 
-    Raises:
-      AgentUnavailableError: it does not play on this board or under these rules.
-      AgentError: it died, hung or refused a command that every engine has to know.
+    Raises `AgentUnavailableError` if it does not play on this board or under these rules.
     """
     seconds = parameters.command_timeout
     clear_board(client, game.size, seconds)
@@ -127,12 +125,7 @@ def place_points(
 
 
 def play_move(client: GtpClient, game: GoGame, player: int, action: int, seconds: float) -> None:
-    """Play a legal move on an engine's board.
-
-    Raises:
-      AgentProtocolError: it refuses the move.
-      AgentError: it died or hung.
-    """
+    """Play a legal move on an engine's board. Raises `AgentProtocolError` if it refuses."""
     name = vertex(action, game.size)
     response = client.command(f"play {COLOR_NAMES[player]} {name}", seconds=seconds)
     if not response.ok:

@@ -217,11 +217,8 @@ class Session:
     def set_up(self, change: Callable[[], None], *, begin: bool = False) -> None:
         """Change the game on the table, and make a player for it if its parameters changed.
 
-        Args:
-          begin: whether a new game begins, with new clocks and a new seed.
-
-        Raises:
-          MiaiError: the table refuses it, or no player can be made; nothing was changed.
+        With `begin`, a new game begins, with new clocks and a new seed. Raises `MiaiError` if the
+        table refuses it, or no player can be made; nothing is then changed.
         """
         before = self.table.values, list(self.table.moves)
         change()

@@ -162,12 +162,7 @@ class SessionTable:
         self.restore(parameters, moves)
 
     def restore(self, values: Mapping[str, Any], moves: list[Move]) -> None:
-        """Set all parameters and moves.
-
-        Raises:
-          GtpError: a move is not legal.
-          MiaiError: the parameters are wrong. In both cases nothing was changed.
-        """
+        """Set all parameters and moves. Raises `MiaiError` if one is wrong; nothing is changed."""
         before = self._values, self.game, self.state, self.moves
         try:
             self.game = _game(values)
@@ -188,8 +183,7 @@ class SessionTable:
     def play(self, player: int, action: int) -> bool:
         """Play a move. Returns whether `player` was to move and play had not ended.
 
-        Raises:
-          GtpError: it is illegal, superko included, or the game is too long; nothing was changed.
+        Raises `GtpError` if it is illegal, superko included, or the game too long.
         """
         self._check_room()
         regular = self.state.phase == Phase.PLAY and player == self.state.to_move
@@ -235,11 +229,8 @@ class SessionTable:
 def load_sgf(table: SessionTable, path: Path, *, before: int | None = None) -> None:
     """Set up the main line of a file's first game, with its size, komi and rules.
 
-    Args:
-      before: the number of the first move that is left out; None to play all.
-
-    Raises:
-      GtpError: the file cannot be read or played; the table is unchanged.
+    With `before`, the moves from that number on are left out. Raises `GtpError` if the file cannot
+    be read or played; the table is then unchanged.
     """
     try:
         game = read_file(path)[0]

@@ -63,11 +63,8 @@ class RemoteOracle:
           settings: settings of the server, if this client starts it.
           folder: folder of the server; default: the user's own.
           timeout: seconds to wait for an answer.
-          options: as of `load_oracle`.
 
-        Raises:
-          WeightsError: the file cannot be read or is damaged.
-          InferenceError: the server cannot be started, or cannot run the network.
+        Raises `WeightsError` if the file is damaged, `InferenceError` if the server cannot run it.
         """
         path = Path(path).resolve()
         self._request = OpenRequest(path=str(path), sha256=file_digest(path), **options)
@@ -164,9 +161,7 @@ class RemoteOracle:
 def exchange(connection: socket.socket, message: Message, arrays: Arrays) -> tuple[Message, Arrays]:
     """Return the answer to one request.
 
-    Raises:
-      InferenceError: the server refused the request; the message says why.
-      OSError, FrameError, ConnectionOver: the server is gone or hung up.
+    Raises `InferenceError` if the server refused it, one of `_BROKEN` if it is gone.
     """
     send(connection, message, arrays)
     answer, answered = receive(connection)

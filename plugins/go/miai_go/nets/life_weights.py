@@ -104,12 +104,9 @@ class Net:
 
 
 def save_net(path: Path, tensors: Tensors, header: NetHeader) -> NetHeader:
-    """Write tensors and their header atomically; return the header as written.
+    """Write tensors, packed to the header's bits, atomically; return the header as written.
 
-    They are packed if the header has fewer bits than 32.
-
-    Raises:
-      WeightsError: it cannot be written, or a tensor is not finite.
+    Raises `WeightsError` if the file cannot be written or a tensor is not finite.
     """
     complete = header.model_copy(
         update={
@@ -152,8 +149,7 @@ def load_net(path: Path) -> Net:
 def quantize_net(net: Net, bits: int, path: Path) -> NetHeader:
     """Write a network with `bits` per weight; return the header as written.
 
-    Raises:
-      WeightsError: it is quantised already, or the file cannot be written.
+    Raises `WeightsError` if it is quantised already, or the file cannot be written.
     """
     if net.header.bits != WHOLE:
         raise WeightsError(

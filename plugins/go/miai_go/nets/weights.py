@@ -85,11 +85,8 @@ class NetworkWeights:
 def save_weights(path: str | Path, network: nn.Module, header: WeightsHeader) -> WeightsHeader:
     """Write a network and its header atomically; return the header as written.
 
-    The header gets the network's parameters with their defaults, the outputs and the digest.
-
-    Raises:
-      WeightsError: the file cannot be written, or a weight is not finite; an existing file is then
-        unchanged.
+    The header gets the network's parameters with their defaults, the outputs and the digest. Raises
+    `WeightsError` if a weight is not finite; an existing file is then unchanged.
     """
     complete = header.model_copy(
         update={
@@ -145,14 +142,9 @@ def tensors_of(network: nn.Module) -> Tensors:
 
 
 def fill_network(build: Callable[[], nn.Module], tensors: Tensors, *, where: str) -> nn.Module:
-    """Return a network with these weights, in evaluation mode.
+    """Return the network that `build` returns with these weights, in evaluation mode.
 
-    Args:
-      build: returns the network.
-      where: the file, for messages.
-
-    Raises:
-      WeightsError: the network cannot be built, or the tensors do not fit it.
+    Raises `WeightsError`, which names `where`, if it cannot be built or the tensors do not fit it.
     """
     import torch
 

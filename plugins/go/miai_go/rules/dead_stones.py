@@ -85,12 +85,9 @@ class PlayoutJudge:
 
 
 def settled_margin(state: GoState) -> float:
-    """Return Black's margin in points if play ended here.
+    """Return Black's margin in points if play ended here, dead stones found by the game's judge.
 
-    The game's judge finds the dead stones, unless the game counts every stone as alive.
-
-    Raises:
-      RefereeError: the judge failed.
+    Raises `RefereeError` if the judge failed.
     """
     if state.game.rules.dead_stones == "none":
         return state.score_with_dead(()).margin

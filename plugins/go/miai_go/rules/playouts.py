@@ -77,8 +77,7 @@ class Playouts:
     ) -> PlayoutResult:
         """Play `count` playouts from `board`, `color` to move after `passes` passes.
 
-        Raises:
-          ValueError: the board has another size, or `count` is below 1.
+        Raises `ValueError` if the board has another size, or `count` is below 1.
         """
         if board.size != self.size:
             raise ValueError(f"these playouts are for boards of size {self.size}, not {board.size}")

@@ -372,9 +372,7 @@ class Forest:
     def set_root(self, game: int, root: ForestRoot) -> None:
         """Start a new tree at a position.
 
-        Raises:
-          BoardError: the board is of another size.
-          ValueError: the game is longer than `max_moves`.
+        Raises `BoardError` for another size, `ValueError` if the game is longer than `max_moves`.
         """
         if root.board.size != self.size:
             raise BoardError(f"the forest is for boards of size {self.size}")
@@ -467,16 +465,12 @@ class Forest:
     ) -> NDArray[np.int64]:
         """Search several trees in step, each with its own number of simulations.
 
-        A Gumbel search starts from the earlier visits of its root.
+        A Gumbel search starts from the earlier visits of its root. Returns the simulations of each,
+        int64 of shape (games,); fewer if a root is proven or its tree is full.
 
         Args:
           games: int32, without repetition.
-          budgets: simulations of each.
           stop: called after each batch; returns whether to end early.
-
-        Returns:
-          the simulations of each, int64 of shape (games,); fewer if a root is proven or its tree is
-          full.
         """
         self.value_roots(games, valuer)
         for game, budget in zip(games.tolist(), np.broadcast_to(budgets, len(games)), strict=True):
@@ -536,12 +530,8 @@ class Forest:
 class NetworkValuer:
     """Values leaves by one network with both heads, or by one for policy and one for value.
 
-    Args:
-      policy: gives the priors; None for equal priors.
-      value: gives the values; None for zeros.
-
-    Raises:
-      ParameterError: a network lacks its head.
+    Without a policy all priors are equal; without a value all values are 0. Raises `ParameterError`
+    if a network lacks its head.
     """
 
     def __init__(self, policy: Oracle | None, value: Oracle | None) -> None:

@@ -198,11 +198,8 @@ class Advice:
 class GroupAdvisor:
     """Gives advice about the enclosed groups of a board, move after move of a game.
 
-    Answers about unchanged groups are reused, and unsolved questions continued.
-
-    Args:
-      ask_about: returns the question about a zone.
-      nodes: budget in positions for one board, all groups together.
+    Answers about unchanged groups are reused, and unsolved questions continued. `nodes` is the
+    budget in positions for one board, all groups together.
     """
 
     def __init__(self, ask_about: QuestionFactory, *, nodes: int) -> None:
@@ -246,16 +243,13 @@ class GroupAdvisor:
 
 
 def enclosed(stones: NDArray[np.int8], *, ko: int | None = None) -> Iterator[tuple[int, Zone]]:
-    """Yield the blocks of a board that have a small enough zone, the largest first.
+    """Yield the blocks of a board that have a small enough zone: their stones, and the zone.
 
-    A zone in which a ko was just taken is left out, since a zone cannot forbid its first move.
+    The largest come first. A zone in which a ko was just taken, at the point `ko`, is left out,
+    since a zone cannot forbid its first move.
 
     Args:
       stones: int8 of shape (size * size,), 0 empty, 1 black, 2 white.
-      ko: the point that may not be played because of a ko.
-
-    Yields:
-      the number of stones of the block, and its zone.
     """
     size = round(len(stones) ** 0.5)
     blocks: list[tuple[int, int, int]] = []

@@ -115,15 +115,11 @@ class UctTree(TreeView):
         ko_rule: KoRule = KoRule.SIMPLE,
         suicide: bool = False,
     ) -> None:
-        """Start a new tree at `board` with `color` to move.
+        """Start a new tree at `board` with `color` to move, after `passes` passes.
 
         Args:
-          passes: passes made just before.
           history: `history_key` of every earlier position that superko compares with; the present
             one may be left out.
-
-        Raises:
-          BoardError: the board has another size.
         """
         if board.size != self.size:
             raise BoardError(f"the tree is for boards of size {self.size}, not {board.size}")
@@ -153,9 +149,6 @@ class UctTree(TreeView):
 
         Args:
           results: integers of shape (size * size + 1,), pass last: wins, or losses below 0.
-
-        Raises:
-          BoardError: they have another shape.
         """
         wanted = np.asarray(results, np.int32)
         if wanted.shape != (self._pass + 1,):

@@ -192,10 +192,8 @@ class ForestSearch(TreeSearch):
 def open_oracle(weights: Path, parameters: NetworkParameters, *, size: int) -> Oracle:
     """Open a network in this process or on this machine's server.
 
-    Raises:
-      MissingExtraError: a library is not installed.
-      WeightsError: the weights cannot be read, or are for another size of board.
-      InferenceError: the library or the server cannot be started.
+    Raises `WeightsError` if the weights cannot be read or are for another size of board, and as
+    `miai_go.nets.inference.load_oracle`.
     """
     options = parameters.oracle_options
     oracle: Oracle
