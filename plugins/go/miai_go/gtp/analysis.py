@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
@@ -129,22 +128,6 @@ def _restrict(request: AnalysisRequest, key: str, words: list[str], size: int, m
 def _centiseconds(word: str) -> float:
     """Return an interval in seconds. Raises `GtpError`."""
     return max(number(word, "interval", low=0) / 100, _MIN_INTERVAL)
-
-
-class AnalysisTicker:
-    """Counts down to the next line."""
-
-    def __init__(self, interval: float) -> None:
-        self._interval = interval
-        self._due = time.monotonic() + interval
-
-    def left(self) -> float:
-        """Return the seconds until the next line is due, at least 0."""
-        return max(self._due - time.monotonic(), 0.0)
-
-    def restart(self) -> None:
-        """Begin the next interval."""
-        self._due = time.monotonic() + self._interval
 
 
 _PV_LENGTH: Final = 20

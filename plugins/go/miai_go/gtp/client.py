@@ -357,12 +357,9 @@ class Streams:
             raise AgentProtocolError("closed its output and went on running")
         with contextlib.suppress(AgentFloodError):
             self.drain()
-        raise AgentCrashedError(f"{self._engine.exit_status()}{self._last_words()}")
-
-    def _last_words(self) -> str:
-        """Return the last lines of standard error as part of a message; empty without any."""
         words = " / ".join(self._tail)[-_LAST_CHARACTERS:]
-        return f"; its last words on standard error: {words}" if words else ""
+        ending = f"; its last words on standard error: {words}" if words else ""
+        raise AgentCrashedError(f"{self._engine.exit_status()}{ending}")
 
 
 # Commands.

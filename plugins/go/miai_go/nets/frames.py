@@ -160,7 +160,12 @@ def server_place(folder: Path | None = None) -> ServerPlace:
     Raises:
       InferenceError: the folder cannot be created, or others have access to it.
     """
-    folder = folder or _user_folder()
+    runtime = os.environ.get("XDG_RUNTIME_DIR")
+    if folder is None and runtime and Path(runtime).is_dir():
+        folder = Path(runtime) / "miai-go"
+    elif folder is None:
+        shared = os.environ.get(SHARED_FOLDER) or tempfile.gettempdir()  # an agent's is its own
+        folder = Path(shared) / f"miai-go-{os.getuid()}"
     installation = f"{PROTOCOL} {sys.executable} {Path(miai_go.__file__).parent}"
     if hidden := os.environ.get(CONFINEMENT):
         installation += f" {hidden}"
@@ -182,11 +187,3 @@ def server_place(folder: Path | None = None) -> ServerPlace:
             f"{place.socket}: too long for a socket; set XDG_RUNTIME_DIR to a shorter folder"
         )
     return place
-
-
-def _user_folder() -> Path:
-    runtime = os.environ.get("XDG_RUNTIME_DIR")
-    if runtime and Path(runtime).is_dir():
-        return Path(runtime) / "miai-go"
-    shared = os.environ.get(SHARED_FOLDER) or tempfile.gettempdir()  # an agent's is its own
-    return Path(shared) / f"miai-go-{os.getuid()}"

@@ -9,6 +9,7 @@ of the priors, and enough simulations outweigh it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from time import perf_counter
@@ -263,18 +264,13 @@ def enclosed(stones: NDArray[np.int8], *, ko: int | None = None) -> Iterator[tup
         where = (int(stones[point]), corner)
         if where in refused:
             continue
-        zone = _zone(stones, point)
+        zone = None
+        with suppress(ProblemError):
+            zone = find_zone(stones, point)
         if zone is None or zone.empty > MOST_EMPTY or ko in zone.points:
             refused.add(where)
         else:
             yield -count, zone
-
-
-def _zone(stones: NDArray[np.int8], point: int) -> Zone | None:
-    try:
-        return find_zone(stones, point)
-    except ProblemError:
-        return None
 
 
 def _rooms(stones: NDArray[np.int8], size: int, defender: int) -> Iterator[set[int]]:

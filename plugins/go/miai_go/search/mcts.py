@@ -42,18 +42,8 @@ class UctTree(TreeView):
     cost no more simulations. Superko is kept in the tree, simple ko in the playouts. Not safe for
     use by two threads at once.
 
-    Args:
-      size: points on a side.
-      seed: with the same seed, positions and simulations the results are the same.
-      exploration: factor of the UCT term, on values from -1 to 1.
-      rave: number of visits at which a move's own value and its all-moves-as-first value have
-        equal weight; 0 switches RAVE off.
-      fpu: value of a move never tried; above 1 plus the exploration term, every move is tried
-        before any is tried twice.
-      expand_after: visits after which a node gets children.
-      max_nodes: maximum size in nodes (32 bytes each, doubled by reuse). When full, the search
-        continues without expanding.
-      tactical: whether playouts answer atari (`miai_go.kernels.tactical`).
+    With the same seed, positions and simulations the results are the same. `tactical` playouts
+    answer atari (`miai_go.kernels.tactical`). For the other options see `GoMctsParameters`.
     """
 
     def __init__(
