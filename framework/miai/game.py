@@ -54,6 +54,8 @@ class GameInfo:
         chance.
       min_utility, max_utility: bounds of every entry of `State.returns`.
       utility_sum: the constant sum of the returns; None if it is not constant.
+      payoffs: whether returns are amounts whose size counts, such as chips or points, and not just
+        a win, a draw or a loss.
       perfect_information: whether every player sees everything, so that an agent may hold a state
         of its own.
     """
@@ -69,6 +71,12 @@ class GameInfo:
     max_utility: float = 1.0
     utility_sum: float | None = 0.0
     perfect_information: bool = True
+    payoffs: bool = False
+
+    @property
+    def payoff_bound(self) -> float | None:
+        """Half the greatest difference of two players' returns; None unless they are payoffs."""
+        return (self.max_utility - self.min_utility) / 2 if self.payoffs else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -157,7 +157,11 @@ def _percent(low: float, high: float) -> ValueScale:
 def is_win_or_loss(info: GameInfo) -> bool:
     """Return whether two players win or lose, a draw counting half: utilities -1 to 1, or 0 to 1.
 
+    Payoffs are not: half of the highest payoff is no draw.
+
     Only there a mean utility is a win rate.
     """
     bounds = (info.min_utility, info.max_utility, info.utility_sum)
-    return info.num_players == 2 and bounds in ((-1.0, 1.0, 0.0), (0.0, 1.0, 1.0))
+    return (
+        not info.payoffs and info.num_players == 2 and bounds in ((-1.0, 1.0, 0.0), (0.0, 1.0, 1.0))
+    )

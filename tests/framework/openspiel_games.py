@@ -32,6 +32,7 @@ class OpenSpielGame(Game):
             min_utility=self.theirs.min_utility(),
             max_utility=self.theirs.max_utility(),
             perfect_information=False,
+            payoffs=self.theirs.max_utility() > 1,
         )
 
         self.observers = [

@@ -65,11 +65,13 @@ def play(
     *,
     rng: random.Random | None = None,
     rooms: Sequence[int] = (1,),
+    shared: float = 1.0,
 ) -> tuple[list[Meeting], FormatStep]:
     """Play a tournament to its end, games finishing in a random order; return the last step.
 
     Args:
       rng: draws which of the open games ends next; None for schedule order.
+      shared: points that the players share in a game.
       rooms: what the format is told of the room, drawn anew each time.
     """
     rng = rng or random.Random(0)
@@ -84,7 +86,7 @@ def play(
             for pairing in step.pairings:
                 games = GAMES[pairing.colours]
                 waiting += [(len(meetings), game) for game in range(games)]
-                meetings.append(Meeting(pairing, [None] * games))
+                meetings.append(Meeting(pairing, [None] * games, shared))
             if step.finished and (not waiting or step.counted is not None):
                 return meetings, step
             if step.finished:

@@ -255,15 +255,6 @@ def test_times_that_nobody_measured_are_null() -> None:
     assert report.to_text()
 
 
-def test_stakes_show_mean_returns() -> None:
-    rows = [game(0, "a", "b", 1), game(1, "b", "a", 1, worth=2.0)]
-    document: Any = build_report(rows).to_json()
-    returns = {player["name"]: player["mean_return"] for player in document["players"]}
-    assert returns == {"a": -0.5, "b": 0.5}
-    assert "return" in build_report(rows).to_text(100)
-    assert "return" not in build_report(rows[:1]).to_text(100)
-
-
 def test_statuses_and_void_attempts_are_counted() -> None:
     document: Any = build_report(small_tournament()).to_json()
     games = document["games"]

@@ -101,6 +101,7 @@ def test_curves_end_at_the_ratings_and_begin_where_a_player_began() -> None:
     rows = round_robin(4, rounds=3)
     report = made(rows)
     assert report.details is not None
+    assert report.ratings is not None
     for curve in report.details.curves:
         assert curve.games[-1] == len(rows)
         assert curve.elo[-1] == pytest.approx(report.ratings.estimate(curve.player).value, abs=1e-6)
@@ -178,6 +179,7 @@ def test_teams_and_the_state_of_a_test_are_shown(tmp_path: Any) -> None:
     teams: Any = report.to_json()["details"]
     shown = values(page, "teams", "elo")
     assert shown == {team["name"]: team["elo"] for team in teams["teams"]}
+    assert report.ratings is not None
     elo = report.ratings.estimate
     for team in teams["teams"]:
         mean = sum(elo(member).value for member in team["members"]) / len(team["members"])

@@ -226,6 +226,8 @@ def check_returns(state: State, rng: random.Random) -> Iterator[str]:
         yield from _check_utilities("returns()", returns, state.game.info)
     elif returns != (0.0,) * state.game.num_players():
         yield f"returns() before the end is {returns}; it must be zeros"
+    if state.is_terminal():
+        yield from _check_outcome(returns, state.game.info)
     truncated = tuple(state.truncated_returns())
     yield from _check_utilities("truncated_returns()", truncated, state.game.info)
 
@@ -237,6 +239,15 @@ def _check_utilities(method: str, values: tuple[float, ...], info: GameInfo) -> 
         yield f"{method} is {values}, beyond [{info.min_utility}, {info.max_utility}]"
     elif info.utility_sum is not None and abs(math.fsum(values) - info.utility_sum) > 1e-9:
         yield f"{method} is {values}, which sums to {math.fsum(values)}, not {info.utility_sum}"
+
+
+def _check_outcome(returns: tuple[float, ...], info: GameInfo) -> Iterator[str]:
+    outcomes = (info.min_utility, (info.min_utility + info.max_utility) / 2, info.max_utility)
+    if not info.payoffs and info.num_players == 2 and not set(returns) <= set(outcomes):
+        yield (
+            f"returns() is {returns}, not a loss, a draw or a win ({', '.join(map(str, outcomes))})"
+            "; if the size of the returns counts, declare GameInfo.payoffs"
+        )
 
 
 def check_chance(state: State, rng: random.Random) -> Iterator[str]:

@@ -45,6 +45,7 @@ class KuhnPoker(Game):
         min_utility=-2.0,
         max_utility=2.0,
         perfect_information=False,
+        payoffs=True,
     )
 
     def __init__(self, parameters: KuhnPokerParameters | None = None) -> None:

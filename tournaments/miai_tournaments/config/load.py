@@ -570,6 +570,7 @@ class _ConfigCheck:
             [row for _, row in field],
             rounds=config.tournament.rounds,
             seed=seed,
+            payoff_bound=None if openings is None else openings.game.info.payoff_bound,
         )
         most = built.most_games()
         if most > MAX_GAMES:

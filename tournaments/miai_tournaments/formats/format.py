@@ -1,6 +1,8 @@
 """Formats decide which players meet next, from the scores so far.
 
-A format knows only names and scores: no seeds of games, no openings, no store. It is asked for
+A format knows only names and scores: no seeds of games, no openings, no store. A score is 1 for a
+win, half a point for a draw and 0 for a loss; where results are payoffs, such as chips, it is the
+payoff. It is asked for
 pairings at the start and again whenever enough of them are complete. Its answer depends only on
 the entrants, its parameters and the scores in the order of its pairings, so the same results always
 lead to the same tournament, whatever the speed of the workers and the interruptions of the run.
@@ -40,12 +42,19 @@ class Entrants:
       rounds: ``tournament.rounds``, for formats without their own number.
       seed: seed of the run, for random decisions of the format.
       teams: team by player, for players in a team.
+      payoff_bound: largest payoff of a game; None where games are won, drawn or lost.
     """
 
     players: tuple[str, ...]
     rounds: int = 1
     seed: int = 0
     teams: Mapping[str, str] = field(default_factory=dict)
+    payoff_bound: float | None = None
+
+    @property
+    def shared(self) -> float:
+        """Return the points that the players of a game share: 1, or 0 where results are payoffs."""
+        return 1.0 if self.payoff_bound is None else 0.0
 
     def refuse_unknown(self, name: str, where: str) -> None:
         """Raise `ParameterError` unless a player has this name; `where` is its path."""
@@ -79,12 +88,14 @@ class Meeting:
 
     Attributes:
       pairing: the pairing.
-      scores: 1, 0.5 or 0 for each of its games, from the point of view of `Pairing.first`; None
-        until the game is played.
+      scores: points of `Pairing.first` in each of its games; None until the game is played. A win
+        is 1, a draw 0.5, a loss 0; a payoff is half the difference of the players' returns.
+      shared: points that both players have in a game together: 1, or 0 where results are payoffs.
     """
 
     pairing: Pairing
     scores: list[float | None]
+    shared: float = 1.0
 
     @property
     def complete(self) -> bool:
@@ -98,7 +109,9 @@ class Meeting:
 
     def points_of(self, name: str) -> float:
         """Return the points of either player in a complete meeting."""
-        return self.points if name == self.pairing.first else len(self.scores) - self.points
+        if name == self.pairing.first:
+            return self.points
+        return self.shared * len(self.scores) - self.points
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,6 +245,7 @@ def build_format(
     *,
     rounds: int,
     seed: int,
+    payoff_bound: float | None = None,
 ) -> Format:
     """Return the format of a tournament.
 
@@ -241,6 +255,7 @@ def build_format(
       players: the players in the order of the config.
       rounds: ``tournament.rounds``.
       seed: seed of the run.
+      payoff_bound: see `Entrants`.
 
     Raises:
       MiaiError: the format does not exist or its plugin is broken, or its parameters are wrong or
@@ -252,6 +267,7 @@ def build_format(
         rounds=rounds,
         seed=seed,
         teams={player.name: player.team for player in players if player.team},
+        payoff_bound=payoff_bound,
     )
     return component.build(entrants, values=parameters, where="format")
 

@@ -85,7 +85,7 @@ class Knockout(Format):
                 winners.append(one or other or "")
                 continue
             match = matches[frozenset((one, other))]
-            lead = sum(meeting.points_of(one) for meeting in match) - len(match)
+            lead = sum(m.points_of(one) - m.points_of(other) for m in match)
             extra = int(lead == 0 and len(match) < most)
             needed = max(self._pairs - len(match), extra)
             begin = (number - 1) * most + len(match) + 1

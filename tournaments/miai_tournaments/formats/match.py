@@ -1,5 +1,8 @@
 """Match: two players, for a number of pairs of games or until a sequential test decides.
 
+Where games are won, drawn or lost, the test is about a difference in Elo; where results are
+payoffs, about a mean payoff.
+
 The test looks at the pairs in the order of the schedule, up to the first gap: a pair that ends
 early waits for those before it, so the verdict does not depend on the speed of the workers. Pairs
 are scheduled ahead to keep the workers busy; those after the deciding pair are surplus.
@@ -7,10 +10,9 @@ are scheduled ahead to keep the workers busy; those after the deciding pair are 
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import model_validator
 
@@ -28,7 +30,9 @@ from miai_tournaments.formats.format import (
 )
 
 if TYPE_CHECKING:
-    from miai_tournaments.ratings.sprt import Sprt, SprtState
+    from miai_tournaments.ratings.payoffs import PayoffTest
+    from miai_tournaments.ratings.sequential import SequentialTest
+    from miai_tournaments.ratings.sprt import Sprt
 
 
 _LEAST_AHEAD = 8
@@ -40,9 +44,6 @@ _AHEAD_SHARE = 32
 _ASK_SHARE = 64
 """The test runs again when the complete pairs have grown by this fraction: each run takes time in
 proportion to them, and a late one costs only surplus games."""
-
-_CURVE = 200
-"""Maximum number of points of the test's curve, for reports."""
 
 
 class SprtParameters(StrictModel):
@@ -70,11 +71,34 @@ class SprtParameters(StrictModel):
             raise ParameterError(f"format.sprt.{error}") from None
 
 
+class PayoffTestParameters(StrictModel):
+    """The sequential test of a mean payoff, see `miai_tournaments.ratings.payoffs`.
+
+    Attributes:
+      mean0, mean1: mean payoffs per game of the first player under the two hypotheses.
+      alpha, beta: maximum probabilities of accepting ``mean1`` if ``mean0`` holds, and vice versa.
+    """
+
+    mean0: float
+    mean1: float
+    alpha: float = 0.05
+    beta: float = 0.05
+
+    def test(self, bound: float) -> PayoffTest:
+        """Return the test. Raises `ParameterError` if a number is out of range."""
+        from miai_tournaments.ratings.payoffs import PayoffTest
+
+        try:
+            return PayoffTest(**self.model_dump(), bound=bound)
+        except ConfigError as error:  # begins with the number's name
+            raise ParameterError(f"format.payoff_test.{error}") from None
+
+
 class MatchFormatParameters(Parameters):
     """Parameters of the match."""
 
     pairs: int = parameter(
-        ge=1, le=MOST, help="Pairs of games (the maximum with sprt)", unit="pairs"
+        ge=1, le=MOST, help="Pairs of games (the maximum with a test)", unit="pairs"
     )
     colours: Colours = parameter(
         "swap", help="Colours swapped in a pair of games; or one game: first player first, or drawn"
@@ -82,11 +106,15 @@ class MatchFormatParameters(Parameters):
     sprt: SprtParameters | None = parameter(
         None, help="SPRT that ends the match: elo0, elo1, alpha, beta, model"
     )
+    payoff_test: PayoffTestParameters | None = parameter(
+        None, help="Test of a mean payoff that ends the match: mean0, mean1, alpha, beta"
+    )
 
     @model_validator(mode="after")
     def _pairs_for_the_test(self) -> MatchFormatParameters:
-        if self.sprt is not None and self.colours != "swap":
-            raise ValueError("sprt judges colour-swapped pairs; leave out colours")
+        tested = "sprt" if self.sprt else "payoff_test" if self.payoff_test else ""
+        if tested and self.colours != "swap":
+            raise ValueError(f"{tested} judges colour-swapped pairs; leave out colours")
         return self
 
 
@@ -104,26 +132,25 @@ class MatchFormat(Format):
         self._names = entrants.players
         self._pairs = parameters.pairs
         self._colours: Colours = parameters.colours
-        self._sprt = None if parameters.sprt is None else parameters.sprt.test()
-        self.exact = self._sprt is None
+        self._test = _test(parameters, entrants.payoff_bound)
+        self.exact = self._test is None
 
     def more(self, played: Sequence[Meeting], *, room: int) -> FormatStep:
         """Return the next pairs, or the verdict."""
-        if self._sprt is None:
+        if self._test is None:
             return FormatStep(pairings=self._next(0, self._pairs), finished=True)
         scores = [meeting.points for meeting in takewhile(lambda m: m.complete, played)]
-        state, prefix = self._sprt.decide(scores), len(scores)
+        state, prefix = self._test.decide(scores), len(scores)
+        facts = self._test.facts(state, scores[: state.pairs], self._names)
         if state.verdict is not None:
-            counted = state.pairs
-            facts = self._facts(state, scores[:counted])
-            return FormatStep(finished=True, counted=counted, facts=facts)
+            return FormatStep(finished=True, counted=state.pairs, facts=facts)
         if prefix >= self._pairs:
-            return FormatStep(finished=True, facts=self._facts(state, scores))
+            return FormatStep(finished=True, facts=facts)
         ahead = max(_LEAST_AHEAD, (room + 1) // 2, prefix // _AHEAD_SHARE)
         return FormatStep(
             pairings=self._next(len(played), min(self._pairs, prefix + ahead)),
             ask_after=min(self._pairs, prefix + max(1, prefix // _ASK_SHARE)),
-            facts=self._facts(state, scores),
+            facts=facts,
         )
 
     def most_games(self) -> int:
@@ -132,12 +159,9 @@ class MatchFormat(Format):
 
     def title(self) -> str:
         """Return the number of pairs and the test."""
-        if self._sprt is None:
+        if self._test is None:
             return f"match of {self._pairs} {'pairs' if self._colours == 'swap' else 'games'}"
-        return (
-            f"match of at most {self._pairs} pairs, SPRT [{self._sprt.elo0:g}, "
-            f"{self._sprt.elo1:g}] {self._sprt.model} Elo"
-        )
+        return f"match of at most {self._pairs} pairs, {self._test.title()}"
 
     def _next(self, begin: int, end: int) -> list[Pairing]:
         first, second = self._names
@@ -146,36 +170,21 @@ class MatchFormat(Format):
             for number in range(begin + 1, end + 1)
         ]
 
-    def _facts(self, state: SprtState, scores: Sequence[float]) -> Mapping[str, Any]:
-        """Return the state of the test, with None for numbers that are not finite.
 
-        Args:
-          scores: points of the first player in each pair that counts.
-        """
-        assert self._sprt is not None
-        pairs, model = len(scores), self._sprt.model
-        numbers = {"llr": state.llr, "lower": state.lower, "upper": state.upper}
-        elo = {"H0": self._sprt.elo0, "H1": self._sprt.elo1, None: None}[state.verdict]
-        words = "undecided" if elo is None else f"{state.verdict} accepted, {elo:g} {model} Elo"
-        return {
-            "kind": "sprt",
-            "verdict": state.verdict,
-            "pairs": pairs,
-            "curve": _curve(self._sprt, scores),
-            **{name: value if math.isfinite(value) else None for name, value in numbers.items()},
-            "text": f"SPRT of {' against '.join(self._names)}: {words} after {pairs} pairs, "
-            f"LLR {state.llr:.2f} in [{state.lower:.2f}, {state.upper:.2f}]",
-        }
-
-
-def _curve(test: Sprt, scores: Sequence[float]) -> list[list[float]]:
-    """Return up to `_CURVE` points (pairs, log-likelihood ratio), including the last one.
-
-    Ratios that are not finite, which may happen after the first pairs, are left out.
-    """
-    if not scores:
-        return []
-    ratios = test.path(scores)
-    step = -(-len(ratios) // _CURVE)
-    places = sorted({*range(step, len(ratios) + 1, step), len(ratios)})
-    return [[n, round(float(r), 4)] for n in places if math.isfinite(r := ratios[n - 1])]
+def _test(parameters: MatchFormatParameters, bound: float | None) -> SequentialTest | None:
+    """Return the test, which suits the results of the game. Raises `ParameterError`."""
+    if parameters.sprt is not None:
+        if bound is not None:
+            raise ParameterError(
+                "format.sprt: is about wins, but the results of this game are payoffs; use "
+                "payoff_test = {mean0 = ..., mean1 = ...}"
+            )
+        return parameters.sprt.test()
+    if parameters.payoff_test is not None:
+        if bound is None:
+            raise ParameterError(
+                "format.payoff_test: is about payoffs, but this game is won, drawn or lost; use "
+                "sprt = {elo0 = ..., elo1 = ...}"
+            )
+        return parameters.payoff_test.test(bound)
+    return None

@@ -275,7 +275,7 @@ class Swiss(Format):
     """The Swiss system; players are seeded in the order of the config.
 
     With an odd number of players one has the bye in each round: all points of the round, but no
-    game. Byes count only in the standings.
+    game; where results are payoffs, nothing. Byes count only in the standings.
     """
 
     may_grow = frozenset({"rounds"})
@@ -297,6 +297,7 @@ class Swiss(Format):
         self._rounds = parameters.rounds
         self._pairs = parameters.pairs
         self._swap = parameters.colours == "swap"
+        self._bye = self._round_games * entrants.shared
         self._top = FIRST if derive_seed(entrants.seed, "swiss colours") % 2 else SECOND
 
     def more(self, played: Sequence[Meeting], *, room: int) -> FormatStep:
@@ -317,7 +318,7 @@ class Swiss(Format):
 
     @property
     def _round_games(self) -> int:
-        """Games of a player in a round, and points of a bye."""
+        """Games of a player in a round."""
         return 2 * self._pairs if self._swap else 1
 
     def _round(self, number: int, rounds: Sequence[Sequence[Meeting]]) -> list[Pairing]:
@@ -363,7 +364,7 @@ class Swiss(Format):
                 busy |= {one, other}
             for name in self._names:
                 if name not in busy:
-                    cards[name].byes.append(self._round_games)
+                    cards[name].byes.append(self._bye)
         return cards
 
     def _facts(self, rounds: Sequence[Sequence[Meeting]]) -> Mapping[str, Any]:

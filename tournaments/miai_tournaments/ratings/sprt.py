@@ -23,15 +23,22 @@ pair.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from miai.errors import ConfigError
 from miai_tournaments.ratings.model import Floats, check_range
+from miai_tournaments.ratings.sequential import (
+    SequentialTest,
+    Verdict,
+    check_errors,
+    curve_points,
+    finite_or_none,
+)
 
 SCORES: Final = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
 """Points per game of the five outcomes of a pair."""
@@ -200,13 +207,11 @@ def _multiplier(counts: Floats, slopes: Floats) -> Floats:
 
 
 Model = Literal["logistic", "normalised"]
-Verdict = Literal["H0", "H1"]
 
 NORMALISED_ELO: Final = 800 / math.log(10)
 """Normalised Elo in one standard deviation of a game's score (Van den Bergh 2021)."""
 
 _LARGEST: Final[dict[str, float]] = {"logistic": 1000.0, "normalised": 300.0}
-_ERRORS: Final = (1e-6, 0.5)
 _OUTCOMES: Final = 5
 _FIRST_CHUNK: Final = 128
 _LARGEST_CHUNK: Final = 8192
@@ -234,7 +239,7 @@ class SprtState:
 
 
 @dataclass(frozen=True, slots=True)
-class Sprt:
+class Sprt(SequentialTest):
     """A test of H0, the first player is better by `elo0`, against H1, it is better by `elo1`.
 
     Attributes:
@@ -266,12 +271,7 @@ class Sprt:
             raise ConfigError(
                 f"elo0: is {self.elo0}, not below elo1, {self.elo1}; swap them, or move them apart"
             )
-        for name, chance in (("alpha", self.alpha), ("beta", self.beta)):
-            if not _ERRORS[0] <= chance < _ERRORS[1]:
-                raise ConfigError(
-                    f"{name}: is {chance}; give a chance of error from {_ERRORS[0]:g} to below "
-                    f"{_ERRORS[1]:g}"
-                )
+        check_errors(self.alpha, self.beta)
 
     @property
     def lower(self) -> float:
@@ -306,6 +306,28 @@ class Sprt:
             state = self._advance(state, pairs[state.pairs : state.pairs + size])
             size = min(2 * size, _LARGEST_CHUNK)
         return state
+
+    def title(self) -> str:
+        """Return a short description."""
+        return f"SPRT [{self.elo0:g}, {self.elo1:g}] {self.model} Elo"
+
+    def facts(
+        self, state: SprtState, pairs: Sequence[float], players: Sequence[str]
+    ) -> Mapping[str, Any]:
+        """Return a state as plain data for reports."""
+        elo = {"H0": self.elo0, "H1": self.elo1, None: None}[state.verdict]
+        words = (
+            "undecided" if elo is None else f"{state.verdict} accepted, {elo:g} {self.model} Elo"
+        )
+        return {
+            "kind": "sprt",
+            "verdict": state.verdict,
+            "pairs": state.pairs,
+            "curve": curve_points(self.path(pairs).tolist()) if pairs else [],
+            **finite_or_none({"llr": state.llr, "lower": state.lower, "upper": state.upper}),
+            "text": f"SPRT of {' against '.join(players)}: {words} after {state.pairs} pairs, "
+            f"LLR {state.llr:.2f} in [{state.lower:.2f}, {state.upper:.2f}]",
+        }
 
     def path(self, pairs: Sequence[float]) -> NDArray[np.float64]:
         """Return the log-likelihood ratio after each pair, bounds or not, in the order of `pairs`.

@@ -20,6 +20,7 @@ from pydantic_core import from_json
 
 from miai.errors import StoreError
 from miai.record import Termination
+from miai_tournaments.ratings.payoffs import Payoffs
 from miai_tournaments.store.rows import GameRow
 from miai_tournaments.store.store import Store
 
@@ -145,7 +146,7 @@ class Standings:
       void_attempts: total number of void attempts.
       voids: games with a void attempt.
       forfeits: games that were lost by an agent's fault.
-      stakes: whether wins differed in value, so that mean returns say more than scores.
+      payoffs: the payoffs, where results are payoffs; None where games are won, drawn or lost.
       lengths: mean number of moves of a game.
       versions: all versions of each package that the games used.
       started: when the first and the last game began; empty without games.
@@ -157,10 +158,10 @@ class Standings:
     void_attempts: int
     voids: tuple[GameRow, ...]
     forfeits: tuple[GameRow, ...]
-    stakes: bool
     lengths: Mean
     versions: Mapping[str, tuple[str, ...]]
     started: tuple[str, ...]
+    payoffs: Payoffs | None = None
 
     def note(self, row: GameRow) -> None:
         """Count one more finished game in the players' standings, pairings and lengths.
@@ -173,6 +174,8 @@ class Standings:
         for seat, name in enumerate((first, second)):
             self.players.setdefault(name, PlayerStanding()).add(row, seat)
         self.lengths.add(row.moves)
+        if self.payoffs is not None:
+            self.payoffs.add(row.pair_id, row.players, row.returns)
 
     @property
     def first_player(self) -> Tally:
@@ -200,11 +203,14 @@ class Standings:
                     yield first, second, score, count
 
 
-def count_games(rows: Iterable[GameRow], *, players: Sequence[str] = ()) -> Standings:
+def count_games(
+    rows: Iterable[GameRow], *, players: Sequence[str] = (), payoffs: bool = False
+) -> Standings:
     """Return the standings of games of any status.
 
     Args:
       players: names that come first, with or without games.
+      payoffs: whether results are payoffs.
 
     Raises:
       StoreError: a game is not of two players, or a finished one has no result.
@@ -234,11 +240,18 @@ def count_games(rows: Iterable[GameRow], *, players: Sequence[str] = ()) -> Stan
         void_attempts=sum(row.void_count for row in voids),
         voids=tuple(voids),
         forfeits=tuple(row for row in done if row.termination in FORFEITS),
-        stakes=len({max(row.returns) for row in done if outcome(row)}) > 1,
         lengths=Mean(sum(row.moves for row in done), len(done)),
         versions=_versions(row.versions for row in done),
         started=(started[0], started[-1]) if started else (),
+        payoffs=_payoffs((r.pair_id, r.players, r.returns) for r in done) if payoffs else None,
     )
+
+
+def _payoffs(games: Iterable[tuple[str, Sequence[str], Sequence[float]]]) -> Payoffs:
+    payoffs = Payoffs()
+    for pair_id, players, returns in games:
+        payoffs.add(pair_id, players, returns)
+    return payoffs
 
 
 def outcome(row: GameRow) -> int:
@@ -298,6 +311,8 @@ def count_store(store: Store) -> Standings:
       StoreError: the store cannot be read, or a row is not as it should be.
     """
     names = [player.name for player in store.players()]
+    if store.info().payoff_bound() is not None:
+        return count_games(store.games(), players=names, payoffs=True)
     try:
         count = _Count(names)
         store.expect_all()
@@ -413,7 +428,6 @@ class _Count:
             void_attempts=sum(row.void_count for row in voids),
             voids=voids,
             forfeits=tuple(store.ended(sorted(FORFEITS & set(self.endings.values)))),
-            stakes=len({max(pair) for pair in self.returns.values if pair[0] != pair[1]}) > 1,
             lengths=self.length,
             versions=_versions(self.versions.values),
             started=tuple(self.started),

@@ -305,7 +305,8 @@ class Details:
     """Details of a report.
 
     Attributes:
-      curves: ratings over games, best player first.
+      curves: ratings over games, best player first; these, `openings`, `settings` and cycles are
+        about scores, and left out where results are payoffs.
       times: use of time, likewise.
       openings: results of the first player by opening, up to `MOST_OPENINGS` of them.
       opening_count: number of openings.
@@ -374,12 +375,15 @@ def build_details(
     names = report.ranking()
     ratings = report.ratings
     done = [row for row in rows if row.status == "done"]
+    scored = [] if ratings is None else done
     opening_names = OpeningNames(report.info, game)
-    openings = _performance(done, opening_names.name)
+    openings = _performance(scored, opening_names.name)
     listed = sorted(measure_performance(openings), key=lambda line: -line.games)
     some = len(listed) > 1 or any(line.opening for line in listed)
     return Details(
-        curves=rating_curves(
+        curves=[]
+        if ratings is None
+        else rating_curves(
             done,
             names,
             anchor=ratings.anchor,
@@ -390,7 +394,7 @@ def build_details(
         openings=listed[:MOST_OPENINGS] if some else [],
         opening_count=len(listed) if some else 0,
         opening_test=compare_openings(openings) if len(listed) > 1 else None,
-        settings=_by_settings(done, opening_names),
+        settings=_by_settings(scored, opening_names),
         teams=_teams(report, players),
         **_cycles(report),
         facts=report.info.facts if report.info else {},
@@ -442,17 +446,18 @@ def _one_team(report: TournamentReport, name: str, members: tuple[str, ...]) -> 
     return Team(
         name=name,
         members=members,
-        rating=team_rating(report.ratings, played) if played else None,
+        rating=team_rating(report.ratings, played) if played and report.ratings else None,
         against_others=sum(results, Tally()),
     )
 
 
 def _cycles(report: TournamentReport) -> dict[str, Any]:
     names = [name for name in report.ranking() if report.standings.players[name].total.games]
-    if not _LEAST_FOR_CYCLES <= len(names) <= _MOST_ALPHA_RANKED:
+    ratings = report.ratings
+    if ratings is None or not _LEAST_FOR_CYCLES <= len(names) <= _MOST_ALPHA_RANKED:
         return {"transitivity": None, "alpha_rank": None, "unmet": 0}
     results = PairResults.from_games(report.standings.results(), players=names)
-    shares = alpha_rank(payoff_table(results, ratings=report.ratings))
+    shares = alpha_rank(payoff_table(results, ratings=ratings))
     return {
         "transitivity": measure_transitivity(results),
         "alpha_rank": dict(zip(names, map(float, shares), strict=True)),

@@ -305,6 +305,11 @@ def read_run(folder: Path) -> RunResults:
     """
     with Store.read(folder) as store:
         info, players, rows = store.info(), store.players(), store.results()
+    if info.payoff_bound() is not None:
+        raise ConfigError(
+            f"{folder}: the results of {info.game} are payoffs, which have no ratings; see their "
+            f"means with `miai tournament report {folder}`"
+        )
     counter = _Counter(info, players)
     openings = OpeningNames(info, None)
     even = [row for row in rows if not openings.settings(row)]

@@ -13,8 +13,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from miai.errors import ConfigError
 from miai.plain import Json
 from miai_tournaments.ratings.bootstrap import Bootstrap, PairedGame, bootstrap_ratings
+from miai_tournaments.ratings.payoffs import Payoffs
 from miai_tournaments.ratings.ratings import PRIOR_GAMES, Ratings, fit_ratings
 from miai_tournaments.report.counting import Standings, count_games, count_store, outcome
 from miai_tournaments.report.details import Adjudications, count_adjudications
@@ -37,7 +39,7 @@ class TournamentReport:
     Attributes:
       info: facts of the whole run; None for a report of games without a run.
       standings: results of the games.
-      ratings: ratings of the players.
+      ratings: ratings of the players; None where results are payoffs.
       bootstrap: bootstrap of the ratings, on request.
       superiority: whether the report includes matrices between players.
       details: details, on request.
@@ -48,7 +50,7 @@ class TournamentReport:
 
     info: RunInfo | None
     standings: Standings
-    ratings: Ratings
+    ratings: Ratings | None
     bootstrap: Bootstrap | None = None
     superiority: bool = False
     details: Details | None = None
@@ -57,8 +59,11 @@ class TournamentReport:
     adjudications: Adjudications | None = None
 
     def ranking(self) -> list[str]:
-        """Return the players' names, best first."""
-        return [self.ratings.players[i] for i in self.ratings.ranking()]
+        """Return the players' names, best first: by rating, or by mean payoff."""
+        if self.ratings is not None:
+            return [self.ratings.players[i] for i in self.ratings.ranking()]
+        payoffs = self.standings.payoffs or Payoffs()
+        return payoffs.ranking(self.standings.players)
 
     def to_json(self) -> dict[str, Json]:
         """Return the report as plain data of schema `SCHEMA`; numbers are finite or null."""
@@ -67,10 +72,10 @@ class TournamentReport:
             "schema": SCHEMA,
             "tournament": _tournament(self.info, self.standings),
             "games": _games(self.standings),
-            "model": _model(self.ratings),
+            "model": {"name": "payoffs"} if self.ratings is None else _model(self.ratings),
             "players": [self._player(rank, name) for rank, name in enumerate(names, start=1)],
             "crosstable": [
-                {"player": a, "opponent": b, **self.standings.against(a, b).to_json()}
+                {"player": a, "opponent": b, **self._meeting(a, b)}
                 for a in names
                 for b in names
                 if self.standings.against(a, b).games
@@ -85,8 +90,8 @@ class TournamentReport:
             document["format"] = dict(self.info.facts)
         if self.adjudications is not None:
             document["adjudication"] = self.adjudications.to_json()
-        if self.superiority:
-            document["matrices"] = self._matrices()
+        if self.superiority and self.ratings is not None:
+            document["matrices"] = self._matrices(self.ratings)
         if self.bootstrap is not None:
             document["bootstrap"] = self._bootstrap(self.bootstrap)
         if self.details is not None:
@@ -118,27 +123,35 @@ class TournamentReport:
     def _player(self, rank: int, name: str) -> dict[str, Any]:
         standing = self.standings.players[name]
         player = next((row for row in self.entered if row.name == name), None)
+        payoffs = self.standings.payoffs
+        mean = None if payoffs is None else payoffs.of(name)
         return {
             "rank": rank,
             "name": name,
             "agent": player.agent if player else None,
             "parameters": dict(player.given) if player else {},
-            **self.ratings.estimate(name).to_json("elo"),
+            **({} if self.ratings is None else self.ratings.estimate(name).to_json("elo")),
             **standing.total.to_json(),
             "as_first": standing.as_first.to_json(),
             "as_second": standing.as_second.to_json(),
             "seconds_per_move": standing.seconds.value,
             "cpu_seconds_per_move": standing.cpu_seconds.value,
             "mean_return": standing.returns.value,
+            **(mean.to_json() if mean else {}),
             "terminations": {
                 key: standing.endings[key].to_json() for key in sorted(standing.endings)
             },
         }
 
-    def _matrices(self) -> dict[str, Any]:
-        order = self.ratings.ranking()
+    def _meeting(self, a: str, b: str) -> dict[str, Any]:
+        payoffs = self.standings.payoffs
+        mean = None if payoffs is None else payoffs.against(a, b)
+        return {**self.standings.against(a, b).to_json(), **(mean.to_json() if mean else {})}
+
+    def _matrices(self, ratings: Ratings) -> dict[str, Any]:
+        order = ratings.ranking()
         pick = [[(i, j) for j in order] for i in order]
-        superiority, covariance = self.ratings.superiority(), self.ratings.covariance
+        superiority, covariance = ratings.superiority(), ratings.covariance
         return {
             "players": self.ranking(),
             "superiority": [[float(superiority[cell]) for cell in row] for row in pick],
@@ -188,7 +201,8 @@ def build_report(
       details: whether to compute the details (`miai_tournaments.report.details`).
 
     Raises:
-      ConfigError: the anchor is not a player, or a number is out of range.
+      ConfigError: the anchor is not a player, a number is out of range, or an option is about
+        ratings and results are payoffs.
       StoreError: the store cannot be read, or a game does not have two players.
     """
     entered: list[PlayerRow] = []
@@ -204,15 +218,20 @@ def build_report(
         standings = count_store(source)
     else:
         rows = source.games() if isinstance(source, Store) else list(source)
-        standings = count_games(rows, players=players)
+        payoffs = info is not None and info.payoff_bound() is not None
+        standings = count_games(rows, players=players, payoffs=payoffs)
     names = tuple(standings.players)
-    ratings = fit_ratings(
-        standings.results(),
-        players=names,
-        anchor=anchor,
-        anchor_elo=anchor_elo,
-        prior_games=prior_games,
-    )
+    ratings = None
+    if standings.payoffs is None:
+        ratings = fit_ratings(
+            standings.results(),
+            players=names,
+            anchor=anchor,
+            anchor_elo=anchor_elo,
+            prior_games=prior_games,
+        )
+    else:
+        _refuse_ratings(anchor=anchor, bootstrap=bootstrap, superiority=superiority)
     resampled = None
     if bootstrap:
         resampled = bootstrap_ratings(
@@ -235,6 +254,15 @@ def build_report(
         adjudications=adjudications,
     )
     return _detailed(report) if details else report
+
+
+def _refuse_ratings(**options: object) -> None:
+    for name, value in options.items():
+        if value:
+            raise ConfigError(
+                f"{name}: is about ratings, but the results of this game are payoffs, of which "
+                "the report gives means with intervals; leave the option out"
+            )
 
 
 def _detailed(report: TournamentReport) -> TournamentReport:

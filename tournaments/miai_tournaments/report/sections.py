@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 from markupsafe import Markup
 
 from miai.markup import tag
+from miai_tournaments.ratings.payoffs import Payoffs
 from miai_tournaments.ratings.performance import PerformanceRow
-from miai_tournaments.ratings.ratings import Z95, Estimate
+from miai_tournaments.ratings.ratings import Z95, Estimate, Ratings
 from miai_tournaments.report import charts
 from miai_tournaments.report.counting import FORFEITS, Tally
 from miai_tournaments.report.details import MOST_OPENINGS, Details, TimeUse
@@ -77,11 +78,12 @@ def report_document(
     """
     title, lines = _heading(report)
     if not report.standings.players:
-        empty = Section("ratings", "Ratings", (Paragraph(("No games yet.",)),))
+        empty = Section("ratings", "Standings", (Paragraph(("No games yet.",)),))
         return Document(title, lines, (empty,))
-    blocks: list[Block] = [ratings_table(report), *verdict(report), _remarks(report)]
+    blocks: list[Block] = [standings_table(report), *verdict(report), _remarks(report)]
+    heading, note = ("Ratings", _RATINGS_NOTE) if report.ratings else ("Payoffs", _PAYOFFS_NOTE)
     sections = [
-        Section("ratings", "Ratings", tuple(blocks), note=_RATINGS_NOTE, wide=True),
+        Section("ratings", heading, tuple(blocks), note=note, wide=True),
         *_played(report),
         *_replays(replays, replay_folder),
         _about(report),
@@ -94,8 +96,9 @@ def _played(report: TournamentReport) -> list[Section]:
     sections = [_crosstables(report)]
     if played and details is not None:
         sections += [_format(details), _teams(details)]
-    if played:
+    if played and report.ratings is not None:
         sections.append(Section("colours", "By colour", (_colours(report),)))
+    if played:
         sections.append(_endings(report))
     sections += [_adjudication(report), _failures(report)]
     if played and details is not None:
@@ -210,6 +213,12 @@ _RATINGS_NOTE = (
 )
 
 
+_PAYOFFS_NOTE = (
+    "Mean payoff per game over pairs of games with the same deal and swapped seats; bars span 95 % "
+    "intervals. Players are ranked by it, not by games won."
+)
+
+
 def _heading(report: TournamentReport) -> tuple[str, tuple[str, ...]]:
     """Return the run's name, and what is played, how much is done and with which versions."""
     info, standings = report.info, report.standings
@@ -239,18 +248,18 @@ def _progress(report: TournamentReport) -> str:
     return "; ".join(parts)
 
 
-def ratings_table(report: TournamentReport) -> Table:
-    """Return the players by rating, with their totals."""
-    fit, standings = report.ratings, report.standings
+def standings_table(report: TournamentReport) -> Table:
+    """Return the players by rating, or by mean payoff, with their totals."""
+    standings, fit = report.standings, report.ratings
     means = (standing.seconds.value or 0.0 for standing in standings.players.values())
     short = max(means, default=0.0) < 0.1  # moves in milliseconds
     columns = [
         RANK,
         PLAYER,
-        Column("Elo", style="bold"),
+        Column("Elo" if fit else "payoff", style="bold"),
         Column("\N{PLUS-MINUS SIGN}", title="half the width of the 95 % interval"),
         Column("95 % interval", align="left", media=PAGE),
-        Column("score"),
+        *([Column("score")] if fit else []),
         Column("W", drop=1),
         Column("D", drop=1),
         Column("L", drop=1),
@@ -258,44 +267,76 @@ def ratings_table(report: TournamentReport) -> Table:
         Column("ms/move" if short else "s/move", drop=4, media=PRINTED),
         Column("cpu ms" if short else "cpu s", drop=5, media=PRINTED),
     ]
-    if standings.stakes:
-        columns.append(Column("return", drop=2, title="mean utility per game"))
     if report.bootstrap is not None:
         columns.append(Column("bootstrap", title="95 % interval, pairs resampled"))
-    ends = [fit.anchor_elo]
-    for name, standing in standings.players.items():
-        if standing.total.games:
-            ends += (fit.estimate(name).low, fit.estimate(name).high)
-    extent = charts.widened(ends)
-    rows = [_rating_row(report, rank, name, extent, short=short) for rank, name in ranked(report)]
-    anchor = "mean" if fit.anchor is None else f"{player_name(fit.anchor)} held at"
-    title = f"Ratings: Elo with 95% intervals, {anchor} {fit.anchor_elo:g}"
+    cells = _payoff_cells(report) if fit is None else _rating_cells(report, fit)
+    rows = [
+        _standings_row(report, rank, name, cells.get(name), short=short)
+        for rank, name in ranked(report)
+    ]
+    title = "Mean payoff per game with 95% intervals"
+    if fit is not None:
+        anchor = "mean" if fit.anchor is None else f"{player_name(fit.anchor)} held at"
+        title = f"Ratings: Elo with 95% intervals, {anchor} {fit.anchor_elo:g}"
     return Table(title, tuple(columns), rows, keys=report.ranking())
 
 
-def _rating_row(
-    report: TournamentReport, rank: int, name: str, extent: tuple[float, float], *, short: bool
+def _rating_cells(report: TournamentReport, ratings: Ratings) -> dict[str, list[Cell | str]]:
+    """Return rating, margin and bar of each player with games."""
+    standings = report.standings.players
+    estimates = {n: ratings.estimate(n) for n, player in standings.items() if player.total.games}
+    ends = [ratings.anchor_elo, *(end for e in estimates.values() for end in (e.low, e.high))]
+    extent = charts.widened(ends)
+    cells: dict[str, list[Cell | str]] = {}
+    for name, estimate in estimates.items():
+        value, low, high = estimate.value, estimate.low, estimate.high
+        span = f"{signed(value)}, {low:.0f} to {high:.0f}"
+        zero = ratings.anchor_elo
+        bar = charts.rating_bar(value, low, high, zero=zero, extent=extent, label=span)
+        cells[name] = [
+            Cell(signed(value), value, "elo"),
+            Cell(_margin(estimate), high - value),
+            Cell(span, low, "low", title=span, markup=bar),
+        ]
+    return cells
+
+
+def _payoff_cells(report: TournamentReport) -> dict[str, list[Cell | str]]:
+    """Return mean payoff, margin and bar of each player with games."""
+    payoffs = report.standings.payoffs or Payoffs()
+    means = {name: mean for name in report.standings.players if (mean := payoffs.of(name))}
+    ends = [0.0]
+    for mean in means.values():
+        ends += (mean.value - (mean.margin or 0.0), mean.value + (mean.margin or 0.0))
+    extent = charts.widened(ends)
+    cells: dict[str, list[Cell | str]] = {}
+    for name, mean in means.items():
+        value, margin = mean.value, mean.margin
+        row: list[Cell | str] = [Cell(f"{value:+.3f}", value, "mean_return"), NONE, ""]
+        if margin is not None:
+            low, high = value - margin, value + margin
+            span = f"{value:+.3f}, {low:+.3f} to {high:+.3f}"
+            bar = charts.rating_bar(value, low, high, zero=0.0, extent=extent, label=span)
+            row[1:] = [Cell(f"{margin:.3f}", margin), Cell(span, low, "low", span, markup=bar)]
+        cells[name] = row
+    return cells
+
+
+def _standings_row(
+    report: TournamentReport,
+    rank: int,
+    name: str,
+    cells: Sequence[Cell | str] | None,
+    *,
+    short: bool,
 ) -> Row:
     standing = report.standings.players[name]
     total = standing.total
     row: list[Cell | str] = [Cell(str(rank), rank, "rank"), player_cell(name)]
-    if total.games:
-        estimate = report.ratings.estimate(name)
-        span = f"{signed(estimate.value)}, {estimate.low:.0f} to {estimate.high:.0f}"
-        ends = estimate.value, estimate.low, estimate.high
-        bar = charts.rating_bar(*ends, zero=report.ratings.anchor_elo, extent=extent, label=span)
-        row += [
-            Cell(signed(estimate.value), estimate.value, "elo"),
-            Cell(_margin(estimate), estimate.high - estimate.value),
-            Cell(span, estimate.low, "low", title=span, markup=bar),
-        ]
-    else:
-        row += [NONE, NONE, ""]
-    row += [_score_cell(total.score), *_counts(total, "wins", "draws", "losses", "games")]
+    row += [NONE, NONE, ""] if cells is None else cells
+    row += [] if report.ratings is None else [_score_cell(total.score)]
+    row += [*_counts(total, "wins", "draws", "losses", "games")]
     row += [_move_time(mean.value, short) for mean in (standing.seconds, standing.cpu_seconds)]
-    if report.standings.stakes:
-        mean = standing.returns.value
-        row.append(NONE if mean is None else Cell(f"{mean:+.3f}", mean, "mean_return"))
     if report.bootstrap is not None:
         index = report.bootstrap.players.index(name)
         low, high = report.bootstrap.intervals()[index].tolist()
@@ -323,13 +364,13 @@ def _remarks(report: TournamentReport) -> Paragraph:
     """Return what holds for all games, and the limits of the ratings."""
     standings, ratings = report.standings, report.ratings
     first, lines = standings.first_player, []
-    if first.games:
+    if first.games and ratings is not None:
         elo = ""
         if worth := ratings.first_player_advantage:
             elo = f" and is worth {signed(worth.value)} \N{PLUS-MINUS SIGN} {_margin(worth)} Elo"
         scored = f"{percent(first.score)} ({_wins_draws_losses(first)})"
         lines.append(f"Moving first scored {scored}{elo}.")
-    if draws := ratings.draw_probability:
+    if draws := ratings and ratings.draw_probability:
         lines.append(
             f"{counted(first.draws, 'game')} drawn ({percent(first.draws / first.games)}); between "
             f"equals {percent(draws.value)} would be, 95% interval "
@@ -337,7 +378,20 @@ def _remarks(report: TournamentReport) -> Paragraph:
         )
     if standings.lengths.value is not None:
         lines.append(f"Mean length {standings.lengths.value:.1f} moves.")
-    if len(ratings.groups) > 1 and first.games:
+    if ratings is not None:
+        lines += _limits(ratings, played=first.games > 0)
+    if report.info and (settings := report.info.pairing_settings()):
+        shown = "; ".join(map(parameter_list, settings))
+        numbers = "means" if ratings is None else "ratings"
+        line = f"These {numbers} count games with parameters of their own, too: {shown}"
+        lines.append(f"{printable(line, LINE_WIDTH)}.")
+    return Paragraph(tuple(lines))
+
+
+def _limits(ratings: Ratings, *, played: bool) -> list[str]:
+    """Return sentences on what the ratings do not say."""
+    lines = []
+    if len(ratings.groups) > 1 and played:
         lines.append(
             "No games link these groups, so ratings compare within each only: "
             f"{_groups(ratings.groups)}."
@@ -352,11 +406,7 @@ def _remarks(report: TournamentReport) -> Paragraph:
             "By who moved first in these games, strength and the worth of moving first cannot be "
             "told apart: both rest on the prior. Let players meet with both colours."
         )
-    if report.info and (settings := report.info.pairing_settings()):
-        shown = "; ".join(map(parameter_list, settings))
-        line = f"These ratings count games with parameters of their own, too: {shown}"
-        lines.append(f"{printable(line, LINE_WIDTH)}.")
-    return Paragraph(tuple(lines))
+    return lines
 
 
 # -- players against players ---------------------------------------------------------------------
@@ -367,18 +417,32 @@ _CROSSTABLE_NOTE = (
 )
 
 
+_PAYOFF_CROSSTABLE_NOTE = (
+    "Mean payoff per game of the row against the column; blue is good for the row, orange for the "
+    "column. Columns are headed by rank."
+)
+
+
 def _crosstables(report: TournamentReport) -> Section:
+    if report.ratings is None:
+        table = (crosstable(report),)
+        return Section("crosstable", "Crosstable", table, note=_PAYOFF_CROSSTABLE_NOTE, wide=True)
     blocks: list[Block] = [crosstable(report)]
     if report.standings.first_player.draws:
         blocks.append(_wins_draws_losses_table(report))
-    if report.superiority:
-        blocks.append(_superiority(report))
+    if report.superiority and report.ratings is not None:
+        blocks.append(_superiority(report, report.ratings))
     wide = len(report.standings.players) > 6
     return Section("crosstable", "Crosstable", tuple(blocks), note=_CROSSTABLE_NOTE, wide=wide)
 
 
 def crosstable(report: TournamentReport) -> Table:
-    """Return points and games of each player against each; percentages where space is short."""
+    """Return points and games of each player against each, or mean payoffs.
+
+    Where space is short, percentages take the place of points.
+    """
+    if report.standings.payoffs is not None:
+        return _payoff_crosstable(report, report.standings.payoffs)
     standings = report.standings
     names = {name: player_name(name) for name in standings.players}
 
@@ -410,6 +474,28 @@ def crosstable(report: TournamentReport) -> Table:
     )
 
 
+def _payoff_crosstable(report: TournamentReport, payoffs: Payoffs) -> Table:
+    names = report.ranking()
+    means = {(a, b): payoffs.against(a, b) for a in names for b in names if a != b}
+    extent = max((abs(mean.value) for mean in means.values() if mean), default=0.0) or 1.0
+
+    def cell(a: str, b: str) -> Cell:
+        mean = means[a, b]
+        if mean is None:
+            return Cell(NONE, style="self")
+        margin = "" if mean.margin is None else f" \N{PLUS-MINUS SIGN} {mean.margin:.3f}"
+        return Cell(
+            f"{mean.value:+.2f}",
+            mean.value,
+            style=f"c{shade(0.5 + mean.value / extent / 2)}",
+            title=f"{player_name(a)} against {player_name(b)}: {mean.value:+.3f}{margin} per game, "
+            f"{counted(mean.pairs, 'pair')}",
+            data={"opponent": b},
+        )
+
+    return _square(report, "Crosstable: mean payoff of the row against the column", cell)
+
+
 def shade(score: float) -> int:
     """Return the colour class of a score from 0 to 1; the middle one is for a half."""
     return round(score * (_SHADES - 1))
@@ -423,9 +509,9 @@ def _wins_draws_losses_table(report: TournamentReport) -> Table:
     return _square(report, title, cell, omission="", media=("terminal", "text"))
 
 
-def _superiority(report: TournamentReport) -> Table:
-    chances = report.ratings.superiority()
-    index = {name: i for i, name in enumerate(report.ratings.players)}
+def _superiority(report: TournamentReport, ratings: Ratings) -> Table:
+    chances = ratings.superiority()
+    index = {name: i for i, name in enumerate(ratings.players)}
 
     def cell(a: str, b: str) -> Cell:
         chance = float(chances[index[a], index[b]])
@@ -808,6 +894,8 @@ def _format(details: Details) -> Section:
         blocks.append(Paragraph((printable(line, _VERDICT_WIDTH),), media=PAGE))
     if facts.get("kind") == "sprt":
         blocks += map(Figure, _sprt(facts))
+    if facts.get("kind") == "payoff-test":
+        blocks += map(Figure, _payoff_test(facts))
     ranking = facts.get("ranking")
     if isinstance(ranking, (list, tuple)):
         given = facts.get("parameters")
@@ -819,7 +907,11 @@ def _format(details: Details) -> Section:
             rows.append([str(rank), player_cell(player), Cell(text(shown, 400), style="text")])
         columns = [RANK, PLAYER, Column("parameters", align="left")]
         blocks += _tables("The format's ranking", columns, rows)
-    title = "Sequential test" if facts.get("kind") == "sprt" else "The format's own ranking"
+    title = (
+        "Sequential test"
+        if facts.get("kind") in ("sprt", "payoff-test")
+        else "The format's own ranking"
+    )
     return Section("format", title, tuple(blocks))
 
 
@@ -844,6 +936,34 @@ def _sprt(facts: Mapping[str, Any]) -> list[Markup]:
             )
         )
     return pictures
+
+
+def _payoff_test(facts: Mapping[str, Any]) -> list[Markup]:
+    """Return the course of the evidence against both hypotheses."""
+    limits, curves = [facts.get(f"limit_h{n}") for n in (0, 1)], facts.get("curve")
+    if not (all(map(_is_number, limits)) and isinstance(curves, (list, tuple))):
+        return []
+    lines = []
+    for number, curve in enumerate(curves[:2]):
+        if isinstance(curve, (list, tuple)) and len(curve) > 1 and all(map(_is_point, curve)):
+            xs, ys = ([float(point[i]) for point in curve] for i in (0, 1))
+            title = f"evidence against H{number}"
+            lines.append(charts.PlotLine(Markup.escape(title), title, xs, ys))
+    if not lines:
+        return []
+    levels = {f"H{n} is rejected": float(x) for n, x in enumerate(limits) if _is_number(x)}
+    if len(set(levels.values())) == 1:
+        levels = {"H0 or H1 is rejected": next(iter(levels.values()))}
+    return [
+        charts.line_chart(
+            lines,
+            x_label="pairs of games",
+            y_label="ln of the capital",
+            label=f"the evidence over {lines[0].x[-1]:.0f} pairs",
+            space=0.3,
+            levels=levels,
+        )
+    ]
 
 
 def _is_number(value: Any) -> TypeGuard[float]:

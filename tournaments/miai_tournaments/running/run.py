@@ -152,7 +152,7 @@ def resume(folder: Path, options: Options) -> RunEnding:
     config = stored_config(info, folder)
     game = load_game(config.game.name, **config.game.parameters)
     make_panel(game, rules_of(config))  # rules that no longer work fail here, before any game
-    format_ = stored_format(config, players, folder)
+    format_ = stored_format(info, config, players, folder)
     openings = stored_openings(info, config, game, folder)
     this = _Run(config, game, format_, players, folder, options, Path(info.config_path))
     return this.until_stopped(partial(this.resume, openings))
@@ -201,7 +201,8 @@ class _Run:
         tournament = replace(tournament, openings=openings)
         executor = self._start(stack, self.format.most_games(), self._places(tournament))
         self.lock = stack.enter_context(locked(self.folder))
-        schedule = self._schedule(openings)
+        bound = self.game.info.payoff_bound
+        schedule = self._schedule(openings, payoffs=bound is not None)
         games = schedule.advance(room=executor.capacity)
         created = datetime.now(UTC).isoformat(timespec="seconds")
         info = replace(run_info(tournament), created=created, facts=schedule.facts)
@@ -243,7 +244,8 @@ class _Run:
     ) -> RunEnding:
         """Play the remaining games of a store, and those that `tournament` adds."""
         self._watch_valuations(openings)
-        schedule = self._schedule(openings)
+        payoffs = store.info().payoff_bound() is not None
+        schedule = self._schedule(openings, payoffs=payoffs)
         games = schedule.catch_up(store, extended=tournament is not None)
         remaining = len(store.unfinished()) + len(games)
         if remaining == 0:
@@ -264,9 +266,9 @@ class _Run:
         if openings.balance is not None:
             openings.balance.watch = ValuationWatch(self.say, self.signals.asked)
 
-    def _schedule(self, openings: Openings) -> Schedule:
+    def _schedule(self, openings: Openings, *, payoffs: bool) -> Schedule:
         seed = self.config.tournament.seed
-        return Schedule(self.format, self.players, seed=seed, openings=openings)
+        return Schedule(self.format, self.players, seed=seed, openings=openings, payoffs=payoffs)
 
     def _places(self, tournament: Tournament | None) -> dict[str, str]:
         """Return for each player where the config, or else the store, names it."""

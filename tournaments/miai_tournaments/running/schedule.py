@@ -32,6 +32,7 @@ class Schedule:
       seed: of the run.
       openings: source of the games' openings.
       scores: returns of finished games, by identity.
+      payoffs: whether the size of the returns counts, or only who has more.
 
     Attributes:
       finished: whether the format has given its last answer.
@@ -47,6 +48,7 @@ class Schedule:
         seed: int,
         openings: Openings,
         scores: Mapping[str, Sequence[float]] | None = None,
+        payoffs: bool = False,
     ) -> None:
         self._format = format_
         self._identities = {player.name: _identity(player) for player in players}
@@ -54,6 +56,7 @@ class Schedule:
         self._openings = {"{}": openings}
         self._drawn: Mapping[str, tuple[int, ...]] = {}
         self._scores = dict(scores or {})
+        self._payoffs = payoffs
         self._pair_counts: Counter[tuple[str, str]] = Counter()
         self._meetings: list[Meeting] = []
         self._places: dict[str, tuple[Meeting, int, bool]] = {}
@@ -133,7 +136,7 @@ class Schedule:
         games: list[ScheduledGame] = []
         for pairing in step.pairings:
             added = self._games_of(pairing)
-            meeting = Meeting(pairing, [None] * len(added))
+            meeting = Meeting(pairing, [None] * len(added), 0.0 if self._payoffs else 1.0)
             self._meetings.append(meeting)
             self._groups.append([game.game_id for game in added])
             for number, game in enumerate(added):
@@ -182,7 +185,8 @@ class Schedule:
         if game_id in self._places:
             meeting, number, swapped = self._places[game_id]
             own, theirs = returns[::-1] if swapped else returns
-            meeting.scores[number] = 0.5 if own == theirs else float(own > theirs)
+            won = 0.5 if own == theirs else float(own > theirs)
+            meeting.scores[number] = (own - theirs) / 2 if self._payoffs else won
 
 
 def _identity(player: PlayerRow) -> str:

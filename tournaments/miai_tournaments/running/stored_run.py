@@ -20,7 +20,7 @@ from miai_tournaments.config.schema import TournamentConfig
 from miai_tournaments.formats.format import Format, build_format
 from miai_tournaments.store.database import damaged
 from miai_tournaments.store.reading import is_int, is_list, is_number
-from miai_tournaments.store.rows import PlayerRow, RunInfo, ScheduledGame
+from miai_tournaments.store.rows import PAYOFFS, PlayerRow, RunInfo, ScheduledGame
 from miai_tournaments.store.store import FILE_NAME, Store
 
 JUDGED: Final = "openings"
@@ -31,6 +31,7 @@ def run_info(tournament: Tournament) -> RunInfo:
     """Return what a store records of the run of a tournament."""
     config, section = tournament.config, tournament.config.tournament
     judgement = tournament.openings.judgement()
+    bound = tournament.game.info.payoff_bound
     format_ = resolved_format(config)
     own = format_.get("rounds") or format_.get("pairs")
     return RunInfo(
@@ -46,6 +47,7 @@ def run_info(tournament: Tournament) -> RunInfo:
             "config": config.model_dump(mode="json"),
             "results": resolve(tournament),
             **({JUDGED: judgement} if judgement else {}),
+            **({} if bound is None else {PAYOFFS: {"bound": bound}}),
         },
         config_text=tournament.text,
         config_path=tournament.source,
@@ -70,7 +72,9 @@ def stored_config(info: RunInfo, folder: Path) -> TournamentConfig:
         raise _not_understood(folder, wrong) from error
 
 
-def stored_format(config: TournamentConfig, players: Sequence[PlayerRow], folder: Path) -> Format:
+def stored_format(
+    info: RunInfo, config: TournamentConfig, players: Sequence[PlayerRow], folder: Path
+) -> Format:
     """Return the format of a run. Raises `StoreError` when it cannot be built."""
     section = config.format
     try:
@@ -80,6 +84,7 @@ def stored_format(config: TournamentConfig, players: Sequence[PlayerRow], folder
             players,
             rounds=config.tournament.rounds,
             seed=config.tournament.seed,
+            payoff_bound=info.payoff_bound(),
         )
     except MiaiError as error:
         raise _not_understood(folder, " ".join(str(error).split())) from error

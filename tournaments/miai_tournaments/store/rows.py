@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Final, Literal
+
+PAYOFFS: Final = "payoffs"
+"""The table in `RunInfo.resolved` of a game whose results are payoffs."""
 
 Status = Literal["pending", "running", "done", "void", "surplus"]
 """Status of a game; a surplus game is no longer needed and never counts, played or not."""
@@ -53,6 +57,11 @@ class RunInfo:
     def isolation(self) -> str:
         """Return the level at which agents were isolated at first; empty if not recorded."""
         return str(self._resolved("isolation").get("level", ""))
+
+    def payoff_bound(self) -> float | None:
+        """Return the largest payoff of a game; None if games are won, drawn or lost."""
+        bound = self._resolved(PAYOFFS).get("bound")
+        return float(bound) if isinstance(bound, int | float) and 0 < bound < math.inf else None
 
     def adjudication(self) -> Mapping[str, Any]:
         """Return the config's table of that name with its defaults; empty if not recorded."""

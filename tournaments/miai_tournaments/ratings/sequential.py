@@ -1,0 +1,83 @@
+"""Sequential tests, which look at a match after every pair of games and may end it."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal, Protocol
+
+from miai.errors import ConfigError
+
+Verdict = Literal["H0", "H1"]
+
+_ERRORS: Final = (1e-6, 0.5)
+_CURVE: Final = 200
+"""Maximum number of points of a test's curve, for reports."""
+
+
+class TestState(Protocol):
+    """What a test says after some pairs."""
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The accepted hypothesis; None if undecided."""
+
+    @property
+    def pairs(self) -> int:
+        """Number of pairs up to the verdict; without a verdict, of all pairs."""
+
+
+class SequentialTest(ABC):
+    """A test of two hypotheses about the first player of a match."""
+
+    @abstractmethod
+    def title(self) -> str:
+        """Return a short description."""
+
+    @abstractmethod
+    def decide(self, pairs: Sequence[float]) -> TestState:
+        """Return the verdict at the first pair that allows one; later pairs change nothing.
+
+        Args:
+          pairs: points of the first player in both games of each pair, in the order of the
+            schedule.
+        """
+
+    @abstractmethod
+    def facts(
+        self, state: Any, pairs: Sequence[float], players: Sequence[str]
+    ) -> Mapping[str, Any]:
+        """Return a state as plain data for reports.
+
+        It has ``kind``, ``verdict``, ``pairs``, a ``curve`` and ``text``, a line for people.
+
+        Args:
+          pairs: as in `decide`, up to the verdict.
+          players: both names.
+        """
+
+
+def check_errors(alpha: float, beta: float) -> None:
+    """Raise `ConfigError` unless both are sensible probabilities of an error."""
+    for name, chance in (("alpha", alpha), ("beta", beta)):
+        if not _ERRORS[0] <= chance < _ERRORS[1]:
+            raise ConfigError(
+                f"{name}: is {chance}; give a chance of error from {_ERRORS[0]:g} to below "
+                f"{_ERRORS[1]:g}"
+            )
+
+
+def finite_or_none(numbers: Mapping[str, float]) -> dict[str, float | None]:
+    """Return numbers for JSON, None in place of those that are not finite."""
+    return {name: value if math.isfinite(value) else None for name, value in numbers.items()}
+
+
+def curve_points(values: Sequence[float]) -> list[list[float]]:
+    """Return up to 200 points (pairs, value), including the last one.
+
+    Values that are not finite, which may happen after the first pairs, are left out.
+    """
+    step = -(-len(values) // _CURVE) or 1
+    places = sorted({*range(step, len(values) + 1, step), len(values)} - {0})
+    return [[n, round(float(r), 4)] for n in places if math.isfinite(r := values[n - 1])]
