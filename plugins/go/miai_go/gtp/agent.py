@@ -134,7 +134,10 @@ class GtpAgent(Agent):
         super().new_game(seed, player=player, log=log)
         self._end_game(keep=self._parameters.restart == "never")
         self._conversation = Conversation(log)
-        self._forget_game()
+        self._moves.clear()
+        self._on_board.clear()
+        self._dialect = self._dead = None
+        self._resumed = False
         try:
             client = self._start(seed) if self._client is None else self._continue(seed)
             begin_game(client, self._go, self._parameters)
@@ -190,12 +193,6 @@ class GtpAgent(Agent):
         """Return CPU seconds used so far by this process and by the engine with its children."""
         running = self._client.cpu_seconds() if self._client is not None else 0.0
         return super().cpu_seconds() + self._past_cpu_seconds + running
-
-    def _forget_game(self) -> None:
-        self._moves.clear()
-        self._on_board.clear()
-        self._dialect = self._dead = None
-        self._resumed = False
 
     # -- the process --------------------------------------------------------------------------
 

@@ -46,8 +46,6 @@ class AnalysisRequest:
     Attributes:
       player: whose moves; None for the player to move.
       interval: seconds from line to line.
-      min_moves, max_moves: bounds on the number of moves reported.
-      ownership, root_info: whether to report these, in KataGo's format.
       allowed: the only moves to search; None for all.
       avoided: moves not to search.
     """
@@ -153,17 +151,20 @@ def info_line(
             rates = [round(10_000 * number) for number in (rate, prior, bound)]
             text = "winrate {} prior {} lcb {}".format(*rates)
         else:
-            score = extras.scores.get(action)
+            lead = extras.scores.get(action)
             text = f"utility {value:.6f} winrate {rate:.6f}"
-            if score is not None:
-                text += f" scoreMean {score:.4f} scoreLead {score:.4f}"
+            if lead is not None:
+                text += f" scoreMean {lead:.4f} scoreLead {lead:.4f}"
             text += f" prior {prior:.6f} lcb {bound:.6f}"
         pv = result.pv[:_PV_LENGTH] if result.pv[:1] == (action,) else (action,)
         line = " ".join(vertex(a, size) for a in pv if a <= size * size)
         name = vertex(action, size)
         parts.append(f"info move {name} visits {visits} {text} order {order} pv {line}")
     if dialect == "kata" and request.root_info:
-        parts.append(_root_info(result, extras, state))
+        visits, value = sum(result.visits.values()), _utility(result.value, result, state)
+        score = "" if extras.score is None else f" scoreLead {extras.score:.4f}"
+        values = f"utility {value:.6f} winrate {_winrate(value):.6f}{score}"
+        parts.append(f"rootInfo visits {visits} {values}")
     if dialect == "kata" and request.ownership:
         parts.append(f"ownership {_ownership(extras, state)}")
     return " ".join(parts)
@@ -223,28 +224,18 @@ def _ranked(
     return tried[: request.max_moves]
 
 
-def _root_info(result: SearchResult, extras: _Extras, state: FreeState) -> str:
-    visits, value = sum(result.visits.values()), _utility(result.value, result, state)
-    score = "" if extras.score is None else f" scoreLead {extras.score:.4f}"
-    return f"rootInfo visits {visits} utility {value:.6f} winrate {_winrate(value):.6f}{score}"
-
-
 def _ownership(extras: _Extras, state: FreeState) -> str:
     """Return the owner of each point, the highest row first; 1 is the player to move."""
     size = state.game.size
     if extras.ownership is not None and len(extras.ownership) == size * size:
         owned = extras.ownership
     else:
-        owned = _ownership_by_playouts(state)
+        playouts = Playouts(size, state.board.hash)
+        result = playouts.run(state.board, state.to_move, _PLAYOUTS, komi=state.game.white_bonus)
+        black = result.ownership.reshape(-1)
+        owned = (black if state.to_move == BLACK else -black).tolist()
     rows = [owned[row * size : (row + 1) * size] for row in reversed(range(size))]
     return " ".join(f"{value:.3f}" for row in rows for value in row)
-
-
-def _ownership_by_playouts(state: FreeState) -> list[float]:
-    playouts = Playouts(state.game.size, state.board.hash)
-    result = playouts.run(state.board, state.to_move, _PLAYOUTS, komi=state.game.white_bonus)
-    black: list[float] = result.ownership.reshape(-1).tolist()
-    return black if state.to_move == 0 else [-value for value in black]
 
 
 def _utility(value: float, result: SearchResult, state: FreeState) -> float:

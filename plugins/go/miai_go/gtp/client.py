@@ -250,10 +250,7 @@ class Streams:
         self._write()
 
     def wait(self, until: float) -> None:
-        """Wait for something to come, and take it in.
-
-        Args:
-          until: monotonic time.
+        """Wait for something to come, at most `until` (monotonic), and take it in.
 
         Raises:
           AgentTimeoutError: the time is over; without a message.

@@ -49,11 +49,8 @@ class TooLong:
 class LineReader:
     """Reads lines from a descriptor until its end, in a thread that ends with the process.
 
-    So an analysis notices the next line while it searches.
-
-    Args:
-      descriptor: what to read.
-      on_departure: called by the thread when the input ends, but not at once after a command.
+    So an analysis notices the next line while it searches. The thread calls `on_departure` when the
+    input ends, but not at once after a command.
     """
 
     def __init__(self, descriptor: int, on_departure: Callable[[], None]) -> None:
@@ -112,27 +109,20 @@ def divide_lines(stream: BinaryIO) -> Iterator[bytes | TooLong]:
 
 
 class Session:
-    """The state of a session with one controller.
+    """The state of a session with one controller. Raises `MiaiError` for a wrong game or player.
 
     Args:
-      make_player: makes the player for each game.
       values: parameters of the first game.
       write: called with each part of a response, which has to be sent at once.
       pending: waits up to the given seconds; returns whether a line, or the end of input, has come,
         which ends an analysis. By default that is always so.
-      seed: the seed of all games.
       agent: the agent's name, part of the engine's.
 
     Attributes:
-      table: the game.
-      player: the player.
       clocks: Black's and White's clocks.
       last: position and result of the last search, or None.
       ended: whether the controller sent ``quit``.
       running: name of the command that is being answered, or an empty text.
-
-    Raises:
-      MiaiError: the game or the player cannot be made.
     """
 
     def __init__(

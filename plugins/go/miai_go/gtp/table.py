@@ -103,7 +103,7 @@ _SPARE_MOVES: Final = 2  # a move, and the pass inserted before it
 
 
 class SessionTable:
-    """A game that follows its controller.
+    """A game that follows its controller. Raises `MiaiError` if the values do not describe Go.
 
     It never ends: repetitions under simple ko are allowed, and so are moves after two passes.
 
@@ -111,9 +111,6 @@ class SessionTable:
       game: board, rules and starting position.
       state: the current position; read-only.
       moves: the controller's moves, oldest first, without the passes that `state` inserts.
-
-    Raises:
-      MiaiError: the values are not parameters of Go.
     """
 
     def __init__(self, values: Mapping[str, Any]) -> None:

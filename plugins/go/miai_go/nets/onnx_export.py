@@ -52,11 +52,8 @@ def export_onnx(
       precision: int8 makes the file a quarter as long and, on processors with int8 instructions
         (AVX512-VNNI), several times as fast.
       positions: for int8, the number of positions on which activations are measured.
-      seed: seed of the games with these positions.
 
-    Raises:
-      MissingExtraError: onnx or onnxscript, or for int8 onnxruntime, is not installed.
-      WeightsError: the file cannot be written, or the encoder does not fit the weights.
+    Raises `MissingExtraError` without a library of the export, `WeightsError` if it fails.
     """
     model = onnx_model(weights, precision=precision, positions=positions, seed=seed)
     with writing(path, WeightsError):

@@ -23,14 +23,7 @@ MAX_BATCH = 1024
 
 
 class Answers(NamedTuple):
-    """A network's answers for n positions, for the player to move; None for a missing head.
-
-    Attributes:
-      policy: logits, float32 of shape (n, size * size + 1), the pass last.
-      value: the expected result, float32 of shape (n,), 1 won, -1 lost.
-      ownership: float32 of shape (n, size, size), 1 the player to move, -1 the opponent.
-      score: the expected lead in points, float32 of shape (n,).
-    """
+    """A network's answers for n positions: `miai_go.nets.network.Outputs` as float32 arrays."""
 
     policy: Floats | None = None
     value: Floats | None = None

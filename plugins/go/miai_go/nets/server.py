@@ -403,22 +403,20 @@ class Server:
         if operation == "open":
             return client.open(build_parameters(OpenRequest, message, where="open")), {}
         if operation == "status":
-            return {**self._status(), "own": client.statistics()}, {}
+            with self._lock:
+                clients, served = self._clients, self._served
+            return {
+                "pid": os.getpid(),
+                "seconds": time.monotonic() - self._began,
+                "clients": clients,
+                "served": served,
+                "networks": self._pool.statistics(),
+                "own": client.statistics(),
+            }, {}
         if operation == "stop":
             self.end()
             return {}, {}
         raise InferenceError(f"unknown operation {str(operation)[:40]!r}")
-
-    def _status(self) -> dict[str, Any]:
-        with self._lock:
-            clients, served = self._clients, self._served
-        return {
-            "pid": os.getpid(),
-            "seconds": time.monotonic() - self._began,
-            "clients": clients,
-            "served": served,
-            "networks": self._pool.statistics(),
-        }
 
 
 class _Client:

@@ -97,12 +97,9 @@ def settled_margin(state: GoState) -> float:
 def settle(state: GoState, dead: tuple[int, ...] | None = None) -> int:
     """Return the player's next action in the agreement on dead stones.
 
-    The proposer marks the stones that it considers dead. The other player accepts a proposal that
-    scores at least as well for it as its own view, and otherwise resumes play.
-
-    Args:
-      dead: points that the player to move considers dead, whole chains; by default, those of the
-        game's own judge.
+    The proposer marks the stones that it considers dead: the whole chains on `dead`, by default
+    those that the game's own judge finds. The other player accepts a proposal that scores at least
+    as well for it as its own view, and otherwise resumes play.
     """
     if dead is None:
         dead = state.game.judge.dead_points(state)

@@ -33,9 +33,7 @@ class GoGame(Game):
 
     Attributes:
       parameters: the parameters, with the preset's defaults written out.
-      rules: the rule set.
       size: points on a side.
-      ko_rule: the ko rule, as a constant of the board.
       start: the starting position, handicap included.
       white_bonus: komi and compensation, points.
       max_moves: actions after which the game ends, counted by area with every stone alive.

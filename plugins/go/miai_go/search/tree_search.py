@@ -33,11 +33,7 @@ class SearchClock:
     The most visited move is played. Once the simulations that the remaining time allows, at the
     rate so far, cannot bring the second move to the visits of the first, the rest is saved (Huang,
     Coulom, Lin 2010, "Time management for Monte-Carlo tree search applied to the game of Go").
-
-    Args:
-      seconds: the budget.
-      started: start of the search, by `time.perf_counter`.
-      visits: returns the visits of the moves at the root; None if only time counts.
+    Without `visits`, which returns those at the root, only time counts.
     """
 
     def __init__(
