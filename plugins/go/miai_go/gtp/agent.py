@@ -291,9 +291,9 @@ class GtpAgent(Agent):
         """Return an action of the agreement on dead stones, by the engine's list of them."""
         dead = self._dead
         if dead is None:
-            listed = client.knows("final_status_list")
+            lists = client.knows("final_status_list")
             seconds = until - time.monotonic()
-            dead = dead_stones(client, self._go.size, seconds) if listed else frozenset()
+            dead = dead_stones(client, self._go.size, seconds) if lists else frozenset()
             self._dead = dead
         return Decision(settle(self._state, whole_chains(self._state, dead)))
 

@@ -210,31 +210,31 @@ def _ranked(
 
     These are the visited moves or, if there are none, those with priors.
     """
-    tried = [action for action in choices if result.visits.get(action, 0) > 0]
-    if not tried:
-        tried = [action for action in choices if action in priors or action == result.action]
+    moves = [action for action in choices if result.visits.get(action, 0) > 0]
+    if not moves:
+        moves = [action for action in choices if action in priors or action == result.action]
 
     def rank(action: int) -> tuple[bool, int, float, float, int]:
         visits, value = result.visits.get(action, 0), result.values.get(action, -1.0)
         return action != result.action, -visits, -value, -priors.get(action, 0.0), action
 
-    tried.sort(key=rank)
-    others = [action for action in choices if action not in tried]
-    tried += others[: max(request.min_moves - len(tried), 0)]
-    return tried[: request.max_moves]
+    moves.sort(key=rank)
+    others = [action for action in choices if action not in moves]
+    moves += others[: max(request.min_moves - len(moves), 0)]
+    return moves[: request.max_moves]
 
 
 def _ownership(extras: _Extras, state: FreeState) -> str:
     """Return the owner of each point, the highest row first; 1 is the player to move."""
     size = state.game.size
     if extras.ownership is not None and len(extras.ownership) == size * size:
-        owned = extras.ownership
+        owners = extras.ownership
     else:
         playouts = Playouts(size, state.board.hash)
         result = playouts.run(state.board, state.to_move, _PLAYOUTS, komi=state.game.white_bonus)
         black = result.ownership.reshape(-1)
-        owned = (black if state.to_move == BLACK else -black).tolist()
-    rows = [owned[row * size : (row + 1) * size] for row in reversed(range(size))]
+        owners = (black if state.to_move == BLACK else -black).tolist()
+    rows = [owners[row * size : (row + 1) * size] for row in reversed(range(size))]
     return " ".join(f"{value:.3f}" for row in rows for value in row)
 
 
@@ -286,8 +286,8 @@ def _lines(answers: Answers, state: GoState, back: int) -> list[str]:
         lines += ["policy", *_grid(chances[:-1], state.game.size)]
         lines.append(f"policyPass {chances[-1]:.6f}")
     if answers.ownership is not None:
-        owned = white * turned_planes(answers.ownership[:, None], turn)[0, 0]
-        lines += ["whiteOwnership", *_grid(owned.reshape(-1), state.game.size)]
+        owners = white * turned_planes(answers.ownership[:, None], turn)[0, 0]
+        lines += ["whiteOwnership", *_grid(owners.reshape(-1), state.game.size)]
     return lines
 
 

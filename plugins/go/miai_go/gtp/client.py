@@ -258,21 +258,21 @@ class Streams:
           AgentProtocolError: it closed its output.
           AgentFloodError: it wrote more than the limits allow.
         """
-        left = until - time.monotonic()
-        if left <= 0:
+        remaining = until - time.monotonic()
+        if remaining <= 0:
             raise AgentTimeoutError
         with self._writing():
-            came = self._take_in(0.0 if self._ended else min(left, _POLL))
+            activity = self._take_in(0.0 if self._ended else min(remaining, _POLL))
         # A child of a dead engine may still hold the pipe, so that it does not end.
-        if not came and (self._ended or self._engine.is_dead()) and not self.drain():
+        if not activity and (self._ended or self._engine.is_dead()) and not self.drain():
             self._gone()
 
     def drain(self) -> bool:
         """Take in what is there already; return whether anything was. Raises as `wait`."""
-        came = False
+        activity = False
         while self._take_in(0.0):
-            came = True
-        return came
+            activity = True
+        return activity
 
     def close(self) -> None:
         """Watch no more. The pipes are the engine's to close."""
@@ -303,15 +303,15 @@ class Streams:
 
     def _take_in(self, seconds: float) -> bool:
         """Read and write what is possible within `seconds`; return whether anything came."""
-        came = False
+        activity = False
         for key, _ in self._selector.select(seconds):
             if key.fd == self._engine.requests:
                 self._write()
             elif key.fd == self._engine.complaints:
-                came |= self._take_complaints()
+                activity |= self._take_complaints()
             else:
-                came |= self._take_output()
-        return came
+                activity |= self._take_output()
+        return activity
 
     def _take_output(self) -> bool:
         data = os.read(self._engine.answers, _CHUNK)

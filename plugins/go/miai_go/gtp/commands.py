@@ -245,8 +245,8 @@ def _place_free_handicap(session: Session, words: Words) -> str:
     stones, size = whole(words[0], "handicap"), session.table.game.size
     if not MIN_HANDICAP <= stones < size * size:
         raise GtpError(f"invalid number of stones: {MIN_HANDICAP} to {size * size - 1} fit")
-    fixed = min(stones, max_fixed_handicap(size))
-    points = list(fixed_handicap(fixed, size)) if fixed else []
+    count = min(stones, max_fixed_handicap(size))
+    points = list(fixed_handicap(count, size)) if count else []
     return _place(session, free_handicap(points, stones, size))
 
 

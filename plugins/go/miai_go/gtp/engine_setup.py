@@ -156,17 +156,17 @@ def _announce_handicap(client: GtpClient, game: GoGame, seconds: float) -> bool:
     start, stones = game.start, game.parameters.handicap_stones
     if not stones or start.white or len(start.black) != stones:
         return False
-    wanted = [vertex(point, game.size) for point in start.black]
+    names = [vertex(point, game.size) for point in start.black]
     if client.knows("set_free_handicap"):
-        client.ask(f"set_free_handicap {' '.join(wanted)}", seconds=seconds)
+        client.ask(f"set_free_handicap {' '.join(names)}", seconds=seconds)
         return True
     if not client.knows("fixed_handicap") or game.parameters.handicap_points:
         return False
     placed = client.ask(f"fixed_handicap {stones}", seconds=seconds).split()
-    if {word.upper() for word in placed} != set(wanted):
+    if {word.upper() for word in placed} != set(names):
         raise AgentProtocolError(
             f"{client.who} placed the handicap on {excerpt(' '.join(placed))}, not on "
-            f"{' '.join(wanted)}"
+            f"{' '.join(names)}"
         )
     return True
 

@@ -152,8 +152,8 @@ class SessionTable:
 
         Parameters that describe rules or position and are not among `values` become the default.
         """
-        replaced = (*_START_PARAMETERS, *(RULE_PARAMETERS if "rules" in values else ()))
-        parameters = {**self._without(*replaced), **values}
+        resets = (*_START_PARAMETERS, *(RULE_PARAMETERS if "rules" in values else ()))
+        parameters = {**self._without(*resets), **values}
         first = _game(parameters).start.to_move
         moves = [(first ^ (index % 2), action) for index, action in enumerate(actions)]
         self.restore(parameters, moves)
@@ -252,26 +252,26 @@ def table_as_sgf(table: SessionTable, *, result: str = "") -> str:
 
 def free_handicap(points: list[int], stones: int, size: int) -> list[int]:
     """Return the points of a free handicap: `points`, then others far from all of them."""
-    chosen = points[:stones]
-    others = [point for point in range(size * size) if point not in chosen]
-    while len(chosen) < stones:
-        best = max(others, key=lambda point: _room_at(point, chosen, size))
+    handicap = points[:stones]
+    others = [point for point in range(size * size) if point not in handicap]
+    while len(handicap) < stones:
+        best = max(others, key=lambda point: _room_at(point, handicap, size))
         others.remove(best)
-        chosen.append(best)
-    return sorted(chosen)
+        handicap.append(best)
+    return sorted(handicap)
 
 
-def _room_at(point: int, chosen: list[int], size: int) -> tuple[int, int]:
+def _room_at(point: int, handicap: list[int], size: int) -> tuple[int, int]:
     """Return the distance to the nearest chosen point, the edge counting half; then the order."""
     row, column = divmod(point, size)
     to_edge = 2 * min(row + 1, column + 1, size - row, size - column)
-    others = [abs(row - p // size) + abs(column - p % size) for p in chosen]
+    others = [abs(row - p // size) + abs(column - p % size) for p in handicap]
     return min([to_edge, *others]), -point
 
 
 def _game(values: Mapping[str, Any]) -> GoGame:
     parameters = build_parameters(GoParameters, values, where="game")
-    forced: dict[str, Any] = {"repetition": "allowed", "max_moves": MAX_MOVES}
+    overrides: dict[str, Any] = {"repetition": "allowed", "max_moves": MAX_MOVES}
     if parameters.resolved_rules().dead_stones == "agreement":
-        forced["dead_stones"] = "playouts"  # controllers have no moves to agree with
-    return GoGame(parameters.model_copy(update=forced))
+        overrides["dead_stones"] = "playouts"  # controllers have no moves to agree with
+    return GoGame(parameters.model_copy(update=overrides))

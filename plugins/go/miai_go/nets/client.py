@@ -100,8 +100,8 @@ class RemoteOracle:
         """Return figures of this client and, as ``server_...``, of all clients of the network."""
         with self._lock:
             status, _ = self._ask({"op": "status"}, {})
-        served = {f"server_{name}": figure for name, figure in status["own"].items()}
-        return {**self._counter.statistics(), **served}
+        figures = {f"server_{name}": figure for name, figure in status["own"].items()}
+        return {**self._counter.statistics(), **figures}
 
     def close(self) -> None:
         """Close the connection. The server ends by itself after its last client."""
@@ -133,8 +133,8 @@ class RemoteOracle:
             connection.settimeout(self._timeout)
             try:
                 request = {"op": "open", **self._request.model_dump()}
-                opened, _ = exchange(connection, request, {})
-                self._header = build_parameters(WeightsHeader, opened["header"], where="header")
+                reply, _ = exchange(connection, request, {})
+                self._header = build_parameters(WeightsHeader, reply["header"], where="header")
             except MiaiError:
                 self._drop()
                 raise

@@ -49,8 +49,8 @@ class Ensemble:
                 hashlib.blake2b(row.tobytes(), digest_size=1, key=self._key).digest()
                 for row in planes
             )
-            drawn = [digest[0] % SYMMETRIES for digest in digests]
-            return self._turned(planes, np.array(drawn, np.uint8))
+            numbers = [digest[0] % SYMMETRIES for digest in digests]
+            return self._turned(planes, np.array(numbers, np.uint8))
         symmetries = np.tile(np.arange(SYMMETRIES, dtype=np.uint8), len(planes))
         answers = self._turned(np.repeat(planes, SYMMETRIES, axis=0), symmetries)
         policy = None if answers.policy is None else np.log(_mean(_softmax(answers.policy)))

@@ -88,9 +88,9 @@ class PoolBias(nn.Module):
 
     def __init__(self, channels: int, outputs: int) -> None:
         super().__init__()
-        pooled = max(channels // _POOL_SHARE, 1)
-        self.reduce = ConvNorm(channels, pooled)
-        self.spread = nn.Linear(2 * pooled, outputs)
+        width = max(channels // _POOL_SHARE, 1)
+        self.reduce = ConvNorm(channels, width)
+        self.spread = nn.Linear(2 * width, outputs)
 
     def forward(self, planes: Tensor) -> Tensor:
         """Return a bias for every output channel."""

@@ -130,8 +130,8 @@ class Predictor:
         return outputs.value.numpy(), logits
 
     def _move(self, zone: Zone, logits: NDArray[np.float32]) -> int | None:
-        taken = zone.attackers | zone.defenders
-        free = [i for i in range(len(zone.points)) if not taken >> i & 1]
+        stones = zone.attackers | zone.defenders
+        free = [i for i in range(len(zone.points)) if not stones >> i & 1]
         best = max(free, key=lambda i: float(logits[i]), default=None)
         return None if best is None or logits[best] == -np.inf else zone.points[best]
 
@@ -217,8 +217,8 @@ def rows_of(size: int, fates: Sequence[PredictedFate]) -> list[str]:
             continue
         cases = []
         for title, chance, move in zip(_TITLES, fate.chances, fate.moves, strict=True):
-            played = f" {vertex(move, size)}" if fate.critical and move is not None else ""
-            cases.append(f"{title} {chance:.0%}{played}")
+            suffix = f" {vertex(move, size)}" if fate.critical and move is not None else ""
+            cases.append(f"{title} {chance:.0%}{suffix}")
         out.append(f"{name}  lives with {', '.join(cases)}")
     return out
 

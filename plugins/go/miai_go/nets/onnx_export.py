@@ -237,10 +237,10 @@ def _chances(
     actions = weights.header.shape.actions
     if "policy" not in weights.header.outputs:
         return np.full((len(planes), actions), 1 / actions)
-    scaled = torch.from_numpy(planes * encoder.scales[None, :, None, None])
+    inputs = torch.from_numpy(planes * encoder.scales[None, :, None, None])
     device = next(weights.network.parameters()).device
     with torch.inference_mode():
-        policy = weights.network.eval()(scaled.to(device)).policy
+        policy = weights.network.eval()(inputs.to(device)).policy
         chances: NDArray[np.float64] = torch.softmax(policy.double(), 1).cpu().numpy()
     chances /= chances.sum(1, keepdims=True)
     return chances

@@ -174,11 +174,11 @@ class NetworkOracle(ABC):
 
 def check_planes(planes: Planes, encoder: Encoder) -> None:
     """Raise `InferenceError` unless the encoder could have made the planes."""
-    wanted = (encoder.planes, encoder.size, encoder.size)
-    if planes.dtype != np.uint8 or planes.shape[1:] != wanted or len(planes) == 0:
+    shape = (encoder.planes, encoder.size, encoder.size)
+    if planes.dtype != np.uint8 or planes.shape[1:] != shape or len(planes) == 0:
         raise InferenceError(
             f"planes of {planes.dtype} and shape {planes.shape}; the network takes uint8 of shape "
-            f"(n, {', '.join(map(str, wanted))}), n at least 1: encode with the oracle's encoder"
+            f"(n, {', '.join(map(str, shape))}), n at least 1: encode with the oracle's encoder"
         )
 
 

@@ -162,18 +162,18 @@ def fill_network(build: Callable[[], nn.Module], tensors: Tensors, *, where: str
 
 def _check_tensors(outline: nn.Module, tensors: Tensors, *, where: str) -> None:
     """Raise unless names, shapes and dtypes of the tensors are those of the network."""
-    wanted = {
+    types = {
         name: (tuple(tensor.shape), str(tensor.dtype).removeprefix("torch."))
         for name, tensor in outline.state_dict().items()
     }
-    for name in sorted(wanted.keys() | tensors.keys()):
+    for name in sorted(types.keys() | tensors.keys()):
         if name not in tensors:
             raise WeightsError(f"{where}: '{name}' of its network is missing")
-        if name not in wanted:
+        if name not in types:
             raise WeightsError(f"{where}: '{name}' is not a tensor of its network")
         array = tensors[name]
-        if (array.shape, array.dtype.name) != wanted[name]:
-            shape, dtype = wanted[name]
+        if (array.shape, array.dtype.name) != types[name]:
+            shape, dtype = types[name]
             raise WeightsError(
                 f"{where}: '{name}' is {array.dtype.name} of shape {array.shape}; its network "
                 f"takes {dtype} of shape {shape}"

@@ -221,7 +221,7 @@ class GroupAdvisor:
         until = None if seconds is None else started + TIME_SHARE * seconds
         size, mover = board.size, color + 1
         weights, useless = np.zeros(size**2 + 1), np.zeros(size**2 + 1, np.bool_)
-        asked = critical = solved = 0
+        groups = critical = proofs = 0
         questions: dict[_Key, Question] = {}
         for stones, zone in enclosed(board.stones().reshape(-1), ko=board.ko_point):
             rest = None if until is None else until - perf_counter()
@@ -233,13 +233,13 @@ class GroupAdvisor:
             half = None if rest is None else rest / 2
             answer = question.ask(nodes=(remaining + 1) // 2, seconds=half)
             remaining -= answer.nodes
-            asked, solved = asked + 1, solved + answer.solved
+            groups, proofs = groups + 1, proofs + answer.solved
             critical += bool(answer.moves)
             weights[list(answer.moves)] += answer.confidence * min(stones / _FULL, 1.0)
             useless[list(answer.useless)] = True
         self._questions = questions
         nodes = self._nodes - remaining
-        statistics = {"asked": asked, "critical": critical, "solved": solved, "nodes": nodes}
+        statistics = {"asked": groups, "critical": critical, "solved": proofs, "nodes": nodes}
         return Advice(weights, useless & (weights == 0), statistics)
 
 
@@ -259,16 +259,16 @@ def enclosed(stones: NDArray[np.int8], *, ko: int | None = None) -> Iterator[tup
             own = {point for point in room if stones[point] == defender}
             chains = connected_parts(own, lambda point: neighbours(point, size))
             blocks += [(-len(chain), min(chain), min(room)) for chain in chains]
-    refused: set[tuple[int, int]] = set()  # blocks of one room have zones of the same points
+    refusals: set[tuple[int, int]] = set()  # blocks of one room have zones of the same points
     for count, point, corner in sorted(blocks):
         where = (int(stones[point]), corner)
-        if where in refused:
+        if where in refusals:
             continue
         zone = None
         with suppress(ProblemError):
             zone = find_zone(stones, point)
         if zone is None or zone.empty > MOST_EMPTY or ko in zone.points:
-            refused.add(where)
+            refusals.add(where)
         else:
             yield -count, zone
 

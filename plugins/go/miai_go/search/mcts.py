@@ -140,20 +140,20 @@ class UctTree(TreeView):
         Args:
           results: integers of shape (size * size + 1,), pass last: wins, or losses below 0.
         """
-        wanted = np.asarray(results, np.int32)
-        if wanted.shape != (self._pass + 1,):
-            raise BoardError(f"the results have shape {wanted.shape}, not ({self._pass + 1},)")
+        targets = np.asarray(results, np.int32)
+        if targets.shape != (self._pass + 1,):
+            raise BoardError(f"the results have shape {targets.shape}, not ({self._pass + 1},)")
         self._search(0)
         block, actions = self.children(), self.actions()
-        times = (np.abs(wanted) - np.abs(self._favoured))[actions]
-        rewards = (wanted - self._favoured)[actions]
+        times = (np.abs(targets) - np.abs(self._favoured))[actions]
+        rewards = (targets - self._favoured)[actions]
         for visits, reward in (
             (kernels.VISITS, kernels.REWARD),
             (kernels.AMAF_VISITS, kernels.AMAF_REWARD),
         ):
             self._nodes[visits, block] += times
             self._nodes[reward, block] += rewards
-        self._favoured[:] = wanted
+        self._favoured[:] = targets
 
     def advance(self, action: int) -> bool:
         """Play `action` at the root and keep the subtree; return whether there was one.
@@ -196,14 +196,14 @@ class UctTree(TreeView):
             raise ValueError("give a budget: simulations, seconds or a stop function")
         started = perf_counter()
         chunk = 16 if seconds is not None else _CHUNK
-        done = 0
-        while simulations is None or done < simulations:
-            wanted = chunk if simulations is None else min(chunk, simulations - done)
+        total = 0
+        while simulations is None or total < simulations:
+            batch = chunk if simulations is None else min(chunk, simulations - total)
             before = perf_counter()
-            count = self._search(wanted)
-            done += count
+            count = self._search(batch)
+            total += count
             now = perf_counter()
-            if count < wanted or (stop is not None and stop()):
+            if count < batch or (stop is not None and stop()):
                 break
             if seconds is not None:
                 remaining = seconds - (now - started)
@@ -211,7 +211,7 @@ class UctTree(TreeView):
                     break
                 rate = count / max(now - before, 1e-6)
                 chunk = int(min(max(rate * min(_LOOK_SECONDS, remaining), 1), _CHUNK))
-        return done
+        return total
 
     @property
     def board(self) -> Board:

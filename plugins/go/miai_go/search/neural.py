@@ -156,8 +156,8 @@ class ForestSearch(TreeSearch):
     def _favour(self, advice: Advice) -> None:
         if not self._advised:
             tree = self._tree()
-            allowed = np.where(tree.allowed(), tree.priors(), 0.0)
-            self._forest.set_priors(0, advice.mixed(allowed))
+            priors = np.where(tree.allowed(), tree.priors(), 0.0)
+            self._forest.set_priors(0, advice.mixed(priors))
             self._advised = True
 
     def _only_time_limits(self) -> bool:

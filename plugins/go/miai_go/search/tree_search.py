@@ -173,13 +173,13 @@ class TreeSearch(ABC):
         value = float(proven or (values[action] if visits[action] else untried))
         resign = self.parameters.resign_below
         pv = tree.principal_variation()
-        tried = np.flatnonzero(visits).tolist()
+        moves = np.flatnonzero(visits).tolist()
         return SearchResult(
             action=action,
             value=value,
             unit=ValueUnit.EXPECTED_UTILITY,
-            visits={a: int(visits[a]) for a in tried},
-            values={a: float(values[a]) for a in tried},
+            visits={a: int(visits[a]) for a in moves},
+            values={a: float(values[a]) for a in moves},
             pv=tuple(pv) if pv[:1] == [action] else (action,),
             resign=resign is not None and (simulations > 0 or proven < 0) and value < resign,
             statistics={
