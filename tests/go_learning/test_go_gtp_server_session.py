@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import random
 import re
@@ -9,6 +10,7 @@ import time
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,7 +27,7 @@ from miai.values import ValueUnit
 from miai_go.gtp.clocks import SessionClock, named_settings, plain_settings
 from miai_go.gtp.commands import COMMANDS, STREAMING
 from miai_go.gtp.players import SearchPlayer, SessionPlayer
-from miai_go.gtp.session import LineDivider, TooLong
+from miai_go.gtp.session import TooLong, divide_lines
 from miai_go.gtp.wire import MAX_LINE_BYTES, GtpError
 from miai_go.nets.encoder import Encoder
 from miai_go.nets.oracle import Answers
@@ -608,22 +610,40 @@ def test_any_lines_are_answered_and_nothing_breaks(lines: list[bytes]) -> None:
     assert talk.ok("protocol_version") == "2"
 
 
+class Pieces(io.RawIOBase):
+    """A stream whose bytes come in pieces, none of them empty."""
+
+    def __init__(self, pieces: list[bytes]) -> None:
+        self._pieces = [piece for piece in pieces if piece]
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        piece = self._pieces.pop(0) if self._pieces else b""
+        if len(piece) > len(buffer):
+            self._pieces.insert(0, piece[len(buffer) :])
+        count = min(len(piece), len(buffer))
+        buffer[:count] = piece[:count]
+        return count
+
+
 @given(st.binary(max_size=300), st.lists(st.integers(0, 300), max_size=6))
 def test_lines_are_the_same_however_they_come(data: bytes, cuts: list[int]) -> None:
-    whole, parts = LineDivider(), LineDivider()
     edges = [0, *sorted(cuts), len(data)]
     pieces = [data[a:b] for a, b in pairwise(edges)]
-    together = [line for piece in pieces for line in parts.feed(piece)]
-    assert together == whole.feed(data)
-    assert parts.rest() == whole.rest()
+    *wanted, rest = data.split(b"\n")
+    lines = [*wanted, rest] if rest else wanted
+    assert list(divide_lines(io.BufferedReader(Pieces(pieces)))) == lines
+    assert list(divide_lines(io.BytesIO(data))) == lines
 
 
 def test_a_line_is_too_long_by_one_byte() -> None:
-    divider = LineDivider()
-    lines = divider.feed(b"a" * MAX_LINE_BYTES + b"\n" + b"a" * (MAX_LINE_BYTES + 1) + b"\nb\n")
+    data = b"a" * MAX_LINE_BYTES + b"\n" + b"a" * (MAX_LINE_BYTES + 1) + b"\nb\n"
+    lines = list(divide_lines(io.BytesIO(data)))
     assert lines[0] == b"a" * MAX_LINE_BYTES
     assert isinstance(lines[1], TooLong)
-    assert lines[2] == b"b"
+    assert lines[2:] == [b"b"]
 
 
 def test_refusals_raise_their_own_error_type() -> None:

@@ -74,11 +74,7 @@ class GtpJudge:
         self._parameters = parameters
 
     def dead_points(self, state: GoState) -> tuple[int, ...]:
-        """Return the points of the chains that the engine lists as dead, ascending.
-
-        Raises:
-          RefereeError: it died, hung or answered nonsense.
-        """
+        """Return the points of the chains that the engine lists. Raises `RefereeError`."""
         try:
             client = launch(self._parameters, Conversation(), self._game, seed=0)
             try:
@@ -138,7 +134,10 @@ class GtpAgent(Agent):
         super().new_game(seed, player=player, log=log)
         self._end_game(keep=self._parameters.restart == "never")
         self._conversation = Conversation(log)
-        self._forget_game()
+        self._moves.clear()
+        self._on_board.clear()
+        self._dialect = self._dead = None
+        self._resumed = False
         try:
             client = self._start(seed) if self._client is None else self._continue(seed)
             begin_game(client, self._go, self._parameters)
@@ -194,12 +193,6 @@ class GtpAgent(Agent):
         """Return CPU seconds used so far by this process and by the engine with its children."""
         running = self._client.cpu_seconds() if self._client is not None else 0.0
         return super().cpu_seconds() + self._past_cpu_seconds + running
-
-    def _forget_game(self) -> None:
-        self._moves.clear()
-        self._on_board.clear()
-        self._dialect = self._dead = None
-        self._resumed = False
 
     # -- the process --------------------------------------------------------------------------
 
@@ -298,9 +291,9 @@ class GtpAgent(Agent):
         """Return an action of the agreement on dead stones, by the engine's list of them."""
         dead = self._dead
         if dead is None:
-            listed = client.knows("final_status_list")
+            lists = client.knows("final_status_list")
             seconds = until - time.monotonic()
-            dead = dead_stones(client, self._go.size, seconds) if listed else frozenset()
+            dead = dead_stones(client, self._go.size, seconds) if lists else frozenset()
             self._dead = dead
         return Decision(settle(self._state, whole_chains(self._state, dead)))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
@@ -47,8 +46,6 @@ class AnalysisRequest:
     Attributes:
       player: whose moves; None for the player to move.
       interval: seconds from line to line.
-      min_moves, max_moves: bounds on the number of moves reported.
-      ownership, root_info: whether to report these, in KataGo's format.
       allowed: the only moves to search; None for all.
       avoided: moves not to search.
     """
@@ -131,22 +128,6 @@ def _centiseconds(word: str) -> float:
     return max(number(word, "interval", low=0) / 100, _MIN_INTERVAL)
 
 
-class AnalysisTicker:
-    """Counts down to the next line."""
-
-    def __init__(self, interval: float) -> None:
-        self._interval = interval
-        self._due = time.monotonic() + interval
-
-    def left(self) -> float:
-        """Return the seconds until the next line is due, at least 0."""
-        return max(self._due - time.monotonic(), 0.0)
-
-    def restart(self) -> None:
-        """Begin the next interval."""
-        self._due = time.monotonic() + self._interval
-
-
 _PV_LENGTH: Final = 20
 _PLAYOUTS: Final = 400  # for ownership, if the search reports none
 _SURE: Final = 1.96  # standard deviations of the lower confidence bound
@@ -170,17 +151,20 @@ def info_line(
             rates = [round(10_000 * number) for number in (rate, prior, bound)]
             text = "winrate {} prior {} lcb {}".format(*rates)
         else:
-            score = extras.scores.get(action)
+            lead = extras.scores.get(action)
             text = f"utility {value:.6f} winrate {rate:.6f}"
-            if score is not None:
-                text += f" scoreMean {score:.4f} scoreLead {score:.4f}"
+            if lead is not None:
+                text += f" scoreMean {lead:.4f} scoreLead {lead:.4f}"
             text += f" prior {prior:.6f} lcb {bound:.6f}"
         pv = result.pv[:_PV_LENGTH] if result.pv[:1] == (action,) else (action,)
         line = " ".join(vertex(a, size) for a in pv if a <= size * size)
         name = vertex(action, size)
         parts.append(f"info move {name} visits {visits} {text} order {order} pv {line}")
     if dialect == "kata" and request.root_info:
-        parts.append(_root_info(result, extras, state))
+        visits, value = sum(result.visits.values()), _utility(result.value, result, state)
+        score = "" if extras.score is None else f" scoreLead {extras.score:.4f}"
+        values = f"utility {value:.6f} winrate {_winrate(value):.6f}{score}"
+        parts.append(f"rootInfo visits {visits} {values}")
     if dialect == "kata" and request.ownership:
         parts.append(f"ownership {_ownership(extras, state)}")
     return " ".join(parts)
@@ -226,42 +210,32 @@ def _ranked(
 
     These are the visited moves or, if there are none, those with priors.
     """
-    tried = [action for action in choices if result.visits.get(action, 0) > 0]
-    if not tried:
-        tried = [action for action in choices if action in priors or action == result.action]
+    moves = [action for action in choices if result.visits.get(action, 0) > 0]
+    if not moves:
+        moves = [action for action in choices if action in priors or action == result.action]
 
     def rank(action: int) -> tuple[bool, int, float, float, int]:
         visits, value = result.visits.get(action, 0), result.values.get(action, -1.0)
         return action != result.action, -visits, -value, -priors.get(action, 0.0), action
 
-    tried.sort(key=rank)
-    others = [action for action in choices if action not in tried]
-    tried += others[: max(request.min_moves - len(tried), 0)]
-    return tried[: request.max_moves]
-
-
-def _root_info(result: SearchResult, extras: _Extras, state: FreeState) -> str:
-    visits, value = sum(result.visits.values()), _utility(result.value, result, state)
-    score = "" if extras.score is None else f" scoreLead {extras.score:.4f}"
-    return f"rootInfo visits {visits} utility {value:.6f} winrate {_winrate(value):.6f}{score}"
+    moves.sort(key=rank)
+    others = [action for action in choices if action not in moves]
+    moves += others[: max(request.min_moves - len(moves), 0)]
+    return moves[: request.max_moves]
 
 
 def _ownership(extras: _Extras, state: FreeState) -> str:
     """Return the owner of each point, the highest row first; 1 is the player to move."""
     size = state.game.size
     if extras.ownership is not None and len(extras.ownership) == size * size:
-        owned = extras.ownership
+        owners = extras.ownership
     else:
-        owned = _ownership_by_playouts(state)
-    rows = [owned[row * size : (row + 1) * size] for row in reversed(range(size))]
+        playouts = Playouts(size, state.board.hash)
+        result = playouts.run(state.board, state.to_move, _PLAYOUTS, komi=state.game.white_bonus)
+        black = result.ownership.reshape(-1)
+        owners = (black if state.to_move == BLACK else -black).tolist()
+    rows = [owners[row * size : (row + 1) * size] for row in reversed(range(size))]
     return " ".join(f"{value:.3f}" for row in rows for value in row)
-
-
-def _ownership_by_playouts(state: FreeState) -> list[float]:
-    playouts = Playouts(state.game.size, state.board.hash)
-    result = playouts.run(state.board, state.to_move, _PLAYOUTS, komi=state.game.white_bonus)
-    black: list[float] = result.ownership.reshape(-1).tolist()
-    return black if state.to_move == 0 else [-value for value in black]
 
 
 def _utility(value: float, result: SearchResult, state: FreeState) -> float:
@@ -312,8 +286,8 @@ def _lines(answers: Answers, state: GoState, back: int) -> list[str]:
         lines += ["policy", *_grid(chances[:-1], state.game.size)]
         lines.append(f"policyPass {chances[-1]:.6f}")
     if answers.ownership is not None:
-        owned = white * turned_planes(answers.ownership[:, None], turn)[0, 0]
-        lines += ["whiteOwnership", *_grid(owned.reshape(-1), state.game.size)]
+        owners = white * turned_planes(answers.ownership[:, None], turn)[0, 0]
+        lines += ["whiteOwnership", *_grid(owners.reshape(-1), state.game.size)]
     return lines
 
 

@@ -110,13 +110,7 @@ _SHOWN: Final = 80
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """An engine's response to one command.
-
-    Attributes:
-      ok: whether the command succeeded: ``=`` rather than ``?``.
-      id: the identity number that it repeats, or None.
-      text: the result or the error, without the closing empty line.
-    """
+    """An engine's response to a command: success or not, the number that it repeats, its text."""
 
     ok: bool
     id: int | None
@@ -127,10 +121,8 @@ class ResponseReader:
     """Divides an engine's output into responses.
 
     A response begins with ``=`` or ``?`` and ends with an empty line. Empty lines and comments
-    before a response are skipped; any other line is an error.
-
-    Args:
-      on_line: called with every line that is not empty, after `clean`.
+    before a response are skipped; any other line is an error. `on_line` is called with every line
+    that is not empty, after `clean`.
     """
 
     def __init__(self, on_line: Callable[[str], None]) -> None:
@@ -148,9 +140,7 @@ class ResponseReader:
     def next(self) -> Response | None:
         """Return the next complete response, or None.
 
-        Raises:
-          AgentProtocolError: a line outside a response.
-          AgentFloodError: a line or a response longer than the limits.
+        Raises `AgentProtocolError` for a line outside a response, `AgentFloodError` beyond limits.
         """
         while (line := self._next_line()) is not None:
             response = self._take(line)
@@ -260,10 +250,7 @@ class Streams:
         self._write()
 
     def wait(self, until: float) -> None:
-        """Wait for something to come, and take it in.
-
-        Args:
-          until: monotonic time.
+        """Wait for something to come, at most `until` (monotonic), and take it in.
 
         Raises:
           AgentTimeoutError: the time is over; without a message.
@@ -271,21 +258,21 @@ class Streams:
           AgentProtocolError: it closed its output.
           AgentFloodError: it wrote more than the limits allow.
         """
-        left = until - time.monotonic()
-        if left <= 0:
+        remaining = until - time.monotonic()
+        if remaining <= 0:
             raise AgentTimeoutError
         with self._writing():
-            came = self._take_in(0.0 if self._ended else min(left, _POLL))
+            activity = self._take_in(0.0 if self._ended else min(remaining, _POLL))
         # A child of a dead engine may still hold the pipe, so that it does not end.
-        if not came and (self._ended or self._engine.is_dead()) and not self.drain():
+        if not activity and (self._ended or self._engine.is_dead()) and not self.drain():
             self._gone()
 
     def drain(self) -> bool:
         """Take in what is there already; return whether anything was. Raises as `wait`."""
-        came = False
+        activity = False
         while self._take_in(0.0):
-            came = True
-        return came
+            activity = True
+        return activity
 
     def close(self) -> None:
         """Watch no more. The pipes are the engine's to close."""
@@ -316,15 +303,15 @@ class Streams:
 
     def _take_in(self, seconds: float) -> bool:
         """Read and write what is possible within `seconds`; return whether anything came."""
-        came = False
+        activity = False
         for key, _ in self._selector.select(seconds):
             if key.fd == self._engine.requests:
                 self._write()
             elif key.fd == self._engine.complaints:
-                came |= self._take_complaints()
+                activity |= self._take_complaints()
             else:
-                came |= self._take_output()
-        return came
+                activity |= self._take_output()
+        return activity
 
     def _take_output(self) -> bool:
         data = os.read(self._engine.answers, _CHUNK)
@@ -367,12 +354,9 @@ class Streams:
             raise AgentProtocolError("closed its output and went on running")
         with contextlib.suppress(AgentFloodError):
             self.drain()
-        raise AgentCrashedError(f"{self._engine.exit_status()}{self._last_words()}")
-
-    def _last_words(self) -> str:
-        """Return the last lines of standard error as part of a message; empty without any."""
         words = " / ".join(self._tail)[-_LAST_CHARACTERS:]
-        return f"; its last words on standard error: {words}" if words else ""
+        ending = f"; its last words on standard error: {words}" if words else ""
+        raise AgentCrashedError(f"{self._engine.exit_status()}{ending}")
 
 
 # Commands.
@@ -422,14 +406,9 @@ class GtpClient:
     # -- commands -----------------------------------------------------------------------------
 
     def handshake(self, *, seconds: float) -> None:
-        """Ask for the engine's name, version and commands.
+        """Ask for the engine's name, version and commands, within `seconds` that include its start.
 
-        Args:
-          seconds: wall time for all answers, including the engine's own start.
-
-        Raises:
-          AgentProtocolError: it does not speak version 2 of GTP.
-          AgentError: as `command`.
+        Raises `AgentProtocolError` if it does not speak version 2, otherwise as `command`.
         """
         until = time.monotonic() + seconds
         protocol = self._first_command(until)

@@ -141,7 +141,9 @@ class SessionClock:
             if self.stones == 0:
                 self.left, self.stones = settings.period, settings.stones
         elif settings.kind == "byoyomi" and self.stones:
-            self._charge_periods()
+            # The period in which the move was made is renewed; the periods before it are lost.
+            lost = math.ceil(max(-self.left, 0.0) / settings.period)
+            self.left, self.stones = settings.period, max(1, self.stones - lost)
         self._enter_overtime()
         self.left = max(self.left, 0.0)
 
@@ -174,10 +176,3 @@ class SessionClock:
         over = settings.kind in ("canadian", "byoyomi") and not self.stones and self.left <= 0
         if over and settings.stones:
             self.left, self.stones = max(self.left + settings.period, 0.0), settings.stones
-
-    def _charge_periods(self) -> None:
-        """Renew the byo-yomi period in which a move was made; the periods before it are lost."""
-        period = self.settings.period
-        lost = math.ceil(max(-self.left, 0.0) / period)
-        self.stones = max(1, self.stones - lost)
-        self.left = period

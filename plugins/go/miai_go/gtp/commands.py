@@ -26,7 +26,6 @@ from miai.values import Evaluation
 from miai_go.gtp.analysis import (
     AnalysisDialect,
     AnalysisRequest,
-    AnalysisTicker,
     info_line,
     parse_request,
     parse_symmetries,
@@ -246,8 +245,8 @@ def _place_free_handicap(session: Session, words: Words) -> str:
     stones, size = whole(words[0], "handicap"), session.table.game.size
     if not MIN_HANDICAP <= stones < size * size:
         raise GtpError(f"invalid number of stones: {MIN_HANDICAP} to {size * size - 1} fit")
-    fixed = min(stones, max_fixed_handicap(size))
-    points = list(fixed_handicap(fixed, size)) if fixed else []
+    count = min(stones, max_fixed_handicap(size))
+    points = list(fixed_handicap(count, size)) if count else []
     return _place(session, free_handicap(points, stones, size))
 
 
@@ -301,7 +300,7 @@ def _play(session: Session, words: Words) -> str:
 @_command("undo")
 def _undo(session: Session, words: Words) -> str:
     session.table.undo()
-    session.forget()
+    session.player.forget()
     return ""
 
 
@@ -410,18 +409,18 @@ def _analyze(session: Session, command: Command, *, dialect: AnalysisDialect) ->
         result = session.player.analyse(root, seconds=min(_SLICE, request.interval))
         write = session.stream(command)
         write(info_line(result, root, request, dialect))
-        ticker = AnalysisTicker(request.interval)
+        due = monotonic() + request.interval
         while not session.pending(0.0):
-            seconds = min(_SLICE, max(ticker.left(), 0.005))
+            seconds = min(_SLICE, max(due - monotonic(), 0.005))
             until = monotonic() + seconds
             visits = sum(result.visits.values())
             result = session.player.analyse(root, seconds=seconds)
             stuck = sum(result.visits.values()) <= visits
             if stuck and session.pending(until - monotonic()):
                 break  # the search is complete, and the controller has gone on
-            if ticker.left() == 0:
+            if monotonic() >= due:
                 write(info_line(result, root, request, dialect))
-                ticker.restart()
+                due = monotonic() + request.interval
 
 
 def _genmove_analyze(session: Session, command: Command, *, dialect: AnalysisDialect) -> None:
@@ -432,17 +431,17 @@ def _genmove_analyze(session: Session, command: Command, *, dialect: AnalysisDia
     budget = None if clock is None else min(clock, _own_limit(session.player, "seconds"))
     max_simulations = _own_limit(session.player, "simulations")
     with _forgetting(session, foreign=foreign):
-        ticker = AnalysisTicker(request.interval)
+        due = monotonic() + request.interval
         seconds = None if budget is None else min(budget, request.interval)
         result = _search_slice(session, root, seconds)
         simulations = _simulations(result)
         write = session.stream(command)
         while budget is not None and monotonic() - began < budget and simulations < max_simulations:
-            if ticker.left() == 0:
+            if monotonic() >= due:
                 write(info_line(result, root, request, dialect))
-                ticker.restart()
+                due = monotonic() + request.interval
             before = monotonic()
-            seconds = min(budget - (before - began), max(ticker.left(), 0.005))
+            seconds = min(budget - (before - began), max(due - monotonic(), 0.005))
             result = _search_slice(session, root, seconds)
             simulations += _simulations(result)
             if monotonic() - before < _IDLE * seconds:
@@ -492,12 +491,12 @@ def _parse_analysis(session: Session, command: Command) -> tuple[AnalysisRequest
 def _forgetting(session: Session, *, foreign: bool) -> Iterator[None]:
     """Forget the tree before and after the search of a position that is not the game's."""
     if foreign:
-        session.forget()
+        session.player.forget()
     try:
         yield
     finally:
         if foreign:
-            session.forget()
+            session.player.forget()
 
 
 @_command("kata-raw-nn")

@@ -41,12 +41,7 @@ _RELIST_SECONDS: Final = 1.0
 
 
 class EngineProcess(Child):
-    """An engine's process, its pipes and its descendants.
-
-    Args:
-      command: program and arguments; the program is looked for by `find_engine`. No shell.
-      cwd: working directory; None for this process's.
-      environment: variables beside or instead of those of this process.
+    """An engine's process, found by `find_engine`, its pipes and its descendants.
 
     Attributes:
       requests, answers, complaints: descriptors of its standard input, output and error; they do

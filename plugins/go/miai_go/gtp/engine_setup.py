@@ -85,9 +85,7 @@ def filled(parameters: GtpEngineParameters, game: GoGame, seed: int) -> tuple[li
 def begin_game(client: GtpClient, game: GoGame, parameters: GtpParameters) -> None:
     """Set an engine up for the start of a game.
 
-    Raises:
-      AgentUnavailableError: it does not play on this board or under these rules.
-      AgentError: it died, hung or refused a command that every engine has to know.
+    Raises `AgentUnavailableError` if it does not play on this board or under these rules.
     """
     seconds = parameters.command_timeout
     clear_board(client, game.size, seconds)
@@ -127,12 +125,7 @@ def place_points(
 
 
 def play_move(client: GtpClient, game: GoGame, player: int, action: int, seconds: float) -> None:
-    """Play a legal move on an engine's board.
-
-    Raises:
-      AgentProtocolError: it refuses the move.
-      AgentError: it died or hung.
-    """
+    """Play a legal move on an engine's board. Raises `AgentProtocolError` if it refuses."""
     name = vertex(action, game.size)
     response = client.command(f"play {COLOR_NAMES[player]} {name}", seconds=seconds)
     if not response.ok:
@@ -163,17 +156,17 @@ def _announce_handicap(client: GtpClient, game: GoGame, seconds: float) -> bool:
     start, stones = game.start, game.parameters.handicap_stones
     if not stones or start.white or len(start.black) != stones:
         return False
-    wanted = [vertex(point, game.size) for point in start.black]
+    names = [vertex(point, game.size) for point in start.black]
     if client.knows("set_free_handicap"):
-        client.ask(f"set_free_handicap {' '.join(wanted)}", seconds=seconds)
+        client.ask(f"set_free_handicap {' '.join(names)}", seconds=seconds)
         return True
     if not client.knows("fixed_handicap") or game.parameters.handicap_points:
         return False
     placed = client.ask(f"fixed_handicap {stones}", seconds=seconds).split()
-    if {word.upper() for word in placed} != set(wanted):
+    if {word.upper() for word in placed} != set(names):
         raise AgentProtocolError(
             f"{client.who} placed the handicap on {excerpt(' '.join(placed))}, not on "
-            f"{' '.join(wanted)}"
+            f"{' '.join(names)}"
         )
     return True
 

@@ -77,14 +77,14 @@ def parse_rules(text: str) -> dict[str, Any]:
     Raises:
       GtpError: the rules are unknown or not supported.
     """
-    stripped = text.strip()
-    if not stripped.startswith("{"):
-        name = stripped.lower()
+    rules = text.strip()
+    if not rules.startswith("{"):
+        name = rules.lower()
         if name not in _RULE_SETS:
-            raise GtpError(f"unknown rules '{stripped[:40]}'. {near_matches(name, _RULE_SETS)}")
+            raise GtpError(f"unknown rules '{rules[:40]}'. {near_matches(name, _RULE_SETS)}")
         return dict(_RULE_SETS[name])
     try:
-        fields = json.loads(stripped)
+        fields = json.loads(rules)
     except (ValueError, RecursionError) as error:
         raise GtpError("the rules are not a JSON dictionary") from error
     return _from_fields(fields)
@@ -92,8 +92,8 @@ def parse_rules(text: str) -> dict[str, Any]:
 
 def changed_rule(rules: Rules, field: str, value: str) -> dict[str, Any]:
     """Return parameters of the game for `rules` with one field of KataGo's changed."""
-    parsed = {"true": True, "false": False}.get(value.lower(), value.upper())
-    return _from_fields({**_all_fields(rules), field: parsed})
+    setting = {"true": True, "false": False}.get(value.lower(), value.upper())
+    return _from_fields({**_all_fields(rules), field: setting})
 
 
 def _from_fields(fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,8 @@ import threading
 import time
 import traceback
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any, BinaryIO, Final
 
 from miai.errors import MiaiError
@@ -48,15 +49,12 @@ class TooLong:
 class LineReader:
     """Reads lines from a descriptor until its end, in a thread that ends with the process.
 
-    So an analysis notices the next line while it searches.
-
-    Args:
-      descriptor: what to read.
-      on_departure: called by the thread when the input ends, but not at once after a command.
+    So an analysis notices the next line while it searches. The thread calls `on_departure` when the
+    input ends, but not at once after a command.
     """
 
     def __init__(self, descriptor: int, on_departure: Callable[[], None]) -> None:
-        self._descriptor = descriptor
+        self._stream = os.fdopen(descriptor, "rb", closefd=False)
         self._on_departure = on_departure
         self._last_command = time.monotonic()
         self._lines: deque[bytes | TooLong] = deque()
@@ -81,16 +79,9 @@ class LineReader:
             return bool(self._lines) or self._over
 
     def _read(self) -> None:
-        divider = LineDivider()
-        try:
-            while data := os.read(self._descriptor, _CHUNK):
-                for line in divider.feed(data):
-                    self._put(line)
-        except OSError:
-            pass  # a closed descriptor ends the input, too
-        last = divider.rest()
-        if last is not None:
-            self._put(last)
+        with suppress(OSError):  # a closed descriptor ends the input, too
+            for line in divide_lines(self._stream):
+                self._put(line)
         with self._changed:
             self._over = True
             self._changed.notify_all()
@@ -106,61 +97,32 @@ class LineReader:
             self._last_command = time.monotonic()
 
 
-class LineDivider:
-    """Divides a stream of bytes into lines and discards those that are too long."""
-
-    def __init__(self) -> None:
-        self._begun = bytearray()
-        self._too_long = False
-
-    def feed(self, data: bytes) -> list[bytes | TooLong]:
-        """Return the lines that end in `data`."""
-        lines: list[bytes | TooLong] = []
-        *ended, begun = data.split(b"\n")
-        for part in ended:
-            self._extend(part)
-            lines.append(TooLong() if self._too_long else bytes(self._begun))
-            self._begun.clear()
-            self._too_long = False
-        self._extend(begun)
-        return lines
-
-    def rest(self) -> bytes | TooLong | None:
-        """Return the last line if no newline ended it, or None."""
-        if self._too_long:
-            return TooLong()
-        return bytes(self._begun) if self._begun else None
-
-    def _extend(self, part: bytes) -> None:
-        if len(self._begun) + len(part) > MAX_LINE_BYTES:
-            self._too_long = True
-            self._begun.clear()
-        elif not self._too_long:
-            self._begun += part
+def divide_lines(stream: BinaryIO) -> Iterator[bytes | TooLong]:
+    """Yield the lines of a stream without their newlines, which the last one may lack."""
+    while line := stream.readline(MAX_LINE_BYTES + 1):
+        if len(line) <= MAX_LINE_BYTES or line.endswith(b"\n"):
+            yield line.removesuffix(b"\n")
+            continue
+        while (rest := stream.readline(_CHUNK)) and not rest.endswith(b"\n"):
+            pass
+        yield TooLong()
 
 
 class Session:
-    """The state of a session with one controller.
+    """The state of a session with one controller. Raises `MiaiError` for a wrong game or player.
 
     Args:
-      make_player: makes the player for each game.
       values: parameters of the first game.
       write: called with each part of a response, which has to be sent at once.
       pending: waits up to the given seconds; returns whether a line, or the end of input, has come,
         which ends an analysis. By default that is always so.
-      seed: the seed of all games.
       agent: the agent's name, part of the engine's.
 
     Attributes:
-      table: the game.
-      player: the player.
       clocks: Black's and White's clocks.
       last: position and result of the last search, or None.
       ended: whether the controller sent ``quit``.
       running: name of the command that is being answered, or an empty text.
-
-    Raises:
-      MiaiError: the game or the player cannot be made.
     """
 
     def __init__(
@@ -245,11 +207,8 @@ class Session:
     def set_up(self, change: Callable[[], None], *, begin: bool = False) -> None:
         """Change the game on the table, and make a player for it if its parameters changed.
 
-        Args:
-          begin: whether a new game begins, with new clocks and a new seed.
-
-        Raises:
-          MiaiError: the table refuses it, or no player can be made; nothing was changed.
+        With `begin`, a new game begins, with new clocks and a new seed. Raises `MiaiError` if the
+        table refuses it, or no player can be made; nothing is then changed.
         """
         before = self.table.values, list(self.table.moves)
         change()
@@ -260,16 +219,12 @@ class Session:
             self._game = self.table.game  # another object with equal parameters
             raise
 
-    def forget(self) -> None:
-        """Make the player forget earlier positions."""
-        self.player.forget()
-
     def play(self, player: int, action: int) -> None:
         """Play a move. Raises `GtpError` if it is illegal."""
         if self.table.play(player, action):
             self.player.advance(action)
         else:
-            self.forget()
+            self.player.forget()
 
     def budget(self, player: int) -> float | None:
         """Return the maximum seconds for a move of `player`, or None for no limit."""
@@ -290,7 +245,7 @@ class Session:
         elif begin:
             self.player.renew(self._next_seed())
         else:
-            self.forget()
+            self.player.forget()
         if begin:
             self.clocks = [SessionClock(clock.settings) for clock in self.clocks]
         self._game = game

@@ -103,7 +103,7 @@ _SPARE_MOVES: Final = 2  # a move, and the pass inserted before it
 
 
 class SessionTable:
-    """A game that follows its controller.
+    """A game that follows its controller. Raises `MiaiError` if the values do not describe Go.
 
     It never ends: repetitions under simple ko are allowed, and so are moves after two passes.
 
@@ -111,9 +111,6 @@ class SessionTable:
       game: board, rules and starting position.
       state: the current position; read-only.
       moves: the controller's moves, oldest first, without the passes that `state` inserts.
-
-    Raises:
-      MiaiError: the values are not parameters of Go.
     """
 
     def __init__(self, values: Mapping[str, Any]) -> None:
@@ -155,19 +152,14 @@ class SessionTable:
 
         Parameters that describe rules or position and are not among `values` become the default.
         """
-        replaced = (*_START_PARAMETERS, *(RULE_PARAMETERS if "rules" in values else ()))
-        parameters = {**self._without(*replaced), **values}
+        resets = (*_START_PARAMETERS, *(RULE_PARAMETERS if "rules" in values else ()))
+        parameters = {**self._without(*resets), **values}
         first = _game(parameters).start.to_move
         moves = [(first ^ (index % 2), action) for index, action in enumerate(actions)]
         self.restore(parameters, moves)
 
     def restore(self, values: Mapping[str, Any], moves: list[Move]) -> None:
-        """Set all parameters and moves.
-
-        Raises:
-          GtpError: a move is not legal.
-          MiaiError: the parameters are wrong. In both cases nothing was changed.
-        """
+        """Set all parameters and moves. Raises `MiaiError` if one is wrong; nothing is changed."""
         before = self._values, self.game, self.state, self.moves
         try:
             self.game = _game(values)
@@ -188,8 +180,7 @@ class SessionTable:
     def play(self, player: int, action: int) -> bool:
         """Play a move. Returns whether `player` was to move and play had not ended.
 
-        Raises:
-          GtpError: it is illegal, superko included, or the game is too long; nothing was changed.
+        Raises `GtpError` if it is illegal, superko included, or the game too long.
         """
         self._check_room()
         regular = self.state.phase == Phase.PLAY and player == self.state.to_move
@@ -235,11 +226,8 @@ class SessionTable:
 def load_sgf(table: SessionTable, path: Path, *, before: int | None = None) -> None:
     """Set up the main line of a file's first game, with its size, komi and rules.
 
-    Args:
-      before: the number of the first move that is left out; None to play all.
-
-    Raises:
-      GtpError: the file cannot be read or played; the table is unchanged.
+    With `before`, the moves from that number on are left out. Raises `GtpError` if the file cannot
+    be read or played; the table is then unchanged.
     """
     try:
         game = read_file(path)[0]
@@ -264,26 +252,26 @@ def table_as_sgf(table: SessionTable, *, result: str = "") -> str:
 
 def free_handicap(points: list[int], stones: int, size: int) -> list[int]:
     """Return the points of a free handicap: `points`, then others far from all of them."""
-    chosen = points[:stones]
-    others = [point for point in range(size * size) if point not in chosen]
-    while len(chosen) < stones:
-        best = max(others, key=lambda point: _room_at(point, chosen, size))
+    handicap = points[:stones]
+    others = [point for point in range(size * size) if point not in handicap]
+    while len(handicap) < stones:
+        best = max(others, key=lambda point: _room_at(point, handicap, size))
         others.remove(best)
-        chosen.append(best)
-    return sorted(chosen)
+        handicap.append(best)
+    return sorted(handicap)
 
 
-def _room_at(point: int, chosen: list[int], size: int) -> tuple[int, int]:
+def _room_at(point: int, handicap: list[int], size: int) -> tuple[int, int]:
     """Return the distance to the nearest chosen point, the edge counting half; then the order."""
     row, column = divmod(point, size)
     to_edge = 2 * min(row + 1, column + 1, size - row, size - column)
-    others = [abs(row - p // size) + abs(column - p % size) for p in chosen]
+    others = [abs(row - p // size) + abs(column - p % size) for p in handicap]
     return min([to_edge, *others]), -point
 
 
 def _game(values: Mapping[str, Any]) -> GoGame:
     parameters = build_parameters(GoParameters, values, where="game")
-    forced: dict[str, Any] = {"repetition": "allowed", "max_moves": MAX_MOVES}
+    overrides: dict[str, Any] = {"repetition": "allowed", "max_moves": MAX_MOVES}
     if parameters.resolved_rules().dead_stones == "agreement":
-        forced["dead_stones"] = "playouts"  # controllers have no moves to agree with
-    return GoGame(parameters.model_copy(update=forced))
+        overrides["dead_stones"] = "playouts"  # controllers have no moves to agree with
+    return GoGame(parameters.model_copy(update=overrides))

@@ -27,13 +27,7 @@ class GtpError(MiaiError):
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One command of a controller.
-
-    Attributes:
-      id: its identity number, or None.
-      name: its name; empty if the line is an identity number alone.
-      arguments: the words after the name.
-    """
+    """A controller's command; the name is empty if the line is an identity number alone."""
 
     id: int | None
     name: str

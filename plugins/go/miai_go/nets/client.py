@@ -63,11 +63,8 @@ class RemoteOracle:
           settings: settings of the server, if this client starts it.
           folder: folder of the server; default: the user's own.
           timeout: seconds to wait for an answer.
-          options: as of `load_oracle`.
 
-        Raises:
-          WeightsError: the file cannot be read or is damaged.
-          InferenceError: the server cannot be started, or cannot run the network.
+        Raises `WeightsError` if the file is damaged, `InferenceError` if the server cannot run it.
         """
         path = Path(path).resolve()
         self._request = OpenRequest(path=str(path), sha256=file_digest(path), **options)
@@ -103,8 +100,8 @@ class RemoteOracle:
         """Return figures of this client and, as ``server_...``, of all clients of the network."""
         with self._lock:
             status, _ = self._ask({"op": "status"}, {})
-        served = {f"server_{name}": figure for name, figure in status["own"].items()}
-        return {**self._counter.statistics(), **served}
+        figures = {f"server_{name}": figure for name, figure in status["own"].items()}
+        return {**self._counter.statistics(), **figures}
 
     def close(self) -> None:
         """Close the connection. The server ends by itself after its last client."""
@@ -136,8 +133,8 @@ class RemoteOracle:
             connection.settimeout(self._timeout)
             try:
                 request = {"op": "open", **self._request.model_dump()}
-                opened, _ = exchange(connection, request, {})
-                self._header = build_parameters(WeightsHeader, opened["header"], where="header")
+                reply, _ = exchange(connection, request, {})
+                self._header = build_parameters(WeightsHeader, reply["header"], where="header")
             except MiaiError:
                 self._drop()
                 raise
@@ -164,9 +161,7 @@ class RemoteOracle:
 def exchange(connection: socket.socket, message: Message, arrays: Arrays) -> tuple[Message, Arrays]:
     """Return the answer to one request.
 
-    Raises:
-      InferenceError: the server refused the request; the message says why.
-      OSError, FrameError, ConnectionOver: the server is gone or hung up.
+    Raises `InferenceError` if the server refused it, one of `_BROKEN` if it is gone.
     """
     send(connection, message, arrays)
     answer, answered = receive(connection)

@@ -146,8 +146,8 @@ def trail_of(state: GoState) -> NDArray[np.int16]:
     board = state.game.new_state(state.start).board
     trail.begin_trail(board.words, out, np.int64(state.start.to_move + 1), half_komi)
     suicide = state.game.rules.suicide
-    played = trail.extend_trail(board.words, out, actions, suicide)
-    if played < len(actions) or (board.stones() != state.board.stones()).any():
+    count = trail.extend_trail(board.words, out, actions, suicide)
+    if count < len(actions) or (board.stones() != state.board.stones()).any():
         trail.begin_trail(state.board.copy().words, out, np.int64(state.to_move + 1), half_komi)
     return out
 

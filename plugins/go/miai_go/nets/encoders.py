@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from contextlib import nullcontext
-from typing import ClassVar, NamedTuple, TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,15 +26,6 @@ Planes = NDArray[np.uint8]
 _Number = TypeVar("_Number", bound=np.generic)
 _LOADED: set[type[CompiledEncoder]] = set()
 """The encoders whose kernels are loaded; the first call waits for a process that compiles them."""
-
-
-class EncoderBuffers(NamedTuple):
-    """Work space of the kernels; see `miai_go.kernels.encoders`."""
-
-    masks: NDArray[np.uint64]
-    counts: NDArray[np.int32]
-    roots: NDArray[np.int32]
-    grid: NDArray[np.uint8]
 
 
 class CompiledEncoder(ABC):
@@ -77,11 +68,13 @@ class CompiledEncoder(ABC):
         """Write the planes, one position a row."""
 
 
-def make_room(size: int) -> EncoderBuffers:
-    """Return work space for boards of one size."""
+def make_room(
+    size: int,
+) -> tuple[NDArray[np.uint64], NDArray[np.int32], NDArray[np.int32], NDArray[np.uint8]]:
+    """Return work space for boards of one size: masks, counts, roots and grid of the kernels."""
     grid = ladders.empty_grid(size)
     width = (size * size + 63) // 64
-    return EncoderBuffers(
+    return (
         np.zeros((len(grid) + 2) * width, np.uint64),
         np.zeros(len(grid), np.int32),
         np.zeros(size * size, np.int32),

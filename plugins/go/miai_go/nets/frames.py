@@ -58,8 +58,8 @@ def send(
     connection: socket.socket, message: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
 ) -> None:
     """Send a frame. Raises `FrameError` if it would exceed the limits, `OSError` if broken."""
-    described = [[name, a.dtype.name, list(a.shape)] for name, a in arrays.items()]
-    text = dumps({**message, "arrays": described}).encode("ascii")
+    descriptions = [[name, a.dtype.name, list(a.shape)] for name, a in arrays.items()]
+    text = dumps({**message, "arrays": descriptions}).encode("ascii")
     body = b"".join(np.ascontiguousarray(a).tobytes() for a in arrays.values())
     if len(text) > MAX_JSON or len(body) > MAX_BODY or len(arrays) > MAX_ARRAYS:
         raise FrameError(f"a frame of {len(text)} and {len(body)} bytes is over the limits")
@@ -101,13 +101,13 @@ def _exactly(connection: socket.socket, length: int, *, first: bool = False) -> 
     return data
 
 
-def _arrays(described: object, body: bytearray) -> Arrays:
+def _arrays(descriptions: object, body: bytearray) -> Arrays:
     """Return the arrays that a body holds, as views of it."""
-    if not isinstance(described, list) or len(described) > MAX_ARRAYS:
+    if not isinstance(descriptions, list) or len(descriptions) > MAX_ARRAYS:
         raise FrameError("does not list its arrays")
     arrays: Arrays = {}
     offset = 0
-    for entry in described:
+    for entry in descriptions:
         name, dtype, shape = _description(entry)
         count = math.prod(shape)
         if offset + count * dtype.itemsize > len(body) or name in arrays:
@@ -160,7 +160,12 @@ def server_place(folder: Path | None = None) -> ServerPlace:
     Raises:
       InferenceError: the folder cannot be created, or others have access to it.
     """
-    folder = folder or _user_folder()
+    runtime = os.environ.get("XDG_RUNTIME_DIR")
+    if folder is None and runtime and Path(runtime).is_dir():
+        folder = Path(runtime) / "miai-go"
+    elif folder is None:
+        shared = os.environ.get(SHARED_FOLDER) or tempfile.gettempdir()  # an agent's is its own
+        folder = Path(shared) / f"miai-go-{os.getuid()}"
     installation = f"{PROTOCOL} {sys.executable} {Path(miai_go.__file__).parent}"
     if hidden := os.environ.get(CONFINEMENT):
         installation += f" {hidden}"
@@ -182,11 +187,3 @@ def server_place(folder: Path | None = None) -> ServerPlace:
             f"{place.socket}: too long for a socket; set XDG_RUNTIME_DIR to a shorter folder"
         )
     return place
-
-
-def _user_folder() -> Path:
-    runtime = os.environ.get("XDG_RUNTIME_DIR")
-    if runtime and Path(runtime).is_dir():
-        return Path(runtime) / "miai-go"
-    shared = os.environ.get(SHARED_FOLDER) or tempfile.gettempdir()  # an agent's is its own
-    return Path(shared) / f"miai-go-{os.getuid()}"

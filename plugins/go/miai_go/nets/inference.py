@@ -45,16 +45,16 @@ class Ensemble:
         """Return the network's answers over the symmetric copies of positions."""
         check_planes(planes, self.encoder)
         if self._mode == "random":
-            return self._turned(planes, np.array([self._drawn(row) for row in planes], np.uint8))
+            digests = (
+                hashlib.blake2b(row.tobytes(), digest_size=1, key=self._key).digest()
+                for row in planes
+            )
+            numbers = [digest[0] % SYMMETRIES for digest in digests]
+            return self._turned(planes, np.array(numbers, np.uint8))
         symmetries = np.tile(np.arange(SYMMETRIES, dtype=np.uint8), len(planes))
         answers = self._turned(np.repeat(planes, SYMMETRIES, axis=0), symmetries)
         policy = None if answers.policy is None else np.log(_mean(_softmax(answers.policy)))
         return answers._replace(policy=None).each(_mean)._replace(policy=policy)
-
-    def _drawn(self, planes: Planes) -> int:
-        """Return the symmetry of one position."""
-        digest = hashlib.blake2b(planes.tobytes(), digest_size=1, key=self._key).digest()
-        return digest[0] % SYMMETRIES
 
     def _turned(self, planes: Planes, symmetries: NDArray[np.uint8]) -> Answers:
         """Return the answers for turned planes, turned back."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import cast
+from typing import ClassVar, cast
 
 import numpy as np
 import torch
@@ -88,9 +88,9 @@ class PoolBias(nn.Module):
 
     def __init__(self, channels: int, outputs: int) -> None:
         super().__init__()
-        pooled = max(channels // _POOL_SHARE, 1)
-        self.reduce = ConvNorm(channels, pooled)
-        self.spread = nn.Linear(2 * pooled, outputs)
+        width = max(channels // _POOL_SHARE, 1)
+        self.reduce = ConvNorm(channels, width)
+        self.spread = nn.Linear(2 * width, outputs)
 
     def forward(self, planes: Tensor) -> Tensor:
         """Return a bias for every output channel."""
@@ -104,10 +104,12 @@ class ResidualBlock(nn.Module):
     With `pooling`, a `PoolBias` is added between the two.
     """
 
+    LAYER: ClassVar[type[ConvNorm | GroupConvNorm]] = ConvNorm
+
     def __init__(self, channels: int, *, pooling: bool = False) -> None:
         super().__init__()
-        self.first = ConvNorm(channels, channels)
-        self.second = ConvNorm(channels, channels, zero=True)
+        self.first = self.LAYER(channels, channels)
+        self.second = self.LAYER(channels, channels, zero=True)
         self.pool = PoolBias(channels, channels) if pooling else None
 
     def forward(self, planes: Tensor) -> Tensor:
@@ -208,58 +210,65 @@ class GroupConvNorm(FieldNorm):
             nn.init.zeros_(self.norm.weight)
 
 
-class GroupBlock(nn.Module):
+class GroupBlock(ResidualBlock):
     """A residual block of fields."""
 
-    def __init__(self, fields: int) -> None:
+    LAYER = GroupConvNorm
+
+
+class _FieldLayer(nn.Module):
+    """A layer whose weights the symmetries of a field share."""
+
+    def __init__(self, fields: int, outputs: int, inputs: int) -> None:
         super().__init__()
-        self.first = GroupConvNorm(fields, fields)
-        self.second = GroupConvNorm(fields, fields, zero=True)
+        self.weight = nn.Parameter(torch.empty(outputs, inputs))
+        self.bias = nn.Parameter(torch.zeros(outputs))
+        nn.init.normal_(self.weight, std=math.sqrt(1 / fields))
 
-    def forward(self, fields: Tensor) -> Tensor:
-        """Return fields of the same shape."""
-        outer: Tensor = self.second(torch.relu(self.first(fields)))
-        return torch.relu(outer + fields)
+    def shared(self) -> Tensor:
+        """Return the weights as weights of channels, each an eighth."""
+        return self.weight.repeat_interleave(SYMMETRIES, 1) / SYMMETRIES
+
+    def fill(self, layer: nn.Conv2d | nn.Linear, weight: Tensor) -> None:
+        """Copy weights and the bias into an ordinary layer."""
+        assert layer.bias is not None
+        with torch.no_grad():
+            layer.weight.copy_(weight)
+            layer.bias.copy_(self.bias)
 
 
-class PointsOfFields(nn.Module):
+class PointsOfFields(_FieldLayer):
     """One plane from fields, which turns with the board: a weighted mean over symmetries."""
 
     def __init__(self, fields: int) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(torch.empty(1, fields))
-        self.bias = nn.Parameter(torch.zeros(1))
-        nn.init.normal_(self.weight, std=math.sqrt(1 / fields))
+        super().__init__(fields, 1, fields)
 
     def forward(self, fields: Tensor) -> Tensor:
         """Return (n, 1, size, size)."""
-        return functional.conv2d(fields, _shared(self.weight)[:, :, None, None], self.bias)
+        return functional.conv2d(fields, self.shared()[:, :, None, None], self.bias)
 
     def inference_form(self) -> nn.Module:
         """Return an ordinary convolution that does the same."""
         plain = nn.Conv2d(self.weight.shape[1] * SYMMETRIES, 1, 1).to(self.weight)
-        _fill(plain, _shared(self.weight)[:, :, None, None], self.bias)
+        self.fill(plain, self.shared()[:, :, None, None])
         return plain
 
 
-class UnitsOfFields(nn.Module):
+class UnitsOfFields(_FieldLayer):
     """Units invariant under turns of the board, from fields pooled over the board."""
 
     def __init__(self, fields: int, units: int) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(torch.empty(units, 2 * fields))
-        self.bias = nn.Parameter(torch.zeros(units))
-        nn.init.normal_(self.weight, std=math.sqrt(1 / fields))
+        super().__init__(fields, units, 2 * fields)
 
     def forward(self, fields: Tensor) -> Tensor:
         """Return (n, units)."""
-        return functional.linear(board_pool(fields), _shared(self.weight), self.bias)
+        return functional.linear(board_pool(fields), self.shared(), self.bias)
 
     def inference_form(self) -> nn.Module:
         """Return ordinary pooling and an ordinary layer that do the same."""
-        shared = _shared(self.weight)
+        shared = self.shared()
         plain = nn.Linear(shared.shape[1], shared.shape[0]).to(shared)
-        _fill(plain, shared, self.bias)
+        self.fill(plain, shared)
         return nn.Sequential(BoardPool(), plain)
 
 
@@ -269,15 +278,3 @@ class BoardPool(nn.Module):
     def forward(self, planes: Tensor) -> Tensor:
         """Return (n, 2 * channels)."""
         return board_pool(planes)
-
-
-def _shared(weight: Tensor) -> Tensor:
-    """Return weights of fields as weights of their channels, each an eighth."""
-    return weight.repeat_interleave(SYMMETRIES, 1) / SYMMETRIES
-
-
-def _fill(layer: nn.Conv2d | nn.Linear, weight: Tensor, bias: Tensor) -> None:
-    assert layer.bias is not None
-    with torch.no_grad():
-        layer.weight.copy_(weight)
-        layer.bias.copy_(bias)

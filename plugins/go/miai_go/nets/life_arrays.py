@@ -320,18 +320,18 @@ def _flat(values: Any) -> Floats:
 
 def _shapes(parameters: ZoneParameters) -> dict[str, tuple[int, ...]]:
     width, hidden = parameters.width, parameters.hidden
-    squares, pooled = (2 * parameters.reach + 1) ** 2, zone_net.POOLED * width
+    squares, pools = (2 * parameters.reach + 1) ** 2, zone_net.POOLED * width
     layers = {"first": (width * squares, kernels.PLANES)}
     shapes: dict[str, tuple[int, ...]] = {}
     for block in range(parameters.height):
         layers |= {f"blocks.{block}.{name}": (width, 9 * width) for name in ("first", "second")}
-        shapes[f"blocks.{block}.spread.weight"] = (width, pooled)
+        shapes[f"blocks.{block}.spread.weight"] = (width, pools)
         shapes[f"blocks.{block}.spread.bias"] = (width,)
     for name, layer in layers.items():
         shapes[f"{name}.weight"] = layer
         for part in ("weight", "bias", "running_mean", "running_var"):
             shapes[f"{name}.norm.{part}"] = (width,)
-    heads = {"points": (1, width), "none": (1, pooled), "hidden": (hidden, pooled)}
+    heads = {"points": (1, width), "none": (1, pools), "hidden": (hidden, pools)}
     return shapes | _with_biases({**heads, "value": (1, hidden)})
 
 

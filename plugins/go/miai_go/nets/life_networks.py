@@ -39,19 +39,19 @@ class Heads(nn.Module):
     """Value and policy from features: (n, channels, window, window).
 
     Args:
-      pooled: number of pooled features, from which the value is made.
+      inputs: number of pooled features, from which the value is made.
     """
 
-    def __init__(self, channels: int, pooled: int, hidden: int) -> None:
+    def __init__(self, channels: int, inputs: int, hidden: int) -> None:
         super().__init__()
         self.points = nn.Conv2d(channels, 1, 1)
-        self.none = nn.Linear(pooled, 1)
-        self.value = two_layers(pooled, hidden)
+        self.none = nn.Linear(inputs, 1)
+        self.value = two_layers(inputs, hidden)
 
-    def forward(self, features: Tensor, pooled: Tensor) -> Outputs:
+    def forward(self, features: Tensor, summary: Tensor) -> Outputs:
         """Return value and policy."""
-        policy = torch.cat((self.points(features).flatten(1), self.none(pooled)), 1)
-        return Outputs(policy=policy, value=torch.tanh(self.value(pooled)).squeeze(1))
+        policy = torch.cat((self.points(features).flatten(1), self.none(summary)), 1)
+        return Outputs(policy=policy, value=torch.tanh(self.value(summary)).squeeze(1))
 
 
 class ResidualNet(nn.Module):
@@ -69,10 +69,10 @@ class ResidualNet(nn.Module):
     def forward(self, planes: Tensor) -> Outputs:
         """Return value and policy."""
         features = self.blocks(torch.relu(self.first(planes)))
-        pooled = board_pool(features)
+        summary = board_pool(features)
         if self.over_target:
-            pooled = torch.cat((pooled, pool_over(features, planes[:, TARGET_BLOCK])), 1)
-        outputs: Outputs = self.heads(features, pooled)
+            summary = torch.cat((summary, pool_over(features, planes[:, TARGET_BLOCK])), 1)
+        outputs: Outputs = self.heads(features, summary)
         return outputs
 
 
@@ -100,9 +100,9 @@ class EquivariantNet(nn.Module):
         n, channels, size, _ = features.shape
         fields = features.view(n, channels // SYMMETRIES, SYMMETRIES * size, size)
         mask = planes[:, TARGET_BLOCK].repeat(1, SYMMETRIES, 1)
-        pooled = torch.cat((board_pool(fields), pool_over(fields, mask)), 1)
-        policy = torch.cat((self.points(features).flatten(1), self.none(pooled)), 1)
-        return Outputs(policy=policy, value=torch.tanh(self.value(pooled)).squeeze(1))
+        summary = torch.cat((board_pool(fields), pool_over(fields, mask)), 1)
+        policy = torch.cat((self.points(features).flatten(1), self.none(summary)), 1)
+        return Outputs(policy=policy, value=torch.tanh(self.value(summary)).squeeze(1))
 
 
 def pool_over(features: Tensor, mask: Tensor) -> Tensor:
@@ -235,8 +235,8 @@ class NearNorm(nn.Module):
 
     def forward(self, features: Tensor, ground: Ground) -> Tensor:
         """Return features of points."""
-        known = torch.cat((features, features.new_zeros(1, features.shape[1])))
-        patches = known.index_select(0, ground.near.flatten()).view(-1, self.weight.shape[1])
+        rows = torch.cat((features, features.new_zeros(1, features.shape[1])))
+        patches = rows.index_select(0, ground.near.flatten()).view(-1, self.weight.shape[1])
         return cast("Tensor", self.norm(patches @ self.weight.T))
 
 
@@ -251,8 +251,8 @@ class ZoneBlock(nn.Module):
 
     def forward(self, features: Tensor, ground: Ground) -> Tensor:
         """Return features of points, none negative."""
-        pooled = self.spread(pool_zone(features, ground))
-        inner = self.first(features, ground) + pooled.index_select(0, ground.owner)
+        bias = self.spread(pool_zone(features, ground))
+        inner = self.first(features, ground) + bias.index_select(0, ground.owner)
         return torch.relu(features + self.second(torch.relu(inner), ground))
 
 
@@ -283,12 +283,12 @@ class ZoneNet(nn.Module):
         features = torch.relu(self.first(planes, ground))
         for block in self.blocks:
             features = block(features, ground)
-        pooled = pool_zone(features, ground)
+        summary = pool_zone(features, ground)
         logits = self.points(features).squeeze(1)
         policy = logits.new_full((ground.positions, planes.shape[-1] ** 2), NOWHERE)
         policy = policy.index_put((ground.owner, ground.place), logits)
-        value = self.value(torch.relu(self.hidden(pooled))).squeeze(1)
-        return Outputs(policy=torch.cat((policy, self.none(pooled)), 1), value=torch.tanh(value))
+        value = self.value(torch.relu(self.hidden(summary))).squeeze(1)
+        return Outputs(policy=torch.cat((policy, self.none(summary)), 1), value=torch.tanh(value))
 
 
 def pool_zone(features: Tensor, ground: Ground) -> Tensor:

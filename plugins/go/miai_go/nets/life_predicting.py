@@ -51,11 +51,9 @@ class PredictedFate:
 
 
 class Predictor:
-    """A network that predicts whether blocks live.
+    """A network of `miai go tsumego train` or `quantize` that predicts whether blocks live.
 
-    Args:
-      weights: a file of `miai go tsumego train` or `quantize`. Networks that kernels evaluate need
-        no torch.
+    Networks that kernels evaluate need no torch.
 
     Raises:
       WeightsError: the file cannot be read or is damaged.
@@ -85,9 +83,6 @@ class Predictor:
 
         Args:
           stones: int8 of shape (size * size,) or (size, size), 0 empty, 1 black, 2 white.
-
-        Raises:
-          WeightsError: as of `evaluate`.
         """
         board = np.asarray(stones, np.int8).reshape(-1)
         out = []
@@ -105,15 +100,11 @@ class Predictor:
         return out
 
     def evaluate(self, zone: Zone) -> tuple[list[float], NDArray[np.float32]]:
-        """Return the prediction for a zone.
+        """Return the prediction for a zone, or raise `WeightsError` if it is not finite.
 
-        Returns:
-          The chance that the target is safe, for the attacker and the defender moving first, and
-          logits of shape (2, 64): of every point of the zone, the last one of no move; -inf for no
-          such point.
-
-        Raises:
-          WeightsError: the answer is not finite.
+        The chance that the target is safe, for the attacker and the defender moving first, and
+        logits of shape (2, 64): of every point of the zone, the last one of no move; -inf for no
+        such point.
         """
         layout = layout_of_zones([zone])
         sets = ([0, 0], [zone.attackers] * 2, [zone.defenders] * 2, list(_SIDES))
@@ -139,8 +130,8 @@ class Predictor:
         return outputs.value.numpy(), logits
 
     def _move(self, zone: Zone, logits: NDArray[np.float32]) -> int | None:
-        taken = zone.attackers | zone.defenders
-        free = [i for i in range(len(zone.points)) if not taken >> i & 1]
+        stones = zone.attackers | zone.defenders
+        free = [i for i in range(len(zone.points)) if not stones >> i & 1]
         best = max(free, key=lambda i: float(logits[i]), default=None)
         return None if best is None or logits[best] == -np.inf else zone.points[best]
 
@@ -226,8 +217,8 @@ def rows_of(size: int, fates: Sequence[PredictedFate]) -> list[str]:
             continue
         cases = []
         for title, chance, move in zip(_TITLES, fate.chances, fate.moves, strict=True):
-            played = f" {vertex(move, size)}" if fate.critical and move is not None else ""
-            cases.append(f"{title} {chance:.0%}{played}")
+            suffix = f" {vertex(move, size)}" if fate.critical and move is not None else ""
+            cases.append(f"{title} {chance:.0%}{suffix}")
         out.append(f"{name}  lives with {', '.join(cases)}")
     return out
 

@@ -104,12 +104,9 @@ class Net:
 
 
 def save_net(path: Path, tensors: Tensors, header: NetHeader) -> NetHeader:
-    """Write tensors and their header atomically; return the header as written.
+    """Write tensors, packed to the header's bits, atomically; return the header as written.
 
-    They are packed if the header has fewer bits than 32.
-
-    Raises:
-      WeightsError: it cannot be written, or a tensor is not finite.
+    Raises `WeightsError` if the file cannot be written or a tensor is not finite.
     """
     complete = header.model_copy(
         update={
@@ -127,8 +124,8 @@ def read_net(path: Path) -> tuple[NetHeader, Tensors]:
     Raises:
       WeightsError: the file cannot be read or does not fit its header.
     """
-    header, stored = NetHeader.read_all(path)
-    return header, unpacked_tensors(stored, header.bits, where=str(path))
+    header, parts = NetHeader.read_all(path)
+    return header, unpacked_tensors(parts, header.bits, where=str(path))
 
 
 def load_net(path: Path) -> Net:
@@ -152,8 +149,7 @@ def load_net(path: Path) -> Net:
 def quantize_net(net: Net, bits: int, path: Path) -> NetHeader:
     """Write a network with `bits` per weight; return the header as written.
 
-    Raises:
-      WeightsError: it is quantised already, or the file cannot be written.
+    Raises `WeightsError` if it is quantised already, or the file cannot be written.
     """
     if net.header.bits != WHOLE:
         raise WeightsError(
@@ -168,11 +164,11 @@ def packed_net(net: Net, bits: int) -> tuple[int, nn.Module]:
     """Return the bytes of a network's tensors with `bits` per weight, and the network."""
     import torch
 
-    stored = packed_tensors(tensors_of(net.network), bits)
-    arrays = unpacked_tensors(stored, bits, where="network")
+    parts = packed_tensors(tensors_of(net.network), bits)
+    arrays = unpacked_tensors(parts, bits, where="network")
     network = copy.deepcopy(net.network)
     network.load_state_dict({n: torch.from_numpy(np.array(a)) for n, a in arrays.items()})
-    return sum(array.nbytes for array in stored.values()), network.eval()
+    return sum(array.nbytes for array in parts.values()), network.eval()
 
 
 def packed_tensors(tensors: Tensors, bits: int) -> Tensors:
@@ -227,9 +223,9 @@ def quantize(rows: NDArray[Any], bits: int) -> tuple[NDArray[np.int64], NDArray[
         error = ((np.clip(np.rint(wide / scale), -top, top) * scale - wide) ** 2).sum(1)
         better = error < best
         best[better], scales[better] = error[better], scale[better, 0]
-    rounded = scales.astype(np.float32)
-    whole = np.clip(np.rint(wide / rounded[:, None]), -top, top).astype(np.int64)
-    return whole, rounded
+    singles = scales.astype(np.float32)
+    whole = np.clip(np.rint(wide / singles[:, None]), -top, top).astype(np.int64)
+    return whole, singles
 
 
 def pack(whole: NDArray[np.int64], bits: int) -> NDArray[np.int64]:
@@ -237,9 +233,9 @@ def pack(whole: NDArray[np.int64], bits: int) -> NDArray[np.int64]:
     flat = whole.reshape(-1).astype(np.uint64)
     places = np.arange(bits, dtype=np.uint64)
     ones = (flat[:, None] >> places & np.uint64(1)).astype(np.uint8).reshape(-1)
-    padded = np.zeros(-(-len(ones) // 64) * 64, np.uint8)
-    padded[: len(ones)] = ones
-    return np.packbits(padded, bitorder="little").view("<i8").astype(np.int64)
+    buffer = np.zeros(-(-len(ones) // 64) * 64, np.uint8)
+    buffer[: len(ones)] = ones
+    return np.packbits(buffer, bitorder="little").view("<i8").astype(np.int64)
 
 
 def unpack(words: NDArray[np.int64], count: int, bits: int) -> NDArray[np.int64]:

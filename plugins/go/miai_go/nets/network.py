@@ -67,13 +67,10 @@ def build_network(
     seed: int = 0,
     kind: Kind[nn.Module] = NETWORK,
 ) -> nn.Module:
-    """Return a network by its registered name, with weights drawn by `seed`.
+    """Return a network of a kind by its registered name, with weights drawn by `seed`.
 
     The same name, shape, values and seed give the same weights on one version of torch. The state
     of torch's own generator is restored.
-
-    Args:
-      kind: the kind of component: ``go.network`` or ``go.tsumego-network``.
 
     Raises:
       MissingExtraError: torch is not installed.

@@ -279,12 +279,8 @@ class Tower(nn.Module):
     def forward(self, planes: Tensor) -> Outputs:
         """Return the outputs for planes of shape (n, planes, size, size)."""
         features = self.base(planes)
-        return Outputs(
-            policy=None if self.policy is None else self.policy(features),
-            value=None if self.value is None else self.value(features),
-            ownership=None if self.ownership is None else self.ownership(features),
-            score=None if self.score is None else self.score(features),
-        )
+        heads = (self.policy, self.value, self.ownership, self.score)
+        return Outputs(*(None if head is None else head(features) for head in heads))
 
 
 def _part(parameters: TowerParameters, role: str, kind: str, *context: Any) -> Any:

@@ -52,11 +52,8 @@ def export_onnx(
       precision: int8 makes the file a quarter as long and, on processors with int8 instructions
         (AVX512-VNNI), several times as fast.
       positions: for int8, the number of positions on which activations are measured.
-      seed: seed of the games with these positions.
 
-    Raises:
-      MissingExtraError: onnx or onnxscript, or for int8 onnxruntime, is not installed.
-      WeightsError: the file cannot be written, or the encoder does not fit the weights.
+    Raises `MissingExtraError` without a library of the export, `WeightsError` if it fails.
     """
     model = onnx_model(weights, precision=precision, positions=positions, seed=seed)
     with writing(path, WeightsError):
@@ -240,10 +237,10 @@ def _chances(
     actions = weights.header.shape.actions
     if "policy" not in weights.header.outputs:
         return np.full((len(planes), actions), 1 / actions)
-    scaled = torch.from_numpy(planes * encoder.scales[None, :, None, None])
+    inputs = torch.from_numpy(planes * encoder.scales[None, :, None, None])
     device = next(weights.network.parameters()).device
     with torch.inference_mode():
-        policy = weights.network.eval()(scaled.to(device)).policy
+        policy = weights.network.eval()(inputs.to(device)).policy
         chances: NDArray[np.float64] = torch.softmax(policy.double(), 1).cpu().numpy()
     chances /= chances.sum(1, keepdims=True)
     return chances

@@ -33,19 +33,16 @@ class OnnxOracle(NetworkOracle):
         threads: int = 1,
         fixed_batch: int | None = None,
     ) -> None:
-        """Prepare a model.
+        """Prepare a model, which carries the header of its weights.
 
         Args:
-          model: an ONNX model that carries the header of its weights.
           where: the file, for messages.
           threads: threads of ONNX Runtime for this model.
           fixed_batch: make answers independent of the other positions of a batch. An int8 model
             gets batches padded to this size. An fp32 model gets one position at a time, which is
             about as fast, since its sums depend on the place in the batch, too.
 
-        Raises:
-          MissingExtraError: ONNX Runtime is not installed.
-          WeightsError: it is not an ONNX model, or does not fit its header.
+        Raises `MissingExtraError` without ONNX Runtime, `WeightsError` for another kind of bytes.
         """
         self._session = _session(model, where, threads)
         metadata = self._session.get_modelmeta().custom_metadata_map
@@ -70,10 +67,7 @@ def open_onnx(
 ) -> OnnxOracle:
     """Return the oracle of an ``.onnx`` file, or of a weights file, which is exported in memory.
 
-    Raises:
-      WeightsError: the file cannot be read or is damaged.
-      MissingExtraError: ONNX Runtime, or a library of the export, is not installed.
-      InferenceError: the file has another precision.
+    Raises as `OnnxOracle`, and `InferenceError` if the file has another precision.
     """
     if path.suffix == ".onnx":
         oracle = OnnxOracle(_read(path), where=str(path), threads=threads, fixed_batch=fixed_batch)

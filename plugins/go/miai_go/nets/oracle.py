@@ -23,14 +23,7 @@ MAX_BATCH = 1024
 
 
 class Answers(NamedTuple):
-    """A network's answers for n positions, for the player to move; None for a missing head.
-
-    Attributes:
-      policy: logits, float32 of shape (n, size * size + 1), the pass last.
-      value: the expected result, float32 of shape (n,), 1 won, -1 lost.
-      ownership: float32 of shape (n, size, size), 1 the player to move, -1 the opponent.
-      score: the expected lead in points, float32 of shape (n,).
-    """
+    """A network's answers for n positions: `miai_go.nets.network.Outputs` as float32 arrays."""
 
     policy: Floats | None = None
     value: Floats | None = None
@@ -181,11 +174,11 @@ class NetworkOracle(ABC):
 
 def check_planes(planes: Planes, encoder: Encoder) -> None:
     """Raise `InferenceError` unless the encoder could have made the planes."""
-    wanted = (encoder.planes, encoder.size, encoder.size)
-    if planes.dtype != np.uint8 or planes.shape[1:] != wanted or len(planes) == 0:
+    shape = (encoder.planes, encoder.size, encoder.size)
+    if planes.dtype != np.uint8 or planes.shape[1:] != shape or len(planes) == 0:
         raise InferenceError(
             f"planes of {planes.dtype} and shape {planes.shape}; the network takes uint8 of shape "
-            f"(n, {', '.join(map(str, wanted))}), n at least 1: encode with the oracle's encoder"
+            f"(n, {', '.join(map(str, shape))}), n at least 1: encode with the oracle's encoder"
         )
 
 

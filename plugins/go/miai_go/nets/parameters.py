@@ -39,6 +39,10 @@ def _pooling(default: int, most: int) -> Any:
     return parameter(default, ge=0, le=most, unit="blocks", help=help)
 
 
+def _width(default: int, unit: str, step: int, help: str) -> Any:
+    return parameter(default, ge=step, le=512, multiple_of=step, unit=unit, help=help)
+
+
 class FourConvParameters(Parameters):
     """Parameters of `FourConv`."""
 
@@ -72,14 +76,12 @@ class EquivariantParameters(Parameters):
     """Parameters of `EquivariantTower`."""
 
     height: int = parameter(6, ge=0, le=80, unit="blocks", help="Residual blocks")
-    width: int = parameter(
+    width: int = _width(
         64,
-        ge=SYMMETRIES,
-        le=512,
-        multiple_of=SYMMETRIES,
-        unit="channels",
-        help="Channels, a multiple of 8: one for each symmetry; the cost is that of a tower of "
-        "this width",
+        "channels",
+        SYMMETRIES,
+        "Channels, a multiple of 8: one for each symmetry; the cost is that of a tower of this "
+        "width",
     )
     hidden: int = _hidden(64)
     policy: bool = parameter(True, help="Add a policy head")
@@ -149,14 +151,7 @@ class ZoneParameters(Parameters):
     """Parameters of `ZoneNet`."""
 
     height: int = parameter(4, ge=0, le=40, unit="blocks", help="Residual blocks")
-    width: int = parameter(
-        32,
-        ge=LANES,
-        le=512,
-        multiple_of=LANES,
-        unit="units",
-        help="Units per point, a multiple of 16",
-    )
+    width: int = _width(32, "units", LANES, "Units per point, a multiple of 16")
     hidden: int = _hidden(64, 2048)
     reach: int = parameter(2, ge=1, le=5, unit="points", help="Reach of the first layer in points")
 
@@ -165,12 +160,7 @@ class EquivariantNetParameters(Parameters):
     """Parameters of `EquivariantNet`."""
 
     height: int = parameter(4, ge=0, le=40, unit="blocks", help="Residual blocks")
-    width: int = parameter(
-        32,
-        ge=SYMMETRIES,
-        le=512,
-        multiple_of=SYMMETRIES,
-        unit="channels",
-        help="Channels, a multiple of 8: one for each symmetry",
+    width: int = _width(
+        32, "channels", SYMMETRIES, "Channels, a multiple of 8: one for each symmetry"
     )
     hidden: int = _hidden(64, 2048)

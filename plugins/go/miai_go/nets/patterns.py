@@ -204,10 +204,10 @@ def _parted(weights: NDArray[np.float32]) -> Tensors:
 def _joined(tensors: Tensors, *, where: str) -> NDArray[np.float32]:
     """Return the table of the tensors, which must be those of `_parted`."""
     weights = np.zeros(kernels.TABLE, np.float32)
-    wanted = _parted(weights)
-    if strange := sorted(wanted.keys() ^ tensors.keys()):
+    parts = _parted(weights)
+    if strange := sorted(parts.keys() ^ tensors.keys()):
         raise WeightsError(f"{where}: '{strange[0]}' is missing, or is not a family of features")
-    for name, part in wanted.items():
+    for name, part in parts.items():
         tensor = tensors[name]
         if tensor.dtype != np.float32 or tensor.shape != part.shape:
             raise WeightsError(

@@ -24,7 +24,7 @@ import traceback
 from collections import deque
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from pydantic import Field
@@ -38,7 +38,6 @@ from miai_go.nets.frames import (
     ConnectionOver,
     FrameError,
     Message,
-    ServerPlace,
     receive,
     send,
     server_place,
@@ -404,22 +403,20 @@ class Server:
         if operation == "open":
             return client.open(build_parameters(OpenRequest, message, where="open")), {}
         if operation == "status":
-            return {**self._status(), "own": client.statistics()}, {}
+            with self._lock:
+                clients, served = self._clients, self._served
+            return {
+                "pid": os.getpid(),
+                "seconds": time.monotonic() - self._began,
+                "clients": clients,
+                "served": served,
+                "networks": self._pool.statistics(),
+                "own": client.statistics(),
+            }, {}
         if operation == "stop":
             self.end()
             return {}, {}
         raise InferenceError(f"unknown operation {str(operation)[:40]!r}")
-
-    def _status(self) -> dict[str, Any]:
-        with self._lock:
-            clients, served = self._clients, self._served
-        return {
-            "pid": os.getpid(),
-            "seconds": time.monotonic() - self._began,
-            "clients": clients,
-            "served": served,
-            "networks": self._pool.statistics(),
-        }
 
 
 class _Client:
@@ -458,9 +455,11 @@ def main() -> None:
     """Listen, go into the background, serve."""
     folder, settings = _arguments()
     place = server_place(folder)
-    lock = _only_one(place)
-    if lock is None:
-        return
+    lock = place.run_lock.open("ab")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return  # another process is the only server
     with contextlib.suppress(FileNotFoundError):
         place.socket.unlink()  # of a server that was killed: the lock is ours now
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -482,17 +481,6 @@ def main() -> None:
         lock.close()
         sys.stderr.flush()
         os._exit(0)  # without waiting for the threads that wait for clients
-
-
-def _only_one(place: ServerPlace) -> IO[bytes] | None:
-    """Return the lock of the only server, or None if another process holds it."""
-    lock = place.run_lock.open("ab")
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        lock.close()
-        return None
-    return lock
 
 
 def _arguments() -> tuple[Path, ServerSettings]:

@@ -85,11 +85,8 @@ class NetworkWeights:
 def save_weights(path: str | Path, network: nn.Module, header: WeightsHeader) -> WeightsHeader:
     """Write a network and its header atomically; return the header as written.
 
-    The header gets the network's parameters with their defaults, the outputs and the digest.
-
-    Raises:
-      WeightsError: the file cannot be written, or a weight is not finite; an existing file is then
-        unchanged.
+    The header gets the network's parameters with their defaults, the outputs and the digest. Raises
+    `WeightsError` if a weight is not finite; an existing file is then unchanged.
     """
     complete = header.model_copy(
         update={
@@ -145,14 +142,9 @@ def tensors_of(network: nn.Module) -> Tensors:
 
 
 def fill_network(build: Callable[[], nn.Module], tensors: Tensors, *, where: str) -> nn.Module:
-    """Return a network with these weights, in evaluation mode.
+    """Return the network that `build` returns with these weights, in evaluation mode.
 
-    Args:
-      build: returns the network.
-      where: the file, for messages.
-
-    Raises:
-      WeightsError: the network cannot be built, or the tensors do not fit it.
+    Raises `WeightsError`, which names `where`, if it cannot be built or the tensors do not fit it.
     """
     import torch
 
@@ -170,18 +162,18 @@ def fill_network(build: Callable[[], nn.Module], tensors: Tensors, *, where: str
 
 def _check_tensors(outline: nn.Module, tensors: Tensors, *, where: str) -> None:
     """Raise unless names, shapes and dtypes of the tensors are those of the network."""
-    wanted = {
+    types = {
         name: (tuple(tensor.shape), str(tensor.dtype).removeprefix("torch."))
         for name, tensor in outline.state_dict().items()
     }
-    for name in sorted(wanted.keys() | tensors.keys()):
+    for name in sorted(types.keys() | tensors.keys()):
         if name not in tensors:
             raise WeightsError(f"{where}: '{name}' of its network is missing")
-        if name not in wanted:
+        if name not in types:
             raise WeightsError(f"{where}: '{name}' is not a tensor of its network")
         array = tensors[name]
-        if (array.shape, array.dtype.name) != wanted[name]:
-            shape, dtype = wanted[name]
+        if (array.shape, array.dtype.name) != types[name]:
+            shape, dtype = types[name]
             raise WeightsError(
                 f"{where}: '{name}' is {array.dtype.name} of shape {array.shape}; its network "
                 f"takes {dtype} of shape {shape}"

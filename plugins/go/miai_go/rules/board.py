@@ -94,10 +94,8 @@ class Board:
     def from_stones(cls, stones: ArrayLike) -> Self:
         """Set up a position from an array (size, size) of `EMPTY`, `BLACK_STONE`, `WHITE_STONE`.
 
-        There is no ko, and there are no prisoners.
-
-        Raises:
-          BoardError: the shape or a value is wrong, or a chain has no liberty.
+        There is no ko, and there are no prisoners. Raises `BoardError` if the shape or a value is
+        wrong, or a chain has no liberty.
         """
         array = np.asarray(stones)
         if array.ndim != 2 or array.shape[0] != array.shape[1]:

@@ -43,12 +43,12 @@ def diagonals(point: int, size: int) -> tuple[int, ...]:
 
 def flood(start: _P, around: Callable[[_P], Iterable[_P]]) -> set[_P]:
     """Return everything that is reached from `start` by steps to what `around` returns."""
-    reached, edge = {start}, [start]
+    region, edge = {start}, [start]
     while edge:
-        new = set(around(edge.pop())) - reached
-        reached |= new
+        new = set(around(edge.pop())) - region
+        region |= new
         edge += new
-    return reached
+    return region
 
 
 def connected_parts(points: Iterable[_P], around: Callable[[_P], Iterable[_P]]) -> list[set[_P]]:

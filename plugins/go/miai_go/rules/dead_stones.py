@@ -85,12 +85,9 @@ class PlayoutJudge:
 
 
 def settled_margin(state: GoState) -> float:
-    """Return Black's margin in points if play ended here.
+    """Return Black's margin in points if play ended here, dead stones found by the game's judge.
 
-    The game's judge finds the dead stones, unless the game counts every stone as alive.
-
-    Raises:
-      RefereeError: the judge failed.
+    Raises `RefereeError` if the judge failed.
     """
     if state.game.rules.dead_stones == "none":
         return state.score_with_dead(()).margin
@@ -100,12 +97,9 @@ def settled_margin(state: GoState) -> float:
 def settle(state: GoState, dead: tuple[int, ...] | None = None) -> int:
     """Return the player's next action in the agreement on dead stones.
 
-    The proposer marks the stones that it considers dead. The other player accepts a proposal that
-    scores at least as well for it as its own view, and otherwise resumes play.
-
-    Args:
-      dead: points that the player to move considers dead, whole chains; by default, those of the
-        game's own judge.
+    The proposer marks the stones that it considers dead: the whole chains on `dead`, by default
+    those that the game's own judge finds. The other player accepts a proposal that scores at least
+    as well for it as its own view, and otherwise resumes play.
     """
     if dead is None:
         dead = state.game.judge.dead_points(state)

@@ -13,7 +13,7 @@ from miai.game import Game, GameInfo
 from miai.parameters import StrictModel
 from miai_go.kinds import DEAD_STONES
 from miai_go.rules.board import BLACK, WHITE, Board, BoardError, KoRule
-from miai_go.rules.coordinates import star_points, vertex
+from miai_go.rules.coordinates import vertex
 from miai_go.rules.parameters import GoParameters, compensation_points, default_max_moves
 from miai_go.rules.playouts import load_playouts, load_rules
 from miai_go.rules.state import PLANES, GoState, Start
@@ -24,12 +24,6 @@ if TYPE_CHECKING:
 
 VERSION: Final = 1
 
-_KO_RULES: Final = {
-    "simple": KoRule.SIMPLE,
-    "positional": KoRule.POSITIONAL,
-    "situational": KoRule.SITUATIONAL,
-}
-
 
 class GoGame(Game):
     """Go on one board size under one rule set, from one starting position.
@@ -39,9 +33,7 @@ class GoGame(Game):
 
     Attributes:
       parameters: the parameters, with the preset's defaults written out.
-      rules: the rule set.
       size: points on a side.
-      ko_rule: the ko rule, as a constant of the board.
       start: the starting position, handicap included.
       white_bonus: komi and compensation, points.
       max_moves: actions after which the game ends, counted by area with every stone alive.
@@ -58,7 +50,7 @@ class GoGame(Game):
         self.parameters = parameters.resolved()
         self.rules = parameters.resolved_rules()
         self.size = parameters.board_size
-        self.ko_rule = _KO_RULES[self.rules.ko]
+        self.ko_rule = KoRule[self.rules.ko.upper()]
         self.max_moves = parameters.max_moves or default_max_moves(self.size)
         self.white_bonus = self.rules.komi + compensation_points(
             self.rules.compensation, parameters.handicap_stones
@@ -129,11 +121,6 @@ class GoGame(Game):
     def observation_tensor_shape(self) -> tuple[int, ...]:
         """Return (planes, size, size); see `GoState.observation_tensor`."""
         return (PLANES, self.size, self.size)
-
-    @cached_property
-    def star_points(self) -> tuple[int, ...]:
-        """The points that the board marks."""
-        return star_points(self.size)
 
     @cached_property
     def judge(self) -> DeadStoneJudge:

@@ -255,14 +255,14 @@ class GoParameters(Parameters):
     def resolved_rules(self) -> Rules:
         """Return the preset's rules, overridden by the other parameters."""
         values = {name: getattr(self, name) for name in _RULES}
-        chosen = {name: value for name, value in values.items() if value is not None}
+        overrides = {name: value for name, value in values.items() if value is not None}
         if self.handicap_stones:
-            chosen.setdefault("komi", HANDICAP_KOMI)
+            overrides.setdefault("komi", HANDICAP_KOMI)
         preset = PRESETS[self.rules]
-        passes_cost = chosen.get("pass_stones", preset.pass_stones)
-        if chosen.get("scoring", preset.scoring) == "territory" and passes_cost:
-            chosen.setdefault("compensation", "none")
-        return replace(preset, **chosen)
+        passes_cost = overrides.get("pass_stones", preset.pass_stones)
+        if overrides.get("scoring", preset.scoring) == "territory" and passes_cost:
+            overrides.setdefault("compensation", "none")
+        return replace(preset, **overrides)
 
     def resolved(self) -> Self:
         """Return these parameters with the preset's defaults written out."""

@@ -17,12 +17,10 @@ from miai_go.rules.board import BLACK, Board, KoRule, check_size
 
 @dataclass(frozen=True, slots=True)
 class PlayoutResult:
-    """Result of a batch of playouts.
+    """Result of a batch of `count` playouts.
 
     Attributes:
-      count: playouts played.
-      black_wins: playouts that Black won, komi included.
-      draws: playouts that were even, komi included.
+      black_wins, draws: playouts that Black won, and that were even, komi included.
       mean_score: Black's area minus White's minus komi, points.
       mean_moves: moves per playout, passes included.
       ownership: float64 of shape (size, size): the share of playouts in which Black owned the
@@ -77,8 +75,7 @@ class Playouts:
     ) -> PlayoutResult:
         """Play `count` playouts from `board`, `color` to move after `passes` passes.
 
-        Raises:
-          ValueError: the board has another size, or `count` is below 1.
+        Raises `ValueError` if the board has another size, or `count` is below 1.
         """
         if board.size != self.size:
             raise ValueError(f"these playouts are for boards of size {self.size}, not {board.size}")

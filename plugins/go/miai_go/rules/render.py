@@ -167,16 +167,15 @@ def describe(state: GoState, *, marks: Mapping[int, str] | None = None) -> str:
     """Return a state as text: the board, and the player to move or the result; see `draw`."""
     result = state.result_to_string()  # asks the judge for dead stones
     last = state.last_action
-    picture = draw(
-        state.board.stones(), last=last, dead=state.dead, stars=state.game.star_points, marks=marks
-    )
+    stars = star_points(state.game.size)
+    picture = draw(state.board.stones(), last=last, dead=state.dead, stars=stars, marks=marks)
     by_black, by_white = state.board.captures
-    taken = f"captured: Black {by_black}, White {by_white}"
+    prisoners = f"captured: Black {by_black}, White {by_white}"
     if state.phase == Phase.OVER:
-        return f"{picture}\n{result}; {taken}"
+        return f"{picture}\n{result}; {prisoners}"
     name = state.game.info.player_names[state.to_move].capitalize()
     after = "" if last is None else f" after {state.action_to_string(last)}"
-    return f"{picture}\n{name} {_TASKS[state.phase]}{after}; {taken}"
+    return f"{picture}\n{name} {_TASKS[state.phase]}{after}; {prisoners}"
 
 
 class GoRenderer:

@@ -79,9 +79,9 @@ def territory_score(
     if not rules.seki_territory:
         owners[in_seki(cleared.stones(), owners)] = 0
     by_black, by_white = board.captures
-    taken = stones.reshape(-1)[list(dead)]
-    black = (owners > 0).sum() + by_black + pass_stones[1] + (taken == WHITE_STONE).sum()
-    white = (owners < 0).sum() + by_white + pass_stones[0] + (taken == BLACK_STONE).sum()
+    prisoners = stones.reshape(-1)[list(dead)]
+    black = (owners > 0).sum() + by_black + pass_stones[1] + (prisoners == WHITE_STONE).sum()
+    white = (owners < 0).sum() + by_white + pass_stones[0] + (prisoners == BLACK_STONE).sum()
     return Score(float(black), float(white) + white_bonus, owners, dead)
 
 

@@ -323,10 +323,7 @@ class GoState(State):
         """Return the score by the rules, or before the end of the game `score_by_area`.
 
         A game that ended by `GoGame.max_moves` is also scored by area under all rules, because
-        prisoners and passes have not evened out.
-
-        Raises:
-          MiaiError: the referee for dead stones failed.
+        prisoners and passes have not evened out. Raises `MiaiError` if the referee failed.
         """
         if self._score is None:
             self._score = self._count_points()

@@ -42,11 +42,11 @@ def point_tables(size: int) -> NDArray[np.int16]:
 
 def turned_cells(cells: Iterable[tuple[int, int]], symmetry: int) -> list[tuple[int, int]]:
     """Return cells (row, column) under a symmetry, shifted to the lowest rows and columns."""
-    turned = [(-r if symmetry & 1 else r, -c if symmetry & 2 else c) for r, c in cells]
+    images = [(-r if symmetry & 1 else r, -c if symmetry & 2 else c) for r, c in cells]
     if symmetry & 4:
-        turned = [(c, r) for r, c in turned]
-    low, left = min(r for r, _ in turned), min(c for _, c in turned)
-    return [(r - low, c - left) for r, c in turned]
+        images = [(c, r) for r, c in images]
+    low, left = min(r for r, _ in images), min(c for _, c in images)
+    return [(r - low, c - left) for r, c in images]
 
 
 def inverse(symmetries: NDArray[np.uint8]) -> NDArray[np.uint8]:

@@ -42,18 +42,12 @@ def settled(state: GoState, *, pass_when_winning: bool) -> SearchResult | None:
     The game's own judge settles dead stones. A pass is answered by a pass if that wins.
     """
     if state.phase != Phase.PLAY:
-        return SearchResult(
-            action=settle(state),
-            value=value_of_margin(settled_margin(state), state),
-            unit=ValueUnit.EXPECTED_UTILITY,
-        )
-    if state.passes and pass_when_winning and pass_value(state) > 0:
-        return SearchResult(
-            action=state.game.pass_action,
-            value=pass_value(state),
-            unit=ValueUnit.EXPECTED_UTILITY,
-        )
-    return None
+        action, value = settle(state), value_of_margin(settled_margin(state), state)
+    elif state.passes and pass_when_winning and pass_value(state) > 0:
+        action, value = state.game.pass_action, pass_value(state)
+    else:
+        return None
+    return SearchResult(action=action, value=value, unit=ValueUnit.EXPECTED_UTILITY)
 
 
 def counts_like_a_tree(game: GoGame) -> bool:

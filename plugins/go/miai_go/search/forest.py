@@ -7,7 +7,7 @@ and `Rollouts` plays them to the end.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Final, Protocol
 
@@ -24,25 +24,23 @@ from miai_go.nets.patterns import PatternPolicy, pattern_room
 from miai_go.rules.board import Board, BoardError, KoRule, check_size, history_key
 from miai_go.search.tree_view import TreeView
 
+_WHOLE: Final = ("gumbel", "depth", "rollouts", "rollout_limit")
+"""The settings that are integers."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TreeSettings:
     """Settings of one tree's search. Values are from -1 to 1.
 
+    The others are described in `AlphaZeroParameters` and `AlphaGoParameters`.
+
     Attributes:
-      c_puct: weight of the priors (PUCT).
-      c_base: visits at which that weight has grown by log 2; 0: it does not grow.
+      c_base: visits at which `c_puct` has grown by log 2; 0: it does not grow.
       fpu: assumed loss of an untried move against its parent, times the square root of the summed
-        priors of the moves tried.
-      root_fpu: the same at the root.
-      virtual_loss: losses that a leaf counts as until it is valued.
-      temperature: of the priors, by which logits are divided.
+        priors of the moves tried; `root_fpu` at the root.
       gumbel: moves considered at the root by sequential halving; 0 for PUCT.
       c_visit, c_scale: of the transformation of values (Danihelka et al. 2022).
       depth: maximum depth in plies; nodes there get no children.
-      rollouts: playouts from every leaf.
-      mix: their share in the leaf's value, lambda.
-      rollout_limit: moves after which a playout is stopped and counted.
     """
 
     c_puct: float = 1.5
@@ -61,25 +59,18 @@ class TreeSettings:
 
     def write(self, settings: NDArray[np.int64], weights: NDArray[np.float64]) -> None:
         """Write the settings into a tree's rows as kernels read them."""
-        for name in ("gumbel", "depth", "rollouts", "rollout_limit"):
-            settings[getattr(kernels, name.upper())] = getattr(self, name)
-        for name in (
-            *("c_puct", "c_base", "fpu", "root_fpu", "virtual_loss", "temperature"),
-            *("c_visit", "c_scale", "mix"),
-        ):
-            weights[getattr(kernels, name.upper())] = getattr(self, name)
+        for name, value in asdict(self).items():
+            row = settings if name in _WHOLE else weights
+            row[getattr(kernels, name.upper())] = value
 
 
 @cache
 def halving_schedule(considered: int, simulations: int) -> NDArray[np.int32]:
-    """Return for each simulation the number of earlier visits of its move.
+    """Return for each simulation the number of earlier visits of its move; int32, read only.
 
     Sequential halving (Karnin et al. 2013) as in Danihelka et al. 2022: all `considered` moves are
     visited equally often, then the better half of them, and so on; each phase has the same share of
     the simulations. The visits alone determine the moves.
-
-    Returns:
-      int32 of shape (simulations,), read only.
     """
     if considered <= 1 or simulations == 0:
         plan = np.arange(simulations, dtype=np.int32)
@@ -248,12 +239,10 @@ class ForestRoot:
     """The position at the root of a tree.
 
     Attributes:
-      board: the stones and simple ko.
       trail: the earlier moves and the player to move, int16 of shape (`trail.trail_words(size)`,).
       komi: in points.
       passes: passes made just before, 0 or 1.
       history: `history_key` of every earlier position that superko compares with.
-      ko_rule, suicide: the rules.
     """
 
     board: Board
@@ -271,20 +260,14 @@ class Forest:
     Values are results, 1 won, -1 lost, for the player to move at the root of the game. Moves in the
     trees are the legal ones that fill no own eye, and the pass; two passes end a game, which is
     counted by area with every stone alive. Won and lost nodes are proven. The same seeds, roots and
-    answers of the valuer give the same trees.
+    answers of the valuer give the same trees. Raises `ValueError` if a number is too small.
 
     Args:
-      size: points on a side.
-      games: number of trees.
       max_nodes: nodes of each tree, 56 bytes each; when they are used up, its search ends.
       leaves: maximum leaves of one tree that are valued at once.
       max_moves: longest game, in actions, that `play` follows.
       max_budget: maximum simulations of one Gumbel search.
-      seed: seed of the rollouts.
       rollout_policy: draws the moves of rollouts; None for light playouts.
-
-    Raises:
-      ValueError: a number is too small.
     """
 
     def __init__(
@@ -372,9 +355,7 @@ class Forest:
     def set_root(self, game: int, root: ForestRoot) -> None:
         """Start a new tree at a position.
 
-        Raises:
-          BoardError: the board is of another size.
-          ValueError: the game is longer than `max_moves`.
+        Raises `BoardError` for another size, `ValueError` if the game is longer than `max_moves`.
         """
         if root.board.size != self.size:
             raise BoardError(f"the forest is for boards of size {self.size}")
@@ -467,16 +448,12 @@ class Forest:
     ) -> NDArray[np.int64]:
         """Search several trees in step, each with its own number of simulations.
 
-        A Gumbel search starts from the earlier visits of its root.
+        A Gumbel search starts from the earlier visits of its root. Returns the simulations of each,
+        int64 of shape (games,); fewer if a root is proven or its tree is full.
 
         Args:
           games: int32, without repetition.
-          budgets: simulations of each.
           stop: called after each batch; returns whether to end early.
-
-        Returns:
-          the simulations of each, int64 of shape (games,); fewer if a root is proven or its tree is
-          full.
         """
         self.value_roots(games, valuer)
         for game, budget in zip(games.tolist(), np.broadcast_to(budgets, len(games)), strict=True):
@@ -536,12 +513,8 @@ class Forest:
 class NetworkValuer:
     """Values leaves by one network with both heads, or by one for policy and one for value.
 
-    Args:
-      policy: gives the priors; None for equal priors.
-      value: gives the values; None for zeros.
-
-    Raises:
-      ParameterError: a network lacks its head.
+    Without a policy all priors are equal; without a value all values are 0. Raises `ParameterError`
+    if a network lacks its head.
     """
 
     def __init__(self, policy: Oracle | None, value: Oracle | None) -> None:

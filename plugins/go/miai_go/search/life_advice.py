@@ -9,7 +9,9 @@ of the priors, and enough simulations outweigh it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from time import perf_counter
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -109,15 +111,13 @@ class NetworkQuestion:
         self._zone = zone
         self._side = DEFENDER if mover == zone.defender else ATTACKER
         self._predictor = predictor
-        self._answer: GroupAdvice | None = None
 
     def ask(self, *, nodes: int, seconds: float | None) -> GroupAdvice:
         """Return the network's advice, which takes a millisecond or two and no positions."""
-        if self._answer is None:
-            self._answer = self._guess()
         return self._answer
 
-    def _guess(self) -> GroupAdvice:
+    @cached_property
+    def _answer(self) -> GroupAdvice:
         (attacked, defended), logits = self._predictor.evaluate(self._zone)
         free = _empty(self._zone)
         if not free or not attacked < 0.5 <= defended:
@@ -199,11 +199,8 @@ class Advice:
 class GroupAdvisor:
     """Gives advice about the enclosed groups of a board, move after move of a game.
 
-    Answers about unchanged groups are reused, and unsolved questions continued.
-
-    Args:
-      ask_about: returns the question about a zone.
-      nodes: budget in positions for one board, all groups together.
+    Answers about unchanged groups are reused, and unsolved questions continued. `nodes` is the
+    budget in positions for one board, all groups together.
     """
 
     def __init__(self, ask_about: QuestionFactory, *, nodes: int) -> None:
@@ -224,7 +221,7 @@ class GroupAdvisor:
         until = None if seconds is None else started + TIME_SHARE * seconds
         size, mover = board.size, color + 1
         weights, useless = np.zeros(size**2 + 1), np.zeros(size**2 + 1, np.bool_)
-        asked = critical = solved = 0
+        groups = critical = proofs = 0
         questions: dict[_Key, Question] = {}
         for stones, zone in enclosed(board.stones().reshape(-1), ko=board.ko_point):
             rest = None if until is None else until - perf_counter()
@@ -236,27 +233,24 @@ class GroupAdvisor:
             half = None if rest is None else rest / 2
             answer = question.ask(nodes=(remaining + 1) // 2, seconds=half)
             remaining -= answer.nodes
-            asked, solved = asked + 1, solved + answer.solved
+            groups, proofs = groups + 1, proofs + answer.solved
             critical += bool(answer.moves)
             weights[list(answer.moves)] += answer.confidence * min(stones / _FULL, 1.0)
             useless[list(answer.useless)] = True
         self._questions = questions
         nodes = self._nodes - remaining
-        statistics = {"asked": asked, "critical": critical, "solved": solved, "nodes": nodes}
+        statistics = {"asked": groups, "critical": critical, "solved": proofs, "nodes": nodes}
         return Advice(weights, useless & (weights == 0), statistics)
 
 
 def enclosed(stones: NDArray[np.int8], *, ko: int | None = None) -> Iterator[tuple[int, Zone]]:
-    """Yield the blocks of a board that have a small enough zone, the largest first.
+    """Yield the blocks of a board that have a small enough zone: their stones, and the zone.
 
-    A zone in which a ko was just taken is left out, since a zone cannot forbid its first move.
+    The largest come first. A zone in which a ko was just taken, at the point `ko`, is left out,
+    since a zone cannot forbid its first move.
 
     Args:
       stones: int8 of shape (size * size,), 0 empty, 1 black, 2 white.
-      ko: the point that may not be played because of a ko.
-
-    Yields:
-      the number of stones of the block, and its zone.
     """
     size = round(len(stones) ** 0.5)
     blocks: list[tuple[int, int, int]] = []
@@ -265,23 +259,18 @@ def enclosed(stones: NDArray[np.int8], *, ko: int | None = None) -> Iterator[tup
             own = {point for point in room if stones[point] == defender}
             chains = connected_parts(own, lambda point: neighbours(point, size))
             blocks += [(-len(chain), min(chain), min(room)) for chain in chains]
-    refused: set[tuple[int, int]] = set()  # blocks of one room have zones of the same points
+    refusals: set[tuple[int, int]] = set()  # blocks of one room have zones of the same points
     for count, point, corner in sorted(blocks):
         where = (int(stones[point]), corner)
-        if where in refused:
+        if where in refusals:
             continue
-        zone = _zone(stones, point)
+        zone = None
+        with suppress(ProblemError):
+            zone = find_zone(stones, point)
         if zone is None or zone.empty > MOST_EMPTY or ko in zone.points:
-            refused.add(where)
+            refusals.add(where)
         else:
             yield -count, zone
-
-
-def _zone(stones: NDArray[np.int8], point: int) -> Zone | None:
-    try:
-        return find_zone(stones, point)
-    except ProblemError:
-        return None
 
 
 def _rooms(stones: NDArray[np.int8], size: int, defender: int) -> Iterator[set[int]]:

@@ -42,18 +42,8 @@ class UctTree(TreeView):
     cost no more simulations. Superko is kept in the tree, simple ko in the playouts. Not safe for
     use by two threads at once.
 
-    Args:
-      size: points on a side.
-      seed: with the same seed, positions and simulations the results are the same.
-      exploration: factor of the UCT term, on values from -1 to 1.
-      rave: number of visits at which a move's own value and its all-moves-as-first value have
-        equal weight; 0 switches RAVE off.
-      fpu: value of a move never tried; above 1 plus the exploration term, every move is tried
-        before any is tried twice.
-      expand_after: visits after which a node gets children.
-      max_nodes: maximum size in nodes (32 bytes each, doubled by reuse). When full, the search
-        continues without expanding.
-      tactical: whether playouts answer atari (`miai_go.kernels.tactical`).
+    With the same seed, positions and simulations the results are the same. `tactical` playouts
+    answer atari (`miai_go.kernels.tactical`). For the other options see `GoMctsParameters`.
     """
 
     def __init__(
@@ -115,15 +105,11 @@ class UctTree(TreeView):
         ko_rule: KoRule = KoRule.SIMPLE,
         suicide: bool = False,
     ) -> None:
-        """Start a new tree at `board` with `color` to move.
+        """Start a new tree at `board` with `color` to move, after `passes` passes.
 
         Args:
-          passes: passes made just before.
           history: `history_key` of every earlier position that superko compares with; the present
             one may be left out.
-
-        Raises:
-          BoardError: the board has another size.
         """
         if board.size != self.size:
             raise BoardError(f"the tree is for boards of size {self.size}, not {board.size}")
@@ -153,24 +139,21 @@ class UctTree(TreeView):
 
         Args:
           results: integers of shape (size * size + 1,), pass last: wins, or losses below 0.
-
-        Raises:
-          BoardError: they have another shape.
         """
-        wanted = np.asarray(results, np.int32)
-        if wanted.shape != (self._pass + 1,):
-            raise BoardError(f"the results have shape {wanted.shape}, not ({self._pass + 1},)")
+        targets = np.asarray(results, np.int32)
+        if targets.shape != (self._pass + 1,):
+            raise BoardError(f"the results have shape {targets.shape}, not ({self._pass + 1},)")
         self._search(0)
         block, actions = self.children(), self.actions()
-        times = (np.abs(wanted) - np.abs(self._favoured))[actions]
-        rewards = (wanted - self._favoured)[actions]
+        times = (np.abs(targets) - np.abs(self._favoured))[actions]
+        rewards = (targets - self._favoured)[actions]
         for visits, reward in (
             (kernels.VISITS, kernels.REWARD),
             (kernels.AMAF_VISITS, kernels.AMAF_REWARD),
         ):
             self._nodes[visits, block] += times
             self._nodes[reward, block] += rewards
-        self._favoured[:] = wanted
+        self._favoured[:] = targets
 
     def advance(self, action: int) -> bool:
         """Play `action` at the root and keep the subtree; return whether there was one.
@@ -213,14 +196,14 @@ class UctTree(TreeView):
             raise ValueError("give a budget: simulations, seconds or a stop function")
         started = perf_counter()
         chunk = 16 if seconds is not None else _CHUNK
-        done = 0
-        while simulations is None or done < simulations:
-            wanted = chunk if simulations is None else min(chunk, simulations - done)
+        total = 0
+        while simulations is None or total < simulations:
+            batch = chunk if simulations is None else min(chunk, simulations - total)
             before = perf_counter()
-            count = self._search(wanted)
-            done += count
+            count = self._search(batch)
+            total += count
             now = perf_counter()
-            if count < wanted or (stop is not None and stop()):
+            if count < batch or (stop is not None and stop()):
                 break
             if seconds is not None:
                 remaining = seconds - (now - started)
@@ -228,7 +211,7 @@ class UctTree(TreeView):
                     break
                 rate = count / max(now - before, 1e-6)
                 chunk = int(min(max(rate * min(_LOOK_SECONDS, remaining), 1), _CHUNK))
-        return done
+        return total
 
     @property
     def board(self) -> Board:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -156,8 +156,8 @@ class ForestSearch(TreeSearch):
     def _favour(self, advice: Advice) -> None:
         if not self._advised:
             tree = self._tree()
-            allowed = np.where(tree.allowed(), tree.priors(), 0.0)
-            self._forest.set_priors(0, advice.mixed(allowed))
+            priors = np.where(tree.allowed(), tree.priors(), 0.0)
+            self._forest.set_priors(0, advice.mixed(priors))
             self._advised = True
 
     def _only_time_limits(self) -> bool:
@@ -192,10 +192,8 @@ class ForestSearch(TreeSearch):
 def open_oracle(weights: Path, parameters: NetworkParameters, *, size: int) -> Oracle:
     """Open a network in this process or on this machine's server.
 
-    Raises:
-      MissingExtraError: a library is not installed.
-      WeightsError: the weights cannot be read, or are for another size of board.
-      InferenceError: the library or the server cannot be started.
+    Raises `WeightsError` if the weights cannot be read or are for another size of board, and as
+    `miai_go.nets.inference.load_oracle`.
     """
     options = parameters.oracle_options
     oracle: Oracle
@@ -213,6 +211,11 @@ def open_oracle(weights: Path, parameters: NetworkParameters, *, size: int) -> O
     return oracle
 
 
+def _tree_settings(own: AlphaZeroParameters | AlphaGoParameters, **others: Any) -> TreeSettings:
+    names = ("c_puct", "fpu", "virtual_loss", "temperature")
+    return TreeSettings(**{n: getattr(own, n) for n in names}, root_fpu=own.fpu, **others)
+
+
 class AlphaZero(ForestSearch):
     """Tree search with one network for policy and value (Silver et al. 2017).
 
@@ -228,14 +231,7 @@ class AlphaZero(ForestSearch):
             oracle = open_oracle(path, own, size=game.size)
             return NetworkValuer(oracle, oracle)
 
-        settings = TreeSettings(
-            c_puct=own.c_puct,
-            fpu=own.fpu,
-            root_fpu=own.fpu,
-            virtual_loss=own.virtual_loss,
-            temperature=own.temperature,
-            gumbel=own.considered if own.search == "gumbel" else 0,
-        )
+        settings = _tree_settings(own, gumbel=own.considered if own.search == "gumbel" else 0)
         super().__init__(game, valuer=valuer, settings=settings, parameters=own)
 
 
@@ -260,12 +256,8 @@ class AlphaGo(ForestSearch):
                 return NetworkValuer(policy, policy)
             return NetworkValuer(policy, open_oracle(value_path, own, size=game.size))
 
-        settings = TreeSettings(
-            c_puct=own.c_puct,
-            fpu=own.fpu,
-            root_fpu=own.fpu,
-            virtual_loss=own.virtual_loss,
-            temperature=own.temperature,
+        settings = _tree_settings(
+            own,
             depth=own.depth,
             rollouts=own.rollouts if own.mix > 0 else 0,
             mix=own.mix,

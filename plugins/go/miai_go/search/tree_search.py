@@ -33,11 +33,7 @@ class SearchClock:
     The most visited move is played. Once the simulations that the remaining time allows, at the
     rate so far, cannot bring the second move to the visits of the first, the rest is saved (Huang,
     Coulom, Lin 2010, "Time management for Monte-Carlo tree search applied to the game of Go").
-
-    Args:
-      seconds: the budget.
-      started: start of the search, by `time.perf_counter`.
-      visits: returns the visits of the moves at the root; None if only time counts.
+    Without `visits`, which returns those at the root, only time counts.
     """
 
     def __init__(
@@ -177,13 +173,13 @@ class TreeSearch(ABC):
         value = float(proven or (values[action] if visits[action] else untried))
         resign = self.parameters.resign_below
         pv = tree.principal_variation()
-        tried = np.flatnonzero(visits).tolist()
+        moves = np.flatnonzero(visits).tolist()
         return SearchResult(
             action=action,
             value=value,
             unit=ValueUnit.EXPECTED_UTILITY,
-            visits={a: int(visits[a]) for a in tried},
-            values={a: float(values[a]) for a in tried},
+            visits={a: int(visits[a]) for a in moves},
+            values={a: float(values[a]) for a in moves},
             pv=tuple(pv) if pv[:1] == [action] else (action,),
             resign=resign is not None and (simulations > 0 or proven < 0) and value < resign,
             statistics={
