@@ -15,6 +15,7 @@
     |   +-- UnknownComponentError       no component of that kind and name (LookupError)
     |   +-- ParameterError              a parameter is unknown, of the wrong type or out of range
     |   +-- PluginLoadError             a plugin is broken; its own error is the cause
+    |   +-- MissingExtraError           a library of an extra is not installed
     |   +-- RegistrationError           two components claim one name, or a kind is not declared
     +-- AgentError                      an agent failed: its fault, a forfeit
     |   +-- AgentUnavailableError       it cannot be started (a missing engine, extra or file)
@@ -103,6 +104,18 @@ class ParameterError(PluginError, ValueError):
 
 class PluginLoadError(PluginError):
     """A plugin is broken; the plugin's own error is chained as the cause."""
+
+
+class MissingExtraError(PluginError):
+    """A library is not installed; the message names the extra that installs it.
+
+    Attributes:
+      extra: the extra, such as ``miai[plots]``.
+    """
+
+    def __init__(self, message: str, *, extra: str = "") -> None:
+        super().__init__(message)
+        self.extra = extra
 
 
 class RegistrationError(PluginError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -19,6 +20,9 @@ REFRESH_SECONDS: Final = 0.25
 """Minimum time between updates of a bar."""
 
 _RATE_SECONDS = 300.0  # over which the rate is measured
+_STEADY_COUNT = 8
+"""Items after which the rate is shown; two are enough after `_STEADY_SECONDS`."""
+_STEADY_SECONDS = 10.0
 
 
 class Progress:
@@ -80,11 +84,12 @@ class LiveProgress(Progress):
         self.body: RenderableType | None = None
         self.console = console or Console(highlight=False)
         self._title = title
-        columns = BarColumn(bar_width=None), _Facts(unit)
+        columns = BarColumn(bar_width=None), _Facts(unit, self._is_steady)
         self._bar = RichProgress(*columns, expand=True, speed_estimate_period=_RATE_SECONDS)
         self._task = self._bar.add_task("")
         self._live = Live(console=self.console, auto_refresh=False, transient=True)
         self._last_update = 0.0
+        self._counted, self._first = 0, math.inf
 
     def begin(self, *, done: int, total: int) -> None:
         """Set the count and show the view."""
@@ -96,13 +101,25 @@ class LiveProgress(Progress):
     def advance(self, line: str, *, every: float = 0.0) -> None:
         """Count one item."""
         self.done += 1
+        self._note_count()
         self._bar.advance(self._task)
 
     def reach(self, done: int, line: str, *, every: float = 0.0) -> None:
         """Set the count of a task that counts by itself; the line is its status."""
+        if done > self.done:
+            self._note_count()
         self.done, self.status = done, line
         self._bar.update(self._task, completed=done)
         self.refresh()
+
+    def _note_count(self) -> None:
+        self._counted += 1
+        self._first = min(self._first, time.monotonic())
+
+    def _is_steady(self) -> bool:
+        """Return whether the rate is known: the first items may wait until kernels are compiled."""
+        seconds = time.monotonic() - self._first
+        return self._counted >= _STEADY_COUNT or (self._counted > 1 and seconds > _STEADY_SECONDS)
 
     def note(self, line: str) -> None:
         """Show a line above the view."""
@@ -127,15 +144,15 @@ class LiveProgress(Progress):
 
 
 class _Facts(ProgressColumn):
-    """Shows the count, the rate and the remaining time."""
+    """Shows the count and, as soon as the rate is known, the rate and the remaining time."""
 
-    def __init__(self, unit: str) -> None:
+    def __init__(self, unit: str, is_steady: Callable[[], bool]) -> None:
         super().__init__()
-        self._unit = unit
+        self._unit, self._is_steady = unit, is_steady
 
     def render(self, task: Task) -> Text:
         facts = f"{task.completed:.0f}/{task.total or 0:.0f} {self._unit}"
-        if task.speed and task.remaining is not None:
+        if task.speed and task.remaining is not None and self._is_steady():
             remaining = clock_text(task.remaining / task.speed)
             facts += f"  {task.speed:.1f} {self._unit}/s  {remaining} left"
         return Text(facts, no_wrap=True)

@@ -42,11 +42,14 @@ _FORMATS = (
 
 @hookimpl
 def miai_register(registry: Registry) -> None:
-    """Add the formats."""
+    """Add the formats and the kinds of config."""
     registry.declare(FORMAT)
     for name, module, attribute, summary in _FORMATS:
         path = f"miai_tournaments.formats.{module}:{attribute}"
         registry.add(FORMAT.name, name, path, parameters=f"{path}Parameters", summary=summary)
+    for name, module in (("tournament", "config.load"), ("comparison", "compare.config")):
+        path = f"miai_tournaments.{module}:config_file"
+        registry.add("config-file", name, path, summary=f"The config of a {name}")
 
 
 @hookimpl

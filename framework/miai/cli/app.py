@@ -35,7 +35,7 @@ def build_app() -> typer.Typer:
         cls=_Commands,
         help="Games, agents, searches and tournaments from plugins.",
         no_args_is_help=True,
-        add_completion=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
     )

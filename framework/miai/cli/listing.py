@@ -23,14 +23,44 @@ def add_commands(app: typer.Typer) -> None:
     app.add_typer(plugins, name="plugins")
 
 
+def _complete_kind(incomplete: str) -> list[str]:
+    names = [_plural(name) for name in plugin_host().registry.kinds]
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def _complete_name(ctx: typer.Context, incomplete: str) -> list[str]:
+    registry = plugin_host().registry
+    kind = _singular(ctx.params.get("kind") or "", registry)
+    names = {component.name for component in registry.components(kind, adapted=True)}
+    return sorted(name for name in names if name.startswith(incomplete))
+
+
+def complete_game(incomplete: str) -> list[str]:
+    """Return the games whose names begin so, for the shell."""
+    names = {component.name for component in plugin_host().registry.components("game")}
+    return sorted(name for name in names if name.startswith(incomplete))
+
+
 def list_components(
     kind: str = typer.Argument(
-        "", help="Kind of component, such as games (default: list the kinds)."
+        "",
+        help="Kind of component, such as games (default: list the kinds).",
+        autocompletion=_complete_kind,
     ),
-    game: str = typer.Option("", "--game", help="Show only components that support this game."),
+    name: str = typer.Argument(
+        "",
+        help="A component, shown with its parameters (default: list all in short).",
+        autocompletion=_complete_name,
+    ),
+    game: str = typer.Option(
+        "",
+        "--game",
+        help="Show only components that support this game.",
+        autocompletion=complete_game,
+    ),
     as_json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
-    """List games, agents, searches or components of any other kind, with their parameters."""
+    """List games, agents, searches or other components, or one with its parameters."""
     registry = plugin_host().registry
     if not kind:
         _print_kinds(registry, as_json)
@@ -39,24 +69,46 @@ def list_components(
     if game:
         registry.get("game", game)
     components = registry.components(kind, game=game or None, adapted=True)
-    rows = [describe(component) for component in components]
+    if name:
+        components = _named(components, kind, name)
     if as_json:
-        print(json.dumps(rows, indent=2, default=str))
-    elif rows:
-        print("\n\n".join(_as_text(row) for row in rows))
+        print(json.dumps([describe(component) for component in components], indent=2, default=str))
+    elif name:
+        print("\n\n".join(_as_text(describe(component)) for component in components))
+    elif components:
+        print("\n".join(_headline(component) for component in components))
+        print(f"\nParameters of one: miai list {_plural(kind)} NAME")
     else:
         print(f"no component of kind '{kind}' is installed")
 
 
+def _named(components: list[Component[Any]], kind: str, name: str) -> list[Component[Any]]:
+    """Return the components with a name. Raises `UnknownComponentError` if there is none."""
+    from miai.errors import UnknownComponentError, near_matches
+
+    found = [component for component in components if component.name == name]
+    if not found:
+        known = near_matches(name, {component.name for component in components})
+        raise UnknownComponentError(f"no {kind} is called '{name}'. {known}")
+    return found
+
+
+def _headline(component: Component[Any]) -> str:
+    scope = f" (for {component.game})" if component.game else ""
+    return f"{component.name}{scope}: {component.summary}  [{component.plugin}]"
+
+
 def describe(component: Component[Any]) -> dict[str, Any]:
     """Return a component as plain data, as `miai list --json` prints it."""
-    from miai.errors import PluginLoadError
+    from miai.errors import MissingExtraError, PluginLoadError
     from miai.parameters import describe_parameters
 
     facts = ("kind", "name", "game", "plugin", "summary")
     row: dict[str, Any] = {name: getattr(component, name) for name in facts} | {"parameters": []}
     try:
         row["parameters"] = describe_parameters(component.load_parameters())
+    except MissingExtraError as error:
+        row["absent"] = str(error)
     except PluginLoadError as error:
         row["error"] = str(error)
     return row
@@ -68,7 +120,10 @@ def list_plugins(as_json: bool = typer.Option(False, "--json", help="Print JSON.
 
 
 def check_plugins(as_json: bool = typer.Option(False, "--json", help="Print JSON.")) -> None:
-    """Import every component of every plugin; exit with status 2 if one is broken."""
+    """Import every component of every plugin; exit with status 2 if one is broken.
+
+    Components whose extra is not installed are named with the command that installs it.
+    """
     plugins = plugin_host().check()
     _print_plugins(plugins, as_json)
     if any(plugin.state == "broken" for plugin in plugins):
@@ -81,7 +136,11 @@ _PLUGIN_FACTS = ("name", "target", "distribution", "version", "state")
 
 def _print_plugins(plugins: list[Any], as_json: bool) -> None:
     rows = [
-        {**{name: getattr(plugin, name) for name in _PLUGIN_FACTS}, "error": _chain(plugin.error)}
+        {
+            **{name: getattr(plugin, name) for name in _PLUGIN_FACTS},
+            "error": _chain(plugin.error),
+            "absent": list(plugin.absent),
+        }
         for plugin in plugins
     ]
     if as_json:
@@ -90,7 +149,7 @@ def _print_plugins(plugins: list[Any], as_json: bool) -> None:
     for row in rows:
         origin = f"{row['distribution']} {row['version']}".strip()
         print(f"{row['name']:16} {row['state']:9} {row['target']:28} {origin}".rstrip())
-        for line in row["error"].splitlines():
+        for line in (*row["error"].splitlines(), *row["absent"]):
             print(f"    {line}")
 
 
@@ -111,6 +170,10 @@ def _singular(kind: str, registry: Registry) -> str:
     return kind
 
 
+def _plural(kind: str) -> str:
+    return f"{kind}es" if kind.endswith(("s", "ch")) else f"{kind}s"
+
+
 def _print_kinds(registry: Registry, as_json: bool) -> None:
     texts = {kind.name: f"{kind.summary}; {kind.contract}" for kind in registry.kinds.values()}
     if as_json:
@@ -123,6 +186,8 @@ def _print_kinds(registry: Registry, as_json: bool) -> None:
 def _as_text(row: dict[str, Any]) -> str:
     scope = f" (for {row['game']})" if row["game"] else ""
     lines = [f"{row['name']}{scope}: {row['summary']}  [{row['plugin']}]"]
+    if "absent" in row:
+        lines.append(f"    {row['absent']}")
     if "error" in row:
         lines.append(f"    broken: {row['error']}")
     for p in row["parameters"]:

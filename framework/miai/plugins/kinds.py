@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from miai.agent import Agent
     from miai.game import Game, State
     from miai.information import BeliefState
+    from miai.plugins.configs import ConfigFile
     from miai.record import RecordFormat
 
 T = TypeVar("T")
@@ -112,6 +113,9 @@ EVALUATOR: Kind[Any] = Kind(
 BELIEF: Kind[BeliefState[State]] = Kind(
     "belief", "miai.information:BeliefState", ("game", "player"), "A set of possible worlds"
 )
+CONFIG_FILE: Kind[ConfigFile] = Kind(
+    "config-file", "miai.plugins.configs:ConfigFile", (), "A kind of config file, and its command"
+)
 RECORD_FORMAT: Kind[RecordFormat] = Kind(
     "record-format", "miai.record:RecordFormat", (), "A file format of game records"
 )
@@ -152,6 +156,7 @@ KINDS: tuple[Kind[Any], ...] = (
     SEARCH,
     EVALUATOR,
     BELIEF,
+    CONFIG_FILE,
     RECORD_FORMAT,
     OPENING_READER,
     ADJUDICATOR,

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Literal
 
 import pluggy
 
-from miai.errors import PluginLoadError
+from miai.errors import MissingExtraError, PluginLoadError
 from miai.plugins import builtin, hooks
 from miai.plugins.registry import Registry
 
@@ -36,6 +36,9 @@ GROUP = "miai"
 OWN_EXTRA = "plugins"
 """The extra of miai that requires the plugins released with it. Those are loaded first, so that
 other plugins cannot take their names."""
+
+
+_MOST_NAMES = 3
 
 
 class PluginWarning(UserWarning):
@@ -52,6 +55,7 @@ class PluginStatus:
       distribution, version: the distribution that it is part of; empty for the built-in plugin.
       state: loaded, disabled or broken.
       error: why it is broken; None otherwise.
+      absent: what the components need whose extra is not installed, one line each, from `check`.
     """
 
     name: str
@@ -60,6 +64,7 @@ class PluginStatus:
     version: str
     state: Literal["loaded", "disabled", "broken"]
     error: BaseException | None = None
+    absent: tuple[str, ...] = ()
 
 
 class PluginHost:
@@ -139,7 +144,11 @@ class PluginHost:
                 _warn(f"plugin '{name}' cannot add its commands: {type(error).__name__}: {error}")
 
     def check(self) -> list[PluginStatus]:
-        """Import and check every component of every loaded plugin; return the plugins' states."""
+        """Import and check every component of every loaded plugin; return the plugins' states.
+
+        A component whose extra is not installed is no defect; `PluginStatus.absent` names it.
+        """
+        absent: dict[str, dict[str, list[str]]] = {}
         errors: dict[str, BaseException] = {
             c.plugin: PluginLoadError(
                 f"{c.kind} '{c.name}': no loaded plugin declares the kind '{c.kind}'"
@@ -150,11 +159,24 @@ class PluginHost:
             for component in self.registry.components(kind):
                 try:
                     component.check()
+                except MissingExtraError as error:
+                    needs = absent.setdefault(component.plugin, {})
+                    needs.setdefault(error.extra, []).append(f"{component.kind} {component.name}")
                 except PluginLoadError as error:
                     errors.setdefault(component.plugin, error)
-        return [
+        checked = [
             replace(p, state="broken", error=errors[p.name]) if p.name in errors else p
             for p in self.plugins
+        ]
+        return [
+            replace(
+                plugin,
+                absent=tuple(
+                    f"not installed: {extra}, for {_few(names)}; pip install '{extra}'"
+                    for extra, names in sorted(absent.get(plugin.name, {}).items())
+                ),
+            )
+            for plugin in checked
         ]
 
     def _only(self, module: object, hook: str) -> pluggy.HookCaller:
@@ -171,6 +193,11 @@ def plugin_host() -> PluginHost:
 def registry() -> Registry:
     """Return the registry of this process with the components of all plugins."""
     return plugin_host().registry
+
+
+def _few(names: list[str]) -> str:
+    more = len(names) - _MOST_NAMES
+    return ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
 def _own_distributions() -> set[str]:

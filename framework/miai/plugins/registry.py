@@ -53,12 +53,17 @@ class Component(Generic[T]):
     contract: Kind[T] | None = None
 
     def load_factory(self) -> Callable[..., Any]:
-        """Import and return the factory. Raises `PluginLoadError` on failure."""
+        """Import and return the factory.
+
+        Raises:
+          MissingExtraError: it needs a library of an extra that is not installed.
+          PluginLoadError: it cannot be imported for another reason.
+        """
         factory: Callable[..., Any] = self._load(self.factory)
         return factory
 
     def load_parameters(self) -> type[Parameters]:
-        """Import and return the parameter model. Raises `PluginLoadError` on failure."""
+        """Import and return the parameter model. Raises as `load_factory`."""
         from miai.parameters import Parameters
 
         if self.parameters is None:
@@ -79,6 +84,7 @@ class Component(Generic[T]):
 
         Raises:
           ParameterError: the values do not fit the parameter model.
+          MissingExtraError: a library of an extra is not installed.
           PluginLoadError: the module cannot be imported, or the factory fails or returns
             an object of another type than its kind's. A `MiaiError` of the factory passes.
         """
@@ -105,7 +111,7 @@ class Component(Generic[T]):
     def check(self) -> None:
         """Import the component and check the signature of its factory.
 
-        Raises `PluginLoadError`.
+        Raises as `load_factory`.
         """
         factory = self.load_factory()
         self.load_parameters()
@@ -134,6 +140,12 @@ class Component(Generic[T]):
         try:
             return imported(target)
         except Exception as error:
+            if isinstance(error, ImportError):
+                from miai.plugins.extras import missing_extra
+
+                missing = missing_extra(error, target.partition(".")[0], self.title)
+                if missing is not None:
+                    raise missing from error
             raise PluginLoadError(
                 f"{self.title}: {target} cannot be imported: {type(error).__name__}: {error}"
             ) from error

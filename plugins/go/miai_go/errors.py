@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from miai.errors import MiaiError
-
-
-class MissingExtraError(MiaiError):
-    """A library is not installed; the message names the extra that provides it."""
+from miai.errors import MiaiError, MissingExtraError
 
 
 class WeightsError(MiaiError):
@@ -36,7 +32,8 @@ def require_torch(what: str) -> None:
     for module in ("torch", "safetensors"):
         if find_spec(module) is None:
             raise MissingExtraError(
-                f"{what} needs {module}, which is not installed: pip install 'miai-go[nn]'"
+                f"{what} needs {module}, which is not installed: pip install 'miai-go[nn]'",
+                extra="miai-go[nn]",
             )
 
 

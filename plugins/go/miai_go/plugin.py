@@ -20,6 +20,17 @@ _AGREEMENT: Final = "miai.playing.agreement"
 
 _COMPONENTS: Final = (
     # kind, name, factory in miai_go, parameters, summary
+    *(
+        ("config-file", f"go-{name}", f"learning.config_files:{function}", "", f"Config of {what}")
+        for name, function, what in (
+            ("sl", "supervised", "`miai go train sl`"),
+            ("rollout", "rollout", "`miai go train rollout`"),
+            ("rl", "policy_gradient", "`miai go train rl`"),
+            ("value", "value", "`miai go train value`"),
+            ("zero", "zero", "`miai go train zero`"),
+            ("tsumego", "life_and_death", "`miai go tsumego train`"),
+        )
+    ),
     (
         *("game", "go", "rules.game:GoGame", f"{_RULES}:GoParameters"),
         "Go on boards of size 1 to 25, by Tromp-Taylor, Chinese, Japanese or AGA rules",
@@ -175,7 +186,7 @@ def miai_register(registry: Registry) -> None:
             f"miai_go.{factory}",
             parameters=parameters or None,
             summary=summary,
-            game=None if kind == "game" or "." in kind else "go",
+            game=None if kind in ("game", "config-file") or "." in kind else "go",
         )
 
 

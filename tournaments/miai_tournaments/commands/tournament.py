@@ -236,7 +236,7 @@ def watch(
     folder: Folder,
     once: Annotated[bool, typer.Option("--once", help="Print once and exit.")] = False,
 ) -> None:
-    """Follow a running tournament from another terminal. Ctrl-C ends only the display."""
+    """Follow a tournament from another terminal, or wait for it. Ctrl-C ends only the display."""
     from miai_tournaments.report.watch import watch as show
 
     show(folder, once=once)
@@ -322,7 +322,9 @@ def _show_report(store: Store) -> None:
     text = store.folder / "report.txt"
     write_whole(text, made.to_text())
     write_whole(text.with_suffix(".json"), json.dumps(made.to_json(), indent=2) + "\n")
-    print(f"Report: {text} (again with: miai tournament report {shlex.quote(str(store.folder))})")
+    print(f"Report: {text}")
+    again = f"miai tournament report {shlex.quote(str(store.folder))}"
+    print(f"Again: {again}; as a page with charts, in the browser: {again} --open")
 
 
 def _print_report(report: TournamentReport) -> None:

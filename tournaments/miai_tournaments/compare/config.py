@@ -18,6 +18,7 @@ from miai.beliefs import BeliefSearcher, RootedProblem
 from miai.beliefs.search import BELIEF_PROBLEM, BELIEF_SEARCH
 from miai.errors import ConfigError, MiaiError, ParameterError, UnknownComponentError
 from miai.parameters import Parameters, explain, named_components, read_toml
+from miai.plugins.configs import ConfigFile, refuse_other_config
 from miai.plugins.loader import registry
 from miai_tournaments.compare.blocks import (
     MAX_SEARCHES,
@@ -179,6 +180,11 @@ class Comparison:
         return self.config.comparison.judge
 
 
+def config_file(parameters: Parameters) -> ConfigFile:
+    """Return the kind of file that `load_comparison` takes."""
+    return ConfigFile("a comparison", "miai compare", ComparisonConfig)
+
+
 def load_comparison(path: Path) -> Comparison:
     """Return the comparison that a config file describes.
 
@@ -186,6 +192,7 @@ def load_comparison(path: Path) -> Comparison:
       ConfigError: the file cannot be read, or something in it is wrong.
     """
     text, raw = read_toml(path, example=_EXAMPLE, about=_about_folder)
+    refuse_other_config(path, raw, ComparisonConfig)
     mistakes = Problems(raw, source=str(path))
     config = _validate(raw, mistakes)
     components = Components(raw, mistakes)

@@ -21,6 +21,7 @@ from miai.parameters import Parameters, explain, mistakes, read_toml
 from miai.plain import parse_assignment
 from miai.playing.adjudication import ADJUDICATOR, make_panel
 from miai.playing.openings import OpeningReader, check_file
+from miai.plugins.configs import ConfigFile, refuse_other_config
 from miai.plugins.kinds import GAME
 from miai.plugins.loader import registry
 from miai.plugins.registry import Component
@@ -252,8 +253,14 @@ def load_tournament(path: Path, assignments: Iterable[str] = ()) -> Tournament:
       ConfigError: the file cannot be read, or something in it is wrong.
     """
     text, raw = read_toml(path, example=_EXAMPLE, about=_about_folder)
+    refuse_other_config(path, raw, TournamentConfig)
     settings = apply_overrides(raw, assignments)
     return check_tournament(raw, source=str(path), folder=path.parent, text=text, settings=settings)
+
+
+def config_file(parameters: Parameters) -> ConfigFile:
+    """Return the kind of file that `load_tournament` takes."""
+    return ConfigFile("a tournament", "miai tournament run", TournamentConfig)
 
 
 def check_tournament(

@@ -23,7 +23,7 @@ from miai_tournaments.report.document import Block, cut, printable, printable_bl
 from miai_tournaments.report.printing import renderable
 from miai_tournaments.report.report import TournamentReport, build_report
 from miai_tournaments.report.sections import crosstable, standings_table, verdict
-from miai_tournaments.store.folder import runner_of
+from miai_tournaments.store.folder import has_store, runner_of
 from miai_tournaments.store.rows import GameRow
 from miai_tournaments.store.store import Store
 from miai_tournaments.workers.game_runner import LiveSnapshot, read_boards
@@ -113,7 +113,7 @@ class RunView:
 
 
 def watch(folder: Path, *, once: bool = False, console: Console | None = None) -> None:
-    """Show a run until it ends.
+    """Show a run until it ends; on a terminal, first wait until it has begun.
 
     Args:
       once: whether to print the view once and return.
@@ -122,6 +122,8 @@ def watch(folder: Path, *, once: bool = False, console: Console | None = None) -
       StoreError: there is no run in the folder, or it cannot be read.
     """
     console = console or Console(highlight=False)
+    if not once and console.is_terminal and not _await_run(folder, console):
+        return
     with Store.read(folder) as store:
         shown = RunView(store, console)
         if once or not console.is_terminal or console.is_dumb_terminal:
@@ -136,6 +138,19 @@ def watch(folder: Path, *, once: bool = False, console: Console | None = None) -
                     time.sleep(REFRESH_SECONDS)
         except KeyboardInterrupt:
             return
+
+
+def _await_run(folder: Path, console: Console) -> bool:
+    """Wait until there is a run in a folder, or something else; return False if interrupted."""
+    if has_store(folder) or (folder.exists() and not folder.is_dir()):
+        return True
+    console.print(Text(f"no run in {folder} yet; waiting for one, Ctrl-C ends this view"))
+    try:
+        while not has_store(folder):
+            time.sleep(REFRESH_SECONDS)
+    except KeyboardInterrupt:
+        return False
+    return True
 
 
 def rate(rows: Sequence[GameRow], now: datetime, window: timedelta = WINDOW) -> float:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
+from miai.errors import MissingExtraError
 from miai.files import sync_folder, writing
-from miai_go.errors import MissingExtraError, WeightsError
+from miai_go.errors import WeightsError
 
 if TYPE_CHECKING:
     from miai_go.nets.oracle import Answers

@@ -26,6 +26,7 @@ from miai.errors import ConfigError
 from miai.files import write_text, writing
 from miai.parameters import assign, fill, read_toml
 from miai.plain import dumps
+from miai.plugins.configs import refuse_other_config
 from miai_go.errors import TrainingError
 from miai_go.tensors import TrainingRecord
 
@@ -94,6 +95,7 @@ def load_plan(
     """
     assignments = list(assignments)
     text, raw = read_toml(path, example=f"configs/go-{kind}.toml")
+    refuse_other_config(path, raw, model)
     assign(raw, assignments, model)
     config = fill(model, raw, source=str(path))
     settings = dumps(config.model_dump(mode="json"))

@@ -6,8 +6,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from miai.errors import MissingExtraError
 from miai.files import reading
-from miai_go.errors import InferenceError, MissingExtraError, WeightsError, require_torch
+from miai_go.errors import InferenceError, WeightsError, require_torch
 from miai_go.nets.oracle import Answers, NetworkOracle, Planes
 from miai_go.nets.parameters import Precision
 from miai_go.nets.weights import WeightsHeader, encoder_of
