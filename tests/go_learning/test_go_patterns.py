@@ -138,7 +138,7 @@ def test_measures_are_those_of_the_probabilities(trained: PatternPolicy) -> None
 
 def test_training_is_reproducible_and_noted() -> None:
     games = [play_random(seed, 30) for seed in range(20)]
-    told: list[tuple[int, PatternReport]] = []
+    output: list[tuple[int, PatternReport]] = []
     policies = [PatternPolicy.untrained(SIZE) for _ in range(2)]
     for policy in policies:
         train(
@@ -147,11 +147,11 @@ def test_training_is_reproducible_and_noted() -> None:
             size=SIZE,
             epochs=2,
             seed=3,
-            progress=lambda epoch, report: told.append((epoch, report)),
+            progress=lambda epoch, report: output.append((epoch, report)),
         )
     np.testing.assert_array_equal(policies[0].weights, policies[1].weights)
-    assert [epoch for epoch, _ in told] == [0, 1, 0, 1]
-    assert told[1][1].cross_entropy < told[0][1].cross_entropy
+    assert [epoch for epoch, _ in output] == [0, 1, 0, 1]
+    assert output[1][1].cross_entropy < output[0][1].cross_entropy
     assert policies[0].header.history[0].steps == 2 * 20 * 30
     assert policies[0].header.sizes == (SIZE, SIZE)
 
