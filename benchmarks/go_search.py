@@ -51,7 +51,8 @@ C_PUCT = 1.5
 MAX_MOVES = 162
 MOVES = 60  # of a game, for games an hour
 
-Precision = Literal["bf16", "fp32"]
+Precision = Literal["bf16", "fp32", "int8"]
+BATCHES = 1, 8, 32
 Words = NDArray[np.int16]
 
 
@@ -191,6 +192,29 @@ class Subject:
         return load_oracle(self.path, precision=precision, threads=1)
 
 
+def measure_batches(
+    subject: Subject, precisions: list[Precision], repetitions: int, seed: int
+) -> list[dict[str, Any]]:
+    """Time the network alone; return milliseconds of CPU time for each precision and batch."""
+    rng = np.random.default_rng(seed)
+    shape = subject.encoder.planes, SIZE, SIZE
+    oracles = {p: subject.oracle(p) for p in precisions}
+    rows: list[dict[str, Any]] = []
+    for batch in BATCHES:
+        planes = rng.integers(0, 2, (batch, *shape), dtype=np.uint8)
+        times: dict[Precision, list[float]] = {p: [] for p in precisions}
+        for _ in range(1 + 20 * repetitions):  # in turn, so that all have the same conditions
+            for precision, oracle in oracles.items():
+                began = time.process_time()
+                oracle.infer(planes)
+                times[precision].append(1000 * (time.process_time() - began))
+        rows += [
+            {"precision": p, "batch": batch, "milliseconds": round(median(values[1:]), 3)}
+            for p, values in times.items()
+        ]
+    return rows
+
+
 def timed(work: Callable[[], int]) -> float:
     """Return the work done per second of CPU time."""
     started = time.process_time()
@@ -304,6 +328,7 @@ def measure_selfplay(
 def benchmark(arguments: argparse.Namespace) -> dict[str, Any]:
     """Measure every encoder."""
     torch.set_num_threads(1)
+    batches: dict[str, Any] = {}
     search: dict[str, Any] = {}
     selfplay: dict[str, Any] = {}
     with TemporaryDirectory() as folder:
@@ -314,6 +339,9 @@ def benchmark(arguments: argparse.Namespace) -> dict[str, Any]:
                 height=arguments.height,
                 width=arguments.width,
                 seed=arguments.seed,
+            )
+            batches[encoder] = measure_batches(
+                subject, arguments.precisions, arguments.repetitions, arguments.seed
             )
             search[encoder] = measure_search(
                 subject,
@@ -337,6 +365,7 @@ def benchmark(arguments: argparse.Namespace) -> dict[str, Any]:
         "simulations": arguments.simulations,
         "repetitions": arguments.repetitions,
         "seed": arguments.seed,
+        "batches": batches,
         "search": search,
         "selfplay": selfplay,
         "games_per_hour": {e: max(r["games_per_hour"] for r in selfplay[e]) for e in selfplay},
@@ -348,6 +377,10 @@ def tell(report: dict[str, Any]) -> None:
     """Print the figures as text."""
     print(f"{report['machine']}; Python {report['python']}, torch {report['torch']}")
     print(f"{report['network']}, 9x9, {report['simulations']} simulations a search")
+    for encoder, rows in report["batches"].items():
+        for row in rows:
+            times = f"{row['milliseconds']} ms of CPU time"
+            print(f"{encoder}: {row['precision']}  batch {row['batch']:2}  {times}")
     for encoder, results in report["search"].items():
         plain = results["plain"]
         print(f"{encoder}: plain, one leaf at a time, {plain['median']:,} simulations a second")
@@ -371,7 +404,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="Print one JSON object")
     parser.add_argument("--encoders", nargs="+", default=["alphago", "zero"])
     parser.add_argument(
-        "--precisions", nargs="+", choices=["bf16", "fp32"], default=["bf16", "fp32"]
+        "--precisions", nargs="+", choices=["bf16", "fp32", "int8"], default=["bf16", "fp32"]
     )
     parser.add_argument("--height", type=int, default=5, help="Blocks of the network")
     parser.add_argument("--width", type=int, default=64, help="Channels of the network")
