@@ -143,8 +143,8 @@ def run_miai(
             status = _servers[0].run(request, timeout)
         except TimeoutError:
             raise subprocess.TimeoutExpired(command, timeout) from None
-        told = [path.read_bytes().decode().replace("\r\n", "\n") for path in (out, err)]
-    return subprocess.CompletedProcess(command, status, *told)
+        output = [path.read_bytes().decode().replace("\r\n", "\n") for path in (out, err)]
+    return subprocess.CompletedProcess(command, status, *output)
 
 
 def _more_paths(environment: Mapping[str, str]) -> list[str] | None:

@@ -78,8 +78,8 @@ def value_by_definition(
                 else:
                     parts.setdefault(reply.observation, set()).add(reply.hidden)
         cost = problem.cost(public, action)
-        for told, part in parts.items():
-            after = problem.after(public, action, told)
+        for output, part in parts.items():
+            after = problem.after(public, action, output)
             worst = min(
                 worst, value_by_definition(problem, after, frozenset(part), max(0, depth - cost))
             )

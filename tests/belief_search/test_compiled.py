@@ -141,7 +141,7 @@ def test_every_remembered_result_is_true(arm: str, seed: int) -> None:
     proofs: BeliefSearch[Any] = BeliefSearch(problem, named_bounds("table"))
     tables, memory = search.tables, search.memory
     assert memory is not None
-    told = 0
+    output = 0
     for public, at, side in np.argwhere(memory.heads >= 0)[::5].tolist():
         chunk = int(memory.heads[public, at, side])
         while chunk >= 0:
@@ -150,9 +150,9 @@ def test_every_remembered_result_is_true(arm: str, seed: int) -> None:
                 true = proofs.search(belief, at).value
                 bound = float(memory.values[entry, 0])
                 assert true >= bound if side == 0 else true <= bound
-                told += 1
+                output += 1
             chunk = int(memory.nexts[chunk])
-    assert told > 20
+    assert output > 20
 
 
 @pytest.mark.parametrize("arm", ["table", "exact", "cores", "dominance"])

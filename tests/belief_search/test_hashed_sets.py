@@ -103,9 +103,9 @@ def test_bounds_say_the_same_of_arrays_as_of_masks(arm: str, seed: int) -> None:
         if other.closure:
             assert is_subset(as_array(belief), other.closure)
         lower = rng.random() < 0.5
-        told = value - rng.randrange(3) if lower else value + rng.randrange(3)
+        output = value - rng.randrange(3) if lower else value + rng.randrange(3)
         for bounds, form in ((masks, as_mask(belief)), (arrays, as_array(belief))):
-            entry = bounds.record(BoundEntry(lower, public, depth, form), told)
+            entry = bounds.record(BoundEntry(lower, public, depth, form), output)
             if entry and seed % 5 == 0:
                 bounds.forget(entry)
     counts, others = masks.statistics(), arrays.statistics()

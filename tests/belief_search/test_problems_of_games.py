@@ -44,15 +44,15 @@ def worst_of_strategies(states: list[State], player: int, depth: int) -> float:
         worst, parts = states[0].game.max_utility(), dict[Hashable, dict[Hashable, State]]()
         stack = [(state.child(action), str(_told(state.child(action), player))) for state in states]
         while stack:
-            state, told = stack.pop()
+            state, output = stack.pop()
             if state.is_terminal():
                 worst = min(worst, state.returns()[player])
             elif state.current_player() == player:
-                parts.setdefault(told, {})[state.key()] = state
+                parts.setdefault(output, {})[state.key()] = state
             else:
                 for reply in state.legal_actions():
                     child = state.child(reply)
-                    stack.append((child, told + str(_told(child, player))))
+                    stack.append((child, output + str(_told(child, player))))
         for part in parts.values():
             worst = min(worst, worst_of_strategies(list(part.values()), player, depth - 1))
         best = max(best, worst)

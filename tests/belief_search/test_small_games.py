@@ -73,8 +73,8 @@ def wins(search: BeliefSearch[Any], public: Any, hidden: frozenset[int], depth: 
                 return False
     left = result.depth - search.problem.cost(public, result.action)
     return all(
-        wins(search, search.problem.after(public, result.action, told), frozenset(part), left)
-        for told, part in parts.items()
+        wins(search, search.problem.after(public, result.action, output), frozenset(part), left)
+        for output, part in parts.items()
     )
 
 

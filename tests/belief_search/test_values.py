@@ -80,7 +80,7 @@ def test_every_recorded_result_is_true(seed: int, reachability: bool) -> None:
     search = BeliefSearch(problem, lambda _: bounds, window="null")
     for hidden in (tuple(range(STATES)), (0, 2, 4), (1,)):
         search.search(Root((0, 0), hidden), 2)
-    for (lower, public, depth, mask), value in bounds.told:
+    for (lower, public, depth, mask), value in bounds.output:
         belief = frozenset(search.universe.parts(mask))
         true = value_by_definition(problem, cast(Any, public), belief, depth)
         assert true >= value if lower else true <= value
@@ -89,10 +89,10 @@ def test_every_recorded_result_is_true(seed: int, reachability: bool) -> None:
 class _Witness(ExactBounds):
     def __init__(self, *, explains: bool, singles: bool, across: bool) -> None:
         super().__init__(explains=explains, singles=singles, across=across)
-        self.told: list[tuple[BoundEntry, float]] = []
+        self.output: list[tuple[BoundEntry, float]] = []
 
     def record(self, entry: BoundEntry, value: float) -> BoundEntry | None:
-        self.told.append((entry, value))
+        self.output.append((entry, value))
         return super().record(entry, value)
 
 

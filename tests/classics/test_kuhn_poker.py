@@ -109,8 +109,8 @@ def test_a_player_is_shown_its_own_card_and_a_spectator_both() -> None:
     for text in ("K", "J", "pass", "bet"):
         state.apply_action(state.string_to_action(text))
         for view in views:
-            if (told := state.observation(view.player)) is not None:
-                view.observe(told)
+            if (output := state.observation(view.player)) is not None:
+                view.observe(output)
     assert renderer.render(views[0]) == "your card: K\nbetting: pass, bet; pot: 3"
     assert renderer.render(views[1]) == "your card: J\nbetting: pass, bet; pot: 3"
     assert str(state) == "cards: first K, second J\nbetting: pass, bet; pot: 3"

@@ -140,18 +140,18 @@ def compare(
     """Run ``miai compare`` as a user does, and check how it exits."""
     given = ["compare", *map(str, words), *([] if plots else ["--no-plots"])]
     done = run_miai(given, env=env or environment())
-    told = f"{' '.join(given)}\n{done.stdout}\n{done.stderr}"
-    assert done.returncode == status, told
-    assert "Traceback" not in done.stderr, told
+    output = f"{' '.join(given)}\n{done.stdout}\n{done.stderr}"
+    assert done.returncode == status, output
+    assert "Traceback" not in done.stderr, output
     return done
 
 
 def refused(*words: object, env: Mapping[str, str] | None = None) -> str:
     """Run the command, check that it is refused with one message, and return the message."""
     error = compare(*words, env=env, status=2).stderr
-    told = error[error.index("miai: ") :]
-    assert told.count("miai: ") == 1, error
-    return told
+    output = error[error.index("miai: ") :]
+    assert output.count("miai: ") == 1, error
+    return output
 
 
 def measured(folder: Path) -> dict[SearchKey, Measurement]:

@@ -37,7 +37,7 @@ def with_cells(old: str, new: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "output"),
     [
         (with_arm('search = "recursve"'), "arms[3] (odd): search: no belief-search is called"),
         (with_arm('search = "recursve"'), "Did you mean 'recursive'?"),
@@ -90,9 +90,9 @@ def with_cells(old: str, new: str) -> str:
         ),
     ],
 )
-def test_mistakes_are_reported_with_their_place(tmp_path: Path, text: str, told: str) -> None:
+def test_mistakes_are_reported_with_their_place(tmp_path: Path, text: str, output: str) -> None:
     lines = mistakes(tmp_path, text)
-    assert any(told in line for line in lines), lines
+    assert any(output in line for line in lines), lines
 
 
 def test_names_of_arms_are_their_own(tmp_path: Path) -> None:
@@ -122,15 +122,15 @@ def test_too_few_roots_are_reported_when_drawn(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "output"),
     [
         ("[comparison", "is not TOML"),
         ("a = " + "[" * 5000, "TOML"),
         ("", "comparison: is required"),
     ],
 )
-def test_invalid_configs_are_refused(tmp_path: Path, text: str, told: str) -> None:
-    assert told in mistakes(tmp_path, text)[0]
+def test_invalid_configs_are_refused(tmp_path: Path, text: str, output: str) -> None:
+    assert output in mistakes(tmp_path, text)[0]
 
 
 def test_a_misspelt_file_name_gets_near_matches(tmp_path: Path) -> None:

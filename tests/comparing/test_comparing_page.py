@@ -66,9 +66,9 @@ def test_its_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert set(re.findall(r"`(\w+)`", listed[1])) == set(rows[0]) | {"roots"}
     table = PAGE.split("## Files of a comparison\n")[1]
     entries = "".join(re.findall(r"^(\|.*?\|)", table, re.MULTILINE))
-    told = {name.rstrip("/") for name in re.findall(r"`([\w.]+/?)`", entries)}
+    output = {name.rstrip("/") for name in re.findall(r"`([\w.]+/?)`", entries)}
     folder = {path.name for path in (tmp_path / "runs" / "compare-quick").iterdir()}
-    assert folder - {"lock", "comparison.sqlite-wal", "comparison.sqlite-shm"} <= told
+    assert folder - {"lock", "comparison.sqlite-wal", "comparison.sqlite-shm"} <= output
     assert {"rows.csv", "searches.csv", "plots", "comparison.json"} <= folder
     plots = {path.stem for path in (tmp_path / "runs" / "compare-quick" / "plots").iterdir()}
     described = PAGE.split("## Read the plots\n")[1]

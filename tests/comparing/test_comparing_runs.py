@@ -66,14 +66,14 @@ def test_json_and_csv_have_the_same_figures(tmp_path: Path) -> None:
     config = write(tmp_path / "x.toml", config_text(cells=KRK4.replace("= 4\n", "= 6\n")))
     folder = tmp_path / "out"
     done = compare(config, "--out", folder, "--json")
-    told = json.loads(done.stdout)
-    assert told == json.loads((folder / "comparison.json").read_text())
-    assert [row["arm"] for row in told["rows"]] == list(ARMS)
+    output = json.loads(done.stdout)
+    assert output == json.loads((folder / "comparison.json").read_text())
+    assert [row["arm"] for row in output["rows"]] == list(ARMS)
     searches = list(csv.DictReader((folder / "searches.csv").open()))
     table = list(csv.DictReader((folder / "rows.csv").open()))
     assert len(searches) == 18
     base = sum(int(s["nodes"]) for s in searches if s["arm"] == "table")
-    for row, flat in zip(told["rows"], table, strict=True):
+    for row, flat in zip(output["rows"], table, strict=True):
         assert (row["game"], row["depth"], row["class"], row["cache"]) == (
             "krk4",
             2,
@@ -95,10 +95,10 @@ def test_json_and_csv_have_the_same_figures(tmp_path: Path) -> None:
 def test_unsound_bounds_are_detected(tmp_path: Path) -> None:
     arms = {**ARMS, "liar": 'bounds = "lying"'}
     config = write(tmp_path / "x.toml", config_text(arms))
-    told = json.loads(
+    output = json.loads(
         compare(config, "--out", tmp_path / "out", "--json", env=environment(tmp_path)).stdout
     )
-    rows = {row["arm"]: row for row in told["rows"]}
+    rows = {row["arm"]: row for row in output["rows"]}
     true = [m.value for k, m in measured(tmp_path / "out").items() if k.arm == "table"]
     lost = true.count(0.0)
     assert lost > 0
@@ -138,7 +138,7 @@ def test_arms_roots_and_cells_can_be_added(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "output"),
     [
         (
             ('bounds = "exact"', 'bounds = "none"'),
@@ -151,13 +151,13 @@ def test_arms_roots_and_cells_can_be_added(tmp_path: Path) -> None:
         (("\n[[arms]]", '\ntruth = "cores"\n[[arms]]'), "comparison.truth: 'table' -> 'cores'"),
     ],
 )
-def test_nothing_else_may_change(tmp_path: Path, change: tuple[str, str], told: str) -> None:
+def test_nothing_else_may_change(tmp_path: Path, change: tuple[str, str], output: str) -> None:
     folder, text = tmp_path / "out", config_text()
     compare(write(tmp_path / "x.toml", text), "--out", folder)
     before = measured(folder)
     assert change[0] in text
     error = refused(write(tmp_path / "x.toml", text.replace(*change, 1)), "--out", folder)
-    assert told in error
+    assert output in error
     assert "begin a new comparison with --out" in error
     assert measured(folder) == before
 
@@ -166,8 +166,8 @@ def test_another_baseline_reads_the_same_searches(tmp_path: Path) -> None:
     folder = tmp_path / "out"
     compare(write(tmp_path / "x.toml", config_text(more='truth = "table"')), "--out", folder)
     text = config_text(more='truth = "table"', baseline="cores")
-    told = json.loads(compare(write(tmp_path / "x.toml", text), "--out", folder, "--json").stdout)
-    ratios = {row["arm"]: row["speedup_nodes"]["value"] for row in told["rows"]}
+    output = json.loads(compare(write(tmp_path / "x.toml", text), "--out", folder, "--json").stdout)
+    ratios = {row["arm"]: row["speedup_nodes"]["value"] for row in output["rows"]}
     assert ratios["cores"] == 1.0 != ratios["table"]
 
 

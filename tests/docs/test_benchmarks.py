@@ -143,5 +143,5 @@ def test_a_pass_that_gnugo_claims_enough_is_refuted() -> None:
     _problem, zone = parts["draw"](parts["np"].random.default_rng(1), 6)
     prover = parts["Prover"](zone)
     assert prover.ask(prover.begin(side)).verdict == parts["ProofVerdict"].REACHED
-    told = parts["_refutation"](zone, side, (1, "PASS"), prover)
-    assert told.startswith("code 1, defence at PASS fails against ")
+    output = parts["_refutation"](zone, side, (1, "PASS"), prover)
+    assert output.startswith("code 1, defence at PASS fails against ")

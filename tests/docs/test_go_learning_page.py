@@ -83,7 +83,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def told(folder: Path) -> dict[str, str]:
+def message(folder: Path) -> dict[str, str]:
     """What the commands of both ways print, in their order."""
     torch.set_num_threads(1)
     assert journal  # writes to the standard error of its import, so not to that of a CliRunner
@@ -100,24 +100,24 @@ def told(folder: Path) -> dict[str, str]:
     return out
 
 
-def test_the_page_leads_from_games_to_players(folder: Path, told: dict[str, str]) -> None:
-    assert set(told) == {
+def test_the_page_leads_from_games_to_players(folder: Path, message: dict[str, str]) -> None:
+    assert set(message) == {
         "go data import",
         *(f"go train {kind}" for kind in SMALL),
         "go eval policy.safetensors",
         "play go",
     }
     for kind in SMALL:
-        assert "weights: " in told[f"go train {kind}"]
-    assert "waiting for data" in told["go train sl"]
-    assert "top1" in told["go eval policy.safetensors"]
-    assert "calibration" in told["go eval policy.safetensors"]
+        assert "weights: " in message[f"go train {kind}"]
+    assert "waiting for data" in message["go train sl"]
+    assert "top1" in message["go eval policy.safetensors"]
+    assert "calibration" in message["go eval policy.safetensors"]
     made = [record.command for record in WeightsHeader.read(folder / "value.safetensors").history]
     assert [command.split()[3] for command in made] == ["sl", "value"]
 
 
-def test_a_run_s_folder_holds_what_the_table_says(folder: Path, told: dict[str, str]) -> None:
-    assert told
+def test_a_run_s_folder_holds_what_the_table_says(folder: Path, message: dict[str, str]) -> None:
+    assert message
     rows = PAGE.split("## A run")[1].split("\n## ")[0]
     named = set()
     for cell in re.findall(r"^\| (`.+?) \|", rows, re.MULTILINE):
@@ -189,9 +189,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_page_s_plugin_is_found_and_trained(
-    folder: Path, told: dict[str, str], site: Path
+    folder: Path, message: dict[str, str], site: Path
 ) -> None:
-    assert told
+    assert message
     paths = os.pathsep.join(filter(None, (str(site), os.environ.get("PYTHONPATH"))))
     environment = {**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"}
     for words in commands(PLUGIN):

@@ -27,14 +27,14 @@ def test_its_code_runs() -> None:
 
 def test_the_prior_spreads_players_as_it_says() -> None:
     spreads = dict(zip((0.5, 1.0), re.findall(r"(?:by|of) (\d+) Elo", PAGE), strict=False))
-    for games, told in spreads.items():
+    for games, output in spreads.items():
 
         def density(x: float, games: float = games) -> float:
             return float((2 * np.cosh(x / 2)) ** -games)
 
         total = integrate.quad(density, -200, 200)[0]
         second = integrate.quad(lambda x: x * x * density(x), -200, 200)[0]
-        assert ELO * math.sqrt(second / total) == pytest.approx(int(told), abs=1)
+        assert ELO * math.sqrt(second / total) == pytest.approx(int(output), abs=1)
     assert len(spreads) == 2
     assert PRIOR_GAMES == 0.5
 

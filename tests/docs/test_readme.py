@@ -86,10 +86,10 @@ def test_its_python_runs() -> None:
     assert blocks
     for code in blocks:
         test = doctest.DocTestParser().get_doctest(code, {}, "README.md", None, 0)
-        told: list[str] = []
-        results = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test, out=told.append)
+        output: list[str] = []
+        results = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test, out=output.append)
         assert results.attempted
-        assert not results.failed, "".join(told)
+        assert not results.failed, "".join(output)
 
 
 def test_its_links_lead_somewhere() -> None:

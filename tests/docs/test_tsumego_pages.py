@@ -64,13 +64,13 @@ def test_problems_are_listed_made_and_solved(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    told = {" ".join(words[1:3]): tell(words) for words in commands("tsumego-problems.md")}
-    assert {"tsumego list", "tsumego generate", "solve problems.sgf"} <= set(told)
-    assert "critical" in told["solve problems.sgf"]
+    message = {" ".join(words[1:3]): tell(words) for words in commands("tsumego-problems.md")}
+    assert {"tsumego list", "tsumego generate", "solve problems.sgf"} <= set(message)
+    assert "critical" in message["solve problems.sgf"]
     shutil.copy("problems.sgf", "five.sgf")
     (asked,) = commands("tsumego.md")
     again = tell(asked).replace("five.sgf", "problems.sgf")
-    assert without_times(again) == without_times(told["solve problems.sgf"])
+    assert without_times(again) == without_times(message["solve problems.sgf"])
 
 
 def without_times(text: str) -> str:
@@ -98,9 +98,9 @@ def test_positions_become_a_network_that_predicts(
     board = np.zeros((9, 9), np.int8)
     board[0, 4] = board[1, 4] = board[2, :5] = BLACK_STONE
     board[0, 3] = board[1, :4] = WHITE_STONE
-    told = shown["chances"](read_array_net(Path("small.safetensors")), find_zone(board, 3))
-    assert told.shape == (2,)
-    assert ((told > 0) & (told < 1)).all()
+    message = shown["chances"](read_array_net(Path("small.safetensors")), find_zone(board, 3))
+    assert message.shape == (2,)
+    assert ((message > 0) & (message < 1)).all()
     assert Path("position.svg").read_text(encoding="utf-8").startswith("<svg")
 
 

@@ -62,10 +62,10 @@ def test_sessions_are_true() -> None:
     sessions = "\n".join(text for language, text in BLOCKS if language == "pycon")
     test = doctest.DocTestParser().get_doctest(sessions, {}, "tutorial", "docs/tutorial.md", 0)
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
-    told: list[str] = []
-    runner.run(test, out=told.append)
+    output: list[str] = []
+    runner.run(test, out=output.append)
     assert runner.summarize(verbose=False).attempted > 20
-    assert runner.summarize(verbose=False).failed == 0, "".join(told)
+    assert runner.summarize(verbose=False).failed == 0, "".join(output)
 
 
 def test_the_rules_are_listed_as_they_are() -> None:
@@ -89,10 +89,10 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     venv = tmp_path_factory.mktemp("environment")
     run([sys.executable, "-m", "venv", "--without-pip", str(venv)])
     python = venv / "bin" / "python"
-    told = run([str(python), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"])
+    output = run([str(python), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"])
     # `addsitedir` also reads the .pth files of editable installs, which a bare path would not.
     line = f"import site; site.addsitedir({sysconfig.get_path('purelib')!r})\n"
-    (Path(told.strip()) / "parent.pth").write_text(line)
+    (Path(output.strip()) / "parent.pth").write_text(line)
     return python
 
 
@@ -113,11 +113,11 @@ def as_here(command: str, python: Path) -> list[str]:
 
 @pytest.mark.timeout(300)  # a dozen processes, one after the other
 def test_every_command_runs(folder: Path, python: Path) -> None:
-    told = {command: run(as_here(command, python), folder) for command in commands()}
-    assert "tic_tac_toe: Three in a row" in told["miai list games"]
-    assert "3 passed" in told["pytest -q test_sharp.py"]
-    (check,) = [text for command, text in told.items() if command == "miai plugins check"]
+    output = {command: run(as_here(command, python), folder) for command in commands()}
+    assert "tic_tac_toe: Three in a row" in output["miai list games"]
+    assert "3 passed" in output["pytest -q test_sharp.py"]
+    (check,) = [text for command, text in output.items() if command == "miai plugins check"]
     assert "sharp" in check
-    report = told["miai tournament report phantom"]
+    report = output["miai tournament report phantom"]
     assert "sharp" in report
     assert "chance" in report

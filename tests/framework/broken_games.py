@@ -250,17 +250,17 @@ class NamesOnePlayerOnly(TicTacToeState):
 @broken("perfect-information")
 class HidesTheCorners(TicTacToeState):
     def observation(self, player: int) -> Observation | None:
-        told = super().observation(player)
-        assert told is not None
-        hidden = told.actor != player and told.action in (0, 2, 6, 8)
-        return replace(told, action=None) if hidden else told
+        output = super().observation(player)
+        assert output is not None
+        hidden = output.actor != player and output.action in (0, 2, 6, 8)
+        return replace(output, action=None) if hidden else output
 
 
 @broken("observation-plain", PhantomTicTacToe)
 class TellsTheStateItself(PhantomTicTacToeState):
     def observation(self, player: int) -> Observation | None:
-        told = super().observation(player)
-        return told and replace(told, data={"state": self})  # type: ignore[dict-item]  # the defect
+        output = super().observation(player)
+        return output and replace(output, data={"state": self})  # type: ignore[dict-item]  # the defect
 
 
 @broken("observation-plain", PhantomTicTacToe)
@@ -274,29 +274,29 @@ class TellsItsOwnList(PhantomTicTacToeState):
         other._numbers = self._numbers.copy()
 
     def observation(self, player: int) -> Observation | None:
-        told = super().observation(player)
-        return told and replace(told, data=self._numbers)
+        output = super().observation(player)
+        return output and replace(output, data=self._numbers)
 
 
 @broken("observation", PhantomTicTacToe)
 class KeepsSilentAboutTheTurn(PhantomTicTacToeState):
     def observation(self, player: int) -> Observation | None:
-        told = super().observation(player)
-        return told if told is None or told.actor == player else None
+        output = super().observation(player)
+        return output if output is None or output.actor == player else None
 
 
 @broken("observation", PhantomTicTacToe)
 class HidesOwnActions(PhantomTicTacToeState):
     def observation(self, player: int) -> Observation | None:
-        told = super().observation(player)
-        return told and replace(told, action=None)
+        output = super().observation(player)
+        return output and replace(output, action=None)
 
 
 @broken("observation-leak", PhantomTicTacToe)
 class TellsTheHiddenMove(PhantomTicTacToeState):
     def observation(self, player: int) -> Observation | None:
-        told = super().observation(player)
-        return told and replace(told, action=self._history[-1] if self._history else None)
+        output = super().observation(player)
+        return output and replace(output, action=self._history[-1] if self._history else None)
 
 
 @broken("observation-leak", PhantomTicTacToe)

@@ -144,7 +144,7 @@ RUBBISH: tuple[Any, ...] = (
 TOLD = st.floats(-1, 1) | st.sampled_from([-1, 1, 0, -0.9, 0.9]) | st.sampled_from(RUBBISH)
 
 
-def told(values: Sequence[Any]) -> list[MoveRecord]:
+def output(values: Sequence[Any]) -> list[MoveRecord]:
     """Return moves of two players in turn, with what they say."""
     return [
         MoveRecord(ply=n, actor=n % 2, action=0, text="", statistics={"value": value})
@@ -163,7 +163,7 @@ def is_number(value: Any) -> bool:
 @example(values=[-1.0, 1.0, "lost", 1.0, -1.0, 1.0], count=2)
 def test_a_loss_is_decided_exactly_where_both_agree(values: list[Any], count: int) -> None:
     rule = ResignAgreement(GAME, ResignAgreementParameters(moves=count))
-    verdict = rule.judge(GAME.new_initial_state(), told(values))
+    verdict = rule.judge(GAME.new_initial_state(), output(values))
     last = values[-2 * count :]  # the last moves of each, as they move in turn
     agreed = len(last) == 2 * count and all(map(is_number, last))
     first = len(values) % 2  # whose move the first of these is
@@ -217,7 +217,7 @@ def test_a_draw_is_decided_exactly_where_both_agree(
     values: list[Any], count: int, from_ply: int
 ) -> None:
     rule = DrawAgreement(GAME, DrawAgreementParameters(moves=count, within=0.1, from_ply=from_ply))
-    verdict = rule.judge(GAME.new_initial_state(), told(values))
+    verdict = rule.judge(GAME.new_initial_state(), output(values))
     last = values[-2 * count :]
     even = all(is_number(value) and abs(value) <= 0.1 for value in last)
     agreed = even and len(last) == 2 * count and len(values) >= from_ply

@@ -232,10 +232,10 @@ def test_threads_left_behind_that_flood_are_noticed(make_seat: MakeSeat) -> None
 def test_an_agent_that_is_unavailable_says_why(make_seat: MakeSeat) -> None:
     with pytest.raises(
         AgentUnavailableError, match="no program 'gnugo' was found; install"
-    ) as told:
+    ) as output:
         make_seat("absent").start()
-    assert "Traceback" not in str(told.value)
-    assert told.value.__cause__ is None
+    assert "Traceback" not in str(output.value)
+    assert output.value.__cause__ is None
 
 
 @pytest.mark.parametrize(
@@ -253,10 +253,10 @@ def test_an_agent_that_cannot_be_built_is_unavailable(
     make_seat: MakeSeat, agent: str, values: dict[str, Any], message: str
 ) -> None:
     seat = make_seat(agent, **values)
-    with pytest.raises(AgentUnavailableError, match=message) as told:
+    with pytest.raises(AgentUnavailableError, match=message) as output:
         seat.start()
     for name in ("UnknownComponentError", "ParameterError", "PluginLoadError"):
-        assert name not in str(told.value)
+        assert name not in str(output.value)
     assert seat.pid is None
     record = play_against(seat, seed=7)
     assert (record.termination, record.loser) == (Termination.UNAVAILABLE, 1)
@@ -291,9 +291,9 @@ def test_memory_is_bounded_and_processors_are_few(unruly: None, make_seat: MakeS
         record = play_fatal_game(seat, "glutton")
         assert record.termination is Termination.CRASH
         assert "MemoryError" in record.detail
-        told = whereabouts(seat)
-        assert len(told["processors"]) == 1
-        assert set(told["processors"]) <= os.sched_getaffinity(0)
+        output = whereabouts(seat)
+        assert len(output["processors"]) == 1
+        assert set(output["processors"]) <= os.sched_getaffinity(0)
     with make_seat("unruly") as seat:
         assert whereabouts(seat)["processors"] == sorted(os.sched_getaffinity(0))
 
@@ -352,7 +352,7 @@ def test_hidden_folders_cannot_be_read(unruly: None, tmp_path: Path, inside: boo
         for n in ("one", "other")
     ]
     with seats[0], seats[1]:
-        one, other = (Path(told(seat, "whereabouts")["temporary"]) for seat in seats)
+        one, other = (Path(output(seat, "whereabouts")["temporary"]) for seat in seats)
         (free / "deep" / "new").write_text("text")
         (run / "late").write_text("text")
         secret = [run / "logs" / "board", run / "store", run / "late", tmp_path / "link"]
@@ -362,7 +362,7 @@ def test_hidden_folders_cannot_be_read(unruly: None, tmp_path: Path, inside: boo
         known = [free / "deep" / "weights", free / "deep" / "new", one / "mine"]
         known += [tmp_path / "to-free" / "deep" / "weights", Path(json.__file__)]
         orders.write_text("\n".join(map(str, [seats[1].pid, *secret, *known])))
-        found = told(seats[0], "spy")
+        found = output(seats[0], "spy")
         for path in secret:
             read, status = found[str(path)]
             assert (read == "PermissionError", status != 0) == (inside, inside), path
@@ -373,10 +373,10 @@ def test_hidden_folders_cannot_be_read(unruly: None, tmp_path: Path, inside: boo
 
 
 def whereabouts(seat: AgentProcess) -> dict[str, Any]:
-    return told(seat, "whereabouts")
+    return output(seat, "whereabouts")
 
 
-def told(seat: AgentProcess, way: str) -> dict[str, Any]:
+def output(seat: AgentProcess, way: str) -> dict[str, Any]:
     record = play_against(seat, seed=fatal(way))
     found: Any = [move.statistics["it"] for move in record.moves if "it" in move.statistics]
     return dict(found[0])

@@ -230,9 +230,9 @@ def test_spending_the_allotted_time_never_loses_on_time(
     ],
 )
 def test_a_bad_time_control_says_what_is_wrong(values: dict[str, Any], message: str) -> None:
-    with pytest.raises(ConfigError, match="time control: ") as told:
+    with pytest.raises(ConfigError, match="time control: ") as output:
         TimeControl(**values)
-    assert message in str(told.value)
+    assert message in str(output.value)
 
 
 # -- real agents, really sleeping -----------------------------------------------------------------
@@ -255,10 +255,10 @@ def test_absolute_time_is_charged_over_the_game(make_seat: MakeSeat) -> None:
     seat.start()
     record = sleep_through(seat, TimeControl(kind="absolute", seconds=60.0))
     assert record.termination is Termination.TERMINAL
-    told = readings(record)
-    assert told[0]["main"] == 60.0
-    assert 58.0 < told[1]["main"] <= 59.7
-    assert 57.0 < told[2]["main"] <= 59.4
+    output = readings(record)
+    assert output[0]["main"] == 60.0
+    assert 58.0 < output[1]["main"] <= 59.7
+    assert 57.0 < output[2]["main"] <= 59.4
     assert 0.6 <= record.players[0].seconds < 3.0
 
 
@@ -282,7 +282,7 @@ def test_byo_yomi_periods_are_lost_one_by_one(make_seat: MakeSeat) -> None:
     control = TimeControl(kind="byo-yomi", periods=3, period_seconds=1.0, margin=0.2)
     record = sleep_through(make_seat("sleeper", seconds=[1.3, 0.0, 1000.0]), control)
     assert (record.termination, record.loser) == (Termination.TIME, 0)
-    assert [told["periods"] for told in readings(record)] == [3, 2]
+    assert [output["periods"] for output in readings(record)] == [3, 2]
     assert record.players[0].seconds >= 1.3 + 2.2
 
 

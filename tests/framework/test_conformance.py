@@ -82,8 +82,8 @@ def test_the_check_finds_what_belief_search_refuses() -> None:
     for state, line in zip(states, ([4, 0, 2, 6], [4, 0, 2, 1]), strict=True):
         for action in line:
             state.apply_action(action)
-    told = {state.information_state_string(0) for state in states}
-    assert len(told) == 1
+    output = {state.information_state_string(0) for state in states}
+    assert len(output) == 1
     with pytest.raises(UnsuitableGameError):
         problem.public(states)
 
@@ -316,11 +316,11 @@ def run_pytest(folder: Path, *options: str) -> str:
 
 
 def test_fixtures_serve_authors_and_print_the_seed_on_failure(tmp_path: Path) -> None:
-    told = run_pytest(tmp_path, "--miai-seed=1234")
-    assert "2 failed, 1 passed" in told
-    assert "antes: unknown parameter" in told
-    assert "repeat with: --miai-seed=1234" in told
-    assert "assert 1234 == 'something else'" in told
+    output = run_pytest(tmp_path, "--miai-seed=1234")
+    assert "2 failed, 1 passed" in output
+    assert "antes: unknown parameter" in output
+    assert "repeat with: --miai-seed=1234" in output
+    assert "assert 1234 == 'something else'" in output
 
 
 def test_a_test_has_one_seed_of_its_own_until_another_is_asked_for(

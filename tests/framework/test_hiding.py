@@ -71,8 +71,8 @@ def test_own_files_are_read_where_all_temporary_ones_lie_in_what_is_hidden(tmp_p
     own, other = run / "tmp" / "scratch-1", run / "tmp" / "scratch-2"
     made(run / "log", own / "file", other / "file")
     reads = [("read", folder / "file") for folder in (own, other)]
-    told = tried(run, own, ("read", run / "log"), *reads)
-    assert told in ([], ["PermissionError", "done", "PermissionError"])
+    output = tried(run, own, ("read", run / "log"), *reads)
+    assert output in ([], ["PermissionError", "done", "PermissionError"])
 
 
 def test_temporary_files_of_others_are_not_read(tmp_path: Path) -> None:
@@ -90,17 +90,17 @@ def test_a_folder_that_cannot_be_listed_is_reported() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         folder.chmod(0o755)
-        for mode, told in ((0o755, None), (0o311, f"{folder / 'above'} cannot be listed")):
+        for mode, output in ((0o755, None), (0o311, f"{folder / 'above'} cannot be listed")):
             (folder / "above" / "run").mkdir(parents=True, exist_ok=True)
             (folder / "above").chmod(mode)
             found = as_nobody(lambda: hindrance(folder / "above" / "run"))
             (folder / "above").chmod(0o755)
-            assert found == told
+            assert found == output
 
 
 def test_a_folder_that_is_not_there_yet_can_be_hidden(tmp_path: Path) -> None:
-    told = None if landlock_version() else "this system has no Landlock"
-    assert hindrance(tmp_path / "runs" / "of" / "today") == told
+    output = None if landlock_version() else "this system has no Landlock"
+    assert hindrance(tmp_path / "runs" / "of" / "today") == output
 
 
 def as_nobody(ask: Callable[[], str | None]) -> str | None:
@@ -113,6 +113,6 @@ def as_nobody(ask: Callable[[], str | None]) -> str | None:
         os._exit(0)
     os.close(writer)
     with os.fdopen(reader) as answer:
-        told: str | None = json.loads(answer.read())
+        output: str | None = json.loads(answer.read())
     os.waitpid(child, 0)
-    return told
+    return output

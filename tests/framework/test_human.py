@@ -219,14 +219,14 @@ def test_a_hint_of_a_search_without_visits_goes_by_its_priors() -> None:
 
 def test_nothing_hidden_is_shown_by_going_back_asking_or_saving() -> None:
     child = terminal("kuhn_poker", "--first", "human", "--second", "random")
-    for command, told in (
+    for command, output in (
         ("undo", "Moves cannot be taken back here"),
         ("hint", "Hints are unavailable here"),
         ("save x.jsonl", "cannot be saved here"),
     ):
         child.expect("first> ")
         child.sendline(command)
-        child.expect(told)
+        child.expect(output)
     child.sendline("quit")
     child.expect(pexpect.EOF)
     refused = terminal("kuhn_poker", "--adviser", "mcts")

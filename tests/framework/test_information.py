@@ -40,7 +40,7 @@ def histories(game: Game, *, stop: int) -> Iterator[State]:
             frontier.extend(state.child(action) for action in state.legal_actions())
 
 
-def told(game: Game, history: list[int], player: int) -> list[Observation]:
+def output(game: Game, history: list[int], player: int) -> list[Observation]:
     """Return what a player is told by a history, the start included."""
     state = game.new_initial_state()
     answers = [state.observation(player)]
@@ -112,7 +112,7 @@ def test_kuhn_beliefs_are_all_worlds_of_the_information_state(player: int) -> No
         text = state.information_state_string(player)
         if text:
             worlds[text].add(state.key())
-            tellings[text] = told(KUHN, state.history(), player)
+            tellings[text] = output(KUHN, state.history(), player)
     assert len(worlds) == 3 * (1 + 2 + 4 + 2)  # the card, and the betting so far
     for text, keys in worlds.items():
         assert {world.key() for world in believe(KUHN, player, tellings[text])} == keys, text
@@ -133,7 +133,7 @@ def test_phantom_beliefs_are_all_worlds_of_the_information_state(player: int) ->
     short = [words for words in worlds if _longest(words) <= 5]
     assert len(short) > 50
     for words in rng.sample(short, 40):
-        belief = believe(PHANTOM, player, told(PHANTOM, reach[words].history(), player))
+        belief = believe(PHANTOM, player, output(PHANTOM, reach[words].history(), player))
         assert {world.key() for world in belief} == worlds[words], words
 
 
@@ -156,12 +156,12 @@ def test_every_world_has_the_same_observations_and_one_is_true(
     state = random_state(PHANTOM, random.Random(seed), plies)
     while state.observation(player) is None:
         state.apply_action(state.legal_actions()[-1])
-    observations = told(PHANTOM, state.history(), player)
+    observations = output(PHANTOM, state.history(), player)
     belief = believe(PHANTOM, player, observations)
     assert state in belief
     assert len({world.key() for world in belief}) == len(belief)
     for world in list(belief)[::5]:
-        assert told(PHANTOM, world.history(), player) == observations
+        assert output(PHANTOM, world.history(), player) == observations
         assert world.information_state_string(player) == state.information_state_string(player)
 
 
@@ -173,7 +173,7 @@ def test_sampling_is_uniform_and_hands_out_copies() -> None:
     state = KUHN.new_initial_state()
     for action in (2, 4):
         state.apply_action(action)
-    belief = believe(KUHN, 0, told(KUHN, state.history(), 0))
+    belief = believe(KUHN, 0, output(KUHN, state.history(), 0))
     rng = random.Random(1)
     counts = Counter(str(belief.sample(rng).key()) for _ in range(2000))
     assert set(counts) == {"JQ", "JK"}
@@ -189,7 +189,7 @@ def test_invalid_explanations_are_refused_and_change_nothing() -> None:
     false = Observation(1, actor=0, action=4, legal_actions=(0,))
     with pytest.raises(EmptyBeliefError, match="no world explains"):
         belief.observe(false)
-    for observation in told(PHANTOM, [4], 1):
+    for observation in output(PHANTOM, [4], 1):
         belief.observe(observation)
     before = {world.key() for world in belief}
     assert len(before) == 9
@@ -200,7 +200,7 @@ def test_invalid_explanations_are_refused_and_change_nothing() -> None:
 
 def test_too_many_worlds_are_refused_and_change_nothing() -> None:
     belief = EnumeratedBelief(PHANTOM, 1, limit=8)
-    start, turn = told(PHANTOM, [4], 1)
+    start, turn = output(PHANTOM, [4], 1)
     belief.observe(start)
     with pytest.raises(BeliefTooLargeError, match="more than 8 worlds"):
         belief.observe(turn)
@@ -222,7 +222,7 @@ def test_observations_that_crossed_a_process_are_understood() -> None:
     """JSON has lists only, whatever the game told."""
     game = PhantomWithTuples()
     belief = EnumeratedBelief(game, 0)
-    for observation in told(game, [4, 4, 0], 0):
+    for observation in output(game, [4, 4, 0], 0):
         crossed = replace(observation, data=json.loads(json.dumps(observation.data)))
         assert crossed != observation
         belief.observe(crossed)
@@ -234,7 +234,7 @@ def test_observations_that_crossed_a_process_are_understood() -> None:
 
 def view_of(game: Game, history: list[int], player: int) -> PlayerView:
     view = PlayerView(game, player)
-    for observation in told(game, history, player):
+    for observation in output(game, history, player):
         view.observe(observation)
     return view
 
@@ -293,6 +293,6 @@ def test_a_determinizer_refuses_a_view_without_observations() -> None:
 
 
 def test_chance_is_among_the_actors_of_a_belief() -> None:
-    (first,) = told(KUHN, [4, 2], 1)
+    (first,) = output(KUHN, [4, 2], 1)
     assert first.actor == Player.CHANCE
     assert {world.key() for world in believe(KUHN, 1, [first])} == {"QJ", "KJ"}

@@ -203,8 +203,8 @@ def test_agents_cannot_change_the_game_through_their_observations() -> None:
     said = [move.action for move in record.moves]
     assert len(said) == 4
     for ply, move in enumerate(record.moves):
-        told: Any = move.observations
-        assert told["0"]["data"] == told["1"]["data"] == [said[: ply + 1]]
+        output: Any = move.observations
+        assert output["0"]["data"] == output["1"]["data"] == [said[: ply + 1]]
 
 
 def test_a_view_of_perfect_information_is_the_players_own() -> None:
@@ -243,9 +243,9 @@ def test_only_observations_reach_an_agent_process(
     record = play_game(game, [InProcessSeat(RandomAgent(game)), seat], seed=4)
     moves: list[Any] = [record.start_observations, *(m.observations for m in record.moves)]
     recorded = [
-        [told["1"]["actor"], told["1"]["action"], told["1"]["data"]]
-        for told in moves
-        if "1" in told
+        [output["1"]["actor"], output["1"]["action"], output["1"]["data"]]
+        for output in moves
+        if "1" in output
     ]
     observations = [o for message in sent for o in message.get("observations", [])]
     assert [o[1:4] for o in observations] == recorded

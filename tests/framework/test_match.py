@@ -175,8 +175,8 @@ def test_statistics_times_and_seeds_are_recorded() -> None:
     import numpy as np
 
     game = miai.load_game("tic_tac_toe")
-    told: Any = {"value": np.float32(0.5), "visits": np.array([1, 2]), "pv": (1, 2)}
-    agents = scripted(game, [Decision(4, statistics=told), 0, 8], [1, 2])
+    output: Any = {"value": np.float32(0.5), "visits": np.array([1, 2]), "pv": (1, 2)}
+    agents = scripted(game, [Decision(4, statistics=output), 0, 8], [1, 2])
     record = play_game(
         game,
         [
@@ -423,22 +423,22 @@ def plugin() -> Iterator[Callable[[Any], None]]:
 
 
 def test_plugins_are_notified_of_finished_games(plugin: Callable[[Any], None]) -> None:
-    told: list[GameRecord] = []
+    output: list[GameRecord] = []
 
     def first(record: GameRecord) -> None:
-        told.append(record)
+        output.append(record)
 
     def second(record: GameRecord) -> None:
         raise RuntimeError("disk full")
 
     def third(record: GameRecord) -> None:
-        told.append(record)
+        output.append(record)
 
     for function in (first, second, third):
         plugin(function)
     with pytest.warns(PluginWarning, match="'test-2' failed .*RuntimeError: disk full"):
         record = random_record("tic_tac_toe", 1)
-    assert told == [record, record]
+    assert output == [record, record]
 
 
 # -- seeds ----------------------------------------------------------------------------------------

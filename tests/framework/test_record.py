@@ -236,9 +236,9 @@ def test_a_hostile_line_is_refused(line: str, place: int) -> None:
     lines = a_record().to_json_lines().splitlines()
     lines[place] = line
     began = time.monotonic()
-    with pytest.raises(RecordError) as told:
+    with pytest.raises(RecordError) as output:
         read_record("".join(text + "\n" for text in lines))
-    assert len(str(told.value)) < 1000
+    assert len(str(output.value)) < 1000
     assert time.monotonic() - began < 5.0
 
 

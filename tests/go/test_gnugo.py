@@ -226,8 +226,8 @@ def test_gnu_go_takes_handicap_either_way(oracle: Oracle, tmp_path: Path) -> Non
                 client.ask(" ".join(text[2:]), seconds=SECONDS)
         client.ask("clear_cache", seconds=SECONDS)
         komi = float(client.ask("get_komi", seconds=SECONDS))
-        told = int(client.ask("get_handicap", seconds=SECONDS))
-        assert komi + told == game.white_bonus
+        output = int(client.ask("get_handicap", seconds=SECONDS))
+        assert komi + output == game.white_bonus
 
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "gtp.md"

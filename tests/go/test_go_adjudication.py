@@ -185,9 +185,9 @@ def test_a_lead_is_judged_alike_every_time() -> None:
         [play(game, fast_random(game), seed=seed, panel=make_panel(game, rules)) for seed in order]
         for order in (seeds, reversed(seeds))
     )
-    told = [record.verdicts for record in one]
-    assert told == [record.verdicts for record in reversed(other)]
-    assert any(told)
+    output = [record.verdicts for record in one]
+    assert output == [record.verdicts for record in reversed(other)]
+    assert any(output)
     for record in one:
         assert replay(record)
 

@@ -124,9 +124,9 @@ def client() -> Iterator[Callable[..., GtpClient]]:
 def begin(agent: GtpAgent, *, player: int = 0, seed: int = 1, log: Path | None = None) -> None:
     """Begin a game and tell the agent of it, as a referee does."""
     agent.new_game(seed, player=player, log=log)
-    told = agent.game.new_initial_state().observation(player)
-    assert told is not None
-    agent.observe(told)
+    output = agent.game.new_initial_state().observation(player)
+    assert output is not None
+    agent.observe(output)
 
 
 def tell(agent: GtpAgent, *moves: str) -> None:
@@ -134,9 +134,9 @@ def tell(agent: GtpAgent, *moves: str) -> None:
     for move in moves:
         state = agent.view.state.clone()
         state.apply_action(state.string_to_action(move))
-        told = state.observation(agent.view.player)
-        assert told is not None
-        agent.observe(told)
+        output = state.observation(agent.view.player)
+        assert output is not None
+        agent.observe(output)
 
 
 def sent(log: Path) -> list[str]:

@@ -62,8 +62,8 @@ def test_shards_without_targets_have_their_moves_beside_shards_with_them(tmp_pat
     assert (batch.weight[recorded] == 1).all()
     assert (batch.policy[recorded].argmax(1) == batch.action[recorded]).all()
     assert (batch.policy[recorded].sum(1) == 1).all()
-    told = np.concatenate([game.weight for game in games[4:] if game.weight is not None])
-    assert batch.weight[~recorded].sum() == told.sum()
+    output = np.concatenate([game.weight for game in games[4:] if game.weight is not None])
+    assert batch.weight[~recorded].sum() == output.sum()
     assert (batch.policy[~recorded].max(1) < 1).all()
 
 

@@ -63,7 +63,7 @@ def test_games_are_imported_once_however_often_it_is_called(games: Path, tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "expected"),
     [
         (["data", "stats"], "1 of 10 games are left out: 1 bad, the first "),
         pytest.param(
@@ -74,13 +74,13 @@ def test_games_are_imported_once_however_often_it_is_called(games: Path, tmp_pat
     ],
 )
 def test_omissions_from_sgf_are_reported_by_every_reader(
-    words: list[str], told: str, games: Path
+    words: list[str], expected: str, games: Path
 ) -> None:
     app = typer.Typer()
     add_commands(app)
     result = CliRunner().invoke(app, ["go", *words, str(games)])
     assert result.exit_code == 0, result.output
-    assert told in result.stderr
+    assert expected in result.stderr
     assert "bad.sgf: line 1: " in result.stderr
     assert "left out" not in result.stdout
 

@@ -25,7 +25,7 @@ def test_its_code_and_commands_run_in_order(
     names: dict[str, Any] = {}
     app = typer.Typer()
     add_commands(app)
-    told = ""
+    output = ""
     for language, text in BLOCKS:
         if language == "python":
             exec(text, names)
@@ -35,11 +35,11 @@ def test_its_code_and_commands_run_in_order(
             assert line.startswith("miai ")
             result = CliRunner().invoke(app, shlex.split(line)[1:], catch_exceptions=False)
             assert result.exit_code == 0
-            told += result.stdout
+            output += result.stdout
     assert len(BLOCKS) == 5
-    assert "40  written to nine" in told
-    assert "cut-short.sgf: " in told
-    assert "40 games of 9x9, 1200 moves" in told
+    assert "40  written to nine" in output
+    assert "cut-short.sgf: " in output
+    assert "40 games of 9x9, 1200 moves" in output
 
 
 def test_its_tables_name_the_options_and_the_columns() -> None:

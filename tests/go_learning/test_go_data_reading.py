@@ -103,11 +103,11 @@ def test_the_board_of_an_import_refuses_what_is_illegal(tmp_path: Path) -> None:
         (tmp_path / f"{name}.sgf").write_text(text)
     report = ImportReport()
     assert not list(import_games([tmp_path], GameFilters(), report))
-    told = {Path(source).stem: cause for source, cause in report.failures}
+    output = {Path(source).stem: cause for source, cause in report.failures}
     assert report.bad == 3
-    assert "move 2, A9" in told["occupied"]
-    assert "move 4, A9" in told["suicide"]
-    assert "move 13, D8" in told["ko"]
+    assert "move 2, A9" in output["occupied"]
+    assert "move 4, A9" in output["suicide"]
+    assert "move 13, D8" in output["ko"]
 
 
 def test_bad_files_are_counted_reported_and_skipped(tmp_path: Path) -> None:
@@ -153,8 +153,8 @@ def test_filters_drop_and_count(tmp_path: Path) -> None:
     }
     for name, data in games.items():
         (tmp_path / f"{name}.sgf").write_bytes(data)
-    told = {"komi_min": 7, "min_moves": 10, "min_rank": "1d", "rules": ["chinese"]}
-    filters = build_parameters(GameFilters, told)
+    output = {"komi_min": 7, "min_moves": 10, "min_rank": "1d", "rules": ["chinese"]}
+    filters = build_parameters(GameFilters, output)
     report = ImportReport()
     assert len(list(import_games([tmp_path], filters, report))) == 1
     assert report.dropped == {

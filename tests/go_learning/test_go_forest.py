@@ -54,7 +54,7 @@ def drawn(picture: str, *, to_move: int = 0, komi: float = 0.5, passes: int = 0)
     return ForestRoot(board=board, trail=words, komi=komi, passes=passes)
 
 
-def told(size: int, values: dict[tuple[int, ...], float], *, default: float = 0.0) -> Judge:
+def output(size: int, values: dict[tuple[int, ...], float], *, default: float = 0.0) -> Judge:
     """Return a judge of positions on an empty board: the value of each set of moves, by Black."""
 
     def judge(stones: bytes, color: int, last: int) -> tuple[NDArray[np.float32], float]:
@@ -168,7 +168,7 @@ def test_a_value_counts_for_the_player_who_moved_and_against_the_other() -> None
     Without exploration the first move is tried first, and what is known to be good goes on.
     """
     state = go(board_size=3, **SIMPLE, komi=0.5).new_initial_state()
-    valuer = Judged(told(3, {(0,): 0.6, (0, 1): -0.5}))
+    valuer = Judged(output(3, {(0,): 0.6, (0, 1): -0.5}))
     forest = planted(state, TreeSettings(c_puct=0, c_base=0, fpu=0, root_fpu=0))
     wanted: list[dict[tuple[int, ...], tuple[int, float]]] = [
         {(): (2, -0.6), (0,): (1, 0.6)},
@@ -230,7 +230,7 @@ def test_finished_games_are_worth_their_result_and_settle_the_game() -> None:
         .X.
         XXX
         .X."""
-    nothing = Judged(told(3, {}))
+    nothing = Judged(output(3, {}))
     for to_move, komi, proven in ((1, 0.5, -1), (0, 0.5, 1), (1, 9.5, 1), (0, 9.5, -1)):
         forest = Forest(3, 1, max_nodes=5000)
         forest.set_root(0, drawn(board, to_move=to_move, komi=komi, passes=1))
@@ -311,7 +311,7 @@ def test_rollouts_are_seeded_and_measure_the_position() -> None:
         forest = Forest(5, 1, max_nodes=5000, seed=seed)
         forest.configure(0, TreeSettings(rollouts=2, mix=1.0))
         forest.set_root(0, drawn(empty, to_move=to_move, komi=komi))
-        forest.search(ONE, 60, Judged(told(5, {})))
+        forest.search(ONE, 60, Judged(output(5, {})))
         return forest.tree(0).value
 
     assert mean(1, 0, 0.5) == mean(1, 0, 0.5) != mean(2, 0, 0.5)
@@ -320,7 +320,7 @@ def test_rollouts_are_seeded_and_measure_the_position() -> None:
     forest = Forest(5, 1, max_nodes=5000)
     forest.configure(0, TreeSettings(rollouts=1, mix=1.0, rollout_limit=0))
     forest.set_root(0, drawn("XXXX. XX.XX XXXXX ..... .....", to_move=1, komi=25.5))
-    forest.value_roots(ONE, Judged(told(5, {})))
+    forest.value_roots(ONE, Judged(output(5, {})))
     assert forest.tree(0).value == 1.0  # broken off at once and counted: 25 points are not enough
 
 

@@ -190,7 +190,7 @@ def test_a_closed_pipe_to_the_controller_is_not_a_failure() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "output"),
     [
         (("--agent", "mctss"), "no agent is called 'mctss' for go. Did you mean 'mcts'"),
         (("--simulatons", "5"), "Did you mean '--simulations'?"),
@@ -200,10 +200,10 @@ def test_a_closed_pipe_to_the_controller_is_not_a_failure() -> None:
         (("5000",), "'5000' is not an option"),
     ],
 )
-def test_wrong_options_are_reported_in_one_line(options: tuple[str, ...], told: str) -> None:
+def test_wrong_options_are_reported_in_one_line(options: tuple[str, ...], output: str) -> None:
     done = run_miai(["gtp", *options])
     assert done.returncode == 2
-    assert told in done.stderr
+    assert output in done.stderr
     assert done.stderr.count("\n") == 1
     assert done.stdout == ""
 

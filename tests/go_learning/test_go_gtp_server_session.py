@@ -89,8 +89,8 @@ def test_every_wanted_command_is_listed() -> None:
 
 def test_the_page_covers_every_command() -> None:
     page = (Path(__file__).parents[2] / "docs" / "gtp-engine.md").read_text(encoding="utf-8")
-    told = set(re.findall(r"`([\w-]+)[^`]*`", page.partition("## Commands")[2]))
-    assert told >= {*COMMANDS, *STREAMING}
+    output = set(re.findall(r"`([\w-]+)[^`]*`", page.partition("## Commands")[2]))
+    assert output >= {*COMMANDS, *STREAMING}
 
 
 # -- positions ------------------------------------------------------------------------------------
@@ -227,11 +227,11 @@ def test_rules_sent_and_read_back_are_equal(name: str) -> None:
     talk, other = Talk(), Talk()
     talk.ok("komi 3")
     talk.ok(f"kata-set-rules {name}")
-    told = talk.ok("kata-get-rules")
-    other.ok(f"kata-set-rules {told}")
-    assert other.ok("kata-get-rules") == told
+    output = talk.ok("kata-get-rules")
+    other.ok(f"kata-set-rules {output}")
+    assert other.ok("kata-get-rules") == output
     assert talk.ok("get_komi") == "3"
-    fields = json.loads(told)
+    fields = json.loads(output)
     assert fields["scoring"] == ("TERRITORY" if name in ("japanese", "korean") else "AREA")
 
 
@@ -326,10 +326,10 @@ def test_analysis_lines_have_the_fields_that_interfaces_read() -> None:
 
 def test_avoided_and_disallowed_moves_are_not_reported() -> None:
     talk = Talk()
-    told = re.compile(r"info move (\w+)")
+    output = re.compile(r"info move (\w+)")
     only = talk.ok("lz-analyze b 1 allow b A1,B2 1")
-    assert set(told.findall(only)) <= {"A1", "B2"}
-    assert "C3" not in told.findall(talk.ok("lz-analyze 1 avoid b C3 1 avoid w A1 3"))
+    assert set(output.findall(only)) <= {"A1", "B2"}
+    assert "C3" not in output.findall(talk.ok("lz-analyze 1 avoid b C3 1 avoid w A1 3"))
     assert "no legal move" in talk.fails("kata-analyze allow b A1 1 avoid b A1 1")
     assert talk.ok("kata-genmove_analyze b 1 allow b A1 1").endswith("play A1")
 
@@ -455,9 +455,9 @@ def test_network_searches_report_priors_and_scores() -> None:
     assert "scoreMean 1.5000 scoreLead 1.5000 prior 0.250000" in line
     assert "move B1 visits 1" in line
     assert "prior 0.500000" in line
-    told = talk.ok("kata-analyze minmoves 26").split("\n")[-1]
-    assert told.count("info move") == 26
-    assert sum(map(float, re.findall(r"prior (\S+)", told))) == pytest.approx(1.0, abs=1e-4)
+    output = talk.ok("kata-analyze minmoves 26").split("\n")[-1]
+    assert output.count("info move") == 26
+    assert sum(map(float, re.findall(r"prior (\S+)", output))) == pytest.approx(1.0, abs=1e-4)
 
 
 def test_an_untried_move_is_worth_what_the_position_is() -> None:
@@ -497,8 +497,8 @@ def test_values_are_reported_in_their_unit(
     assert re.findall(r"winrate (\S+)", line) == [f"{winrate:.6f}"] * 2
     assert re.findall(r"utility (\S+)", line) == [f"{2 * winrate - 1:.6f}"] * 2
     talk.ok("genmove b")
-    told = talk.ok("gomill-explain_last_move").split("\n")
-    assert told == [f"C3: {text}", f"C3: 3 visits, {text}"]
+    output = talk.ok("gomill-explain_last_move").split("\n")
+    assert output == [f"C3: {text}", f"C3: 3 visits, {text}"]
 
 
 class Slow(Peeking):

@@ -380,18 +380,18 @@ def test_a_search_finds_the_state_it_is_given() -> None:
         search.new_game(5)
         return search
 
-    told = searching()
+    output = searching()
     for moves in (3, 0, 8, 5):
         state = random_state(game, moves, rng)
         if state.passes:
             continue
-        found, wanted = told.search(state), searching().search(state)
+        found, wanted = output.search(state), searching().search(state)
         assert (found.action, found.visits, found.values) == (
             wanted.action,
             wanted.visits,
             wanted.values,
         )
-        told.advance(int(rng.choice(state.legal_actions())))
+        output.advance(int(rng.choice(state.legal_actions())))
 
 
 # -- the same again -------------------------------------------------------------------------------

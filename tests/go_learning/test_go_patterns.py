@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from tests.go_learning.slow_planes import SlowGame, own_true_eye
 
 from miai_go.errors import DataError, TrainingError, WeightsError
-from miai_go.kernels import patterns as kernels
-from miai_go.kernels import trail
+from miai_go.kernels import rules, trail
 from miai_go.learning.rollout_policy import PatternReport, measure, train
 from miai_go.nets.encoder import Positions
 from miai_go.nets.patterns import PatternHeader, PatternPolicy
+from miai_go.search.forest import Rollouts
 from miai_go.tensors import TrainingRecord, read_tensors, write_tensors
 
 SIZE = 5
@@ -138,7 +138,7 @@ def test_measures_are_those_of_the_probabilities(trained: PatternPolicy) -> None
 
 def test_training_is_reproducible_and_noted() -> None:
     games = [play_random(seed, 30) for seed in range(20)]
-    told: list[tuple[int, PatternReport]] = []
+    output: list[tuple[int, PatternReport]] = []
     policies = [PatternPolicy.untrained(SIZE) for _ in range(2)]
     for policy in policies:
         train(
@@ -147,11 +147,11 @@ def test_training_is_reproducible_and_noted() -> None:
             size=SIZE,
             epochs=2,
             seed=3,
-            progress=lambda epoch, report: told.append((epoch, report)),
+            progress=lambda epoch, report: output.append((epoch, report)),
         )
     np.testing.assert_array_equal(policies[0].weights, policies[1].weights)
-    assert [epoch for epoch, _ in told] == [0, 1, 0, 1]
-    assert told[1][1].cross_entropy < told[0][1].cross_entropy
+    assert [epoch for epoch, _ in output] == [0, 1, 0, 1]
+    assert output[1][1].cross_entropy < output[0][1].cross_entropy
     assert policies[0].header.history[0].steps == 2 * 20 * 30
     assert policies[0].header.sizes == (SIZE, SIZE)
 
@@ -169,18 +169,6 @@ def test_bad_games_and_rates_are_refused() -> None:
     assert not policy.weights.any()
 
 
-def test_playouts_are_reproducible_and_follow_the_policy(trained: PatternPolicy) -> None:
-    positions = positions_of([[]])
-    scores, moves = trained.playouts(positions, 0, 50, seed=1)
-    again, _ = trained.playouts(positions, 0, 50, seed=1)
-    others, _ = trained.playouts(positions, 0, 50, seed=2)
-    np.testing.assert_array_equal(scores, again)
-    assert (scores != others).any()
-    assert (abs(scores) <= POINTS).all()
-    assert 20 < moves <= 3 * POINTS
-    assert trained.playouts(positions, 0, 5, seed=1, limit=4)[1] == 4
-
-
 def test_the_first_move_of_playouts_is_drawn_by_the_probabilities() -> None:
     policy = some_policy()
     start = [12, 7, 11, 13, 10, 17]
@@ -194,25 +182,17 @@ def test_the_first_move_of_playouts_is_drawn_by_the_probabilities() -> None:
 def record_of_first_moves(
     policy: PatternPolicy, positions: Positions, count: int
 ) -> NDArray[np.int64]:
-    """Count the first moves of playouts that end after one move."""
-    from miai_go.kernels import rules
-    from miai_go.nets.patterns import pattern_room
-
-    room = pattern_room(SIZE)
+    """Count the moves of rollouts that end after one move."""
+    rollouts = Rollouts(SIZE, policy)
     rng = np.array([9], np.uint64)
-    record = np.zeros(1, np.uint32)
-    words, past = positions.words[0], positions.trails[0]
     counts = np.zeros(POINTS, np.int64)
-    scores = np.zeros(1, np.int32)
-    owner, stack = np.zeros(POINTS, np.int8), np.zeros(POINTS, np.int32)
-    one = np.int64(1)
-    b, t = words.copy(), past.copy()
+    one = np.ones(1, np.int64)
     for _ in range(count):
-        kernels.pattern_playouts(
-            *(words, past, b, t, one, policy.weights, record, rng, one, room),
-            *(owner, stack, scores),
+        rollouts.results(
+            positions, np.zeros(1, np.int32), counts=one, limits=one, komi=np.zeros(1), rng=rng
         )
-        counts[words[(int(record[0]) & ~3) + rules.ACTION]] += 1
+        place = int(rollouts._record[0]) & ~3
+        counts[positions.words[0, place + rules.ACTION]] += 1
     return counts
 
 

@@ -92,9 +92,9 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The games, made by one worker without any disturbance."""
     out = tmp_path_factory.mktemp("alone") / "run"
     stdout, _ = made(out, *PLAYERS, "--workers", "1", "--json")
-    told = json.loads(stdout)
-    assert (told["games"], told["lost"], told["failed_attempts"]) == (GAMES, {}, 0)
-    assert told["moves"] == sum(len(game.moves) for game in stored(out))
+    output = json.loads(stdout)
+    assert (output["games"], output["lost"], output["failed_attempts"]) == (GAMES, {}, 0)
+    assert output["moves"] == sum(len(game.moves) for game in stored(out))
     return out
 
 
@@ -160,8 +160,8 @@ def test_any_number_of_workers_and_a_killed_one_make_the_same_games(
     assert len(victims) == 3
     victims[1].kill()
     stdout, stderr = finished(process)
-    told = r"(game \d+: |between two games, )worker process \d+ was killed by SIGKILL"
-    assert re.search(told, stderr)
+    output = r"(game \d+: |between two games, )worker process \d+ was killed by SIGKILL"
+    assert re.search(output, stderr)
     assert f"{6 * GAMES} games" in stdout
     assert [int(file.stem) for file in sgf_files(out)] == list(range(6 * GAMES))
     assert len(stored(out)) == 6 * GAMES
@@ -273,8 +273,8 @@ def test_networks_share_the_server_and_it_reports_its_figures(tmp_path: Path) ->
     )
     stop_server(tmp_path / "x" / "miai-go")
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    (network,) = told["servers"]
+    output = json.loads(done.stdout)
+    (network,) = output["servers"]
     assert network["path"] == str(weights)
     assert (
         1
@@ -282,11 +282,11 @@ def test_networks_share_the_server_and_it_reports_its_figures(tmp_path: Path) ->
         == pytest.approx(network["positions"] / network["batches"], abs=0.01)
     )
     assert network["queue_wait"] >= 0
-    assert network["positions"] >= told["moves_with_policy_targets"] > 0
+    assert network["positions"] >= output["moves_with_policy_targets"] > 0
     targets: list[NDArray[np.float16]] = [g.policy for g in stored(tmp_path / "run")]  # type: ignore[misc]  # all have some
     assert (
         sum(int(row.sum() > 0.99) for rows in targets for row in rows)
-        == (told["moves_with_policy_targets"])
+        == (output["moves_with_policy_targets"])
     )
 
 
@@ -325,9 +325,9 @@ def test_mistakes_are_reported_in_one_line(
     words: tuple[str, ...], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(MiaiError, match=message) as told:
+    with pytest.raises(MiaiError, match=message) as output:
         run(*words, "--out", "run", "--games", "1", "--size", "5")
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(output.value)
 
 
 def test_a_folder_of_another_plan_or_in_use_is_refused(alone: Path, tmp_path: Path) -> None:

@@ -247,7 +247,7 @@ def test_a_run_stored_with_fewer_settings_resumes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("setting", "told"),
+    ("setting", "output"),
     [
         ("optimiser.rat=1", "unknown key"),
         ("optimizer.rate=1", "no table 'optimizer'"),
@@ -257,14 +257,14 @@ def test_a_run_stored_with_fewer_settings_resumes(tmp_path: Path) -> None:
         ("run.device='cuda:7'", "device"),
     ],
 )
-def test_mistakes_are_reported_in_one_line(tmp_path: Path, setting: str, told: str) -> None:
-    with pytest.raises(MiaiError, match=told) as caught:
+def test_mistakes_are_reported_in_one_line(tmp_path: Path, setting: str, output: str) -> None:
+    with pytest.raises(MiaiError, match=output) as caught:
         train(supervised_config(tmp_path, steps=5), tmp_path / "run", setting)
     assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("setting", "told"),
+    ("setting", "output"),
     [
         ("encoder.parameters={history=2,ko=true}", "'ko': False.*'ko': True"),
         ("encoder.parameters={history=3}", "'history': 2.*'history': 3"),
@@ -272,7 +272,7 @@ def test_mistakes_are_reported_in_one_line(tmp_path: Path, setting: str, told: s
         ("network.parameters={heigth=1}", "heigth"),
     ],
 )
-def test_a_start_must_be_what_the_config_names(tmp_path: Path, setting: str, told: str) -> None:
+def test_a_start_must_be_what_the_config_names(tmp_path: Path, setting: str, output: str) -> None:
     """The planes of ko and of legal moves are as many; the weights know only one of them."""
     encoder = EncoderSection(name="zero", parameters={"history": 2, "legal": True})
     network = NetworkSection(name="tower", parameters={"height": 1, "width": 8})
@@ -287,7 +287,7 @@ def test_a_start_must_be_what_the_config_names(tmp_path: Path, setting: str, tol
         encoder = encoder.model_copy(update=values)
     else:
         network = network.model_copy(update=values)
-    with pytest.raises(MiaiError, match=told):
+    with pytest.raises(MiaiError, match=output):
         make_network(SIZE, encoder, network, seed=1)
 
 
@@ -302,8 +302,13 @@ def test_a_start_keeps_its_answers_and_gets_the_heads_that_it_lacks(tmp_path: Pa
     )
     begun, feeder, after = make_network(SIZE, encoder, more, seed=2)
     assert after.outputs == ("policy", "value", "ownership", "score")
-    told = after.network_parameters
-    assert (told["height"], told["width"], told["ownership"], told["score"]) == (1, 8, True, True)
+    output = after.network_parameters
+    assert (output["height"], output["width"], output["ownership"], output["score"]) == (
+        1,
+        8,
+        True,
+        True,
+    )
     planes = torch.ones(3, feeder.planes, SIZE, SIZE)
     with torch.no_grad():
         before, now = made.eval()(planes), begun.eval()(planes)

@@ -123,7 +123,7 @@ def test_an_unsigned_change_of_the_header_is_refused(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "output"),
     [
         ({"version": 2}, "format version 2; this miai-go reads version 1"),
         ({"trick": 1}, "header.trick: unknown parameter"),
@@ -144,7 +144,7 @@ def test_an_unsigned_change_of_the_header_is_refused(path: Path) -> None:
     ],
 )
 def test_a_signed_header_that_is_wrong_is_refused(
-    path: Path, changes: dict[str, Any], told: str
+    path: Path, changes: dict[str, Any], output: str
 ) -> None:
     try:
         with_header(path, **changes)
@@ -154,7 +154,7 @@ def test_a_signed_header_that_is_wrong_is_refused(
         write_tensors(path, tensors, {WeightsHeader.KEY: json.dumps(header)})
     with pytest.raises(WeightsError) as caught:
         load_weights(path)
-    assert told in str(caught.value)
+    assert output in str(caught.value)
     assert str(path) in str(caught.value)
 
 

@@ -47,14 +47,14 @@ def run(*words: str | Path) -> str:
 
 
 def test_weights_are_shown_with_what_made_them(path: Path) -> None:
-    told = json.loads(run("weights", "show", path, "--json"))
-    assert (told["bytes"], told["encoder"], told["size"]) == (path.stat().st_size, "zero", 5)
-    assert told["history"][0]["command"] == "miai go train sl"
+    output = json.loads(run("weights", "show", path, "--json"))
+    assert (output["bytes"], output["encoder"], output["size"]) == (path.stat().st_size, "zero", 5)
+    assert output["history"][0]["command"] == "miai go train sl"
     # The size of a safetensors file: a length, a header, four bytes for each number.
     head = int.from_bytes(path.read_bytes()[:8], "little")
     counters = 4  # int64, not float32: the norms count their batches
-    assert told["parameters"] * 4 <= path.stat().st_size - 8 - head
-    assert path.stat().st_size - 8 - head <= told["parameters"] * 4 + counters * 100
+    assert output["parameters"] * 4 <= path.stat().st_size - 8 - head
+    assert path.stat().st_size - 8 - head <= output["parameters"] * 4 + counters * 100
     text = run("weights", "show", path)
     for words in ("tower", "zero", "5x5, komi 5.5 to 7.5", "policy, value", "train sl", "seed 3"):
         assert words in text
@@ -98,15 +98,15 @@ def test_an_exported_network_answers_what_the_network_does(
 
     target = tmp_path / "new" / "net.onnx"
     words = ("export", path, "--onnx", target, "--precision", precision, "--positions", "64")
-    told = json.loads(run(*words, "--json"))
-    assert told["positions"] == 64
-    assert told["differences"].keys() == {"policy", "value", "ownership", "score"}
+    output = json.loads(run(*words, "--json"))
+    assert output["positions"] == 64
+    assert output["differences"].keys() == {"policy", "value", "ownership", "score"}
     planes = random_planes(32, seed=5)
     one = load_oracle(path, precision="fp32").infer(planes)
     other = load_oracle(target).infer(planes)
     assert one.value is not None
     assert other.value is not None
-    assert np.abs(one.value - other.value).max() < told["tolerance"]
+    assert np.abs(one.value - other.value).max() < output["tolerance"]
     assert [file.name for file in target.parent.iterdir()] == ["net.onnx"]
     assert "komi 5.5 to 7.5" in run("weights", "show", target)
 
@@ -134,9 +134,9 @@ def test_mistakes_are_reported_in_one_line(path: Path, tmp_path: Path) -> None:
         (("export", path, "--onnx", tmp_path / "no.onnx" / "x.onnx"), "cannot be written"),
     ]
     for words, message in cases:
-        with pytest.raises(MiaiError, match=message) as told:
+        with pytest.raises(MiaiError, match=message) as output:
             run(*words)
-        assert "\n" not in str(told.value)
+        assert "\n" not in str(output.value)
 
 
 def test_a_missing_extra_is_reported_in_one_line(

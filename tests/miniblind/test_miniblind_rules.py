@@ -243,8 +243,8 @@ def test_a_game_of_submarine_hunt_in_words() -> None:
     game = miai.load_game("sub_hunt", size=4, starts=["c4n", "a1e"])
     state = play(game, "@c4n", "ping 2", "ping c", "charge a1", "left", "ping a", "ping 3")
     assert str(state) == ".w..\n....\n....\n...."
-    told = state.information_state_string(0)
-    assert told == (
+    output = state.information_state_string(0)
+    assert output == (
         ". ping 2:beyond=True ping c:beyond=False charge a1:hit=False . "
         "ping a:beyond=True ping 3:beyond=True"
     )

@@ -73,10 +73,10 @@ def test_every_action_has_the_same_outcome_in_both(twin: Twin, seed: int) -> Non
                     if after not in allowed:
                         allowed[after] = set(twin.problem.universe(after))
                     assert reply.hidden in allowed[after]
-            told = {o[0] for o in by_game if isinstance(o, tuple)}
+            output = {o[0] for o in by_game if isinstance(o, tuple)}
             observations = {o[0] for o in by_problem if isinstance(o, tuple)}
-            assert len(told) == len(observations) <= 1, "what is told depends on the answer"
-            for text, observation in zip(told, observations, strict=True):
+            assert len(output) == len(observations) <= 1, "what is told depends on the answer"
+            for text, observation in zip(output, observations, strict=True):
                 assert texts.setdefault(observation, text) == text
             assert bare(by_game) == bare(by_problem)
         assert len(set(texts.values())) == len(texts)
@@ -128,10 +128,10 @@ def test_both_implementations_track_equal_beliefs(twin: Twin, seed: int) -> None
         for step, number in enumerate(numbers):
             replies = twin.problem.replies(public, before, number)
             last = step == len(numbers) - 1
-            told = next(r.observation for r in replies if not last or r.hidden == state.hidden)
+            output = next(r.observation for r in replies if not last or r.hidden == state.hidden)
             everywhere = (r for h in belief for r in twin.problem.replies(public, h, number))
-            belief = {r.hidden for r in everywhere if not r.ends and r.observation == told}
-            public = twin.problem.after(public, number, told)
+            belief = {r.hidden for r in everywhere if not r.ends and r.observation == output}
+            public = twin.problem.after(public, number, output)
         assert public == state.public
         assert state.hidden in belief
         assert worlds_of(twin.game, state) == belief

@@ -201,10 +201,10 @@ def value_by_definition(
             else:
                 parts.setdefault(reply.observation, set()).add(reply.hidden)
         left = depth - problem.cost(public, action)
-        for told, part in parts.items():
+        for output, part in parts.items():
             if worst <= best:
                 break
-            after = problem.after(public, action, told)
+            after = problem.after(public, action, output)
             worst = min(worst, value_by_definition(problem, after, frozenset(part), left))
         best = max(best, worst)
     return best
@@ -214,11 +214,11 @@ def worlds_of(game: AnyGame, state: BlindState) -> set[int]:
     """The hidden parts that player 0 holds possible after a game, by enumeration."""
     belief = EnumeratedBelief(game, 0)
     replayed = game.new_initial_state()
-    told = [replayed.observation(0)]
+    output = [replayed.observation(0)]
     for action in state.history():
         replayed.apply_action(action)
-        told.append(replayed.observation(0))
-    for observation in told:
+        output.append(replayed.observation(0))
+    for observation in output:
         assert observation is not None
         belief.observe(observation)
     return {world.hidden for world in belief if isinstance(world, BlindState)}

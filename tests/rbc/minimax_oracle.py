@@ -43,24 +43,25 @@ class Oracle:
         )
 
     def sense(
-        self, boards: Iterable[chess.Board], depth: int, own: bytes, told: int = AT_ROOT
+        self, boards: Iterable[chess.Board], depth: int, own: bytes, output: int = AT_ROOT
     ) -> float:
         boards = list(boards)
         best = -float("inf")
-        for centre in self.candidates.senses(own, told):
+        for centre in self.candidates.senses(own, output):
             assert centre in CENTRES
             parts: dict[object, list[chess.Board]] = {}
             for board in boards:
                 parts.setdefault(seen(board, centre), []).append(board)
-            best = max(best, min(self.move(part, depth, own, told) for part in parts.values()))
+            best = max(best, min(self.move(part, depth, own, output) for part in parts.values()))
         return best
 
     def move(
-        self, boards: Iterable[chess.Board], depth: int, own: bytes, told: int = AT_ROOT
+        self, boards: Iterable[chess.Board], depth: int, own: bytes, output: int = AT_ROOT
     ) -> float:
         boards = list(boards)
         return max(
-            self.request(boards, request, depth) for request in self.candidates.requests(own, told)
+            self.request(boards, request, depth)
+            for request in self.candidates.requests(own, output)
         )
 
     def request(self, boards: list[chess.Board], request: int, depth: int) -> float:
@@ -99,8 +100,8 @@ class Oracle:
                 else:
                     parts.setdefault(captured, {})[key(after)] = after
         for captured, part in parts.items():
-            told = -1 if captured is None else captured
-            worst = min(worst, self.sense(part.values(), depth, own, told))
+            output = -1 if captured is None else captured
+            worst = min(worst, self.sense(part.values(), depth, own, output))
         return worst
 
     def lost(self, board: chess.Board) -> float:

@@ -36,30 +36,30 @@ class OneGame:
         self._accepted = False
         game = self.game
         self._answers: dict[str, Callable[[dict[str, Any]], Any]] = {
-            "version": lambda told: {"version": reconchess.__version__},
-            "users/me/ranked": lambda told: {},
-            "users/me/max_games": lambda told: {},
-            "invitations/": lambda told: {"invitations": [] if self._accepted else [1]},
+            "version": lambda output: {"version": reconchess.__version__},
+            "users/me/ranked": lambda output: {},
+            "users/me/max_games": lambda output: {},
+            "invitations/": lambda output: {"invitations": [] if self._accepted else [1]},
             "invitations/1": self._accept,
             "invitations/1/finish": self._finish,
             "games/1/error_resign": self._error,
-            "games/1/color": lambda told: {"color": True},
-            "games/1/starting_board": lambda told: {"board": game.board},
-            "games/1/opponent_name": lambda told: {"opponent_name": "RandomBot"},
-            "games/1/ready": lambda told: game.start() or {},
-            "games/1/sense_actions": lambda told: {"sense_actions": game.sense_actions()},
-            "games/1/move_actions": lambda told: {"move_actions": game.move_actions()},
-            "games/1/seconds_left": lambda told: {"seconds_left": game.get_seconds_left()},
-            "games/1/opponent_move_results": lambda told: {
+            "games/1/color": lambda output: {"color": True},
+            "games/1/starting_board": lambda output: {"board": game.board},
+            "games/1/opponent_name": lambda output: {"opponent_name": "RandomBot"},
+            "games/1/ready": lambda output: game.start() or {},
+            "games/1/sense_actions": lambda output: {"sense_actions": game.sense_actions()},
+            "games/1/move_actions": lambda output: {"move_actions": game.move_actions()},
+            "games/1/seconds_left": lambda output: {"seconds_left": game.get_seconds_left()},
+            "games/1/opponent_move_results": lambda output: {
                 "opponent_move_results": game.opponent_move_results()
             },
-            "games/1/sense": lambda told: {"sense_result": game.sense(told["square"])},
-            "games/1/move": lambda told: {"move_result": game.move(told["requested_move"])},
+            "games/1/sense": lambda output: {"sense_result": game.sense(output["square"])},
+            "games/1/move": lambda output: {"move_result": game.move(output["requested_move"])},
             "games/1/end_turn": self._end_turn,
-            "games/1/game_status": lambda told: {"is_over": game.is_over(), "is_my_turn": True},
-            "games/1/winner_color": lambda told: {"winner_color": game.get_winner_color()},
-            "games/1/win_reason": lambda told: {"win_reason": game.get_win_reason()},
-            "games/1/game_history": lambda told: {"game_history": game.get_game_history()},
+            "games/1/game_status": lambda output: {"is_over": game.is_over(), "is_my_turn": True},
+            "games/1/winner_color": lambda output: {"winner_color": game.get_winner_color()},
+            "games/1/win_reason": lambda output: {"win_reason": game.get_win_reason()},
+            "games/1/game_history": lambda output: {"game_history": game.get_game_history()},
         }
 
     def answer(self, endpoint: str, body: bytes) -> str | None:
@@ -67,22 +67,22 @@ class OneGame:
         self.asked.add(endpoint)
         if endpoint not in self._answers:
             return None
-        told = json.loads(body, cls=ChessJSONDecoder) if body else {}
-        return json.dumps(self._answers[endpoint](told or {}), cls=GameHistoryEncoder)
+        output = json.loads(body, cls=ChessJSONDecoder) if body else {}
+        return json.dumps(self._answers[endpoint](output or {}), cls=GameHistoryEncoder)
 
-    def _accept(self, told: dict[str, Any]) -> dict[str, int]:
+    def _accept(self, output: dict[str, Any]) -> dict[str, int]:
         self._accepted = True
         return {"game_id": 1}
 
-    def _finish(self, told: dict[str, Any]) -> dict[str, Any]:
+    def _finish(self, output: dict[str, Any]) -> dict[str, Any]:
         self.finished.set()
         return {}
 
-    def _error(self, told: dict[str, Any]) -> dict[str, Any]:
+    def _error(self, output: dict[str, Any]) -> dict[str, Any]:
         self.resigned = True
         return {}
 
-    def _end_turn(self, told: dict[str, Any]) -> dict[str, Any]:
+    def _end_turn(self, output: dict[str, Any]) -> dict[str, Any]:
         self.game.end_turn()
         if not self.game.is_over():
             play_turn(self.game, self.opponent, end_turn_last=True)

@@ -44,13 +44,13 @@ def test_a_belief_equals_brute_force(fen: str) -> None:
     """Board for board, with nothing but python-chess and the revision of reconchess."""
     for seed in range(3):
         print("seed", seed)
-        told: list[int] = [0, 0]
+        output: list[int] = [0, 0]
         plain = [{key(chess.Board(fen)): chess.Board(fen)} for _ in range(2)]
         for played in follow(rbc(fen=fen), random.Random(seed), 10):
             for player, belief in enumerate(played.beliefs):
-                for event in belief.events[told[player] :]:
+                for event in belief.events[output[player] :]:
                     plain[player] = brute_force(plain[player], event)
-                told[player] = len(belief.events)
+                output[player] = len(belief.events)
                 ours = {key(board) for board in belief.boards.boards()}
                 assert ours == set(plain[player]), played.state.history()
                 assert len(ours) == len(belief)

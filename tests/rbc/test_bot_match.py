@@ -34,11 +34,11 @@ def match(white: str, black: str, folder: Path, *, seconds: float) -> Path:
         text=True,
         timeout=110,
     )
-    told = done.stdout + done.stderr
-    assert done.returncode == 0, told
+    output = done.stdout + done.stderr
+    assert done.returncode == 0, output
     assert "Game Over!" in done.stdout
-    assert "Traceback" not in told, told
-    assert "ERROR" not in told, told
+    assert "Traceback" not in output, output
+    assert "ERROR" not in output, output
     (file,) = folder.glob("*.json")
     return file
 

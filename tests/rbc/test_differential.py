@@ -105,13 +105,13 @@ class Duel:
         self.theirs.end_turn()
         self._list = []
         self.ours.apply_action(action)
-        told = {"captured": None if captured is None else chess.square_name(captured)}
+        output = {"captured": None if captured is None else chess.square_name(captured)}
         ending = {"result": self.ours.result_to_string()} if self.theirs.is_over() else {}
-        assert self._told(1 - player) == {**told, **ending}, board.fen()
+        assert self._told(1 - player) == {**output, **ending}, board.fen()
         assert self._told(player) == {
             "requested": None if requested is None else action_name(action),
             "taken": None if taken is None else taken.uci(),
-            **told,
+            **output,
             **ending,
         }, board.fen()
 

@@ -324,14 +324,14 @@ def test_a_long_text_ends_at_the_picture_s_edge() -> None:
 
 def tell(state: Any, sense: int, move: int) -> tuple[Any, list[Event]]:
     """Return what the player to move is told by a sense and a move, as data and as events."""
-    player, told, events = state.current_player(), [], []
+    player, report_text, events = state.current_player(), [], []
     for action in (sense, move):
         pawns = int(state.boards.rows[0, PAWNS])
         state.apply_action(action)
         observation = state.observation(player)
-        told.append(observation.data)
+        report_text.append(observation.data)
         events.append(event_of(observation, pawns=pawns))
-    return json.dumps(told), events
+    return json.dumps(report_text), events
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -352,11 +352,11 @@ def test_the_picture_of_an_observation_shows_only_that_observation(seed: int) ->
         for row in belief.boards.sample(30, np.random.default_rng(seed)).rows:
             world = belief.game.state_at(row, senses=True)
             other = world.board()
-            told, events = tell(world, sense, action_of(move))
-            pictures_of[told].add(draw_observation([lost, *events], player, own=other))
+            report_text, events = tell(world, sense, action_of(move))
+            pictures_of[report_text].add(draw_observation([lost, *events], player, own=other))
         assert all(len(same) == 1 for same in pictures_of.values())
         assert len({svg for same in pictures_of.values() for svg in same}) == len(pictures_of)
-        told, events = tell(played.state.clone(), sense, action_of(move))
+        report_text, events = tell(played.state.clone(), sense, action_of(move))
         check_observation(Picture(draw_observation([lost, *events], player, own=own)), own, sense)
         hidden += len(pictures_of) < min(30, len(belief))
     assert hidden, "no two boards ever looked the same"
@@ -431,7 +431,7 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_command_draws_the_belief_of_a_recorded_turn(
     player: str, history: Path, tmp_path: Path
 ) -> None:
-    told = json.loads(history.read_text())
+    report_text = json.loads(history.read_text())
     colour = "true" if player == "white" else "false"
     sizes = {}
     for phase, field in (
@@ -444,7 +444,7 @@ def test_the_command_draws_the_belief_of_a_recorded_turn(
         done = miai_rbc(history, *words)
         assert done.returncode == 0, done.stderr
         picture = Picture(output.read_text(encoding="utf-8"))
-        board = chess.Board(told[field][colour][2])
+        board = chess.Board(report_text[field][colour][2])
         theirs = {
             square: chess.piece_name(piece.piece_type)
             for square, piece in board.piece_map().items()
@@ -453,7 +453,7 @@ def test_the_command_draws_the_belief_of_a_recorded_turn(
         assert picture.outlines() == theirs
         drawn = picture.squares()
         assert all(drawn[square].find(f"{SVG}rect") is not None for square in theirs)
-        framed = phase == "after-sense" and told["senses"][colour][2] is not None
+        framed = phase == "after-sense" and report_text["senses"][colour][2] is not None
         assert len(picture.of_class("window")) == framed
         found = re.search(rf"{player}'s view: ([\d,]+) board", picture.words())
         assert found
@@ -463,15 +463,17 @@ def test_the_command_draws_the_belief_of_a_recorded_turn(
 
 
 def test_the_command_draws_the_observation_of_a_turn(history: Path) -> None:
-    told = json.loads(history.read_text())
+    report_text = json.loads(history.read_text())
     words = ("--player", "black", "--turn", 3, "--phase", "after-move", "--show", "observation")
     done = miai_rbc(history, *words)
     assert done.returncode == 0, done.stderr
     picture = Picture(done.stdout)
     check_observation(
-        picture, chess.Board(told["fens_before_move"]["false"][3]), told["senses"]["false"][3]
+        picture,
+        chess.Board(report_text["fens_before_move"]["false"][3]),
+        report_text["senses"]["false"][3],
     )
-    moved = told["taken_moves"]["false"][3]
+    moved = report_text["taken_moves"]["false"][3]
     taken = [move for move, pale in picture.arrows() if not pale]
     assert taken == ([moved["value"][:4]] if moved else [])
     assert "black's turn 3, after its move (rbc-random)" in picture.words()

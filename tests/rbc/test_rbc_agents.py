@@ -49,8 +49,8 @@ def walk(
     decisions: list[miai.Decision] = []
     while True:
         for player, made in enumerate(agents):
-            if (told := state.observation(player)) is not None:
-                made.observe(told)
+            if (output := state.observation(player)) is not None:
+                made.observe(output)
         yield state, decisions
         if state.is_terminal():
             return
@@ -181,20 +181,22 @@ def statistics_of(seed: int, name: str, **more: Any) -> list[dict[str, Any]]:
     assert record.termination is Termination.TERMINAL, record.detail
     for made in agents:
         made.close()
-    told: list[dict[str, Any]] = [dict(move.statistics) for move in record.moves if move.actor == 0]
-    for statistics in told:
+    output: list[dict[str, Any]] = [
+        dict(move.statistics) for move in record.moves if move.actor == 0
+    ]
+    for statistics in output:
         assert 1 <= statistics["boards"] <= 512
         assert ("stashed" in statistics) == ("dropped" in statistics)
-    return told
+    return output
 
 
 @pytest.mark.parametrize("name", SMALL)
 def test_boards_without_room_are_stashed_and_brought_back(name: str, taken: list[int]) -> None:
     games = [statistics_of(seed, name) for seed in range(5)]
-    told = [statistics for game in games for statistics in game]
-    assert max(statistics.get("stashed", 0) for statistics in told) > 0
-    assert all(statistics.get("dropped", 0) == 0 for statistics in told)
-    assert not any("rebuilt" in statistics for statistics in told)
+    output = [statistics for game in games for statistics in game]
+    assert max(statistics.get("stashed", 0) for statistics in output) > 0
+    assert all(statistics.get("dropped", 0) == 0 for statistics in output)
+    assert not any("rebuilt" in statistics for statistics in output)
     assert len(taken) > 0
 
 

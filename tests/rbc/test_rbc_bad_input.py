@@ -68,9 +68,9 @@ ILLEGAL = {
 
 @pytest.mark.parametrize("fen", ILLEGAL, ids=lambda fen: repr(fen[:24]))
 def test_positions_that_the_game_does_not_have_are_refused(fen: str) -> None:
-    with pytest.raises(InvalidStateError, match=ILLEGAL[fen]) as told:
+    with pytest.raises(InvalidStateError, match=ILLEGAL[fen]) as output:
         BoardSet.of_fens([chess.STARTING_FEN, fen])
-    assert len(str(told.value)) < 500
+    assert len(str(output.value)) < 500
     with pytest.raises((InvalidStateError, ParameterError)) as refusal:  # too long a parameter
         rbc(fen=fen)
     assert len(str(refusal.value)) < 500
@@ -100,8 +100,8 @@ def test_any_text_is_refused_or_a_position_with_two_kings(text: str) -> None:
 
 @pytest.mark.parametrize("fen", ["garbage", "8/8/8/8/8/8/8/4K3 w - - 0 1", "x" * 5000])
 def test_the_command_line_refuses_a_position(fen: str) -> None:
-    told = _play("--white", "random", "--black", "random", "--set", f"fen={fen}")
-    assert "not a FEN" in told or "not a position" in told or "fen: " in told
+    output = _play("--white", "random", "--black", "random", "--set", f"fen={fen}")
+    assert "not a FEN" in output or "not a position" in output or "fen: " in output
 
 
 def _play(*words: str) -> str:
@@ -111,12 +111,12 @@ def _play(*words: str) -> str:
     return _one_message(done.stderr)
 
 
-def _one_message(told: str) -> str:
-    assert told.startswith("miai: "), told
-    assert "Traceback" not in told
-    assert len(told.strip().splitlines()) == 1
-    assert len(told) < 1000
-    return told
+def _one_message(output: str) -> str:
+    assert output.startswith("miai: "), output
+    assert "Traceback" not in output
+    assert len(output.strip().splitlines()) == 1
+    assert len(output) < 1000
+    return output
 
 
 # -- limits ---------------------------------------------------------------------------------------
@@ -155,8 +155,8 @@ def test_no_limit_is_zero(tmp_path: Path) -> None:
         config = tmp_path / "x.toml"
         players = (player("ann", "rbc-seed", **{name: value}), player("bob"))
         config.write_text(config_text(*players, game={"name": "rbc"}))
-        told = _one_message(refused("check", config))
-        assert f"players[0] (ann): {name}" in told
+        output = _one_message(refused("check", config))
+        assert f"players[0] (ann): {name}" in output
     config.write_text(
         config_text(player("ann"), player("bob"), game={"name": "rbc", "full_turn_limit": 0})
     )
@@ -206,9 +206,9 @@ MALFORMED: list[Any] = [
 def test_a_malformed_observation_changes_nothing(data: Any) -> None:
     belief = RbcBelief(rbc(), 0)
     belief.observe(Observation(0, data={"captured": None}, legal_actions=(0,)))
-    with pytest.raises(BadObservationError, match="is not an observation of the game") as told:
+    with pytest.raises(BadObservationError, match="is not an observation of the game") as output:
         belief.observe(Observation(0, 0, 5, data))
-    assert len(str(told.value)) < 500
+    assert len(str(output.value)) < 500
     assert (len(belief), len(belief.events)) == (1, 0)
 
 
@@ -246,10 +246,10 @@ def test_after_a_lie_the_belief_is_made_up_and_the_game_goes_on(name: str) -> No
     liar = _Liar(miai.make_agent(name, game, depth=1, samples=5), lies_at={3, 9, 10})
     record = play_game(game, [liar, InProcessSeat(miai.make_agent("random", game, seed=3))], seed=2)
     assert record.termination is Termination.TERMINAL, record.detail
-    told: list[Any] = [move.statistics for move in record.moves if move.actor == 0]
-    assert len(told) > 10  # the last lie was told by then
-    assert told[-1]["rebuilt"] >= 2
-    assert all(statistics["boards"] >= 1 for statistics in told)
+    output: list[Any] = [move.statistics for move in record.moves if move.actor == 0]
+    assert len(output) > 10  # the last lie was told by then
+    assert output[-1]["rebuilt"] >= 2
+    assert all(statistics["boards"] >= 1 for statistics in output)
 
 
 class _Liar(InProcessSeat):
@@ -310,11 +310,11 @@ turns = st.lists(
 
 @given(turns, st.sampled_from([0, 1]))
 @settings(max_examples=25, deadline=None)
-def test_no_well_formed_lie_empties_a_belief(told: list[Any], player: int) -> None:
+def test_no_well_formed_lie_empties_a_belief(output: list[Any], player: int) -> None:
     """Or makes boards that are none: two kings, at most sixteen pieces a side, own ones alike."""
     belief = RbcBelief(rbc(), player, limit=512, stash_bytes=0, spill_bytes=0)
     belief.observe(Observation(player, data={"captured": None}, legal_actions=(0,) * (1 - player)))
-    for number, (lost, seen, asked, how, captured) in enumerate(told):
+    for number, (lost, seen, asked, how, captured) in enumerate(output):
         if number or player:
             square = None if lost is None else square_name(lost)
             belief.observe(Observation(player, 1 - player, None, {"captured": square}))
@@ -357,9 +357,9 @@ def test_rebuilt_boards_agree_with_the_sense(
     boards = BoardSet.of_fens(
         [chess.STARTING_FEN, "4k3/8/8/8/8/8/8/4K3 w - - 0 1", "k7/8/2q5/8/8/2Q5/8/7K w - - 0 1"]
     )
-    told: Any = observation.data
+    output: Any = observation.data
     for board in impose(boards, event).boards():
-        for name, piece in told["sensed"]:
+        for name, piece in output["sensed"]:
             found = board.piece_at(chess.parse_square(str(name)))
             assert (found and found.symbol()) == piece, board.fen()
 
@@ -393,14 +393,14 @@ def test_a_pawn_that_is_said_to_have_arrived_is_a_queen() -> None:
 @pytest.mark.parametrize("name", ["rbc-seed", "rbc-strong"])
 @given(st.lists(st.tuples(windows, st.none() | squares), min_size=2, max_size=5))
 @settings(max_examples=8, deadline=None)
-def test_agents_answer_any_observation(name: str, told: list[Any]) -> None:
+def test_agents_answer_any_observation(name: str, output: list[Any]) -> None:
     game = rbc()
     agent = miai.make_agent(name, game, depth=1, samples=4, limit=512)
     assert isinstance(agent, BeliefAgent)
     agent.new_game(1, player=0)
     senses = tuple(range(SENSE_NOTHING + 1))
     agent.observe(Observation(0, data={"captured": None}, legal_actions=senses))
-    for seen, lost in told:
+    for seen, lost in output:
         assert agent.act(CLOCK).action in senses
         sensed = forged_sense(*seen)
         moves = (PASS, *sorted(map(action_of, agent.belief.boards.requests())))
@@ -523,9 +523,9 @@ def test_a_history_cut_short_is_refused_at_any_length(tmp_path: Path) -> None:
     whole = path.read_bytes()
     for length in range(0, len(whole) - 1, max(1, len(whole) // 60)):
         path.write_bytes(whole[:length])
-        with pytest.raises(RecordError, match=re.escape(f"{path}: not the JSON")) as told:
+        with pytest.raises(RecordError, match=re.escape(f"{path}: not the JSON")) as output:
             read_history(path)
-        assert len(str(told.value).splitlines()) == 1
+        assert len(str(output.value).splitlines()) == 1
 
 
 @pytest.mark.parametrize(
@@ -546,9 +546,9 @@ def test_a_history_of_another_version_is_refused_by_field(
 ) -> None:
     path = save(tmp_path, record_of(1, move_limit=20))
     path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
-    with pytest.raises(RecordError, match=re.escape(f"{path}: {message}")) as told:
+    with pytest.raises(RecordError, match=re.escape(f"{path}: {message}")) as output:
         read_history(path)
-    assert len(str(told.value).splitlines()) == 1
+    assert len(str(output.value).splitlines()) == 1
 
 
 def test_missing_fields_of_a_history_are_named(tmp_path: Path) -> None:

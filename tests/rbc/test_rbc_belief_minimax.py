@@ -213,8 +213,8 @@ def test_every_recorded_result_is_true() -> None:
     for root in some_roots()[:6]:
         for more in ({"blind_first": True}, {"singles": True}):
             made = search(rules, "cores", **more)
-            told: list[tuple[bool, Any, int, Any, float]] = []
-            spy(made.bounds, told)
+            output: list[tuple[bool, Any, int, Any, float]] = []
+            spy(made.bounds, output)
             made.search(root, 2)
             plain = search(rules)
             plain.search(root, 2)
@@ -225,7 +225,7 @@ def test_every_recorded_result_is_true() -> None:
             }
             proved = 0
             for lower, public, depth, belief, value in random.Random(1).sample(
-                told, min(len(told), 40)
+                output, min(len(output), 40)
             ):
                 layer, phase = layers[public]
                 part = layer.find(belief)
@@ -237,12 +237,12 @@ def test_every_recorded_result_is_true() -> None:
             assert proved >= 10
 
 
-def spy(bounds: Any, told: list[tuple[bool, Any, int, Any, float]]) -> None:
+def spy(bounds: Any, output: list[tuple[bool, Any, int, Any, float]]) -> None:
     """Have bounds note what they record."""
     record = bounds.record
 
     def noting(entry: BoundEntry, value: float) -> Any:
-        told.append((*entry, value))
+        output.append((*entry, value))
         return record(entry, value)
 
     bounds.record = noting
@@ -265,10 +265,10 @@ def test_candidates_are_chosen_by_the_root_and_what_is_public() -> None:
         common = asked[0].keys() & asked[1].keys()
         assert len(common) > 1
         backwards = search(rules).layer(root, 2).world.candidates
-        for own, told in sorted(common, reverse=True):
-            expected = asked[0][own, told]
-            assert asked[1][own, told] == expected
-            assert (backwards.senses(own, told), backwards.requests(own, told)) == expected
+        for own, output in sorted(common, reverse=True):
+            expected = asked[0][own, output]
+            assert asked[1][own, output] == expected
+            assert (backwards.senses(own, output), backwards.requests(own, output)) == expected
             assert len(expected[0]) == 3
             assert 1 <= len(expected[1]) <= 3
 

@@ -40,10 +40,10 @@ def test_whole_games_are_legal_and_say_what_was_searched(bounds: str, opponent: 
         seats = [agent(bounds=bounds), other][:: 1 - 2 * seed]
         record = miai.play(game, seats, seed=seed)
         assert record.termination is Termination.TERMINAL, record.detail
-        told: list[Any] = [move.statistics for move in record.moves if move.statistics]
-        told = [statistics for statistics in told if "why" in statistics]
-        assert len(told) > 3
-        for statistics in told:
+        output: list[Any] = [move.statistics for move in record.moves if move.statistics]
+        output = [statistics for statistics in output if "why" in statistics]
+        assert len(output) > 3
+        for statistics in output:
             assert statistics["depth"] == 2
             assert statistics["nodes"] > 0
             assert statistics["searched"] <= 8
@@ -52,9 +52,9 @@ def test_whole_games_are_legal_and_say_what_was_searched(bounds: str, opponent: 
 def test_the_same_seed_gives_the_same_game() -> None:
     game = rbc(full_turn_limit=12)
     records = [miai.play(game, [agent(), agent(depth=1)], seed=seed) for seed in (4, 4, 5)]
-    told = [[(move.action, move.statistics) for move in record.moves] for record in records]
-    assert told[0] == told[1]
-    assert told[0] != told[2]
+    output = [[(move.action, move.statistics) for move in record.moves] for record in records]
+    assert output[0] == output[1]
+    assert output[0] != output[2]
 
 
 def test_it_captures_a_king_and_does_not_leave_its_own() -> None:
@@ -67,15 +67,15 @@ def test_it_captures_a_king_and_does_not_leave_its_own() -> None:
         made = miai.make_agent("rbc-minimax", game)
         made.new_game(1, player=0)
         state = game.new_initial_state()
-        told = state.observation(0)
-        assert told is not None
-        made.observe(told)
+        output = state.observation(0)
+        assert output is not None
+        made.observe(output)
         clock = ClockReading(control=TimeControl())
         assert made.act(clock).action == SENSE_NOTHING
         state.apply_action(SENSE_NOTHING)
-        told = state.observation(0)
-        assert told is not None
-        made.observe(told)
+        output = state.observation(0)
+        assert output is not None
+        made.observe(output)
         assert state.action_to_string(made.act(clock).action) == expected
         made.close()
 
@@ -90,8 +90,8 @@ def test_no_time_left_is_still_a_legal_answer() -> None:
     began, decisions = time.monotonic(), 0
     while True:
         for number, made in enumerate(seats):
-            if (told := state.observation(number)) is not None:
-                made.observe(told)
+            if (output := state.observation(number)) is not None:
+                made.observe(output)
         if state.is_terminal():
             break
         decision = seats[int(state.current_player())].act(clock)
@@ -142,7 +142,7 @@ def test_it_plays_in_a_tournament(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "told"),
+    ("word", "output"),
     [
         ("depth=3", "depth"),
         ("bounds=corse", "cores"),
@@ -150,10 +150,10 @@ def test_it_plays_in_a_tournament(tmp_path: Path) -> None:
         ("forgiven=-1", "forgiven"),
     ],
 )
-def test_bad_parameters_are_refused_before_the_game(word: str, told: str) -> None:
+def test_bad_parameters_are_refused_before_the_game(word: str, output: str) -> None:
     name, _, value = word.partition("=")
     words = ["play", "rbc", "--white", "rbc-minimax", "--black", "rbc-random"]
     done = run_miai([*words, f"--white.{name}", value])
     assert done.returncode != 0
-    assert told in done.stderr
+    assert output in done.stderr
     assert "Traceback" not in done.stderr

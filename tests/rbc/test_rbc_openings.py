@@ -112,14 +112,14 @@ def test_main_lines_or_all_variations_are_openings(read: Read) -> None:
 def test_players_observe_their_own_moves_and_captures(read: Read) -> None:
     (opening,) = read("1. e4 d5 2. exd5 Qxd5 3. Nc3 *")
     state = rbc().new_initial_state()
-    told: tuple[list[Any], list[Any]] = ([], [])
+    output: tuple[list[Any], list[Any]] = ([], [])
     for action in opening.actions:
         state.apply_action(action)
         for player in range(2):
             observation = state.observation(player)
             if observation is not None:
-                told[player].append(observation.data)
-    assert [d.get("sensed", d) for d in told[1]] == [
+                output[player].append(observation.data)
+    assert [d.get("sensed", d) for d in output[1]] == [
         {"captured": None},
         [],
         {"requested": "d7d5", "taken": "d7d5", "captured": None},

@@ -132,8 +132,8 @@ def test_the_display_depends_on_observations_alone(seed: int) -> None:
             move = rng.choice(sorted(common))
             for table in tables:
                 table.apply(move)
-            told = [table.views[0].observations for table in tables]
-            if told[0] != told[1]:
+            message = [table.views[0].observations for table in tables]
+            if message[0] != message[1]:
                 break
             assert tables[0].shown(0) == tables[1].shown(0)
             differed += tables[0].state.key() != tables[1].state.key()

@@ -165,14 +165,14 @@ def test_a_bot_is_called_as_by_local_game(
     called = bot.log.copy()
     history.save(tmp_path / "history.json")
 
-    told = read_history(tmp_path / "history.json")
-    agent = miai.make_agent("reconchess", told.game, bot=str(file), reload=False)
+    report_text = read_history(tmp_path / "history.json")
+    agent = miai.make_agent("reconchess", report_text.game, bot=str(file), reload=False)
     assert isinstance(agent, ReconchessAgent)
     bot.log.clear()  # of the class, and so of the agent's bot too
     player = 0 if white else 1
     agent.new_game(0, player=player)
-    states = list(told.states())
-    for state, action in zip(states, [*told.actions, None], strict=True):
+    states = list(report_text.states())
+    for state, action in zip(states, [*report_text.actions, None], strict=True):
         if (observation := state.observation(player)) is not None:
             agent.observe(observation)
         if state.current_player() == player:
@@ -232,7 +232,7 @@ def test_seconds_left_are_those_of_the_clock(tmp_path: Path, clean_imports: None
     game = miai.load_game("rbc")
     agent = miai.make_agent("reconchess", game, bot=str(bot), seconds=77.0)
     control = TimeControl(kind="fischer", seconds=600, increment=2)
-    for clock, told in (
+    for clock, report_text in (
         (NO_CLOCK, "77.0"),
         (ClockReading(control=control, main=12.5, limit=12.5), "12.5"),
     ):
@@ -240,7 +240,7 @@ def test_seconds_left_are_those_of_the_clock(tmp_path: Path, clean_imports: None
         observation = game.new_initial_state().observation(0)
         assert observation is not None
         agent.observe(observation)
-        with pytest.raises(ValueError, match=told):
+        with pytest.raises(ValueError, match=report_text):
             agent.act(clock)
 
 
@@ -364,9 +364,9 @@ def run_tool(tool: str, *words: object, cwd: Path) -> str:
 def test_a_match_and_its_playback_by_the_tools_of_reconchess(tmp_path: Path) -> None:
     bot = "miai_rbc.reconchess_bots.rbc_random"
     opponent = write_bot(tmp_path, "random.seed(6)\n")  # of both: our seeds are drawn there too
-    told = run_tool("rc-bot-match", bot, opponent, cwd=tmp_path)
-    assert "Game Over!" in told
-    assert "ERROR" not in told
+    report_text = run_tool("rc-bot-match", bot, opponent, cwd=tmp_path)
+    assert "Game Over!" in report_text
+    assert "ERROR" not in report_text
     (file,) = tmp_path.glob("*.json")
     history = read_history(file)
     assert history.players == ("RbcRandom", "SomeBot")
@@ -407,9 +407,9 @@ class Recorder:
         self.observations: list[Any] = []
         observe = player._observe
 
-        def record(*told: Any) -> None:
-            self.observations.append(told)
-            observe(*told)
+        def record(*report_text: Any) -> None:
+            self.observations.append(report_text)
+            observe(*report_text)
 
         player._observe = record
 
@@ -430,8 +430,8 @@ def test_an_agent_receives_our_games_observations(white: bool, seed: int, tmp_pa
     for number, (found, wanted) in enumerate(zip(recorder.observations, expected, strict=True)):
         actor, action, data, legal = found
         assert isinstance(wanted.data, dict)
-        told = {k: v for k, v in wanted.data.items() if k != "result"}
-        plain = to_plain(told, what="data")  # lists for tuples
+        report_text = {k: v for k, v in wanted.data.items() if k != "result"}
+        plain = to_plain(report_text, what="data")  # lists for tuples
         assert (actor, action, data) == (wanted.actor, wanted.action, plain), number
         assert tuple(legal) == wanted.legal_actions, number
 

@@ -32,14 +32,14 @@ def test_the_game_and_its_belief_keep_the_rules(fen: str) -> None:
 def test_the_clocks_of_worlds_are_what_the_player_can_know() -> None:
     seed = random.randrange(1 << 30)
     print("seed", seed)
-    told = 0
+    output = 0
     for played in follow(rbc(fen=ENDGAME), random.Random(seed), 60, limit=5_000):
         for belief in played.beliefs:
             assert belief.fullmove_number == played.state.fullmove_number
             assert belief.quiet >= played.state.halfmove_clock
-            told += belief.quiet == played.state.halfmove_clock
+            output += belief.quiet == played.state.halfmove_clock
             assert next(iter(belief)).halfmove_clock == belief.quiet
-    assert told
+    assert output
 
 
 def test_searches_over_worlds_play_it_on_its_own_belief() -> None:

@@ -113,8 +113,8 @@ def test_nodes_and_memory_reach_the_embedded_engine(
 ) -> None:
     engine = make_engine(build_parameters(ChessEngineParameters, given))
     assert isinstance(engine, KernelEngine)
-    told = engine.parameters
-    assert (told.depth, told.nodes, told.table_mb) == reached
+    output = engine.parameters
+    assert (output.depth, output.nodes, output.table_mb) == reached
 
 
 @pytest.mark.parametrize(

@@ -219,11 +219,11 @@ def test_the_parameters_of_an_agent_reach_its_engine(
     assert engine.parameters.longest == given.get("longest", 60.0)
     engine.evaluate(BoardSet.of_fens([START]).rows)
     engine.close()
-    told = (tmp_path / "told").read_text().splitlines()
-    assert [line for line in told if line.startswith("go")] == [go]
+    output = (tmp_path / "told").read_text().splitlines()
+    assert [line for line in output if line.startswith("go")] == [go]
     hash_mb, threads = options
-    assert f"setoption name Hash value {hash_mb}" in told
-    assert f"setoption name Threads value {threads}" in told
+    assert f"setoption name Hash value {hash_mb}" in output
+    assert f"setoption name Threads value {threads}" in output
 
 
 # -- the pool: asked once more, then told --------------------------------------------------------
@@ -242,9 +242,9 @@ NONSENSE = [
 def test_an_engine_that_fails_twice_ends_the_valuation(
     make: Make, tmp_path: Path, way: str, message: str
 ) -> None:
-    with pytest.raises(EngineError, match=f"{message}.*asked 2 times") as told:
+    with pytest.raises(EngineError, match=f"{message}.*asked 2 times") as output:
         make(way).evaluate(BoardSet.of_fens([START]).rows)
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(output.value)
     assert len(starts(tmp_path)) == 2
 
 

@@ -43,8 +43,8 @@ def chance(seed: int, *, draws: float = 0.3) -> Scores:
     """Scores by lot, the same for the same pairing whenever it is asked for."""
 
     def score(pairing: Pairing, game: int) -> float:
-        told = f"{seed} {pairing.first} {pairing.second} {pairing.round} {pairing.opening} {game}"
-        rng = random.Random(told)
+        output = f"{seed} {pairing.first} {pairing.second} {pairing.round} {pairing.opening} {game}"
+        rng = random.Random(output)
         return 0.5 if rng.random() < draws else float(rng.random() < 0.5)
 
     return score

@@ -95,9 +95,9 @@ def tournament(
     given = ["tournament", *map(str, words)]
     done = run_miai(given, cwd=cwd, env=env or environment(), timeout=timeout)
     allowed = (status,) if isinstance(status, int) else status
-    told = f"{' '.join(given)}\n{done.stdout}\n{done.stderr}"
-    assert done.returncode in allowed, told
-    assert "Traceback" not in done.stderr, told
+    output = f"{' '.join(given)}\n{done.stdout}\n{done.stderr}"
+    assert done.returncode in allowed, output
+    assert "Traceback" not in done.stderr, output
     return done
 
 

@@ -118,9 +118,9 @@ def test_joining_runs_with_other_rules_warns(config: Path, tmp_path: Path) -> No
     plain.write_text(TEXT.partition("[adjudication]")[0] + TEXT[TEXT.index("[[players]]") :])
     plain.write_text(plain.read_text().partition("\n[[adjudication")[0])
     same.write_text(TEXT.replace("hold_out = 0.3", "hold_out = 0.5"))
-    told = [conditions(path, tmp_path)["adjudication"] for path in (config, plain, same)]
-    assert told[0] == told[2] != told[1]
-    assert told[1] == ""
+    output = [conditions(path, tmp_path)["adjudication"] for path in (config, plain, same)]
+    assert output[0] == output[2] != output[1]
+    assert output[1] == ""
 
 
 def test_joining_runs_with_other_openings_warns(tmp_path: Path) -> None:
@@ -134,15 +134,15 @@ def test_joining_runs_with_other_openings_warns(tmp_path: Path) -> None:
         "from the second": {"file": "book", "start": 2},
         "other": {"file": "other"},
     }
-    told = {}
+    output = {}
     for name, openings in sets.items():
         path = tmp_path / f"{name}.toml"
         path.write_text(config_text(*PLAYERS, openings=openings))
-        told[name] = conditions(path, tmp_path / "runs")["set of openings"]
-    assert told["none"] == ""
-    assert told["random"].startswith("1 random plies (")
-    assert told["book"].startswith("2 lines (")
-    assert told["from the second"] == told["book"] != told["other"]
+        output[name] = conditions(path, tmp_path / "runs")["set of openings"]
+    assert output["none"] == ""
+    assert output["random"].startswith("1 random plies (")
+    assert output["book"].startswith("2 lines (")
+    assert output["from the second"] == output["book"] != output["other"]
 
 
 def conditions(path: Path, out: Path) -> Mapping[str, str]:

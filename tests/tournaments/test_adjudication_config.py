@@ -29,8 +29,8 @@ def load(folder: Path, text: str, *settings: str) -> Tournament:
 def test_rules_are_read_in_their_order_with_their_defaults(tmp_path: Path) -> None:
     text = config_text(*RANDOMS, adjudication={"hold_out": 0.25})
     text += rule("solved", "nodes = 7") + rule("resign-agreement")
-    told = resolved_rules(load(tmp_path, text).config)
-    assert told == {
+    output = resolved_rules(load(tmp_path, text).config)
+    assert output == {
         "hold_out": 0.25,
         "order": ["solved", "resign-agreement"],
         "rules": {
@@ -43,8 +43,8 @@ def test_rules_are_read_in_their_order_with_their_defaults(tmp_path: Path) -> No
 
 
 def test_a_config_without_rules_has_none(tmp_path: Path) -> None:
-    told = resolved_rules(load(tmp_path, config_text(*RANDOMS)).config)
-    assert told == {"hold_out": 0.0, "order": [], "rules": {}}
+    output = resolved_rules(load(tmp_path, config_text(*RANDOMS)).config)
+    assert output == {"hold_out": 0.0, "order": [], "rules": {}}
 
 
 PAGE = (Path(__file__).parents[2] / "docs" / "adjudication.md").read_text(encoding="utf-8")
@@ -54,10 +54,10 @@ def test_the_page_names_every_rule_with_its_parameters_and_their_defaults() -> N
     section = PAGE.partition("## Proofs")[0]
     rows = dict(re.findall(r"^\| `([\w-]+)` \| .* \| .* \| (.*) \|$", section, re.MULTILINE))
     for component in registry().components("adjudicator"):
-        told = rows[component.name]
+        output = rows[component.name]
         for name, info in component.load_parameters().model_fields.items():
             default = "none" if info.is_required() else f"{info.get_default():g}"
-            assert re.search(rf"`{name}` \({default}[:)]", told), (component.name, name)
+            assert re.search(rf"`{name}` \({default}[:)]", output), (component.name, name)
 
 
 @pytest.mark.parametrize(

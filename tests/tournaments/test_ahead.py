@@ -22,15 +22,15 @@ def in_memory(path: Path) -> int:
     """Return how many pages of a file the system holds in memory."""
     pages = LENGTH // mmap.PAGESIZE
     with path.open("r+b") as file, mmap.mmap(file.fileno(), LENGTH) as mapped:
-        told = (ctypes.c_ubyte * pages)()
+        output = (ctypes.c_ubyte * pages)()
         first = ctypes.c_char.from_buffer(mapped)
         libc = ctypes.CDLL(None, use_errno=True)
         try:
-            status = libc.mincore(ctypes.byref(first), ctypes.c_size_t(LENGTH), told)
+            status = libc.mincore(ctypes.byref(first), ctypes.c_size_t(LENGTH), output)
         finally:
             del first
         assert status == 0, os.strerror(ctypes.get_errno())
-        return sum(page & 1 for page in told)
+        return sum(page & 1 for page in output)
 
 
 @pytest.fixture

@@ -21,8 +21,8 @@ def test_config_errors_are_reported_and_nothing_is_written(tmp_path: Path) -> No
     )
     (tmp_path / "x.toml").write_text(text)
     for action in ("run", "check"):
-        told = refused(action, "x.toml", cwd=tmp_path)
-        first, *rest = told.splitlines()
+        output = refused(action, "x.toml", cwd=tmp_path)
+        first, *rest = output.splitlines()
         assert first.startswith("miai: x.toml: tournament.ronuds: unknown key. Did you mean")
         assert [line.split(": ")[1] for line in rest] == [
             "players[0] (ann)",
@@ -69,14 +69,14 @@ def test_a_wrong_command_is_reported_and_nothing_is_written(
 def test_a_tournament_is_found_by_a_name_near_its_own(tmp_path: Path) -> None:
     (tmp_path / "x.toml").write_text(config_text(*RANDOMS[:2], tournament={"rounds": 1}))
     tournament("run", "x.toml", "--executor", "serial", cwd=tmp_path)
-    for word, told in (
+    for word, output in (
         (("status", "runs/tset"), "does not exist. Did you mean 'runs/test'?"),
         (("status", "run/test"), "there is no folder run. Did you mean 'runs/test'?"),
         (("report", "test"), "test: does not exist. Did you mean 'runs/test'?"),
         (("stop", "runs"), "runs: contains tournaments; name one of them: runs/test"),
         (("run", "runs/test"), "is a tournament's folder; continue it with `miai tournament resum"),
     ):
-        assert told in refused(*word, cwd=tmp_path)
+        assert output in refused(*word, cwd=tmp_path)
 
 
 def test_settings_a_run_may_not_change_are_reported_by_player(tmp_path: Path) -> None:
@@ -119,11 +119,11 @@ def test_a_clock_that_nobody_can_keep_is_refused(executor: str, tmp_path: Path) 
     clock = {"kind": "per-move", "seconds": 0.00001, "margin": 0.0}
     (tmp_path / "x.toml").write_text(config_text(*RANDOMS[:2], time=clock))
     words = ("--out", "out", "--executor", executor)
-    told = refused("run", "x.toml", *words, cwd=tmp_path)
-    assert "players[0] (ann)" in told
-    assert "players[1] (bob)" in told
-    assert "traceback" not in told.lower()
-    assert told.count("1e-05 s") == 2 or "did not answer" in told, told
+    output = refused("run", "x.toml", *words, cwd=tmp_path)
+    assert "players[0] (ann)" in output
+    assert "players[1] (bob)" in output
+    assert "traceback" not in output.lower()
+    assert output.count("1e-05 s") == 2 or "did not answer" in output, output
     assert not (tmp_path / "out" / FILE_NAME).exists()
 
 
@@ -133,8 +133,8 @@ def test_a_deadline_below_the_clocks_is_refused(tmp_path: Path) -> None:
         text = config_text(*RANDOMS[:2], time=clock, run={"game_deadline": deadline})
         (tmp_path / "x.toml").write_text(text)
         if bad:
-            told = refused("check", "x.toml", cwd=tmp_path)
-            assert "run.game_deadline: is 119 s, but the players have 120 s" in told
+            output = refused("check", "x.toml", cwd=tmp_path)
+            assert "run.game_deadline: is 119 s, but the players have 120 s" in output
         else:
             tournament("check", "x.toml", cwd=tmp_path)
 
@@ -173,12 +173,12 @@ def test_a_broken_plugin_is_named_where_a_config_needs_it(tmp_path: Path) -> Non
 
 def test_a_game_for_one_is_refused(tmp_path: Path, mischief: dict[str, str]) -> None:
     (tmp_path / "x.toml").write_text(config_text(*RANDOMS, game={"name": "solitaire"}))
-    told = refused("run", "x.toml", cwd=tmp_path, env=mischief)
-    assert "game.name: solitaire has 1 players; " in told
+    output = refused("run", "x.toml", cwd=tmp_path, env=mischief)
+    assert "game.name: solitaire has 1 players; " in output
 
 
 def test_an_unwritable_folder_is_reported(tmp_path: Path) -> None:
     (tmp_path / "x.toml").write_text(config_text(*RANDOMS[:2]))
     (tmp_path / "file").write_text("")
-    told = refused("run", "x.toml", "--out", "file/out", "--executor", "serial", cwd=tmp_path)
-    assert "file/out: cannot be " in told
+    output = refused("run", "x.toml", "--out", "file/out", "--executor", "serial", cwd=tmp_path)
+    assert "file/out: cannot be " in output

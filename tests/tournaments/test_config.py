@@ -250,9 +250,9 @@ def test_all_mistakes_are_reported_at_once(tmp_path: Path) -> None:
     )
     with pytest.raises(ConfigError) as caught:
         load(tmp_path, text)
-    told = str(caught.value)
+    output = str(caught.value)
     for path in ("tournament.rounds", "time", "players[0] (ann): agent", "players[1] (bob): simu"):
-        assert f": {path}" in told
+        assert f": {path}" in output
     fixed = load(tmp_path, config_text(*RANDOMS, time={"kind": "absolute", "seconds": 5}))
     assert fixed.config.time.control().seconds == 5
 

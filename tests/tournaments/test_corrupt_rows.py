@@ -127,10 +127,10 @@ def test_garbage_in_a_row_is_reported_unless_unused(
             try:
                 use(finished, tmp_path)
             except StoreError as error:
-                told = str(error)
-                assert told.startswith(str(tmp_path)), (rubbish, use, told)
-                assert len(told) < 400 + len(str(store)), (rubbish, use, told)
-                assert "\n" not in told, (rubbish, use, told)
+                output = str(error)
+                assert output.startswith(str(tmp_path)), (rubbish, use, output)
+                assert len(output) < 400 + len(str(store)), (rubbish, use, output)
+                assert "\n" not in output, (rubbish, use, output)
             except MiaiError:
                 pass  # another config, another game: told as such
             assert store.read_bytes() == before, (rubbish, use)
@@ -187,7 +187,7 @@ def test_damage_in_a_large_file_is_reported_when_it_is_read(
     finished: Finished, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(database, "CHECKED_BYTES", 0)
-    path, told, whole = tmp_path / FILE_NAME, list[str](), _everything(finished.folder)
+    path, output, whole = tmp_path / FILE_NAME, list[str](), _everything(finished.folder)
     data = (finished.folder / FILE_NAME).read_bytes()
     size = int.from_bytes(data[16:18], "big")
     for place in range(size, len(data), size):
@@ -195,9 +195,9 @@ def test_damage_in_a_large_file_is_reported_when_it_is_read(
         try:
             assert _everything(tmp_path) == whole  # a page of an index that nothing needs
         except StoreError as error:
-            told.append(str(error))
-    assert len(told) > len(data) // size // 2
-    assert all(words.startswith(f"{path}: ") and words.endswith(REMEDY) for words in told)
+            output.append(str(error))
+    assert len(output) > len(data) // size // 2
+    assert all(words.startswith(f"{path}: ") and words.endswith(REMEDY) for words in output)
 
 
 def _everything(folder: Path) -> tuple[object, ...]:
@@ -250,7 +250,7 @@ def test_a_finished_run_leaves_one_file_of_its_store(finished: Finished) -> None
 
 
 def test_a_wrong_option_of_the_report_is_named_as_it_is_written(finished: Finished) -> None:
-    told = refused("report", finished.folder, "--anchor", "aan")
-    assert told == "miai: --anchor: no player 'aan'. Did you mean 'ann'?\n"
-    told = refused("report", finished.folder, "--anchor-elo", "1e9")
-    assert told.startswith("miai: --anchor-elo: is 1000000000.0; give a rating within ")
+    output = refused("report", finished.folder, "--anchor", "aan")
+    assert output == "miai: --anchor: no player 'aan'. Did you mean 'ann'?\n"
+    output = refused("report", finished.folder, "--anchor-elo", "1e9")
+    assert output.startswith("miai: --anchor-elo: is 1000000000.0; give a rating within ")

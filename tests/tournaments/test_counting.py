@@ -41,7 +41,7 @@ games = st.lists(
 )
 
 
-def stored(folder: Path, told: Iterable[tuple[tuple[str, ...], GameResult | None]]) -> Store:
+def stored(folder: Path, output: Iterable[tuple[tuple[str, ...], GameResult | None]]) -> Store:
     rows = [
         (
             ScheduledGame(
@@ -49,7 +49,7 @@ def stored(folder: Path, told: Iterable[tuple[tuple[str, ...], GameResult | None
             ),
             result,
         )
-        for number, (players, result) in enumerate(told)
+        for number, (players, result) in enumerate(output)
     ]
     players = [PlayerRow(name=name, agent="random") for name in NAMES]
     store = Store.create(folder, INFO, players, [row for row, _ in rows])
@@ -71,22 +71,22 @@ def plain(standings: Standings) -> dict[str, Any]:
     values["lengths"] = (standings.lengths.total, standings.lengths.count)
     for standing in values["players"].values():
         for mean in ("seconds", "cpu_seconds", "returns"):
-            told = standing[mean]
-            standing[mean] = (pytest.approx(told["total"], rel=1e-9, abs=1e-9), told["count"])
+            output = standing[mean]
+            standing[mean] = (pytest.approx(output["total"], rel=1e-9, abs=1e-9), output["count"])
     return values
 
 
 @settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-@given(told=games)
+@given(output=games)
 def test_columns_add_up_to_what_rows_do(
-    told: list[tuple[tuple[str, ...], GameResult | None]],
+    output: list[tuple[tuple[str, ...], GameResult | None]],
     tmp_path_factory: pytest.TempPathFactory,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(counting, "CHUNK", 7)
-    with stored(tmp_path_factory.mktemp("store") / "x", told) as store:
+    with stored(tmp_path_factory.mktemp("store") / "x", output) as store:
         by_rows = count_games(store.games(), players=NAMES)
         monkeypatch.setattr(counting, "count_games", None)  # by columns, or not at all
         by_columns = count_store(store)

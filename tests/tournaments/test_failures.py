@@ -109,8 +109,10 @@ def test_an_agent_that_cannot_start_is_reported_before_anything_is_written(
     lost = player("lost", "mischief", way="absent")
     (tmp_path / "x.toml").write_text(config_text(player("ann"), lost, player("bob")))
     for words in (("--executor", "serial"), ("--workers", 2)):
-        told = refused("run", tmp_path / "x.toml", "--out", tmp_path / "out", *words, env=mischief)
-        assert "x.toml: players[1] (lost): the engine 'mischief' is missing; install it" in told
+        output = refused(
+            "run", tmp_path / "x.toml", "--out", tmp_path / "out", *words, env=mischief
+        )
+        assert "x.toml: players[1] (lost): the engine 'mischief' is missing; install it" in output
         assert not (tmp_path / "out").exists()
 
 
@@ -118,8 +120,8 @@ def test_a_missing_engine_is_named_with_its_package(tmp_path: Path) -> None:
     gnugo = player("gnugo", "gtp", command="gnugo-of-another-name --mode gtp")
     go = {"name": "go", "board_size": 5}
     (tmp_path / "x.toml").write_text(config_text(player("ann"), gnugo, game=go))
-    told = refused("run", tmp_path / "x.toml", "--out", tmp_path / "out")
-    assert "gnugo-of-another-name" in told
+    output = refused("run", tmp_path / "x.toml", "--out", tmp_path / "out")
+    assert "gnugo-of-another-name" in output
     assert not (tmp_path / "out").exists()
 
 
@@ -139,12 +141,12 @@ def test_check_reports_the_errors_of_every_player(tmp_path: Path, mischief: dict
     assert two.startswith(f"{config}: players[2] (bad): crash: ")
     text = config_text(*players[:1], player("ann"), adjudication={"hold_out": 0.3})
     config.write_text(text + rule("solved") + rule("resign-agreement", "below = -0.5"))
-    told = tournament("check", config, env=mischief).stdout
-    assert "2 players, 4 games, all is well" in told
+    output = tournament("check", config, env=mischief).stdout
+    assert "2 players, 4 games, all is well" in output
     assert (
         "adjudication: solved (nodes 1000), resign-agreement (below -0.5, moves 3, from_ply 0); "
         "30.0% of the games are played to their end"
-    ) in told.splitlines()
+    ) in output.splitlines()
 
 
 def outcome(termination: str = "", **more: object) -> Outcome:

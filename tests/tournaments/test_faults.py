@@ -138,14 +138,14 @@ def test_a_run_whose_workers_are_stopped_gives_no_loss_on_time(
         )
         for _ in range(3):
             stopped(worker.pid, after=0.1, seconds=1.5).join()
-        told, errors = process.communicate(timeout=100)
+        output, errors = process.communicate(timeout=100)
         assert process.returncode == 0, errors
     with Store.read(out) as store:
         assert store.counts()["done"] == 6
         assert {row.termination for row in store.results()} == {"terminal"}
         voided = store.voided()[-1]
         assert re.search(r"; its referee stood still for [1-4]\.\d s", voided.void_reason)
-    assert "its referee stood still for" in told
+    assert "its referee stood still for" in output
 
 
 @pytest.mark.parametrize(("seconds", "counts"), [(0.1, False), (60.0, True)])

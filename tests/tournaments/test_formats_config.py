@@ -83,9 +83,9 @@ def load(folder: Path, *parts: str) -> Tournament:
                     *(HEAD, '[format]\nname = "sweep"\nplayer = "deep"\nsamples = 2\n'),
                     *(f'method = "random"\nvary = {{x = {values}}}\n', GAME, DEEP, TWO),
                 ),
-                f"x.toml: format.vary: x{told}",
+                f"x.toml: format.vary: x{output}",
             )
-            for values, told in (
+            for values, output in (
                 ("{low = 1, hihg = 3}", ".hihg: unknown parameter. Did you mean 'high'?"),
                 ("{low = nan, high = 3.0}", ".low: expected a finite number, got nan"),
                 ("{low = 3, high = 1}", ": low 3 must be less than high 1"),
@@ -138,9 +138,9 @@ def test_mistakes_are_reported_with_file_and_path(
 
 def test_a_round_robin_is_the_default_and_the_same_with_the_table(tmp_path: Path) -> None:
     plain = load(tmp_path, HEAD, GAME, TWO)
-    told = load(tmp_path, HEAD, '[format]\nname = "round-robin"\n', GAME, TWO)
+    output = load(tmp_path, HEAD, '[format]\nname = "round-robin"\n', GAME, TWO)
     own = load(tmp_path, HEAD, '[format]\nname = "round-robin"\nrounds = 10\n', GAME, TWO)
-    for loaded in (plain, told, own):
+    for loaded in (plain, output, own):
         assert how_many(loaded.format) == "20 games"
         assert loaded.format.title() == "10 rounds"
 

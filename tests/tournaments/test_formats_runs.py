@@ -168,8 +168,8 @@ def test_a_decided_match_keeps_its_surplus_out_of_the_table(tmp_path: Path) -> N
     folder = tmp_path / "out"
     assert "at most 8000 games" in tournament("check", path).stdout
     said = run(path, folder, executor="processes", workers=2)
-    games, told = outcome(folder)
-    facts = told["facts"]
+    games, output = outcome(folder)
+    facts = output["facts"]
     assert facts["verdict"] in ("H0", "H1")
     assert (
         f"{facts['verdict']} accepted, {100 * (facts['verdict'] == 'H1')} normalised Elo"
@@ -190,7 +190,7 @@ def test_a_decided_match_keeps_its_surplus_out_of_the_table(tmp_path: Path) -> N
     longer = path.read_text().replace("pairs = 4000", "pairs = 5000")
     path.write_text(longer)
     run(path, folder)
-    assert outcome(folder) == (games, told)
+    assert outcome(folder) == (games, output)
     path.write_text(longer.replace("elo1 = 100", "elo1 = 90"))
     assert "format.sprt.elo1: 100" in refused("run", path, "--out", folder)
 
@@ -205,9 +205,9 @@ def test_more_rounds_extend_a_swiss_and_more_players_do_not(tmp_path: Path) -> N
     run(path, whole)
     assert before.items() <= games_of(folder).items()
     assert outcome(folder) == outcome(whole)
-    told = refused("run", config(tmp_path, 'name = "swiss"\nrounds = 3', 5), "--out", folder)
-    assert "a run can gain rounds, nothing else may change" in told
-    assert "players[4] (dan): was added" in told
+    output = refused("run", config(tmp_path, 'name = "swiss"\nrounds = 3', 5), "--out", folder)
+    assert "a run can gain rounds, nothing else may change" in output
+    assert "players[4] (dan): was added" in output
 
 
 def test_a_pairing_is_played_with_its_own_settings(tmp_path: Path) -> None:
@@ -253,8 +253,8 @@ def test_a_sweep_lists_its_variants(tmp_path: Path) -> None:
         page = report_page(build_report(store, details=True))
     best = given[facts["ranking"][0]]
     assert facts["parameters"] == given
-    told = f"simulations {best['simulations']}, exploration {best['exploration']:.4g}"
-    assert f"best variant: {facts['ranking'][0]} ({told})" in said
+    output = f"simulations {best['simulations']}, exploration {best['exploration']:.4g}"
+    assert f"best variant: {facts['ranking'][0]} ({output})" in said
     assert all(f"exploration {values['exploration']}" in page for values in given.values())
 
 
@@ -285,14 +285,14 @@ def test_players_in_another_order_are_another_match(tmp_path: Path) -> None:
     tournament("run", path, "--out", tmp_path / "run")
     head, one, other = path.read_text().split("[[players]]")
     path.write_text("[[players]]".join((head, other, one)))
-    told = refused("run", path, "--out", tmp_path / "run")
-    assert "players: in the order deep, ann, begun as ann, deep" in told
+    output = refused("run", path, "--out", tmp_path / "run")
+    assert "players: in the order deep, ann, begun as ann, deep" in output
 
 
 def test_a_folder_as_the_file_of_a_report_is_refused(tmp_path: Path) -> None:
     path = config(tmp_path, 'name = "match"\npairs = 1', 2)
     tournament("run", path, "--out", tmp_path / "run")
     for out in (".", str(tmp_path)):
-        told = refused("report", tmp_path / "run", "--format", "json", "--out", out)
-        assert "is a folder; name a file" in told
+        output = refused("report", tmp_path / "run", "--format", "json", "--out", out)
+        assert "is a folder; name a file" in output
     assert not tmp_path.with_name(tmp_path.name + ".new").exists()

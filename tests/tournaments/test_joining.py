@@ -237,18 +237,18 @@ def test_the_command_prints_a_table_json_and_csv(folders: list[Path]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "output"),
     [
         (["--json", "--csv"], "--csv: cannot be combined with --json"),
         (["--anchor", "anne"], "--anchor: no player 'anne'. Did you mean 'ann'"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(
-    folders: list[Path], words: list[str], told: str
+    folders: list[Path], words: list[str], output: str
 ) -> None:
     with pytest.raises(MiaiError) as refusal:
         invoke(*folders, *words)
-    assert told in str(refusal.value)
+    assert output in str(refusal.value)
 
 
 def test_folders_that_cannot_be_joined_are_refused(folders: list[Path], tmp_path: Path) -> None:
@@ -260,7 +260,7 @@ def test_folders_that_cannot_be_joined_are_refused(folders: list[Path], tmp_path
     with pytest.raises(ConfigError, match="no games link") as refusal:
         rate_runs([folders[0], lone])
     assert "--unlinked" in str(refusal.value)
-    status, shown, told = invoke(folders[0], lone, "--unlinked")
+    status, shown, output = invoke(folders[0], lone, "--unlinked")
     assert status == 0
-    assert "ratings do not compare" in told
+    assert "ratings do not compare" in output
     assert "eve" in shown

@@ -339,9 +339,9 @@ def test_random_openings_none_of_which_is_balanced_are_refused(tmp_path: Path) -
     text = config_text(*TWO, **openings(balance, random_plies=1))
     path = tmp_path / "x.toml"
     path.write_text(text)
-    told = refused("run", path, "--out", tmp_path / "out")
-    assert "none of 5 openings of 1 random plies is within 0.0001 of equal" in told
-    assert "Raise within or tries" in told
+    output = refused("run", path, "--out", tmp_path / "out")
+    assert "none of 5 openings of 1 random plies is within 0.0001 of equal" in output
+    assert "Raise within or tries" in output
     assert not (tmp_path / "out" / "tournament.sqlite").exists()
 
 
@@ -413,8 +413,8 @@ def test_games_start_from_the_positions_of_a_file(tmp_path: Path) -> None:
     for row, record in zip(rows, records, strict=True):
         assert replay(record).returns() == row.returns
     details = build_details(report, rows, game=game_of(info))
-    told = {line.opening: line.games for line in details.openings}
-    assert told == {"rooks": 2, json.dumps({"fen": PAWNS}): 2}
+    output = {line.opening: line.games for line in details.openings}
+    assert output == {"rooks": 2, json.dumps({"fen": PAWNS}): 2}
     assert not details.settings, "they are the openings'"
     other = load(tmp_path, text, 'openings.file="x.epd"', "openings.start=2")
     with pytest.raises(ConfigError, match=r"openings\.settings"):

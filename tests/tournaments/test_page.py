@@ -103,8 +103,8 @@ def test_the_reference_has_every_key_with_its_default_and_bounds(title: str) -> 
 
 def test_its_commands_are_those_that_exist() -> None:
     known = {command.callback.__name__ for command in app.registered_commands if command.callback}
-    told = set(re.findall(r"^miai tournament (\w+)", block("sh"), re.MULTILINE))
-    assert told == known
+    output = set(re.findall(r"^miai tournament (\w+)", block("sh"), re.MULTILINE))
+    assert output == known
 
 
 def test_settings_of_the_page_work(tmp_path: Path) -> None:

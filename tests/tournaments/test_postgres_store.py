@@ -90,8 +90,8 @@ def test_it_holds_what_the_file_holds(server: Server, tmp_path: Path) -> None:
             with pytest.raises(StoreError, match="no finished game 'nobody'"):
                 store.record("nobody")
     assert [row.name for row in found[0][1]] == ["zoe", "ann"], "as they were entered"
-    told = [repr(part).replace("\\x00", "\ufffd") for part in found[0]]
-    assert [repr(part) for part in found[1]] == told
+    output = [repr(part).replace("\\x00", "\ufffd") for part in found[0]]
+    assert [repr(part) for part in found[1]] == output
 
 
 def test_a_run_is_that_of_the_file_and_resumes(

@@ -129,10 +129,10 @@ def test_the_death_of_a_node_loses_no_game(tmp_path: Path) -> None:
         try:
             until("the first games", lambda: done(folder) >= 8 and agents(other) >= 2)
             assert "raylet" in kill(other)
-            told, _ = run.communicate(timeout=SECONDS)
+            output, _ = run.communicate(timeout=SECONDS)
         finally:
             run.kill()
-    assert run.returncode == 0, told
+    assert run.returncode == 0, output
     tournament("run", path, "--out", plain, "--executor", "serial")
     assert len(games_of(plain)) == 80
     assert games_of(folder) == games_of(plain)

@@ -72,8 +72,8 @@ def check(folder: Path, config: Path, rounds: int) -> None:
     assert games_of(folder) == games_of(whole)
     tables = []
     for each in (folder, whole):
-        told = json.loads(tournament("report", each, "--json").stdout)
-        tables.append([told["crosstable"], [(p["name"], p["elo"]) for p in told["players"]]])
+        output = json.loads(tournament("report", each, "--json").stdout)
+        tables.append([output["crosstable"], [(p["name"], p["elo"]) for p in output["players"]]])
     assert tables[0] == tables[1]
 
 
@@ -156,7 +156,7 @@ def test_a_disk_that_is_full_or_read_only_now_and_then(tmp_path: Path) -> None:
     )
     print(inside.stdout)
     assert inside.returncode == 0, inside.stdout + inside.stderr
-    told = json.loads(inside.stdout.splitlines()[-1])
-    assert told["disturbed"] >= 20
-    assert told["refused"] > 0
-    check(tmp_path / "out", config, told["rounds"])
+    output = json.loads(inside.stdout.splitlines()[-1])
+    assert output["disturbed"] >= 20
+    assert output["refused"] > 0
+    check(tmp_path / "out", config, output["rounds"])

@@ -71,14 +71,14 @@ def test_tic_tac_toe_is_text_and_says_what_the_search_said() -> None:
         before = state.clone()
         state.apply_action(move.action)
         assert node.one("pre").text() == str(state)
-        told: Any = move.statistics
+        output: Any = move.statistics
         rows = list(node.one("table").one("tbody").all("tr"))
         assert [row.one("th").text() for row in rows] == [
-            before.action_to_string(action) for action, _, _ in told["top"]
+            before.action_to_string(action) for action, _, _ in output["top"]
         ]
-        assert [next(row.all("td")).text() for row in rows] == [f"{n}" for _, n, _ in told["top"]]
+        assert [next(row.all("td")).text() for row in rows] == [f"{n}" for _, n, _ in output["top"]]
         line = node.one("p", class_="line-of-play").text()
-        assert line.startswith(f"expected: {before.action_to_string(told['pv'][0])}")
+        assert line.startswith(f"expected: {before.action_to_string(output['pv'][0])}")
     graph = page.one("svg", class_="graph")
     assert len(list(graph.all("circle"))) == len(record.moves)
     assert files(page)["g1.jsonl"].decode() == record.to_json_lines()
@@ -299,6 +299,6 @@ def test_the_command_writes_a_replay_and_knows_near_names(tmp_path: Path) -> Non
     assert len(frames(page)) == row.moves + 1
     tournament("replay", tmp_path / "run", row.game_id, "--out", tmp_path / "one.html")
     assert len(frames(read_page(tmp_path / "one.html"))) == row.moves + 1
-    told = refused("replay", tmp_path / "run", row.game_id[:-1] + "z")
-    assert "Did you mean" in told
-    assert f"'{row.game_id}'" in told
+    output = refused("replay", tmp_path / "run", row.game_id[:-1] + "z")
+    assert "Did you mean" in output
+    assert f"'{row.game_id}'" in output

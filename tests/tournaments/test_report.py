@@ -336,8 +336,8 @@ def test_mixed_settings_are_reported_with_the_ratings() -> None:
     assert apart not in " ".join(build_report(small_tournament()).to_text().split())
     listed = [{"first": "ada"}, *[{"settings": {"komi": 0.5, "handicap": 3}}] * 2, {"settings": {}}]
     info = replace(INFO, format={"name": "pairings", "pairings": listed})
-    told = "games with parameters of their own, too: komi 0.5, handicap 3."
-    assert told in " ".join(build_report(fixed, info=info).to_text().split())
+    output = "games with parameters of their own, too: komi 0.5, handicap 3."
+    assert output in " ".join(build_report(fixed, info=info).to_text().split())
     assert "of their own" not in build_report(fixed, info=INFO).to_text()
 
 

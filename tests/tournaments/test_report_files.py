@@ -89,10 +89,12 @@ def test_markdown_has_the_tables_of_the_text_and_escapes_names() -> None:
 def test_alpha_rank_names_what_it_takes_from_ratings() -> None:
     star = [game(n, *pair, 1) for n, pair in enumerate([("a", "hub"), ("hub", "b"), ("hub", "c")])]
     report = build_report(star, details=True)
-    told = "For 3 pairs of players that never met, alpha-rank uses the scores that ratings predict."
-    assert f"did not share their points exactly. {told}" in report.to_markdown()
+    output = (
+        "For 3 pairs of players that never met, alpha-rank uses the scores that ratings predict."
+    )
+    assert f"did not share their points exactly. {output}" in report.to_markdown()
     assert "0 of 0" not in report.to_markdown()
-    assert told in report_page(report)
+    assert output in report_page(report)
     everybody = [game(n, *pair, 1) for n, pair in enumerate(combinations("abc", 2))]
     assert "never met" not in build_report(everybody, details=True).to_markdown()
 
@@ -105,8 +107,8 @@ def test_every_format_names_agents_and_parameters(run: Path) -> None:
     assert (entries["ann"]["agent"], entries["ann"]["parameters"]) == ("mcts", {"simulations": 20})
     assert (entries["bob"]["agent"], entries["bob"]["parameters"]) == ("random", {})
     lines = csv.DictReader(io.StringIO(csv_files(report)["players.csv"]))
-    told = {line["name"]: (line["agent"], json.loads(line["parameters"])) for line in lines}
-    assert told["ann"] == ("mcts", {"simulations": 20})
+    output = {line["name"]: (line["agent"], json.loads(line["parameters"])) for line in lines}
+    assert output["ann"] == ("mcts", {"simulations": 20})
     for text in (report.to_text(), report.to_markdown()):
         assert "ann is mcts: simulations 20" in text
         assert "bob is random" in text

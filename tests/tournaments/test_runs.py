@@ -105,15 +105,15 @@ def test_another_config_is_refused_with_the_differences(config: Path, whole: Pat
     before = games_of(whole)
     changes = ("rounds=2", "seed=8", "players[deep].simulations=30", "time.move_deadline=9")
     settings = [word for change in changes for word in ("--set", change)]
-    told = refused("run", config, "--out", whole, *settings)
+    output = refused("run", config, "--out", whole, *settings)
     for line in (
         "  tournament.rounds: 3 -> 2",
         "  tournament.seed: 3 -> 8",
         "  players[2] (deep): simulations: 20 -> 30",
         "  time.move_deadline: None -> 9.0",
     ):
-        assert line in told.splitlines()
-    assert "--out" in told
+        assert line in output.splitlines()
+    assert "--out" in output
     without = config.parent / "without.toml"
     without.write_text(config_text(*PLAYERS[1:], tournament={"rounds": 3}, **OPENINGS))
     assert "players (ann): was removed" in refused("run", without, "--out", whole)
@@ -190,11 +190,11 @@ def test_a_signal_lets_running_games_finish_and_tells_how_to_go_on(
     assert process.returncode == 130, out + err
     assert "Traceback" not in err
     assert f"miai tournament resume {folder}" in out
-    told = re.search(r"(\d+) of 40 games are done", out)
-    assert told
+    output = re.search(r"(\d+) of 40 games are done", out)
+    assert output
     with Store.read(folder) as store:
         counts = store.counts()
-        assert counts["done"] == int(told[1])
+        assert counts["done"] == int(output[1])
         assert counts["done"] < 40
         assert counts["running"] == counts["void"] == 0
 
@@ -240,8 +240,8 @@ def test_running_games_get_at_most_the_grace_period(slow: Path, mischief: dict[s
 def test_stop_asks_the_runner_to_finish_its_games(slow: Path, mischief: dict[str, str]) -> None:
     folder = slow.parent / "out"
     with running(slow, folder, mischief, "--workers", 1) as process:
-        told = tournament("status", folder).stdout
-        assert f"running: process {process.pid} " in told
+        output = tournament("status", folder).stdout
+        assert f"running: process {process.pid} " in output
         assert f"process {process.pid} " in refused("resume", folder)
         assert f"process {process.pid} " in tournament("stop", folder).stdout
         out, _ = process.communicate(timeout=60)

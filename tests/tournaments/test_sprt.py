@@ -274,7 +274,7 @@ def test_drawish_pairs_take_as_long_in_normalised_elo() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "output"),
     [
         ({"elo0": 5.0, "elo1": 5.0}, "elo0"),
         ({"elo0": 6.0, "elo1": 5.0}, "elo0"),
@@ -287,8 +287,8 @@ def test_drawish_pairs_take_as_long_in_normalised_elo() -> None:
         ({"elo0": 0.0, "elo1": 5.0, "model": "bayesian"}, "model"),
     ],
 )
-def test_invalid_hypotheses_are_refused(arguments: dict[str, float], told: str) -> None:
-    with pytest.raises(ConfigError, match=rf"^{told}: is "):
+def test_invalid_hypotheses_are_refused(arguments: dict[str, float], output: str) -> None:
+    with pytest.raises(ConfigError, match=rf"^{output}: is "):
         Sprt(**arguments)  # type: ignore[arg-type]
 
 

@@ -141,12 +141,12 @@ def test_quantiles_are_scipy_s(degrees: int, tail: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("members", "told"),
+    ("members", "output"),
     [([], "no members"), (["p9"], "no player 'p9'"), (["p0", "p0"], "a member twice")],
 )
-def test_invalid_teams_are_refused(members: list[str], told: str) -> None:
+def test_invalid_teams_are_refused(members: list[str], output: str) -> None:
     for function in (team_rating, team_spread):
-        with pytest.raises(ConfigError, match=f"^team: .*{told}"):
+        with pytest.raises(ConfigError, match=f"^team: .*{output}"):
             function(RATINGS, members)
 
 

@@ -16,14 +16,14 @@ from miai_tournaments.running.start import unkept_limits
 def test_too_many_processors_are_reported(tmp_path: Path) -> None:
     here = len(os.sched_getaffinity(0))
 
-    def told(processors: int, executor: str) -> list[str]:
+    def output(processors: int, executor: str) -> list[str]:
         limits = LimitsSection(processors=processors, private=False)
         return unkept_limits(limits, tmp_path, executor=executor)
 
-    assert told(here, "serial") == []
+    assert output(here, "serial") == []
     line = f"limits.processors = {here + 1}: agents share the {here} of this machine"
-    assert told(here + 1, "serial") == told(here + 1, "processes") == [line]
-    assert told(here + 1, "ray") == []  # its machines are others
+    assert output(here + 1, "serial") == output(here + 1, "processes") == [line]
+    assert output(here + 1, "ray") == []  # its machines are others
 
 
 def test_a_folder_that_cannot_be_hidden_is_reported(

@@ -108,10 +108,10 @@ def test_a_swiss_stopped_between_rounds_is_not_complete(
         patched.setattr(Store, "schedule", Mock(side_effect=KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             run(load_tournament(config), folder, options)
-    told = tournament("status", folder).stdout
-    assert "4 of 4 games scheduled so far are done" in told
+    output = tournament("status", folder).stdout
+    assert "4 of 4 games scheduled so far are done" in output
     assert "4/4 games scheduled so far" in frame(folder)
-    assert f"miai tournament resume {folder}" in told
+    assert f"miai tournament resume {folder}" in output
     assert "not running; continue with" in frame(folder)
     tournament("resume", folder)
     assert "8 of 8 games are done" in tournament("status", folder).stdout

@@ -66,7 +66,7 @@ class Comparison:
         network: OrderingNet | None = None,
     ) -> None:
         """Compare a zone, and so many positions within it for each first mover and ko master."""
-        told: dict[tuple[int, int], bool] = {}
+        output: dict[tuple[int, int], bool] = {}
         alone = _Exhausted.of(zone, NOBODY)
         for number, master in MASTERS.items():
             # Mastery lifts bans and nothing else: without any, play is the same.
@@ -76,7 +76,7 @@ class Comparison:
                 return
             self.states += len(graph.standing)
             for root in _roots(zone):
-                told[number, root[2]] = root in graph.captured
+                output[number, root[2]] = root in graph.captured
                 count = len(graph.standing)
                 drawn = rng.choice(count, min(places, count), replace=False)
                 within = [graph.standing[i] for i in drawn]
@@ -86,11 +86,11 @@ class Comparison:
                     self.advised += 1
                 self.within += len(within)
         self.zones += 1
-        self.comparisons += len(told)
-        self.unsafe += sum(told.values())
-        self.critical += told[NOBODY, ATTACKER] != told[NOBODY, DEFENDER]
+        self.comparisons += len(output)
+        self.unsafe += sum(output.values())
+        self.critical += output[NOBODY, ATTACKER] != output[NOBODY, DEFENDER]
         self.ko += any(
-            len({told[master, side] for master in MASTERS}) > 1 for side in (ATTACKER, DEFENDER)
+            len({output[master, side] for master in MASTERS}) > 1 for side in (ATTACKER, DEFENDER)
         )
 
     def _ask(

@@ -59,10 +59,10 @@ def test_the_shipped_file_is_the_built_one() -> None:
 
 
 def test_it_says_which_command_made_it() -> None:
-    told = re.search(rb"GC\[(miai go tsumego generate [^\]]*)\]", shipped_sgf())
-    assert told
-    assert b"--families" in told[1]
-    assert b"--seed 1" in told[1]
+    message = re.search(rb"GC\[(miai go tsumego generate [^\]]*)\]", shipped_sgf())
+    assert message
+    assert b"--families" in message[1]
+    assert b"--seed 1" in message[1]
 
 
 def test_there_are_enough_of_all_kinds() -> None:
@@ -114,19 +114,19 @@ def run(*arguments: str) -> str:
 @pytest.mark.parametrize("name", ["out.sgf", "out.sgf.gz", "folder"])
 def test_generated_problems_are_read_and_solved(tmp_path: Path, name: str) -> None:
     out = tmp_path / name
-    told = json.loads(
+    message = json.loads(
         run(
             "generate", "--out", str(out), "--count", "6", "--seed", "4", "--empty", "5-6", "--json"
         )
     )
-    assert told["problems"] == 6
-    assert told["by_empty"] == {"5": 3, "6": 3}
+    assert message["problems"] == 6
+    assert message["by_empty"] == {"5": 3, "6": 3}
     assert sorted(path.name for path in tmp_path.iterdir()) == [name]
     if name.endswith(".gz"):
         (tmp_path / "plain.sgf").write_bytes(gzip.decompress(out.read_bytes()))
         out = tmp_path / "plain.sgf"
     if out.is_file():
-        assert hashlib.sha256(out.read_bytes()).hexdigest() == told["sha256"]
+        assert hashlib.sha256(out.read_bytes()).hexdigest() == message["sha256"]
     problems = list(problems_of(out))
     assert len(problems) == 6
     for problem in problems:
@@ -154,9 +154,9 @@ def test_impossible_requests_are_refused(
 
 
 def test_the_list_shows_families_and_shipped_problems() -> None:
-    told = json.loads(run("list", "--json"))
-    rows = {row["family"]: row for row in told["families"]}
+    message = json.loads(run("list", "--json"))
+    rows = {row["family"]: row for row in message["families"]}
     assert rows["bulky five"]["statuses"] == {"critical": rows["bulky five"]["members"]}
-    assert told["shipped"]["problems"] == len(shipped_problems())
-    assert sum(told["shipped"]["by_kind"].values()) == len(shipped_problems())
+    assert message["shipped"]["problems"] == len(shipped_problems())
+    assert sum(message["shipped"]["by_kind"].values()) == len(shipped_problems())
     assert "carpenter's square" in run("list")

@@ -88,10 +88,10 @@ def test_a_collection_has_a_line_each_and_a_summary(folder: Path) -> None:
 def test_json_has_all_of_it(folder: Path) -> None:
     done = solve(folder, "--json", "--first", "defender", "--ko", "defender", "--most", "4")
     assert done.returncode == 0
-    told = json.loads(done.stdout)
-    assert told["summary"]["problems"] == 4
-    assert told["summary"]["statuses"]["ko-dependent"] == 1
-    five, seven, six, bent = told["problems"]
+    output = json.loads(done.stdout)
+    assert output["summary"]["problems"] == 4
+    assert output["summary"]["statuses"]["ko-dependent"] == 1
+    five, seven, six, bent = output["problems"]
     assert five["defender_first"]["moves"] == ["B1", "E1"]
     assert five["attacker_first"]["moves"] == []
     assert [five[f"{side}_first"]["moves_asked"] for side in ("attacker", "defender")] == [
@@ -115,9 +115,9 @@ def test_a_limit_leaves_it_unsolved_without_a_proof(
     path = tmp_path / "large.sgf"
     path.write_bytes(collection_sgf([empty_corner()]))
     solving.solve([path], nodes=5_000)
-    told = capsys.readouterr().out
-    assert "unsolved" in told
-    assert "not everything is solved: 5,000 positions were searched" in told
+    output = capsys.readouterr().out
+    assert "unsolved" in output
+    assert "not everything is solved: 5,000 positions were searched" in output
     tree = tmp_path / "proof.sgf"
     path.write_bytes(collection_sgf([CORNER_FIVE]))
     with pytest.raises(ProblemError, match="there is no proof to show for an unsolved problem"):
@@ -158,10 +158,10 @@ def test_an_interruption_gives_the_summary_so_far(tmp_path: Path) -> None:
         assert process.stderr is not None
         assert "game 1: critical" in process.stdout.readline()
         process.send_signal(signal.SIGINT)
-        rest, told = process.stdout.read(), process.stderr.read()
+        rest, output = process.stdout.read(), process.stderr.read()
     assert process.returncode == 130
     assert rest.startswith("1 problems, 1 solved; ")
-    assert told == "miai: interrupted after 1 of 3 problems\n"
+    assert output == "miai: interrupted after 1 of 3 problems\n"
 
 
 @pytest.mark.parametrize(

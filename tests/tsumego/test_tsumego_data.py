@@ -201,7 +201,7 @@ def test_policy_targets_share_alike_among_moves_that_succeed() -> None:
 def test_damage_is_refused(tmp_path: Path) -> None:
     small_set(tmp_path / "good", positions=50)
     shard = next((tmp_path / "good").iterdir())
-    for name, content, told in (
+    for name, content, output in (
         ("safe.npy", b"x" * 200, "manifest"),
         ("words.npy", None, "cannot be read"),
         ("manifest.json", b"{", "not valid JSON"),
@@ -212,7 +212,7 @@ def test_damage_is_refused(tmp_path: Path) -> None:
         damaged.unlink()
         if content is not None:
             damaged.write_bytes(content)
-        with pytest.raises(DataError, match=told):
+        with pytest.raises(DataError, match=output):
             LabelledPositions.open(copy)
     with pytest.raises(DataError, match="make some with"):
         LabelledPositions.open(_empty(tmp_path / "none"))

@@ -87,9 +87,9 @@ def test_sums_that_run_over_prove_nothing() -> None:
 
 
 def test_the_shipped_network_is_the_built_file() -> None:
-    told, name = (SHIPPED.parent / "ordering.sha256").read_text().split()
+    output, name = (SHIPPED.parent / "ordering.sha256").read_text().split()
     assert name == SHIPPED.name
-    assert hashlib.sha256(SHIPPED.read_bytes()).hexdigest() == told
+    assert hashlib.sha256(SHIPPED.read_bytes()).hexdigest() == output
     assert read_metadata(SHIPPED)["command"].startswith("miai go tsumego ordering --rounds 3")
 
 

@@ -177,13 +177,13 @@ def test_a_game_is_the_same_twice(rave: float) -> None:
     def played() -> list[Any]:
         state = state_of(board_of(FIVE_ON_THE_SECOND_LINE).stones(), first=2)
         search = mcts(state, seed=5, simulations=60, rave=rave, tsumego="solver")
-        told: list[Any] = []
-        while not state.is_terminal() and len(told) < 25:
+        output: list[Any] = []
+        while not state.is_terminal() and len(output) < 25:
             result = search.search(state)
-            told.append(result)
+            output.append(result)
             state.apply_action(result.action)
             search.advance(result.action)
-        return told
+        return output
 
     first = played()
     assert first == played()

@@ -36,8 +36,8 @@ def search_of(state: GoState, name: str, **values: Any) -> Any:
 
 
 def priors_of(search: Any, state: GoState) -> dict[str, float]:
-    told = search.analyse(state, seconds=100).statistics["priors"]
-    return {state.action_to_string(action): prior for action, prior in told}
+    output = search.analyse(state, seconds=100).statistics["priors"]
+    return {state.action_to_string(action): prior for action, prior in output}
 
 
 @pytest.mark.parametrize("name", ["alphago", "alphazero"])

@@ -154,8 +154,8 @@ def test_the_command_makes_a_network_that_can_be_read(tmp_path: Path) -> None:
     words = ["--out", str(path), "--rounds", "2", "--positions", "1000", "--steps", "50"]
     done = CliRunner().invoke(app, [*words, "--width", "4", "--json"])
     assert done.exit_code == 0, done.output
-    told = json.loads(done.stdout)
-    assert [fit["samples"] > 500 for fit in told["rounds"]] == [True, True]
+    message = json.loads(done.stdout)
+    assert [fit["samples"] > 500 for fit in message["rounds"]] == [True, True]
     assert OrderingNet.read(path).inner.shape == (2, TRAITS, 4)
 
 
@@ -165,12 +165,12 @@ def test_solve_asks_the_network_that_is_named(tmp_path: Path) -> None:
     tsumego_ordering.add_commands(app)
     path = tmp_path / "five.sgf"
     path.write_bytes(collection_sgf([second_line(7, corner=False)]))
-    told = {}
+    message = {}
     for name in ("shipped", str(SHIPPED), "none"):
         done = CliRunner().invoke(app, ["solve", str(path), "--network", name, "--json"])
         assert done.exit_code == 0, done.output
-        (told[name],) = json.loads(done.stdout)["problems"]
-    assert told["shipped"]["nodes"] == told[str(SHIPPED)]["nodes"] != told["none"]["nodes"]
-    assert told["shipped"]["status"] == told["none"]["status"] == "critical"
+        (message[name],) = json.loads(done.stdout)["problems"]
+    assert message["shipped"]["nodes"] == message[str(SHIPPED)]["nodes"] != message["none"]["nodes"]
+    assert message["shipped"]["status"] == message["none"]["status"] == "critical"
     done = CliRunner().invoke(app, ["solve", str(path), "--network", "elsewhere"])
     assert isinstance(done.exception, WeightsError)

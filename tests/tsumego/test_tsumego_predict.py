@@ -103,19 +103,19 @@ def test_the_commands_go_from_problems_to_a_picture(app: typer.Typer, tmp_path: 
         *(app, "data", "make", "--out", made, "--positions", 300, "--workers", 1),
         *("--least-empty", 5, "--most-empty", 6, "--boards", 5),
     )
-    told = json.loads(run(app, "data", "show", made, "--sample", 20, "--json"))
-    assert told["positions"] >= 300
-    assert sum(told["nearest"]["problem"].values()) == 20
+    message = json.loads(run(app, "data", "show", made, "--sample", 20, "--json"))
+    assert message["positions"] >= 300
+    assert sum(message["nearest"]["problem"].values()) == 20
     config = Path("configs/tsumego-net.toml")
     settings = ("run.steps=4", f"data.folder={made}", "network.parameters={width=16}")
     setting = [word for s in settings for word in ("--set", s)]
     printed = run(app, "train", config, "--out", runs, *setting)
     weights = Path(printed.strip().rpartition("weights: ")[2])
     measured = json.loads(run(app, "eval", weights, "--data", made, "--sample", 10, "--json"))
-    assert measured["positions"] < told["positions"]
+    assert measured["positions"] < message["positions"]
     assert {"accuracy", "balanced", "auc", "baseline_neighbour"} <= set(measured)
     run(
-        *(app, "data", "make", "--out", made, "--positions", told["positions"] + 1),
+        *(app, "data", "make", "--out", made, "--positions", message["positions"] + 1),
         *("--least-empty", 5, "--most-empty", 6, "--boards", 5, "--workers", 1),
     )
     arguments = ["eval", str(weights), "--data", str(made), "--sample", "10"]

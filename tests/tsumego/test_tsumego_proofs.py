@@ -127,11 +127,11 @@ def replay(zone: Zone, first: int, master: Master, **limits: int) -> Replay:
     colors = (zone.attacker, zone.defender)
     attackers, defenders = (frozenset(np.flatnonzero(zone.stones == c).tolist()) for c in colors)
     root = (attackers, defenders, first, -1)
-    told = Replay(proof, fight, root, proof.verdict == ProofVerdict.REACHED)
-    told.check(proof.root, root)
-    told.finish()
+    output = Replay(proof, fight, root, proof.verdict == ProofVerdict.REACHED)
+    output.check(proof.root, root)
+    output.finish()
     assert proof.count == sum(1 for _ in proof.root.walk())
-    return told
+    return output
 
 
 KNOWN = {
@@ -166,10 +166,12 @@ def test_proofs_of_random_zones_are_whole(seed: int) -> None:
 @pytest.mark.parametrize("nodes", [1, 5, 40, 150])
 def test_a_tree_is_cut_at_its_limit_and_says_where(nodes: int) -> None:
     problem = second_line(7, corner=False)
-    told = replay(find_zone(problem.stones, problem.target), ATTACKER, Master.ATTACKER, nodes=nodes)
-    assert told.proof.cut
-    assert told.proof.count <= nodes
-    assert told.cuts > 0
+    output = replay(
+        find_zone(problem.stones, problem.target), ATTACKER, Master.ATTACKER, nodes=nodes
+    )
+    assert output.proof.cut
+    assert output.proof.count <= nodes
+    assert output.cuts > 0
 
 
 def test_a_line_without_end_is_reported() -> None:

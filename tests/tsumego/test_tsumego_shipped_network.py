@@ -12,9 +12,9 @@ from miai_go.shipped import TSUMEGO
 
 
 def test_the_shipped_file_is_reproduced() -> None:
-    told, name = (TSUMEGO.parent / "SHA256SUMS").read_text().split()
+    output, name = (TSUMEGO.parent / "SHA256SUMS").read_text().split()
     assert name == TSUMEGO.name
-    assert hashlib.sha256(TSUMEGO.read_bytes()).hexdigest() == told
+    assert hashlib.sha256(TSUMEGO.read_bytes()).hexdigest() == output
     assert TSUMEGO.stat().st_size < 400_000
     header = NetHeader.read(TSUMEGO)
     assert header.bits == 5

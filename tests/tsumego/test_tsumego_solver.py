@@ -152,10 +152,10 @@ class Exhausted:
     def status(self) -> Status:
         safe = {}
         for master in MASTERS:
-            told = self.won(master)
-            assert told is not None
+            output = self.won(master)
+            assert output is not None
             for side in (ATTACKER, DEFENDER):
-                safe[master, side] = self.root(side) not in told[1]
+                safe[master, side] = self.root(side) not in output[1]
         if any(safe[ATTACKER, side] != safe[DEFENDER, side] for side in (ATTACKER, DEFENDER)):
             return Status.KO
         if safe[ATTACKER, ATTACKER]:
@@ -174,10 +174,10 @@ def test_a_report_is_what_exhaustion_says(seed: int) -> None:
     print(f"seed {seed}")
     zone = tiny_zone(np.random.default_rng(2_000 + seed), most_points=9, most_empty=5)
     exhausted = Exhausted(zone)
-    told = exhausted.won(ATTACKER)
-    if told is None or any(exhausted.won(master) is None for master in MASTERS):
+    output = exhausted.won(ATTACKER)
+    if output is None or any(exhausted.won(master) is None for master in MASTERS):
         pytest.skip("too many positions for exhaustion")
-    graph, falls, lives = told
+    graph, falls, lives = output
     report = solve(zone)
     assert report.status == exhausted.status()
     for side, answer in report.answers.items():

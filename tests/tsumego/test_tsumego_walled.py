@@ -50,8 +50,8 @@ def test_generated_problems_are_critical_with_all_solving_moves(empty: int) -> N
         report = solve(problem, ko_masters=(Master.ATTACKER,), seki=False, seconds=None)
         assert report.status == Status.CRITICAL
         assert problem.to_play == problem.first
-        told = report.first_answer(problem.to_play or 0)
-        assert told.moves == problem.solutions
+        output = report.first_answer(problem.to_play or 0)
+        assert output.moves == problem.solutions
         assert 1 <= len(problem.solutions) <= 2
         assert problem.best in problem.solutions
         assert problem.safe == (problem.to_play == zone.defender)

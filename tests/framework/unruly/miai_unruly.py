@@ -245,8 +245,8 @@ def _glutton(agent: Unruly) -> Decision:
 def _whereabouts(agent: Unruly) -> Decision:
     folder, processors = tempfile.gettempdir(), sorted(os.sched_getaffinity(0))
     Path(folder, "mine").write_text("x")
-    told: Any = {"temporary": folder, "processors": processors}
-    return Decision(agent.view.legal_actions[0], statistics={"it": told})
+    output: Any = {"temporary": folder, "processors": processors}
+    return Decision(agent.view.legal_actions[0], statistics={"it": output})
 
 
 def _spy(agent: Unruly) -> Decision:
@@ -255,16 +255,16 @@ def _spy(agent: Unruly) -> Decision:
     The file that `note` names has the process and the files, one a line.
     """
     process, *names = Path(agent.note).read_text().splitlines()
-    told: Any = {}
+    output: Any = {}
     for name in names:
         child = subprocess.run(["/bin/cat", name], capture_output=True, check=False)
-        told[name] = [_reads(name), child.returncode]
+        output[name] = [_reads(name), child.returncode]
     try:
         os.kill(int(process), 0)
-        told["signal"] = "sent"
+        output["signal"] = "sent"
     except OSError as error:
-        told["signal"] = type(error).__name__
-    return Decision(agent.view.legal_actions[0], statistics={"it": told})
+        output["signal"] = type(error).__name__
+    return Decision(agent.view.legal_actions[0], statistics={"it": output})
 
 
 def _reads(name: str) -> str:

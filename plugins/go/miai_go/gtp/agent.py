@@ -62,10 +62,8 @@ def whole_chains(state: GoState, points: Set[int]) -> tuple[int, ...]:
 class GtpJudge:
     """The judge ``gtp``: asks an engine for ``final_status_list dead``, in a process per answer.
 
-    For reproducible answers give the engine a fixed seed in its command.
-
-    Raises:
-      AgentUnavailableError: the engine is not installed.
+    For reproducible answers give the engine a fixed seed in its command. Raises
+    `AgentUnavailableError` if it is not installed.
     """
 
     def __init__(self, game: GoGame, parameters: GtpEngineParameters) -> None:

@@ -328,11 +328,7 @@ def _genmove_cleanup(session: Session, words: Words) -> str:
 
 
 def _choose(session: Session, player: int, *, only: list[int] | None = None) -> SearchResult:
-    """Return the player's choice, and keep it for ``gomill-explain_last_move``.
-
-    Args:
-      only: the actions to choose from; None for all.
-    """
+    """Return the player's choice, among `only` or all moves, and keep it as the last one."""
     state = session.table.at_turn_of(player)
     regular = only is None and state.key() == session.table.state.key()
     root = state if only is None else state.restricted(only)

@@ -72,10 +72,7 @@ def rules_json(rules: Rules) -> str:
 def parse_rules(text: str) -> dict[str, Any]:
     """Return parameters of the game for KataGo's dictionary or the name of a rule set.
 
-    For every other parameter of `RULE_PARAMETERS` the preset's value holds.
-
-    Raises:
-      GtpError: the rules are unknown or not supported.
+    For every other parameter of `RULE_PARAMETERS` the preset's value holds. Raises `GtpError`.
     """
     rules = text.strip()
     if not rules.startswith("{"):

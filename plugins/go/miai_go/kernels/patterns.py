@@ -46,7 +46,6 @@ from miai_go.kernels.rules import (
     STRIDE,
     Int,
     Words,
-    area,
     legal,
     point_of,
     scramble,
@@ -530,36 +529,6 @@ def pattern_playout(
         play_on(b, trail, action)
         moves += 1
     return moves
-
-
-@kernel
-def pattern_playouts(
-    start: Words,
-    start_trail: Trail,
-    b: Words,
-    trail: Trail,
-    count: Int,
-    weights: Weights,
-    record: Words,
-    rng: NDArray[np.uint64],
-    limit: Int,
-    room: PatternBuffers,
-    owner: NDArray[np.int8],
-    stack: NDArray[np.int32],
-    scores: NDArray[np.int32],
-) -> Int:
-    """Play `count` playouts from a position; return the sum of their moves.
-
-    Writes Black's area minus White's, without komi, for each.
-    """
-    total = np.int64(0)
-    for i in range(count):
-        copy_words(b, start)
-        for k in range(len(trail)):
-            trail[k] = start_trail[k]
-        total += pattern_playout(b, trail, np.int64(0), weights, record, rng, limit, room)
-        scores[i] = area(b, owner, stack)
-    return total
 
 
 @part

@@ -360,11 +360,7 @@ NAMES: Final = tuple(_READERS)
 
 
 def array_net(header: NetHeader, tensors: Tensors) -> ArrayNet:
-    """Return the network of tensors by name.
-
-    Raises:
-      WeightsError: kernels cannot evaluate the network, or it does not fit its header.
-    """
+    """Return the network of tensors. Raises `WeightsError` if kernels cannot evaluate it."""
     reader = _READERS.get(header.network)
     if reader is None:
         raise WeightsError(

@@ -36,11 +36,7 @@ TARGET_BLOCK = 4
 
 
 class Heads(nn.Module):
-    """Value and policy from features: (n, channels, window, window).
-
-    Args:
-      inputs: number of pooled features, from which the value is made.
-    """
+    """Value and policy from features (n, channels, window, window) and `inputs` pooled ones."""
 
     def __init__(self, channels: int, inputs: int, hidden: int) -> None:
         super().__init__()

@@ -119,11 +119,7 @@ def save_net(path: Path, tensors: Tensors, header: NetHeader) -> NetHeader:
 
 
 def read_net(path: Path) -> tuple[NetHeader, Tensors]:
-    """Return a file's header and its tensors, unpacked; torch is not needed.
-
-    Raises:
-      WeightsError: the file cannot be read or does not fit its header.
-    """
+    """Return a file's header and tensors, unpacked, without torch. Raises `WeightsError`."""
     header, parts = NetHeader.read_all(path)
     return header, unpacked_tensors(parts, header.bits, where=str(path))
 
@@ -186,11 +182,7 @@ def packed_tensors(tensors: Tensors, bits: int) -> Tensors:
 
 
 def unpacked_tensors(stored: Tensors, bits: int, *, where: str) -> dict[str, NDArray[Any]]:
-    """Return the tensors from `packed_tensors`, rounded.
-
-    Raises:
-      WeightsError: parts are missing or do not fit together.
-    """
+    """Return the tensors from `packed_tensors`, rounded. Raises `WeightsError` for others."""
     if bits == WHOLE:
         return dict(stored)
     out: dict[str, NDArray[Any]] = {}

@@ -260,11 +260,7 @@ class ResidualBase(nn.Module):
 
 
 class Tower(nn.Module):
-    """A base with heads; base, policy and value are components of their kinds.
-
-    Attributes:
-      base, policy, value, ownership, score: its parts; None for a missing head.
-    """
+    """A base with heads, or None for no head; base, policy and value are components."""
 
     def __init__(self, shape: NetworkShape, parameters: TowerParameters) -> None:
         super().__init__()

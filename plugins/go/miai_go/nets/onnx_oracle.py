@@ -20,11 +20,7 @@ _QUIET = 3  # ONNX Runtime's level of errors; its warnings are about its own gra
 
 
 class OnnxOracle(NetworkOracle):
-    """A network that ONNX Runtime runs on the CPU.
-
-    Attributes:
-      precision: ``fp32`` or ``int8``, as the model was exported.
-    """
+    """A network that ONNX Runtime runs on the CPU, in the precision of the model."""
 
     def __init__(
         self,

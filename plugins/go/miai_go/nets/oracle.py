@@ -116,11 +116,7 @@ class WorkCounter:
 
 
 class NetworkOracle(ABC):
-    """An `Oracle` that runs in this process. Safe for several threads; one batch runs at a time.
-
-    Attributes:
-      header: the header of its weights.
-    """
+    """An `Oracle` in this process. Safe for several threads; one batch runs at a time."""
 
     def __init__(
         self, header: WeightsHeader, encoder: Encoder, *, where: str, fixed_batch: int | None

@@ -158,39 +158,6 @@ class PatternPolicy:
             kernels.pattern_probabilities(words, trails, self.weights, pattern_room(size), out)
         return out
 
-    def playouts(
-        self, positions: Positions, row: int, count: int, *, seed: int, limit: int | None = None
-    ) -> tuple[NDArray[np.int32], float]:
-        """Play playouts by the policy from one position.
-
-        Args:
-          limit: maximum moves; default: three per point.
-
-        Returns:
-          Black's area minus White's without komi, int32 of shape (count,), and moves per playout.
-        """
-        size = positions.size
-        words, start = positions.words[row].copy(), positions.trails[row].copy()
-        moves_limit = 3 * size * size if limit is None else limit
-        scores = np.zeros(count, np.int32)
-        with FAMILY.compiling("pattern-playouts"):
-            moves = kernels.pattern_playouts(
-                words,
-                start,
-                words.copy(),
-                start.copy(),
-                np.int64(count),
-                self.weights,
-                np.zeros(moves_limit, np.uint32),
-                np.array([seed % 2**64], np.uint64),
-                np.int64(moves_limit),
-                pattern_room(size),
-                np.zeros(size * size, np.int8),
-                np.zeros(size * size, np.int32),
-                scores,
-            )
-        return scores, float(moves) / count
-
 
 def _parted(weights: NDArray[np.float32]) -> Tensors:
     """Return a tensor for each family, and one for the pass."""

@@ -209,11 +209,7 @@ class UnconditionalLife:
 
 
 def draw_agreement(game: GoGame, parameters: DrawAgreementParameters) -> DrawAgreement:
-    """Return the framework's `DrawAgreement` for a game that can be drawn.
-
-    Raises:
-      UnsuitableGameError: komi and compensation are not whole points.
-    """
+    """Return `DrawAgreement` for a game that can be drawn. Raises `UnsuitableGameError`."""
     if game.white_bonus % 1:
         raise UnsuitableGameError(
             f"draw-agreement: with {game.white_bonus:g} points for White no game can be drawn; "

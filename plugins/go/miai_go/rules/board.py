@@ -119,10 +119,7 @@ class Board:
     def play(self, color: int, point: int, *, suicide: bool = False) -> int:
         """Play a move under simple ko; return the number of stones removed.
 
-        A pass only lifts the ko.
-
-        Raises:
-          IllegalPointError: the move is illegal; the board is unchanged.
+        A pass only lifts the ko. Raises `IllegalPointError`; the board is then unchanged.
         """
         if not self.is_legal(color, point, suicide=suicide):
             raise IllegalPointError(self, color, point, self._why_illegal(color, point))
@@ -139,11 +136,7 @@ class Board:
         return int(rules.play(self.words, point, color + 1))
 
     def is_legal(self, color: int, point: int, *, suicide: bool = False) -> bool:
-        """Return whether a move is legal under simple ko; a pass always is.
-
-        Raises:
-          BoardError: there is no such point or colour.
-        """
+        """Return whether a move, or the pass, is legal under simple ko. Raises `BoardError`."""
         self._check(color, point)
         if point == self.size * self.size:
             return True

@@ -28,11 +28,7 @@ def vertex(action: int, size: int) -> str:
 
 
 def parse_vertex(text: str, size: int) -> int:
-    """Return the action of a vertex, case and surrounding white space ignored.
-
-    Raises:
-      InvalidActionError: the text is not a vertex of the board.
-    """
+    """Return the action of a vertex, in any case. Raises `InvalidActionError` for other text."""
     word = text.strip().upper()
     if word == "PASS":
         return size * size
@@ -50,11 +46,7 @@ def parse_vertex(text: str, size: int) -> int:
 
 
 def parse_points(vertices: Iterable[str], size: int) -> tuple[int, ...]:
-    """Return the actions of vertices that must be distinct points, in their order.
-
-    Raises:
-      InvalidActionError: a text is not a vertex of the board, is the pass, or is repeated.
-    """
+    """Return the actions of distinct points, in order. Raises `InvalidActionError`."""
     points: list[int] = []
     for text in vertices:
         action = parse_vertex(text, size)

@@ -85,8 +85,7 @@ class GoGame(Game):
     def new_state(self, start: Start) -> GoState:
         """Return a state that starts from another position, for analysis.
 
-        Raises:
-          InvalidStateError: a stone is off the board, on another, or in a chain without a liberty.
+        Raises `InvalidStateError` if a stone is off the board, on another, or without a liberty.
         """
         try:
             return GoState(self, start, self._set_up(start))
@@ -94,11 +93,7 @@ class GoGame(Game):
             raise InvalidStateError(str(error)) from error
 
     def deserialize(self, text: str) -> GoState:
-        """Return the state that `GoState.serialize` wrote.
-
-        Raises:
-          InvalidStateError: the text does not describe a state of this game.
-        """
+        """Return the state that `GoState.serialize` wrote. Raises `InvalidStateError`."""
         try:
             values = _SerialisedState.model_validate_json(text)
         except ValidationError as error:

@@ -127,8 +127,7 @@ def max_fixed_handicap(size: int) -> int:
 def fixed_handicap(stones: int, size: int) -> tuple[int, ...]:
     """Return the points of a fixed handicap, ascending (GTP version 2 draft 2, section 4.1.1).
 
-    Raises:
-      ValueError: fixed handicap does not define this number of stones on this board.
+    Raises `ValueError` for a number of stones that it does not define on this board.
     """
     if not MIN_HANDICAP <= stones <= max_fixed_handicap(size):
         raise ValueError(

@@ -265,10 +265,7 @@ class GoState(State):
     def string_to_action(self, text: str) -> int:
         """Return the legal action written as ``D4``, ``pass`` or ``resume``, in any case.
 
-        While dead chains are marked, any stone of a chain names it.
-
-        Raises:
-          InvalidActionError: the text is not a vertex, or the action is illegal.
+        While dead chains are marked, any stone of a chain names it. Raises `InvalidActionError`.
         """
         if text.strip().lower() == RESUME and self.game.resume_action >= 0:
             action = self.game.resume_action

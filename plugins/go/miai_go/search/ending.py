@@ -24,11 +24,7 @@ _TRIED: Final = 10
 
 
 def go_state(state: State, game: GoGame) -> GoState:
-    """Return a state that a search of `game` can begin at.
-
-    Raises:
-      GameError: the state is of another game, or the game is over.
-    """
+    """Return a state that a search of `game` can begin at. Raises `GameError` for others."""
     if not isinstance(state, GoState) or state.game.size != game.size:
         raise GameError(f"this search is for Go on {game.size}x{game.size}")
     if state.is_terminal():

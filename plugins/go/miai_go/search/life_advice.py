@@ -129,11 +129,7 @@ class NetworkQuestion:
 
 
 def question_factory(source: str) -> QuestionFactory:
-    """Return the factory of questions to the "solver" or the "net", with everything loaded.
-
-    Raises:
-      WeightsError: the shipped network cannot be read.
-    """
+    """Return the factory of questions to the "solver" or the "net", with everything loaded."""
     if source == "solver":
         load_prover()
         return SolverQuestion

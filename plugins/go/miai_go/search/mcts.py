@@ -289,6 +289,7 @@ class GoMcts(TreeSearch):
 
     ROOT_IS_VALUED = False
     parameters: GoMctsParameters
+    _tree: UctTree
 
     def __init__(self, game: GoGame, parameters: GoMctsParameters | None = None) -> None:
         super().__init__(game, parameters or GoMctsParameters())
@@ -296,7 +297,7 @@ class GoMcts(TreeSearch):
     def _plant(self, seed: int) -> None:
         warm_up(self.game)
         parameters = self.parameters
-        self._uct = UctTree(
+        self._tree = UctTree(
             self.game.size,
             seed=seed,
             exploration=parameters.exploration_used,
@@ -307,12 +308,9 @@ class GoMcts(TreeSearch):
             max_nodes=max(parameters.max_nodes, self.game.pass_action + 2),
         )
 
-    def _tree(self) -> UctTree:
-        return self._uct
-
     def _set_root(self, state: GoState) -> None:
         superko = self.game.ko_rule != KoRule.SIMPLE
-        self._uct.set_root(
+        self._tree.set_root(
             state.board,
             state.to_move,
             komi=state.game.white_bonus,
@@ -323,16 +321,16 @@ class GoMcts(TreeSearch):
         )
 
     def _play(self, action: int) -> None:
-        self._uct.advance(action)
+        self._tree.advance(action)
 
     def _expand_root(self) -> None:
         pass  # `UctTree.allowed` does
 
     def _favour(self, advice: Advice) -> None:
-        self._uct.favour(np.where(self._uct.allowed(), advice.results(), 0))
+        self._tree.favour(np.where(self._tree.allowed(), advice.results(), 0))
 
     def _grow(self, clock: SearchClock | None) -> int:
-        return self._uct.run(
+        return self._tree.run(
             self.parameters.simulations or None,
             seconds=None if clock is None else clock.remaining(),
             stop=clock,

@@ -68,6 +68,7 @@ class ForestSearch(TreeSearch):
 
     ROOT_IS_VALUED = True
     parameters: TreeParameters
+    _tree: ForestTree
 
     def __init__(
         self,
@@ -120,14 +121,12 @@ class ForestSearch(TreeSearch):
             seed=seed,
             rollout_policy=self._rollout_policy(),
         )
+        self._tree = forest.tree(0)
         forest.configure(0, self._settings)
         # Compile, and let networks answer once, before any clock runs.
         self._set_root(self.game.new_initial_state())
         forest.search(_ONE, min(8, self._gumbel_budget() or 8), self._valuer)
-        forest.tree(0).best()
-
-    def _tree(self) -> ForestTree:
-        return self._forest.tree(0)
+        self._tree.best()
 
     def _set_root(self, state: GoState) -> None:
         superko = self.game.ko_rule != KoRule.SIMPLE
@@ -155,8 +154,7 @@ class ForestSearch(TreeSearch):
 
     def _favour(self, advice: Advice) -> None:
         if not self._advised:
-            tree = self._tree()
-            priors = np.where(tree.allowed(), tree.priors(), 0.0)
+            priors = np.where(self._tree.allowed(), self._tree.priors(), 0.0)
             self._forest.set_priors(0, advice.mixed(priors))
             self._advised = True
 
@@ -184,7 +182,7 @@ class ForestSearch(TreeSearch):
 
     def _top_priors(self, count: int) -> Json:
         """Return the actions with the highest priors, with these."""
-        priors = self._tree().priors()
+        priors = self._tree.priors()
         order = np.argsort(-priors, kind="stable")[:count].tolist()
         return [[a, round(float(priors[a]), 4)] for a in order if priors[a] > 0]
 
@@ -288,7 +286,7 @@ class PolicyPlayer:
     def __init__(self, game: GoGame, parameters: PolicyParameters | None = None) -> None:
         self.game = game
         self.parameters = parameters or PolicyParameters()
-        self._oracle: Oracle | None = None
+        self.oracle: Oracle | None = None  # before it is loaded
         self._rng = np.random.default_rng(0)
 
     def new_game(self, seed: int) -> None:
@@ -320,23 +318,18 @@ class PolicyPlayer:
             statistics={"priors": [[a, round(float(probabilities[a]), 4)] for a in order]},
         )
 
-    @property
-    def oracle(self) -> Oracle | None:
-        """The network; None before it is loaded."""
-        return self._oracle
-
     def close(self) -> None:
         """Release the network."""
-        if self._oracle is not None:
-            self._oracle.close()
+        if self.oracle is not None:
+            self.oracle.close()
 
     def _ask(self, state: GoState) -> tuple[NDArray[np.float64], float | None]:
         """Return the logits (size * size + 1,) and the value for the player to move."""
-        oracle = self._oracle
+        oracle = self.oracle
         if oracle is None:
             size = self.game.size
             path = find_weights(self.parameters.weights, default=f"policy-{size}x{size}")
-            oracle = self._oracle = open_oracle(path, self.parameters, size=size)
+            oracle = self.oracle = open_oracle(path, self.parameters, size=size)
         answers = oracle.infer(oracle.encoder.encode(positions_of([state])))
         value = None if answers.value is None else float(answers.value[0])
         if answers.policy is None:

@@ -62,11 +62,7 @@ class SearchParameters(Parameters):
         return self
 
     def advisor(self) -> GroupAdvisor | None:
-        """Return the source of advice with everything it needs loaded; None if off.
-
-        Raises:
-          WeightsError: the shipped network cannot be read.
-        """
+        """Return the source of advice, loaded; None if off. Raises `WeightsError`."""
         if self.tsumego == "off":
             return None
         from miai_go.search.life_advice import GroupAdvisor, question_factory

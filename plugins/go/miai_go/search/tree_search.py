@@ -80,6 +80,8 @@ class TreeSearch(ABC):
     ROOT_IS_VALUED: ClassVar[bool]
     """Whether the root itself is valued once, which is not a simulation."""
 
+    _tree: TreeView
+
     def __init__(self, game: GoGame, parameters: SearchParameters) -> None:
         self.game = game
         self.parameters = parameters
@@ -89,11 +91,7 @@ class TreeSearch(ABC):
         self._advisor: GroupAdvisor | None = None
 
     def new_game(self, seed: int) -> None:
-        """Forget everything, seed the randomness, and load or compile kernels and networks.
-
-        Raises:
-          MiaiError: weights or a library are not available.
-        """
+        """Forget everything, seed the randomness, and load or compile kernels and networks."""
         self._advisor = self.parameters.advisor()
         self._start, self._line = None, []
         self._plant(seed)
@@ -103,7 +101,7 @@ class TreeSearch(ABC):
         """Follow the game: keep the tree beyond `action`."""
         if self._start is None:
             return
-        tree, suicide = self._tree(), self.game.rules.suicide
+        tree, suicide = self._tree, self.game.rules.suicide
         over = self._line[-1:] == [self.game.pass_action] == [action]  # the tree ends there
         inside = action <= self.game.pass_action and not over and self.parameters.reuse
         if inside and tree.board.is_legal(tree.to_move, action, suicide=suicide):
@@ -144,7 +142,7 @@ class TreeSearch(ABC):
 
     def _tree_at(self, state: GoState) -> TreeView:
         """Make the state the root; keep the tree if it followed the game."""
-        tree = self._tree()
+        tree = self._tree
         # A proof counts by area with every stone alive, so it holds only if the game does.
         trusted = tree.proven == 0 or counts_like_a_tree(self.game)
         if not (self._start == state.start and self._line == state.history() and trusted):
@@ -165,7 +163,7 @@ class TreeSearch(ABC):
     def _result(
         self, state: GoState, simulations: int, advice: Advice | None, *, started: float
     ) -> SearchResult:
-        tree = self._tree()
+        tree = self._tree
         visits, values = tree.visits(), np.nan_to_num(tree.values())
         action = choose(state, tree)
         proven = tree.proven if counts_like_a_tree(self.game) else 0
@@ -195,11 +193,7 @@ class TreeSearch(ABC):
 
     @abstractmethod
     def _plant(self, seed: int) -> None:
-        """Create an empty tree. Called once per game."""
-
-    @abstractmethod
-    def _tree(self) -> TreeView:
-        """Return the tree."""
+        """Set `_tree` to an empty tree. Called once per game."""
 
     @abstractmethod
     def _set_root(self, state: GoState) -> None:
