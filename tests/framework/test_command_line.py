@@ -59,13 +59,13 @@ def test_listings_show_parameters_defaults_and_units() -> None:
     assert mcts["game"] == "go"
     parameters = {row["name"]: row for row in mcts["parameters"]}
     assert parameters["simulations"]["default"] == 1000
-    text = miai("list", "agent", "--game", "go").stdout
+    text = miai("list", "agent", "mcts", "--game", "go").stdout
     assert "simulations" in text
     assert "default 1000" in text
 
 
 def test_rules_of_adjudication_are_listed_with_their_parameters() -> None:
-    text = miai("list", "adjudicators", "--game", "go").stdout
+    text = miai("list", "adjudicators", "--game", "go", "--json").stdout
     for word in ("resign-agreement", "solved", "score-lead", "unconditional-life", "certainty"):
         assert word in text
 

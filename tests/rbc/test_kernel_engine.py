@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from miai.errors import ParameterError
 from miai.parameters import build_parameters
 from miai_rbc.engines.kernel import KernelEngine, KernelParameters
-from miai_rbc.engines.protocol import Evaluation
+from miai_rbc.engines.protocol import BoardEvaluations
 from miai_rbc.kernels import FAMILY
 from miai_rbc.kernels.bits import NO_MOVE, WIN, Words
 from miai_rbc.kernels.board import WORDS, play
@@ -39,7 +39,7 @@ def rows_of(*boards: chess.Board) -> Words:
     return np.stack([row_of_board(board) for board in boards])
 
 
-def best_of(found: Evaluation, at: int = 0) -> str:
+def best_of(found: BoardEvaluations, at: int = 0) -> str:
     return move_name(int(found.moves[at, 0]))
 
 

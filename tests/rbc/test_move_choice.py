@@ -30,7 +30,7 @@ from miai_rbc.agents.choice import (
 )
 from miai_rbc.belief.scans import CENTRES
 from miai_rbc.engines.kernel import KernelEngine, KernelParameters
-from miai_rbc.engines.protocol import Evaluation
+from miai_rbc.engines.protocol import BoardEvaluations
 from miai_rbc.kernels.bits import NO_MOVE, WIN, Words
 from miai_rbc.kernels.board import NOTHING
 from miai_rbc.kernels.choice import find_checks, find_escapes
@@ -51,7 +51,9 @@ class Noting(KernelEngine):
         self.valued: list[bytes] = []
         super().__init__(KernelParameters(depth=depth, table_mb=1))
 
-    def evaluate(self, rows: Words, *, top: int = 1, deadline: float | None = None) -> Evaluation:
+    def evaluate(
+        self, rows: Words, *, top: int = 1, deadline: float | None = None
+    ) -> BoardEvaluations:
         if top == 1:
             self.valued += [row.tobytes() for row in rows]
         return super().evaluate(rows, top=top, deadline=deadline)

@@ -64,7 +64,8 @@ def test_a_run_plays_every_scheduled_game_and_ends_with_the_table(
     lines = printed.splitlines()
     assert len([line for line in lines if re.match(r"\[ ?\d+/18\] ", line)]) == 18
     assert all(name in printed for name in ("ann", "bob", "deep"))
-    assert "runs/test/report.txt" in lines[-1]
+    assert "runs/test/report.txt" in lines[-2]
+    assert lines[-1].endswith("miai tournament report runs/test --open")
     assert (folder / "report.txt").read_text()
     assert json.loads((folder / "report.json").read_text()) == report(folder)
     with Store.read(folder) as store:

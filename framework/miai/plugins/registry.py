@@ -94,6 +94,7 @@ class Component(Generic[T]):
         except MiaiError:
             raise
         except Exception as error:
+            self._raise_missing_extra(error, str(self.factory))
             raise PluginLoadError(
                 f"{self.title}: its factory failed: {type(error).__name__}: {error}; a defect of "
                 "the plugin, which `miai plugins check` may explain"
@@ -140,15 +141,19 @@ class Component(Generic[T]):
         try:
             return imported(target)
         except Exception as error:
-            if isinstance(error, ImportError):
-                from miai.plugins.extras import missing_extra
-
-                missing = missing_extra(error, target.partition(".")[0], self.title)
-                if missing is not None:
-                    raise missing from error
+            self._raise_missing_extra(error, target)
             raise PluginLoadError(
                 f"{self.title}: {target} cannot be imported: {type(error).__name__}: {error}"
             ) from error
+
+    def _raise_missing_extra(self, error: Exception, target: str) -> None:
+        """Raise `MissingExtraError` if an error is that a library of an extra is missing."""
+        if isinstance(error, ImportError):
+            from miai.plugins.extras import missing_extra
+
+            missing = missing_extra(error, target.partition(".")[0], self.title)
+            if missing is not None:
+                raise missing from error
 
 
 @dataclass(slots=True)

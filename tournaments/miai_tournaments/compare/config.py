@@ -86,7 +86,7 @@ class Components:
             component = registry().get(BELIEF_PROBLEM, name)
             filled = component.fill(given, where=f"cells[{number}].parameters")
             with _building_at(mistakes, f"cells[{number}].parameters"):
-                problem: RootedProblem = component.load_factory()(filled)
+                problem: RootedProblem = component.build(values=given)
                 self.problems[number] = filled.model_dump(mode="json")
                 classes = table.get("classes")
                 for kind in classes if isinstance(classes, list) else ():
@@ -97,15 +97,15 @@ class Components:
 
 def make_problem(name: str, given: Mapping[str, Any]) -> RootedProblem:
     """Build a problem. Raises what its factory raises."""
-    component = registry().get(BELIEF_PROBLEM, name)
-    problem: RootedProblem = component.load_factory()(component.fill(given))
+    problem: RootedProblem = registry().build(BELIEF_PROBLEM, name, values=given)
     return problem
 
 
 def make_searcher(arm: Arm, problem: RootedProblem) -> BeliefSearcher:
     """Build a fresh searcher of an arm. Raises what its factory raises."""
-    component = registry().get(BELIEF_SEARCH, arm.search)
-    searcher: BeliefSearcher = component.load_factory()(problem, component.fill(arm.given))
+    searcher: BeliefSearcher = registry().build(
+        BELIEF_SEARCH, arm.search, problem, values=arm.given
+    )
     return searcher
 
 

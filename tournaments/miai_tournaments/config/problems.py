@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -11,6 +12,8 @@ from miai.errors import ConfigError, MiaiError, ParameterError, near_matches
 from miai_tournaments.config.schema import NAME, TournamentConfig
 
 _ENTRY = re.compile(r"(players|arms|cells)\[(\d+)\](?:\.(.+))?", re.DOTALL)
+_MOST_ALIKE = 3
+"""Places of one message that are listed one by one."""
 _MAX_NAME = {"players": 40, "arms": 60, "cells": 60}
 _ORDER = {name: place for place, name in enumerate(TournamentConfig.model_fields)}
 
@@ -67,7 +70,16 @@ class Problems:
     def raise_if_any(self) -> None:
         """Raise `ConfigError` with all mistakes, in the order of the file's tables."""
         if self._mistakes:
-            lines = [self._line(*mistake) for mistake in sorted(self._mistakes, key=_position)]
+            counts = Counter(message for _, message in self._mistakes)
+            lines: dict[str, None] = {}
+            listed: set[str] = set()
+            for path, message in sorted(self._mistakes, key=_position):
+                if counts[message] <= _MOST_ALIKE:
+                    lines[self._line(path, message)] = None
+                elif message not in listed:  # the first stands for all
+                    listed.add(message)
+                    more = f" (and at {counts[message] - 1} other places)"
+                    lines[self._line(path, message + more)] = None
             raise ConfigError("\n".join(lines)) from self._cause
 
     def _line(self, path: str, message: str) -> str:

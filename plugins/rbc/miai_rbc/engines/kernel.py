@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from miai import State, parameter
 from miai.search.evaluators import uniform_prior
-from miai_rbc.engines.protocol import Evaluation
+from miai_rbc.engines.protocol import BoardEvaluations
 from miai_rbc.kernels import FAMILY
 from miai_rbc.kernels.bits import Words
 from miai_rbc.kernels.board import WORDS
@@ -86,14 +86,16 @@ class KernelEngine:
         self._table[:] = 0
         self._boards = 0
 
-    def evaluate(self, rows: Words, *, top: int = 1, deadline: float | None = None) -> Evaluation:
+    def evaluate(
+        self, rows: Words, *, top: int = 1, deadline: float | None = None
+    ) -> BoardEvaluations:
         """Value boards, as `ChessEvaluator.evaluate`.
 
         A search cut short by the deadline or the limit in nodes gives the result of its last
         complete depth. Boards past the deadline get their static value and the first move in the
         root's order.
         """
-        result = Evaluation.empty(len(rows), top)
+        result = BoardEvaluations.empty(len(rows), top)
         rows = np.require(rows, np.uint64, ["C", "W"])  # one type of array, one compilation
         done, depth = 0, self.parameters.depth
         while True:
@@ -111,7 +113,9 @@ class KernelEngine:
     def close(self) -> None:
         """Do nothing: there is no process to end."""
 
-    def _run(self, rows: Words, done: int, depth: int, at_most: int, result: Evaluation) -> int:
+    def _run(
+        self, rows: Words, done: int, depth: int, at_most: int, result: BoardEvaluations
+    ) -> int:
         """Have the kernel value some boards; return the number of the first one left."""
         parameters = self.parameters
         at_once = min(_SLICE, at_most)

@@ -13,7 +13,7 @@ from miai_rbc.parameters import MAX_DEPTH, ChessEngineParameters
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluation:
+class BoardEvaluations:
     """An engine's values of a batch of boards.
 
     Attributes:
@@ -42,7 +42,9 @@ class ChessEvaluator(Protocol):
     def new_game(self) -> None:
         """Forget all that could make values depend on earlier games."""
 
-    def evaluate(self, rows: Words, *, top: int = 1, deadline: float | None = None) -> Evaluation:
+    def evaluate(
+        self, rows: Words, *, top: int = 1, deadline: float | None = None
+    ) -> BoardEvaluations:
         """Value boards, each by itself.
 
         Args:

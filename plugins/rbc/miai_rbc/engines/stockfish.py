@@ -19,7 +19,7 @@ from typing import Final, TypeVar
 import chess
 
 from miai.process.programs import find_program
-from miai_rbc.engines.protocol import Evaluation
+from miai_rbc.engines.protocol import BoardEvaluations
 from miai_rbc.engines.uci import EngineError, UciLine, UciProcess
 from miai_rbc.kernels.bits import WIN, Words
 from miai_rbc.parameters import ChessEngineParameters
@@ -129,9 +129,11 @@ class StockfishEngine:
         for number in range(len(self._processes)):
             self._ask(number, _Task(), lambda process: process.new_game(seconds=self._patience))
 
-    def evaluate(self, rows: Words, *, top: int = 1, deadline: float | None = None) -> Evaluation:
+    def evaluate(
+        self, rows: Words, *, top: int = 1, deadline: float | None = None
+    ) -> BoardEvaluations:
         """Value boards, as `ChessEvaluator.evaluate`."""
-        result = Evaluation.empty(len(rows), top)
+        result = BoardEvaluations.empty(len(rows), top)
         count = len(self._processes)
         task = _Task(deadline)
 

@@ -620,7 +620,7 @@ def value_boards(
       settings: int64 (7,), see `PLIES`. A depth of 0 is a value without search.
       tree, frames, lists, memory, table: work space; see the module.
       best, values: int32 (top,), work space too.
-      scores, moves, move_scores: int32 (n,), (n, top), (n, top), as in `protocol.Evaluation`;
+      scores, moves, move_scores: int32 (n,), (n, top), (n, top), as in `protocol.BoardEvaluations`;
         entries without a move are unchanged.
     """
     spent = np.int64(0)

@@ -1,0 +1,177 @@
+"""The first things that a newcomer tries: help, lists, completion, extras, a wrong file."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from tests.warm_command import run_miai
+
+from miai.errors import MissingExtraError
+from miai.plugins.extras import missing_extra
+
+CONFIGS = Path(__file__).parents[2] / "configs"
+
+
+def without(modules: Sequence[str], *words: str) -> subprocess.CompletedProcess[str]:
+    """Run the command line where some modules cannot be imported."""
+    code = (
+        "import sys\n"
+        f"sys.modules.update(dict.fromkeys({list(modules)!r}))\n"
+        "from miai.cli.main import main\n"
+        f"sys.argv = ['miai', *{list(words)!r}]\n"
+        "main()"
+    )
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=100, check=False
+    )
+
+
+# Extras
+
+
+def test_a_plugin_whose_extra_is_absent_is_not_broken() -> None:
+    done = without(("torch", "matplotlib"), "plugins", "check")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "broken" not in done.stdout
+    (line,) = [line for line in done.stdout.splitlines() if "not installed" in line]
+    assert line.startswith("    not installed: miai-go[nn], for go.")
+    assert line.endswith("; pip install 'miai-go[nn]'")
+    plugins = json.loads(without(("torch",), "plugins", "check", "--json").stdout)
+    assert {p["name"]: bool(p["absent"]) for p in plugins}["go"]
+    assert {p["state"] for p in plugins} == {"loaded"}
+
+
+def test_a_component_whose_extra_is_absent_names_it() -> None:
+    done = without(("torch",), "list", "go.networks", "tower")
+    assert done.returncode == 0
+    done = without(("numba",), "compare", str(CONFIGS / "compare-quick.toml"))
+    assert done.returncode == 2
+    assert "needs numba, which is not installed: pip install 'miai[sketches]'" in done.stderr
+    assert "(and at 10 other places)" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_only_a_missing_module_of_an_extra_counts() -> None:
+    absent = missing_extra(ModuleNotFoundError("x", name="torch.nn"), "miai_go", "it")
+    assert isinstance(absent, MissingExtraError)
+    assert absent.extra == "miai-go[nn]"
+    assert str(absent) == "it needs torch, which is not installed: pip install 'miai-go[nn]'"
+    plots = missing_extra(ModuleNotFoundError("x", name="matplotlib"), "miai_tournaments", "it")
+    assert plots is not None
+    assert plots.extra == "miai[plots]"  # and not miai[dev]
+    assert missing_extra(ModuleNotFoundError("x", name="no_such_module"), "miai_go", "it") is None
+    assert missing_extra(ImportError("x", name="torch"), "miai_go", "it") is None
+
+
+# Help, lists, completion
+
+
+@pytest.mark.parametrize("words", [(), ("tournament",), ("tournament", "run"), ("go", "train")])
+def test_help_has_a_short_option(words: tuple[str, ...]) -> None:
+    short, long = (run_miai([*words, option]) for option in ("-h", "--help"))
+    assert short.returncode == 0
+    assert short.stdout == long.stdout
+    assert "-h, --help" in short.stdout
+
+
+def test_lists_are_short_and_one_component_is_in_full() -> None:
+    games = run_miai(["list", "games"]).stdout.splitlines()
+    assert games[-1] == "Parameters of one: miai list games NAME"
+    assert games[-2] == ""
+    assert all("  [" in line and not line.startswith(" ") for line in games[:-2])
+    one = run_miai(["list", "games", "tic_tac_toe"]).stdout.splitlines()
+    assert one[0] == next(line for line in games if line.startswith("tic_tac_toe: "))
+    go = run_miai(["list", "games", "go"]).stdout
+    assert "    komi   " in go
+    unknown = run_miai(["list", "games", "gi"])
+    assert unknown.returncode == 2
+    assert unknown.stderr.startswith("miai: no game is called 'gi'. Known: go, ")
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("miai list ga", ["games"]),
+        ("miai list games tic", ["tic_tac_toe"]),
+        ("miai list agents --game kuh", ["kuhn_poker"]),
+    ],
+)
+def test_the_shell_completes_names(line: str, expected: list[str]) -> None:
+    words = line.split(" ")
+    done = subprocess.run(
+        [sys.executable, "-m", "miai"],
+        env={
+            **os.environ,
+            "_MIAI_COMPLETE": "complete_bash",
+            "COMP_WORDS": line,
+            "COMP_CWORD": str(len(words) - 1),
+        },
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout.split() == expected, done.stderr
+
+
+# A config of another kind
+
+
+@pytest.mark.parametrize(
+    ("command", "config", "right"),
+    [
+        ("tournament run", "go-sl.toml", "a supervised training; use `miai go train sl"),
+        ("tournament check", "compare-quick.toml", "a comparison; use `miai compare"),
+        ("compare", "quickstart.toml", "a tournament; use `miai tournament run"),
+        ("go train sl", "go-zero-5x5.toml", "AlphaGo Zero's loop; use `miai go train zero"),
+        ("go train zero", "go-rl.toml", "a training by policy gradient; use `miai go train rl"),
+        ("go train value", "go-rollout.toml", "the training of a rollout policy; use `miai go"),
+        ("go tsumego train", "swiss.toml", "a tournament; use `miai tournament run"),
+    ],
+)
+def test_a_config_of_another_kind_names_its_command(
+    command: str, config: str, right: str, tmp_path: Path
+) -> None:
+    done = run_miai([*command.split(), str(CONFIGS / config)], cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"miai: {CONFIGS / config}: is the config of {right}")
+    assert not list(tmp_path.iterdir())
+
+
+# Watching before the run
+
+
+def test_watch_waits_for_a_run(tmp_path: Path) -> None:
+    pexpect = pytest.importorskip("pexpect")
+    run = tmp_path / "run"
+    viewer = pexpect.spawn(
+        sys.executable, ["-m", "miai", "tournament", "watch", str(run)], dimensions=(40, 120)
+    )
+    viewer.expect("waiting for one", timeout=30)
+    config = tmp_path / "x.toml"
+    config.write_text(
+        '[tournament]\nname = "x"\nrounds = 2\n[game]\nname = "tic_tac_toe"\n'
+        '[[players]]\nname = "a"\nagent = "random"\n[[players]]\nname = "b"\nagent = "random"\n'
+    )
+    done = run_miai(["tournament", "run", str(config), "--out", str(run)], timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert f"in the browser: miai tournament report {run} --open" in done.stdout
+    viewer.expect("the run is complete", timeout=30)
+    viewer.expect(pexpect.EOF, timeout=30)
+    other = pexpect.spawn(
+        sys.executable, ["-m", "miai", "tournament", "watch", str(tmp_path / "none")]
+    )
+    other.expect("waiting for one", timeout=30)
+    time.sleep(0.2)
+    other.kill(signal.SIGINT)
+    other.expect(pexpect.EOF, timeout=30)
+    other.close()
+    assert other.exitstatus == 0
