@@ -252,10 +252,10 @@ def test_nesting_is_bounded_within_a_good_record() -> None:
 
 def test_a_giant_record_is_not_parsed() -> None:
     text = " " * (1 << 28) + "\n"
-    began = time.monotonic()
+    began = time.process_time()
     with pytest.raises(RecordError, match="characters"):
         read_record(text)
-    assert time.monotonic() - began < 1.0
+    assert time.process_time() - began < 1.0
 
 
 @settings(deadline=None)

@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Iterator
-from time import perf_counter
+from time import perf_counter, process_time
 
 import numpy as np
 import pytest
@@ -299,9 +299,10 @@ def test_seconds_and_stop_end_a_search() -> None:
     tree = UctTree(9, seed=1)
     tree.set_root(Board(9), BLACK, komi=7.5)
     tree.run(100)
-    started = perf_counter()
+    started, spent = perf_counter(), process_time()
     assert tree.run(seconds=0.2) > 100
-    assert 0.15 < perf_counter() - started < 0.6
+    assert perf_counter() - started > 0.15
+    assert process_time() - spent < 0.6  # of this process, however busy the machine is
     asked = []
 
     def stop() -> bool:

@@ -225,10 +225,10 @@ def test_no_time_left_is_still_a_legal_answer(name: str) -> None:
     agents = [agent(name, game, samples=200, depth=8) for _ in range(2)]
     for kind in ("absolute", "fischer", "per-move"):
         clock = ClockReading(control=TimeControl(kind=kind, seconds=9.0), main=0.0, limit=0.0)
-        began = time.monotonic()
+        began = time.process_time()
         *_, (state, decisions) = walk(game, agents, 2, clock)
         assert state.is_terminal()
-        assert time.monotonic() - began < 0.1 * len(decisions)
+        assert time.process_time() - began < 0.1 * len(decisions)
         for decision in decisions[1::2]:
             assert decision.statistics["why"] in ("king", "minimax")
             assert decision.action >= PASS

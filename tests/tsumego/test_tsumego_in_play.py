@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -283,14 +283,14 @@ def test_seconds_are_kept_and_questions_take_a_share() -> None:
     board = Board.from_stones(stones)
     assert [zone.empty for _, zone in enclosed(stones.reshape(-1))] == [13]
     seen = solver(10**9)
-    began = perf_counter()
+    began = process_time()
     seen.look(board, 1, seconds=0.5)
-    assert perf_counter() - began < TIME_SHARE * 0.5 + 0.3
+    assert process_time() - began < TIME_SHARE * 0.5 + 0.3
     state = state_of(stones, first=2)
     search = mcts(state, simulations=0, seconds=0.4, stop_early=False, tsumego="solver")
-    began = perf_counter()
+    began = process_time()
     result = search.search(state, seconds=0.3)
-    assert perf_counter() - began < 0.6
+    assert process_time() - began < 0.6
     assert result.statistics["simulations"]
 
 
