@@ -26,7 +26,7 @@ format: .venv/installed-dev
 	$(BIN)/ruff format
 
 soak: .venv/installed-dev
-	$(BIN)/pytest -m slow --timeout 3600
+	$(BIN)/python -m tests.soak
 
 bench: .venv/installed-dev
 	for benchmark in benchmarks/*.py; do $(BIN)/python $$benchmark || exit 1; done

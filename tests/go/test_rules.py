@@ -180,7 +180,7 @@ def random_game(
     assert state.returns() == ((1.0, -1.0) if points > 0 else (-1.0, 1.0)), where
 
 
-GAMES = {3: 1000, 4: 300, 5: 150, 6: 50, 7: 25, 9: 10}
+GAMES = {3: 1000, 4: 300, 5: 150, 6: 50, 7: 25, 8: 12, 9: 10, 11: 9, 13: 6, 19: 3}
 """Random games against the plain rules, by size; OpenSpiel's are more."""
 
 
