@@ -126,8 +126,8 @@ FIGURES: Mapping[str, Figure] = {
         number("ratio", unit=" times", digits=1),
     ),
     "network-search-1": Figure(
-        "Go, tree search with a network (bf16), 8 leaves per batch, one game, against one leaf at a "
-        "time in plain Python (fp32)",
+        "Go, tree search with a network (bf16), 8 leaves per batch, one game, against one leaf "
+        "at a time in plain Python (fp32)",
         SEARCH,
         (f"{GO}/kernels", f"{GO}/search", f"{GO}/nets"),
         search_ratio(1),

@@ -57,6 +57,7 @@ SMALL = {
     "rbc_engine.py": ("--help",),  # asks Stockfish for minutes
     "rbc_matches.py": ("--help",),  # plays for minutes
     "uci_client.py": ("--positions", "5", "--rounds", "1"),
+    "figures.py": ("--help",),  # measures for many minutes; tests/docs/test_figures.py
 }
 LONG = {
     *("go_encoding.py", "go_search.py", "go_training.py", "tsumego.py", "rbc_minimax.py"),
