@@ -10,9 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from tests.belief_search.random_problems import RandomProblem
 
+from miai.beliefs.bounds import BoundEntry
 from miai.beliefs.kernels.hashes import bottom, find_subsets, find_supersets, resemblances
-from miai.beliefs.sets import hashed
+from miai.beliefs.sets import HashedSet, Universe, hashed
+from miai.beliefs.sketches import MinHashBounds, ReferenceBounds
 
 Hashes = NDArray[np.uint64]
 sets = st.sets(st.integers(0, 60), max_size=40)
@@ -196,3 +199,52 @@ def test_resemblance_agrees_with_datasketch(seed: int, share: float) -> None:
     reach = 4.5 * math.sqrt(max(true * (1 - true), 0.01) / k)
     assert abs(float(estimate[0]) - true) <= reach
     assert abs(hashes[0].jaccard(hashes[1]) - true) <= reach
+
+
+# -- the rule of `minhash`: which share of the inner set lies in the outer one --------------------
+
+
+def belief_of(parts: set[int]) -> HashedSet:
+    return HashedSet.of(np.array([hashed(part) for part in parts], np.uint64))
+
+
+def passed(bounds: MinHashBounds, parts: set[int], *, supersets: bool) -> set[int]:
+    """Return the numbers of the recorded beliefs, as values, that may contain or be in a set."""
+    shelf = (bounds._lower if supersets else bounds._upper)["public", 1]
+    sketch, size = bounds._sketch(belief_of(parts))
+    rows = bounds.candidates(shelf, sketch, size, len(parts), supersets=supersets)
+    return {int(shelf.rows()[3][row]) for row in rows}
+
+
+full = st.sets(st.integers(0, 30), min_size=1, max_size=25)
+
+
+@settings(max_examples=200)
+@given(full, st.lists(full, min_size=1, max_size=8, unique_by=frozenset), st.floats(0.05, 1.0))
+def test_sketches_of_whole_sets_pass_those_that_share_enough(
+    parts: set[int], others: list[set[int]], threshold: float
+) -> None:
+    """With room for all hashes the estimate is exact, so that the rule itself shows."""
+    bounds = MinHashBounds(Universe(RandomProblem(0)), k=64, verified=True, threshold=threshold)
+    for lower in (True, False):
+        for number, other in enumerate(others):
+            bounds.record(BoundEntry(lower, "public", 1, belief_of(other)), float(number))
+    for supersets in (True, False):
+        found = passed(bounds, parts, supersets=supersets)
+        for number, other in enumerate(others):
+            inner, outer = (parts, other) if supersets else (other, parts)
+            share = len(inner & outer) / len(inner)
+            if abs(share - threshold) > 1e-9:  # rounding may decide where they are equal
+                assert (number in found) == (share >= threshold)
+
+
+def test_the_reference_passes_a_subset_and_refuses_half_of_one() -> None:
+    """datasketch's estimate errs by about 1 / sqrt(k): sets far from the threshold are certain."""
+    bounds = ReferenceBounds(Universe(RandomProblem(0)), k=512, verified=True, threshold=0.8)
+    inner = set(range(1000))
+    others = [inner | set(range(5000, 5600)), set(range(500, 1500)), set(range(1000, 2000))]
+    for number, other in enumerate(others):
+        bounds.record(BoundEntry(True, "public", 1, belief_of(other)), float(number))
+        bounds.record(BoundEntry(False, "public", 1, belief_of(other)), float(number))
+    assert passed(bounds, inner, supersets=True) == {0}
+    assert passed(bounds, inner | set(range(1000, 1500)), supersets=False) == {1}
