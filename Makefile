@@ -5,7 +5,7 @@ BIN := .venv/bin
 PACKAGES := pyproject.toml $(wildcard plugins/*/pyproject.toml)
 PYTEST_FLAGS ?= -n 2
 
-.PHONY: demo test check docs format bench figures soak mutants fuzz audit clean help
+.PHONY: demo test check docs format bench figures soak mutants fuzz strength audit clean help
 
 demo: .venv/installed
 	$(BIN)/miai tournament run configs/quickstart.toml --out runs/demo-$$(date +%Y%m%d-%H%M%S)
@@ -38,6 +38,9 @@ fuzz: .venv/installed-dev
 	$(BIN)/pip install -q "atheris>=3"
 	$(BIN)/python tests/fuzz.py
 
+strength: .venv/installed-dev
+	$(BIN)/python tests/strength.py
+
 figures: .venv/installed-dev
 	$(BIN)/python benchmarks/figures.py
 
@@ -49,7 +52,7 @@ clean:
 	rm -rf docs/_build docs/api docs/catalogue .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 help:
-	@echo "demo test check docs format soak mutants fuzz bench figures audit clean"
+	@echo "demo test check docs format soak mutants fuzz strength bench figures audit clean"
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

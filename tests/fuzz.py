@@ -30,6 +30,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[1]
 SCRATCH = ROOT / ".fuzz"
@@ -371,7 +372,7 @@ def seeds_safetensors() -> Sequence[bytes]:
     import numpy as np
     from safetensors.numpy import save
 
-    tensors = {"a": np.ones((2, 3), np.float32), "b": np.arange(4)}
+    tensors: dict[str, Any] = {"a": np.ones((2, 3), np.float32), "b": np.arange(4)}
     header = {
         "format": 1,
         "network": "resnet",

@@ -88,7 +88,8 @@ ROOMS = {
         [
             *_tests("classics", "kuhn_poker phantom_tic_tac_toe tic_tac_toe"),
             *_tests("miniblind", "miniblind_rules problems_and_games miniblind_conformance"),
-            *_tests("rbc", "rules_of_games differential memory history belief"),
+            *_tests("rbc", "rules_of_games differential rbc_renderer memory history belief"),
+            *_tests("rbc", "rbc_bad_input"),
         ],
     ),
     "search": Room(
@@ -363,7 +364,9 @@ def mutants_of(room: str, path: Path) -> list[Mutant]:
         starts.append(starts[-1] + len(line))
     visitor = _Edits()
     visitor.visit(ast.parse(source))
-    name, numbers, mutants = path.relative_to(ROOT).as_posix(), {}, []
+    name = path.relative_to(ROOT).as_posix()
+    numbers: dict[tuple[str, str, str], int] = {}
+    mutants: list[Mutant] = []
     for function, node, after in visitor.edits:
         start = starts[node.lineno - 1] + node.col_offset
         end = starts[node.end_lineno - 1] + node.end_col_offset

@@ -4,6 +4,7 @@ import math
 import random
 from collections.abc import Iterator
 from time import perf_counter, process_time
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -373,7 +374,9 @@ def test_a_child_is_chosen_by_its_upper_bound() -> None:
                 break  # float32 may decide otherwise
         else:
             kernel_weights = np.array([settings["exploration"], settings["fpu"], rave, 0.0])
-            chosen = fields.select.py_func(nodes, 0, kernel_weights, np.zeros(count, np.float32))
+            chosen = cast(Any, fields.select).py_func(
+                nodes, 0, kernel_weights, np.zeros(count, np.float32)
+            )
             assert chosen - 1 == best[0]
             decided_by_rave += best[0] != best[1]
     assert decided_by_rave > 20
