@@ -94,7 +94,10 @@ ROOMS = {
     ),
     "search": Room(
         [f"{MIAI}/search/*.py"],
-        _tests("framework", "mcts alphabeta worlds ismcts_reference evaluators value_units"),
+        _tests(
+            "framework",
+            "mcts alphabeta worlds ismcts_reference evaluators value_units adjudication",
+        ),
     ),
     "go search": Room([f"{GO}/kernels/uct.py"], _tests("go", "tree agents")),
     "beliefs": Room(

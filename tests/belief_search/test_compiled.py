@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import random
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.belief_search.random_problems import STATES, RandomProblem, value_by_definition
+from tests.seeds import seed_of_test
 
 from miai.api import load_game
 from miai.beliefs import BeliefSearch, GameProblem, Root, named_bounds
@@ -98,8 +98,7 @@ def test_every_right_arm_equals_plain_alpha_beta_on_every_root(
 ) -> None:
     """Some roots of each class; what one root left is used, rightly, by the next."""
     problem, _, depth = SMALL[game]
-    seed = random.randrange(1 << 30)
-    print("seed", seed)
+    seed = seed_of_test()
     roots = problem.roots(kind, count, depth=depth, seed=seed)
     warm = {arm: compiled(problem, arm) for arm in RIGHT[1:]}
     together = {"bounds_parameters": {"singles": False}, "adaptive": True}

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.belief_search.random_problems import STATES, RandomProblem, value_by_definition
+from tests.seeds import seed_of_test
 
 from miai.beliefs import BeliefSearch, Root, named_bounds
 from miai.beliefs.bounds import LimitedBounds
@@ -30,8 +31,7 @@ def skewed(seed: int, length: int, names: int = 2000) -> list[int]:
 
 
 def test_a_count_sketch_estimates_counts_as_well_as_theory_says() -> None:
-    seed = random.randrange(1 << 30)
-    print("seed", seed)
+    seed = seed_of_test()
     stream = skewed(seed, 30_000)
     sketch, true = CountSketch(rows=5, width=512), Counter(stream)
     for name in stream:
@@ -60,8 +60,7 @@ def test_a_frequent_name_leaves_the_estimates_of_rare_ones_alone() -> None:
 
 
 def test_space_saving_retains_frequent_names_and_never_undercounts() -> None:
-    seed = random.randrange(1 << 30)
-    print("seed", seed)
+    seed = seed_of_test()
     stream, room = skewed(seed, 20_000), 100
     kept, true = SpaceSaving(), Counter(stream)
     held: set[int] = set()
@@ -84,8 +83,7 @@ def test_space_saving_retains_frequent_names_and_never_undercounts() -> None:
 
 
 def test_frequent_entries_are_retained() -> None:
-    seed = random.randrange(1 << 30)
-    print("seed", seed)
+    seed = seed_of_test()
     stream, room = skewed(seed, 20_000), 50
     kept, held = MostFrequent(), set[int]()
     for name in stream:

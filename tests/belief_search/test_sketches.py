@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests.belief_search.random_problems import RandomProblem
+from tests.seeds import seed_of_test
 
 from miai.beliefs.bounds import BoundEntry
 from miai.beliefs.kernels.hashes import bottom, find_subsets, find_supersets, resemblances
@@ -96,8 +97,7 @@ def test_the_smallest_are_kept_whatever_the_hashes(name: str, k: int) -> None:
 
 
 def test_the_smallest_of_many_are_those_of_a_sort() -> None:
-    seed = random.randrange(1 << 30)
-    print("seed", seed)
+    seed = seed_of_test()
     rng = np.random.default_rng(seed)
     for size in (127, 128, 129, 1000, 40_000, 300_001):
         hashes = rng.integers(0, 2**64 - 1, size, np.uint64, endpoint=True)
@@ -115,8 +115,7 @@ def test_false_supersets_pass_as_often_as_theory_says(k: int, missing: float) ->
 
     That is at most (1 - f) ** k, with a share f of the union missing; the band is 4.5 sigma.
     """
-    seed = random.randrange(1 << 30)
-    print("seed", seed)
+    seed = seed_of_test()
     rng, trials, size = np.random.default_rng(seed), 2000, 3000
     lacking = round(missing * size)
     passed = 0
@@ -139,8 +138,7 @@ def test_false_supersets_pass_as_often_as_theory_says(k: int, missing: float) ->
 def test_resemblances_reach_a_threshold_as_often_as_theory_says(k: int, common: int) -> None:
     """The rule of `minhash` asks whether they do; scipy knows how often they must."""
     hypergeom = pytest.importorskip("scipy.stats").hypergeom
-    seed = random.randrange(1 << 30)
-    print("seed", seed)
+    seed = seed_of_test()
     rng, trials, size = np.random.default_rng(seed), 1500, 2000
     union = 2 * size - common
     least = round(k * common / union)  # in the middle, where an error shows most
@@ -161,8 +159,7 @@ def test_resemblances_reach_a_threshold_as_often_as_theory_says(k: int, common: 
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
 def test_resemblance_is_estimated_as_well_as_theory_says(share: float) -> None:
     """Its deviation is about sqrt(J (1 - J) / k); the mean of many comes four times nearer."""
-    seed = random.randrange(1 << 30)
-    print("seed", seed)
+    seed = seed_of_test()
     rng, k, size, trials = np.random.default_rng(seed), 128, 4000, 60
     common = round(share * size)
     true = common / (2 * size - common)
