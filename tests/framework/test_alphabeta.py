@@ -75,6 +75,15 @@ def test_a_win_is_as_large_as_the_other_player_s_loss(bounds: tuple[float, float
     assert (found.action, found.value) == (1, 1.0)
 
 
+def test_after_a_certain_win_no_other_move_is_searched() -> None:
+    loss = End((-1.0, 1.0))
+    bush = Choice(1, tuple(Choice(0, (loss, loss)) for _ in range(20)))
+    game = TreeGame(Choice(0, (End((1.0, -1.0)), bush)), merge=False)
+    found, _ = solve(game)
+    assert (found.action, found.value) == (0, 1.0)
+    assert found.statistics["nodes"] == 1
+
+
 def test_a_fresh_table_and_a_tiny_one_give_the_same_values() -> None:
     game = miai.load_game("tic_tac_toe")
     memory: dict[Hashable, float] = {}
