@@ -173,3 +173,16 @@ def test_a_new_game_seeds_the_search_again() -> None:
     games = [miai.play(game, agents, seed=seed) for seed in (3, 3, 4)]
     moves = [[(move.action, move.statistics) for move in played.moves] for played in games]
     assert moves[0] == moves[1] != moves[2]
+
+
+@pytest.mark.parametrize("rollouts", [2, 3, 7])
+def test_several_rollouts_are_the_mean_of_single_ones(rollouts: int) -> None:
+    game = miai.load_game("tic_tac_toe")
+    state = game.new_initial_state()
+    single = RandomRollout(game, RandomRolloutParameters(rollouts=1))
+    several = RandomRollout(game, RandomRolloutParameters(rollouts=rollouts))
+    for seed in range(20):
+        single.seed(seed)
+        several.seed(seed)
+        one_by_one = [single.evaluate([state])[0] for _ in range(rollouts)]
+        assert np.allclose(several.evaluate([state])[0], np.mean(one_by_one, axis=0))
