@@ -99,6 +99,40 @@ def test_a_lost_game_is_proven_lost() -> None:
     assert tree.proven == 1
 
 
+@pytest.mark.parametrize(("komi", "value"), [(0.0, 0), (-0.5, 1), (0.5, -1)])
+def test_a_score_equal_to_komi_is_a_draw(komi: float, value: int) -> None:
+    """Both players have two eyes and eight points, and nothing but passes to play."""
+    board = parse("""
+        X X O O
+        . X O .
+        X X O O
+        . X O .
+    """)
+    for color, sign in ((BLACK, 1), (WHITE, -1)):
+        tree = UctTree(4, seed=1)
+        tree.set_root(board, color, komi=komi)
+        tree.run(50)
+        assert tree.best() == 16
+        assert tree.value == value * sign
+        assert tree.proven == value * sign
+
+
+@pytest.mark.parametrize("color", [BLACK, WHITE])
+def test_a_move_that_is_known_to_lose_keeps_its_value_where_no_other_is_allowed(color: int) -> None:
+    tree = UctTree(3, seed=1)
+    tree.set_root(Board(3), color, komi=0.5 if color == BLACK else -0.5, passes=1)
+    tree.run(200)
+    assert tree.values()[9] == -1
+    assert tree.proven == 0
+    only_a_pass = np.zeros(10, bool)
+    only_a_pass[9] = True
+    before = tree.visits()[9]
+    tree.restrict(only_a_pass)
+    tree.run(300)
+    assert tree.visits()[9] == before + 300
+    assert tree.values()[9] == -1
+
+
 def test_values_are_for_the_player_to_move() -> None:
     board = Board(5)
     for color, komi, sign in ((BLACK, 25.5, -1), (WHITE, 25.5, 1), (BLACK, -25.5, 1)):
