@@ -477,8 +477,10 @@ def seeds_agent() -> Sequence[bytes]:
 
 
 def seeds_store() -> Sequence[bytes]:
-    """Return changes of the store's file: none, one in its header, one further on, an end."""
-    return [b"", b"\0\0\0\x10\xff", b"\0\0\x20\x10\xff\0\0\x21\x10A", b"!\0\x20\0"]
+    """Return changes of the store's file: none, in its header, further on, many, an end."""
+    many = b"".join((5003 * n).to_bytes(4, "big") + bytes([n]) for n in range(100))
+    few = [b"\0\0\0\x10\xff", b"\0\0\x20\x10\xff\0\0\x21\x10A"]
+    return [b"", *few, many, b"!\0\x20\0"]
 
 
 TARGETS: dict[str, Target] = {
@@ -570,7 +572,9 @@ TARGETS: dict[str, Target] = {
     ),
 }
 
-REGRESSIONS: dict[str, tuple[bytes, ...]] = {}
+REGRESSIONS: dict[str, tuple[bytes, ...]] = {
+    "store": (b"\x0a\xfb\xce\xf5\xff\xff\xff\xdf\xee\x00",),
+}
 """Inputs that once failed, by target."""
 
 

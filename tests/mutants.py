@@ -484,7 +484,9 @@ class Copy:
             return True, ""
         lines = [line for line in output.splitlines() if line.startswith(("FAILED", "ERROR"))]
         last = output.strip().splitlines()[-1:] or ["no output"]
-        return False, lines[0].split(" - ")[0] if lines else f"exit {process.returncode}: {last[0]}"
+        return False, lines[0].split(" - ")[
+            0
+        ] if lines else f"exit {process.returncode}: {last[0][:80]}"
 
 
 def _limit() -> None:
