@@ -5,7 +5,7 @@ BIN := .venv/bin
 PACKAGES := pyproject.toml $(wildcard plugins/*/pyproject.toml)
 PYTEST_FLAGS ?= -n 2
 
-.PHONY: demo test check docs format bench figures soak audit clean help
+.PHONY: demo test check docs format bench figures soak mutants fuzz strength audit clean help
 
 demo: .venv/installed
 	$(BIN)/miai tournament run configs/quickstart.toml --out runs/demo-$$(date +%Y%m%d-%H%M%S)
@@ -31,6 +31,16 @@ soak: .venv/installed-dev
 bench: .venv/installed-dev
 	for benchmark in benchmarks/*.py; do $(BIN)/python $$benchmark || exit 1; done
 
+mutants: .venv/installed-dev
+	$(BIN)/python tests/mutants.py
+
+fuzz: .venv/installed-dev
+	$(BIN)/pip install -q "atheris>=3"
+	$(BIN)/python tests/fuzz.py
+
+strength: .venv/installed-dev
+	$(BIN)/python tests/strength.py
+
 figures: .venv/installed-dev
 	$(BIN)/python benchmarks/figures.py
 
@@ -42,7 +52,7 @@ clean:
 	rm -rf docs/_build docs/api docs/catalogue .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 help:
-	@echo "demo test check docs format soak bench figures audit clean"
+	@echo "demo test check docs format soak mutants fuzz strength bench figures audit clean"
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

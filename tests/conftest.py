@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests import seeds
 
 from miai.errors import AgentUnavailableError
 from miai.process.programs import find_program
@@ -23,7 +24,12 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # How long an example takes is the machine's business; tests of speed have clocks of their own.
-settings.register_profile("miai", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "miai",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=seeds.fixed(),
+)
 settings.load_profile("miai")
 
 

@@ -1,7 +1,7 @@
 """Runs the slow tests file by file and records what came of each in docs/soak.md.
 
-    python tests/soak.py                      every file that this commit has no result of
-    python tests/soak.py tests/rbc/test_differential.py ...
+    python -m tests.soak                      every file that this commit has no result of
+    python -m tests.soak tests/rbc/test_differential.py ...
 
 Each file's row is written as soon as it ends, so that a soak can be interrupted and goes on with
 the same command. Rows of other commits stay until their file is run again.
@@ -18,6 +18,8 @@ import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+
+from tests.seeds import RANDOM
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "soak.md"
@@ -89,6 +91,7 @@ def run(name: str) -> list[str]:
         capture_output=True,
         text=True,
         cwd=ROOT,
+        env={**os.environ, "MIAI_TEST_SEED": RANDOM},
         check=False,
     )
     minutes = (time.monotonic() - began) / 60

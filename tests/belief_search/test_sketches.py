@@ -10,9 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from tests.belief_search.random_problems import RandomProblem
+from tests.seeds import seed_of_test
 
+from miai.beliefs.bounds import BoundEntry
 from miai.beliefs.kernels.hashes import bottom, find_subsets, find_supersets, resemblances
-from miai.beliefs.sets import hashed
+from miai.beliefs.sets import HashedSet, Universe, hashed
+from miai.beliefs.sketches import MinHashBounds, ReferenceBounds
 
 Hashes = NDArray[np.uint64]
 sets = st.sets(st.integers(0, 60), max_size=40)
@@ -93,8 +97,7 @@ def test_the_smallest_are_kept_whatever_the_hashes(name: str, k: int) -> None:
 
 
 def test_the_smallest_of_many_are_those_of_a_sort() -> None:
-    seed = random.randrange(1 << 30)
-    print("seed", seed)
+    seed = seed_of_test()
     rng = np.random.default_rng(seed)
     for size in (127, 128, 129, 1000, 40_000, 300_001):
         hashes = rng.integers(0, 2**64 - 1, size, np.uint64, endpoint=True)
@@ -112,8 +115,7 @@ def test_false_supersets_pass_as_often_as_theory_says(k: int, missing: float) ->
 
     That is at most (1 - f) ** k, with a share f of the union missing; the band is 4.5 sigma.
     """
-    seed = random.randrange(1 << 30)
-    print("seed", seed)
+    seed = seed_of_test()
     rng, trials, size = np.random.default_rng(seed), 2000, 3000
     lacking = round(missing * size)
     passed = 0
@@ -136,8 +138,7 @@ def test_false_supersets_pass_as_often_as_theory_says(k: int, missing: float) ->
 def test_resemblances_reach_a_threshold_as_often_as_theory_says(k: int, common: int) -> None:
     """The rule of `minhash` asks whether they do; scipy knows how often they must."""
     hypergeom = pytest.importorskip("scipy.stats").hypergeom
-    seed = random.randrange(1 << 30)
-    print("seed", seed)
+    seed = seed_of_test()
     rng, trials, size = np.random.default_rng(seed), 1500, 2000
     union = 2 * size - common
     least = round(k * common / union)  # in the middle, where an error shows most
@@ -158,8 +159,7 @@ def test_resemblances_reach_a_threshold_as_often_as_theory_says(k: int, common: 
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
 def test_resemblance_is_estimated_as_well_as_theory_says(share: float) -> None:
     """Its deviation is about sqrt(J (1 - J) / k); the mean of many comes four times nearer."""
-    seed = random.randrange(1 << 30)
-    print("seed", seed)
+    seed = seed_of_test()
     rng, k, size, trials = np.random.default_rng(seed), 128, 4000, 60
     common = round(share * size)
     true = common / (2 * size - common)
@@ -196,3 +196,52 @@ def test_resemblance_agrees_with_datasketch(seed: int, share: float) -> None:
     reach = 4.5 * math.sqrt(max(true * (1 - true), 0.01) / k)
     assert abs(float(estimate[0]) - true) <= reach
     assert abs(hashes[0].jaccard(hashes[1]) - true) <= reach
+
+
+# -- the rule of `minhash`: which share of the inner set lies in the outer one --------------------
+
+
+def belief_of(parts: set[int]) -> HashedSet:
+    return HashedSet.of(np.array([hashed(part) for part in parts], np.uint64))
+
+
+def passed(bounds: MinHashBounds, parts: set[int], *, supersets: bool) -> set[int]:
+    """Return the numbers of the recorded beliefs, as values, that may contain or be in a set."""
+    shelf = (bounds._lower if supersets else bounds._upper)["public", 1]
+    sketch, size = bounds._sketch(belief_of(parts))
+    rows = bounds.candidates(shelf, sketch, size, len(parts), supersets=supersets)
+    return {int(shelf.rows()[3][row]) for row in rows}
+
+
+full = st.sets(st.integers(0, 30), min_size=1, max_size=25)
+
+
+@settings(max_examples=200)
+@given(full, st.lists(full, min_size=1, max_size=8, unique_by=frozenset), st.floats(0.05, 1.0))
+def test_sketches_of_whole_sets_pass_those_that_share_enough(
+    parts: set[int], others: list[set[int]], threshold: float
+) -> None:
+    """With room for all hashes the estimate is exact, so that the rule itself shows."""
+    bounds = MinHashBounds(Universe(RandomProblem(0)), k=64, verified=True, threshold=threshold)
+    for lower in (True, False):
+        for number, other in enumerate(others):
+            bounds.record(BoundEntry(lower, "public", 1, belief_of(other)), float(number))
+    for supersets in (True, False):
+        found = passed(bounds, parts, supersets=supersets)
+        for number, other in enumerate(others):
+            inner, outer = (parts, other) if supersets else (other, parts)
+            share = len(inner & outer) / len(inner)
+            if abs(share - threshold) > 1e-9:  # rounding may decide where they are equal
+                assert (number in found) == (share >= threshold)
+
+
+def test_the_reference_passes_a_subset_and_refuses_half_of_one() -> None:
+    """datasketch's estimate errs by about 1 / sqrt(k): sets far from the threshold are certain."""
+    bounds = ReferenceBounds(Universe(RandomProblem(0)), k=512, verified=True, threshold=0.8)
+    inner = set(range(1000))
+    others = [inner | set(range(5000, 5600)), set(range(500, 1500)), set(range(1000, 2000))]
+    for number, other in enumerate(others):
+        bounds.record(BoundEntry(True, "public", 1, belief_of(other)), float(number))
+        bounds.record(BoundEntry(False, "public", 1, belief_of(other)), float(number))
+    assert passed(bounds, inner, supersets=True) == {0}
+    assert passed(bounds, inner | set(range(1000, 1500)), supersets=False) == {1}

@@ -21,6 +21,7 @@ from tests.comparing.comparisons import (
     measured,
     untimed,
 )
+from tests.seeds import seed_of_test
 
 from miai_tournaments.compare.results import FILE_NAME
 
@@ -82,8 +83,7 @@ def test_a_signal_ends_it_after_the_search_at_hand(tmp_path: Path, number: signa
 
 @pytest.mark.parametrize("warm", [pytest.param("false", marks=pytest.mark.slow), "true"])
 def test_killed_it_loses_at_most_the_search_at_hand(tmp_path: Path, warm: str) -> None:
-    seed = random.SystemRandom().randrange(2**32)
-    print(f"seed of the kills: {seed}")
+    seed = seed_of_test()
     rng = random.Random(seed)
     config, folder = tmp_path / "x.toml", tmp_path / "out"
     config.write_text(config_text(ARMS, CELLS, more=f"warm = {warm}"))

@@ -67,6 +67,23 @@ def test_every_position_of_tic_tac_toe_has_its_exact_value() -> None:
         assert for_mover(expectiminimax(state.child(found.action), memory), state) == expected
 
 
+@pytest.mark.parametrize("bounds", [(-0.5, 1.0), (-1.0, 0.5)])
+def test_a_win_is_as_large_as_the_other_player_s_loss(bounds: tuple[float, float]) -> None:
+    """Whichever of the two the game bounds more tightly."""
+    tree = Choice(0, (End((0.6, -0.6)), End((1.0, -1.0)), End((-1.0, 1.0))))
+    found, _ = solve(TreeGame(tree, bounds=bounds))
+    assert (found.action, found.value) == (1, 1.0)
+
+
+def test_after_a_certain_win_no_other_move_is_searched() -> None:
+    loss = End((-1.0, 1.0))
+    bush = Choice(1, tuple(Choice(0, (loss, loss)) for _ in range(20)))
+    game = TreeGame(Choice(0, (End((1.0, -1.0)), bush)), merge=False)
+    found, _ = solve(game)
+    assert (found.action, found.value) == (0, 1.0)
+    assert found.statistics["nodes"] == 1
+
+
 def test_a_fresh_table_and_a_tiny_one_give_the_same_values() -> None:
     game = miai.load_game("tic_tac_toe")
     memory: dict[Hashable, float] = {}

@@ -14,6 +14,8 @@ import miai
 from miai.plugins import builtin, loader
 from miai.plugins.registry import Registry
 from miai.search.evaluators import (
+    Appraiser,
+    Kind,
     RandomRollout,
     RandomRolloutParameters,
     ZeroEvaluator,
@@ -144,3 +146,43 @@ def test_a_search_seeds_its_evaluator_for_each_game() -> None:
         search.new_game(seed)
     first, second, third = evaluator.seeds
     assert first == third != second
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "values"),
+    [
+        ("search", "alpha-beta", {"nodes": 0}),
+        ("evaluator", "random-rollout", {}),
+    ],
+)
+@pytest.mark.parametrize("mover", [0, 1])
+def test_an_advantage_is_the_first_player_s_whoever_moves(
+    kind: Kind, name: str, values: dict[str, Any], mover: int
+) -> None:
+    """Every line gives 3 of 4 points to the first player, which is one more than half."""
+    tree = Choice(mover, (End((3.0, 1.0)), Choice(1 - mover, (End((3.0, 1.0)),))))
+    game = TreeGame(tree, utility_sum=4.0, bounds=(0.0, 4.0))
+    appraiser = Appraiser(game, kind, name, values)
+    assert appraiser.advantage(game.new_initial_state(), seed=1) == 1.0
+
+
+def test_a_new_game_seeds_the_search_again() -> None:
+    """Two games of the same players with the same seed are the same, statistics included."""
+    game = miai.load_game("tic_tac_toe")
+    agents = [miai.make_agent("mcts", game, simulations=30) for _ in range(2)]
+    games = [miai.play(game, agents, seed=seed) for seed in (3, 3, 4)]
+    moves = [[(move.action, move.statistics) for move in played.moves] for played in games]
+    assert moves[0] == moves[1] != moves[2]
+
+
+@pytest.mark.parametrize("rollouts", [2, 3, 7])
+def test_several_rollouts_are_the_mean_of_single_ones(rollouts: int) -> None:
+    game = miai.load_game("tic_tac_toe")
+    state = game.new_initial_state()
+    single = RandomRollout(game, RandomRolloutParameters(rollouts=1))
+    several = RandomRollout(game, RandomRolloutParameters(rollouts=rollouts))
+    for seed in range(20):
+        single.seed(seed)
+        several.seed(seed)
+        one_by_one = [single.evaluate([state])[0] for _ in range(rollouts)]
+        assert np.allclose(several.evaluate([state])[0], np.mean(one_by_one, axis=0))

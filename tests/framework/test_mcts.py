@@ -202,6 +202,8 @@ def test_proven_actions_are_worth_their_utility_or_skipped() -> None:
 def test_the_final_choice_by_hand() -> None:
     assert most_visits(node([5, 9, 2], [0.5, 0.1, 0.9])) == 1
     assert best_value(node([5, 9, 2], [0.5, 0.1, 0.9])) == 2
+    assert MctsParameters(final="visits").choose() is most_visits
+    assert MctsParameters(final="value").choose() is best_value
     assert most_visits(node([5, 5], [0.1, 0.2])) == 1
     draw_known = node([5, 9, 2], [0.5, -0.1, 0.9])
     draw_known.proofs = {0: (0.0, 0.0)}

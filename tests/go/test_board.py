@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterator
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sgfmill.boards import Board as SgfmillBoard
 
+from miai_go.kernels import rules
 from miai_go.rules.board import (
     BLACK,
     EMPTY,
@@ -292,6 +294,25 @@ def test_points_are_numbered_from_the_lower_left() -> None:
     assert board.stones()[0, 0] == 1
     assert board.stones()[0, 8] == 2
     assert [vertex(p, 9) for p in (0, 7, 8, 80, 81)] == ["A1", "H1", "J1", "J9", "pass"]
+
+
+def test_chains_count_their_stones() -> None:
+    """The heuristics of playouts and patterns read these counts."""
+    rng, merged = random.Random(5), 0
+    for size in (3, 5, 9):
+        for _ in range(20):
+            board, color = Board(size), BLACK
+            for _ in range(2 * size * size):
+                points = board.legal_points(color).tolist()
+                if points:
+                    board.play(color, rng.choice(points))
+                color = 1 - color
+            for point in np.flatnonzero(board.stones()).tolist():
+                chain = int(board.words[cast(Any, rules.point_of).py_func(board.words, point)])
+                stones = int(board.words[chain + rules.CHAIN_INFO]) % rules.LIBERTY
+                assert stones == len(board.group_at(point))
+                merged += stones > 1
+    assert merged > 100
 
 
 def test_snapback() -> None:

@@ -10,6 +10,8 @@ from miai_go.rules.chains import (
     captured_stone,
     chain_at,
     connected_parts,
+    diagonals,
+    fills_eye,
     liberties_of,
     neighbours,
 )
@@ -29,6 +31,49 @@ def test_chains_and_liberties_are_those_of_the_board(size: int) -> None:
             chain = chain_at(stones, start, size)
             assert sorted(chain) == board.group_at(start).tolist()
             assert sorted(liberties_of(stones, chain, size)) == board.liberties(start).tolist()
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 9])
+def test_diagonals_are_the_points_one_step_away_in_both_directions(size: int) -> None:
+    for point in range(size * size):
+        near = {
+            other
+            for other in range(size * size)
+            if abs(other // size - point // size) == 1 == abs(other % size - point % size)
+        }
+        assert list(diagonals(point, size)) == sorted(near)
+
+
+@pytest.mark.parametrize(
+    ("rows", "filled"),
+    [
+        (". . . . ./. . X . ./. X . X ./. . X . ./. . . . .", True),
+        (". . . . ./. . . . ./. X . X ./. . X . ./. . . . .", False),  # a neighbour is empty
+        (". . . . ./. O X . ./. X . X ./. . X . ./. . . . .", True),  # one diagonal of four
+        (". . . . ./. O X O ./. X . X ./. . X . ./. . . . .", False),  # two of four
+        (". . . . ./. O X . ./. X . X ./. . X O ./. . . . .", False),
+        (". . X . ./. . X . ./. X . X ./. . X . ./. . . . .", True),
+    ],
+)
+def test_an_eye_in_the_middle_may_have_one_hostile_diagonal(rows: str, filled: bool) -> None:
+    stones = np.array([".XO".index(mark) for mark in rows.replace("/", " ").split()])
+    assert fills_eye(stones, 12, BLACK + 1) == filled
+    assert fills_eye((3 - stones) % 3, 12, WHITE + 1) == filled
+
+
+@pytest.mark.parametrize(
+    ("rows", "point", "filled"),
+    [
+        (". X ./X X ./. . .", 0, True),
+        (". X ./X . ./. . .", 0, True),
+        (". X ./X O ./. . .", 0, False),  # a corner has one diagonal, an edge two: none hostile
+        ("X . X/. X ./. . .", 1, True),
+        ("X . X/O X ./. . .", 1, False),
+    ],
+)
+def test_an_eye_at_the_edge_may_have_none(rows: str, point: int, filled: bool) -> None:
+    stones = np.array([".XO".index(mark) for mark in rows.replace("/", " ").split()])
+    assert fills_eye(stones, point, BLACK + 1) == filled
 
 
 def test_the_lowest_stone_without_a_liberty_is_found() -> None:

@@ -305,6 +305,15 @@ def test_a_clone_shares_nothing_that_changes() -> None:
 # -- what players see -----------------------------------------------------------------------------
 
 
+def test_only_integers_are_actions() -> None:
+    state = go(board_size=5).new_initial_state()
+    strange: list[Any] = ["3", 3.0, True, None, np.int64(3)]
+    for looked_at in (False, True):
+        assert state.is_legal(3)
+        assert not any(state.is_legal(action) for action in strange)
+        assert looked_at or state.legal_actions()
+
+
 def test_the_tensor_shows_the_board_from_the_players_side() -> None:
     state = play(go(board_size=5).new_initial_state(), "A1 C3")
     black, white = state.observation_tensor(0), state.observation_tensor(1)
@@ -314,6 +323,7 @@ def test_the_tensor_shows_the_board_from_the_players_side() -> None:
     assert black[2].sum() == 23
     assert (black[3] == black[2]).all(), "every empty point is legal"
     assert np.argwhere(black[4]).tolist() == [[2, 2]], "the last stone"
+    assert set(np.unique(black)) == {0, 1}
     assert black[5].all()
     assert not white[5].any()
     assert black[6].all()

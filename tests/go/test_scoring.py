@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 
 import miai
 from miai.errors import AgentUnavailableError, UnknownComponentError
+from miai_go.rules.board import Board
 from miai_go.rules.dead_stones import PlayoutJudge, settle
 from miai_go.rules.game import GoGame
 from miai_go.rules.parameters import PlayoutJudgeParameters
+from miai_go.rules.scoring import in_seki
 from miai_go.rules.state import GoState, Phase
 
 
@@ -188,6 +190,29 @@ def test_dead_stones_are_prisoners_under_territory_scoring() -> None:
     black_stones, white_stones = 19, 14  # without the dead ones
     assert score.black == 54 - black_stones + 2
     assert score.white == 27 - white_stones + 1
+
+
+@pytest.mark.parametrize(
+    ("diagram", "points"),
+    [
+        # A neutral point beside both, and an eye of one, two or three points.
+        (". X . O O / X X O O O / O O O O O / O O O O O / O O O O .", "A5"),
+        (". . X . O / X X X O O / O O O O O / O O O O O / O O O O .", "A5 B5"),
+        (". . . X . / X X X X O / O O O O O / O O O O O / O O O O .", ""),  # room for two eyes
+        # Two eyes of one point: no seki. No neutral point: no seki.
+        (". X . X . / X X X X O / O O O O O / O O O O O / O O O O .", ""),
+        (". X O O O / X X O O O / O O O O O / O O O O O / O O O O .", ""),
+    ],
+)
+def test_points_of_a_group_in_seki(diagram: str, points: str) -> None:
+    """Drawn by hand; White has an eye at E1, of a group that touches the neutral point too."""
+    rows = [[".XO".index(mark) for mark in row.split()] for row in diagram.split("/")]
+    board = Board.from_stones(rows[::-1])
+    owners = board.owners()
+    owners[board.stones() != 0] = 0
+    seki = in_seki(board.stones(), owners)
+    found = {f"{'ABCDE'[x]}{y + 1}" for y, x in zip(*seki.nonzero(), strict=True)}
+    assert found - {"E1"} == set(points.split())
 
 
 def test_the_judge_is_a_function_of_the_position() -> None:

@@ -1,8 +1,10 @@
 """The compiled tree search: what it plays, what it proves, and that its seed decides."""
 
+import math
 import random
 from collections.abc import Iterator
 from time import perf_counter, process_time
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -95,6 +97,40 @@ def test_a_lost_game_is_proven_lost() -> None:
     tree.set_root(board, BLACK, komi=0.5)
     tree.run(1000)
     assert tree.proven == 1
+
+
+@pytest.mark.parametrize(("komi", "value"), [(0.0, 0), (-0.5, 1), (0.5, -1)])
+def test_a_score_equal_to_komi_is_a_draw(komi: float, value: int) -> None:
+    """Both players have two eyes and eight points, and nothing but passes to play."""
+    board = parse("""
+        X X O O
+        . X O .
+        X X O O
+        . X O .
+    """)
+    for color, sign in ((BLACK, 1), (WHITE, -1)):
+        tree = UctTree(4, seed=1)
+        tree.set_root(board, color, komi=komi)
+        tree.run(50)
+        assert tree.best() == 16
+        assert tree.value == value * sign
+        assert tree.proven == value * sign
+
+
+@pytest.mark.parametrize("color", [BLACK, WHITE])
+def test_a_move_that_is_known_to_lose_keeps_its_value_where_no_other_is_allowed(color: int) -> None:
+    tree = UctTree(3, seed=1)
+    tree.set_root(Board(3), color, komi=0.5 if color == BLACK else -0.5, passes=1)
+    tree.run(200)
+    assert tree.values()[9] == -1
+    assert tree.proven == 0
+    only_a_pass = np.zeros(10, bool)
+    only_a_pass[9] = True
+    before = tree.visits()[9]
+    tree.restrict(only_a_pass)
+    tree.run(300)
+    assert tree.visits()[9] == before + 300
+    assert tree.values()[9] == -1
 
 
 def test_values_are_for_the_player_to_move() -> None:
@@ -262,6 +298,122 @@ def test_superko_reaches_back_into_the_game() -> None:
         tree.run(400)
         assert tree.allowed()[1] == wanted
         assert (tree.visits()[1] > 0) == wanted
+
+
+@pytest.mark.parametrize("to_move", [BLACK, WHITE])
+def test_situational_superko_asks_who_was_to_move(to_move: int) -> None:
+    """Black's move at 1 gives a position of the game, with White to move."""
+    board = parse("""
+        . . . . .
+        . . . . .
+        O O O X .
+        O O X X .
+        . X . X .
+    """)
+    rule = KoRule.SITUATIONAL
+    history = [history_key(board.hash, to_move, rule)]
+    for color, point in ((BLACK, 0), (WHITE, 2)):
+        board.play(color, point)
+        history.append(history_key(board.hash, 1 - color, rule))
+    tree = UctTree(5, seed=1)
+    tree.set_root(board, BLACK, komi=0.5, history=history[:-1], ko_rule=rule)
+    tree.run(400)
+    assert tree.allowed()[1] == (to_move == BLACK)
+    assert (tree.visits()[1] > 0) == (to_move == BLACK)
+
+
+@pytest.mark.parametrize("rule", [KoRule.POSITIONAL, KoRule.SITUATIONAL])
+def test_the_tree_forbids_what_repeats_the_game_and_nothing_else(rule: KoRule) -> None:
+    """In random games on tiny boards, each with a tree below its last position."""
+    rng, forbidden, allowed = random.Random(11), 0, 0
+    for _ in range(150):
+        size = rng.choice((2, 2, 3))
+        board, mover, seen = Board(size), BLACK, list[int]()
+        for _ in range(rng.randrange(4, 14)):
+            seen.append(history_key(board.hash, mover, rule))
+            board.play(
+                mover, rng.choice([p for p in range(size * size + 1) if board.is_legal(mover, p)])
+            )
+            mover = 1 - mover
+        tree = UctTree(size, seed=1, exploration=3.0, expand_after=0)
+        tree.set_root(board, mover, komi=0.0, history=seen, ko_rule=rule)
+        tree.run(200)
+        seen.append(history_key(board.hash, mover, rule))
+        stack = [(0, board, mover, seen)]
+        while stack:
+            node, here, color, before = stack.pop()
+            block = tree.children(node)
+            for child, action in zip(
+                range(block.start, block.stop), tree.actions(node), strict=True
+            ):
+                after = here.copy()
+                after.play(color, int(action))
+                key = history_key(after.hash, 1 - color, rule)
+                repeated = action != size * size and key in before
+                if tree._nodes[fields.STATUS, child] == fields.FORBIDDEN:
+                    assert repeated
+                    forbidden += 1
+                elif tree._nodes[fields.VISITS, child]:
+                    assert not repeated
+                    allowed += 1
+                    stack.append((child, after, 1 - color, [*before, key]))
+    assert forbidden > 300
+    assert allowed > 3000
+
+
+def upper_bound(
+    own: tuple[float, float], amaf: tuple[float, float], parent: float, weights: dict[str, float]
+) -> float:
+    """UCT (Kocsis and Szepesvari 2006) with RAVE's schedule (Gelly and Silver 2007).
+
+    `own` and `amaf` are visits and summed rewards; `parent` counts the parent's visits.
+    """
+    (visits, reward), (played, later) = own, amaf
+    beta = 0.0
+    if played and weights["rave"]:
+        beta = math.sqrt(weights["rave"] / (3 * visits + weights["rave"]))
+    if not visits and not beta:
+        return weights["fpu"]
+    bound = beta * later / max(played, 1) + (1 - beta) * reward / max(visits, 1)
+    if visits:
+        bound += weights["exploration"] * math.sqrt(math.log(parent + 1) / visits)
+    return bound
+
+
+def test_a_child_is_chosen_by_its_upper_bound() -> None:
+    rng, decided_by_rave = np.random.default_rng(3), 0
+    for _ in range(400):
+        count, rave = int(rng.integers(2, 9)), float(rng.choice([0.0, 10.0, 300.0, 3000.0]))
+        settings = {"exploration": rng.uniform(0, 2), "fpu": rng.uniform(-1, 2), "rave": rave}
+        visits = rng.integers(0, 10 ** rng.integers(1, 5), count)
+        played = visits + rng.integers(0, 2000, count) * (rng.random(count) < 0.8)
+        played *= rave > 0
+        own = np.array([visits, np.round(visits * rng.uniform(-1, 1, count))], np.int32)
+        amaf = np.array([played, np.round(played * rng.uniform(-1, 1, count))], np.int32)
+        parent = 1 + int(visits.sum())
+        nodes = np.zeros((fields.FIELDS, 1 + count), np.int32)
+        nodes[[fields.FIRST, fields.COUNT, fields.VISITS], 0] = 1, count, parent
+        nodes[[fields.VISITS, fields.REWARD], 1:] = own
+        nodes[[fields.AMAF_VISITS, fields.AMAF_REWARD], 1:] = amaf
+
+        best = []
+        for schedule in (rave, rave / 100):
+            weights = {**settings, "rave": schedule}
+            bounds = [
+                upper_bound((own[0, n], own[1, n]), (amaf[0, n], amaf[1, n]), parent, weights)
+                for n in range(count)
+            ]
+            best.append(int(np.argmax(bounds)))
+            if schedule == rave and np.diff(sorted(bounds))[-1] < 1e-3:
+                break  # float32 may decide otherwise
+        else:
+            kernel_weights = np.array([settings["exploration"], settings["fpu"], rave, 0.0])
+            chosen = cast(Any, fields.select).py_func(
+                nodes, 0, kernel_weights, np.zeros(count, np.float32)
+            )
+            assert chosen - 1 == best[0]
+            decided_by_rave += best[0] != best[1]
+    assert decided_by_rave > 20
 
 
 def test_a_full_tree_goes_on_without_growing() -> None:

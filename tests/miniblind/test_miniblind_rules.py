@@ -142,9 +142,38 @@ def test_turns_run_out() -> None:
     assert state.is_terminal()
     assert state.returns() == (0.0, 0.0)
     assert len(state.history()) - 1 == game.max_game_length()
+    assert state.result_to_string() == "draw"
+
+
+@pytest.mark.parametrize("n", [4, 5])
+def test_graded_values_count_the_edge(n: int) -> None:
+    """White's pieces stand on a1 and b1; 2 for the edge, 1 for a rank or file beside the rook's."""
+    problem = MiniRbcProblem(n, 2, graded=True)
+    public = MiniRbcPublic(0, 1, False, False)
+    for square in range(n * n):
+        rank, file = divmod(square, n)
+        if max(rank, file) > 2:  # more than two steps from White's king
+            edge = rank in (0, n - 1) or file in (0, n - 1)
+            beside = rank == 1 or file in (0, 2)
+            assert problem.evaluate(public, problem.hidden(square)) == 2 + 2 * edge + beside
+
+
+def test_values_are_graded_where_that_is_asked_for() -> None:
+    game = miai.load_game("mini_rbc")
+    assert isinstance(game, MiniRbc)
+    assert not game.belief_problem().graded
+    assert game.belief_problem(graded=True).graded
 
 
 # -- phantom tic-tac-toe with lines -------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("columns", "actions"), [(3, 18), (4, 24)])
+def test_a_game_of_lines_has_at_most_a_sense_a_mark_and_refusals(
+    columns: int, actions: int
+) -> None:
+    """Five senses and marks of x, four marks and refusals of o; on 3x4 six of each."""
+    assert miai.load_game("phantom_lines", columns=columns).max_game_length() == actions
 
 
 def test_lines_are_counted() -> None:

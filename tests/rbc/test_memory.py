@@ -6,6 +6,7 @@ import gc
 import random
 
 import numpy as np
+from tests.seeds import seed_of_test
 
 from miai_rbc.rules.memory import BufferPool
 
@@ -52,8 +53,7 @@ def test_more_than_the_limit_is_given_back() -> None:
 
 
 def test_no_array_is_ever_shared() -> None:
-    seed = random.randrange(1 << 30)
-    print("seed", seed)
+    seed = seed_of_test()
     rng = random.Random(seed)
     pool = BufferPool(limit=1 << 18)
     held: dict[int, np.ndarray[tuple[int, ...], np.dtype[np.uint64]]] = {}

@@ -291,6 +291,25 @@ def test_a_check_on_one_board_comes_before_a_queen_on_all_others() -> None:
     assert choose(BoardSet.of_fens([hopeless])).request in BoardSet.of_fens([hopeless]).requests()
 
 
+def test_a_move_that_ends_the_checks_on_all_boards_comes_before_one_that_ends_some() -> None:
+    """Either the rook on e8 or the bishop on h4 attacks the king."""
+    fens = ["k3r3/8/8/8/8/8/8/3QK3 w - - 0 1", "k7/8/8/8/7b/8/8/3QK3 w - - 0 1"]
+    boards = BoardSet.of_fens(fens)
+    assert all(chess.Board(fen).is_check() for fen in fens)
+
+    def left(request: int) -> int:
+        return sum(_leaves_check(chess.Board(fen), request) for fen in fens)
+
+    by_checks = {n: [r for r in boards.requests() if left(r) == n] for n in range(3)}
+    assert all(by_checks.values())
+    assert any(move_name(r) == "d1h5" for r in boards.requests())
+    choice = choose(boards, **MEAN)
+    assert choice.request in by_checks[0]
+    # The same where the attack that is left lies on a board of hardly any weight.
+    for likely in ([1.0, 1e-9], [1e-9, 1.0]):
+        assert choose(boards, **MEAN, weights=np.array(likely)).request in by_checks[0]
+
+
 def test_without_candidates_it_passes() -> None:
     boards = BoardSet.of_fens([chess.STARTING_FEN])
     rng, parameters = np.random.default_rng(0), MoveParameters(**WIDE)
@@ -374,6 +393,57 @@ def test_windows_have_values_also_where_all_weight_lies_on_one_board() -> None:
         )
         assert values.shape == (len(CENTRES),)
         assert np.isfinite(values).all()
+
+
+def content(board: chess.Board, centre: int) -> tuple[chess.Piece | None, ...]:
+    """Return what a sense shows: the nine squares around the centre."""
+    rank, file = divmod(centre, 8)
+    squares = [
+        chess.square(f, r) for r in range(rank - 1, rank + 2) for f in range(file - 1, file + 2)
+    ]
+    return tuple(board.piece_at(square) for square in squares)
+
+
+@pytest.mark.parametrize(("mean", "low"), [(1.0, 0.0), (0.0, 1.0), (0.6, 0.4)])
+def test_a_window_is_worth_the_best_move_after_each_of_its_outcomes(
+    mean: float, low: float
+) -> None:
+    """The boards split by what python-chess shows; moves valued by the engine, board by board."""
+    parameters = MoveParameters(mean=mean, low=low, quantile=0.0, **WIDE)
+    compared = split = 0
+    for boards in beliefs()[:8]:
+        requests = boards.requests()
+        weights = np.arange(1.0, len(boards) + 1)
+        values = window_values(
+            boards,
+            weights,
+            int(boards.rows[0, 7]) & 1,
+            Scorer(Noting()),
+            requests,
+            np.random.default_rng(0),
+            parameters,
+            deadline=None,
+        )
+        named = Scorer(Noting()).best_moves(boards.rows, parameters.top)
+        candidates = sorted({move for moves in named for move in moves} & set(requests))
+        scores = Scorer(Noting()).matrix(boards.rows, candidates)
+        for centre, value in zip(CENTRES, values, strict=True):
+            parts: dict[object, list[int]] = {}
+            for number, board in enumerate(boards.boards()):
+                parts.setdefault(content(board, centre), []).append(number)
+            total = 0.0
+            for members in parts.values():
+                share = sum(weights[n] for n in members)
+                total += share * max(
+                    mean * sum(weights[n] * squeezed(scores[n, m]) for n in members) / share
+                    + low * min(squeezed(scores[n, m]) for n in members)
+                    for m in range(len(candidates))
+                )
+            assert value == pytest.approx(total / weights.sum())
+            compared += 1
+            split += len(parts) > 1
+    assert compared == 8 * 36
+    assert split > 50
 
 
 # -- time -----------------------------------------------------------------------------------------

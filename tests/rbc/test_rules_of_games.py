@@ -6,6 +6,7 @@ import random
 
 import pytest
 from tests.rbc.games import follow, rbc
+from tests.seeds import seed_of_test
 
 import miai
 from miai import Game, State
@@ -22,6 +23,19 @@ def exact(game: Game, player: int) -> BeliefState[State]:
     return RbcBelief(game, player, limit=20_000)
 
 
+@pytest.mark.parametrize(
+    ("limits", "turns"),
+    [
+        ({"full_turn_limit": 10}, 20),
+        ({"full_turn_limit": None, "reversible_moves_limit": 4}, 4 * 127),
+        ({"full_turn_limit": 10_000, "reversible_moves_limit": 4}, 4 * 127),
+    ],
+)
+def test_a_game_is_as_long_as_its_limits_allow(limits: dict[str, int | None], turns: int) -> None:
+    """Of 126 moves that cannot be taken back, 96 are steps of pawns and 30 captures."""
+    assert rbc(**limits).max_game_length() == 2 * turns
+
+
 @pytest.mark.parametrize("fen", [ENDGAME, "8/P3k3/8/8/8/8/3K3p/8 b - - 3 9"])
 def test_the_game_and_its_belief_keep_the_rules(fen: str) -> None:
     report = check_game(rbc(fen=fen, full_turn_limit=12), games=4, seed=5, belief=exact)
@@ -30,8 +44,7 @@ def test_the_game_and_its_belief_keep_the_rules(fen: str) -> None:
 
 
 def test_the_clocks_of_worlds_are_what_the_player_can_know() -> None:
-    seed = random.randrange(1 << 30)
-    print("seed", seed)
+    seed = seed_of_test()
     output = 0
     for played in follow(rbc(fen=ENDGAME), random.Random(seed), 60, limit=5_000):
         for belief in played.beliefs:

@@ -15,6 +15,7 @@ import sys
 import time
 from pathlib import Path
 
+from tests.seeds import seed_of_test
 from tests.tournaments.support import command, environment
 
 from miai_tournaments.store.folder import has_store
@@ -26,8 +27,7 @@ SIZE = 12 << 20
 
 def main(config: Path, folder: Path) -> None:
     """Disturb, finish, and tell what happened as one line of JSON."""
-    seed = random.SystemRandom().randrange(2**32)
-    print(f"seed of the disk: {seed}")
+    seed = seed_of_test()
     rng = random.Random(seed)
     disk = folder / "disk"
     disk.mkdir()

@@ -208,6 +208,20 @@ def _everything(folder: Path) -> tuple[object, ...]:
 
 
 @pytest.mark.parametrize(
+    "name", [b"CREATE TABLE records", b"CREATE INDEX games", b"NULL,\n    given"]
+)
+def test_statements_in_the_file_that_are_not_text_are_reported(
+    finished: Finished, tmp_path: Path, name: bytes
+) -> None:
+    folder = shutil.copytree(finished.folder, tmp_path / "out")
+    data = (folder / FILE_NAME).read_bytes()
+    assert name in data
+    (folder / FILE_NAME).write_bytes(data.replace(name, name[:4] + b"\xff" + name[5:]))
+    with pytest.raises(StoreError, match=f"{FILE_NAME}: .*{REMEDY}"), Store.open(folder) as store:
+        build_report(store)
+
+
+@pytest.mark.parametrize(
     ("statement", "message"),
     [
         ("DELETE FROM players", "table players: is empty"),

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.seeds import seed_of_test
 from tests.tournaments.support import command, environment, games_of, refused, tournament
 
 from miai_tournaments.config.load import load_tournament
@@ -125,8 +126,7 @@ def test_one_worker_and_three_play_the_same_tournament(kind: str, tmp_path: Path
 def test_a_run_that_is_killed_and_resumed_ends_the_same(
     kind: str, kills: int, tmp_path: Path
 ) -> None:
-    seed = random.SystemRandom().randrange(2**32)
-    print(f"seed of the kills: {seed}")
+    seed = seed_of_test()
     rng = random.Random(seed)
     path = config(tmp_path, *FORMATS[kind])
     folder, whole = tmp_path / "out", tmp_path / "whole"

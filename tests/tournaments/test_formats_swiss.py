@@ -110,6 +110,20 @@ def pairings(count: int) -> list[list[tuple[int, int]]]:
     return [m for m in matchings(tuple(range(count))) if len(m) == count // 2]
 
 
+def due(colours: list[int]) -> int:
+    """Return the colour of an absolute preference, 0 for none: FIDE's Dutch rules, C.04.3, A.6.a.
+
+    It exists when a player's colour difference is greater than 1, or he had the same colour in the
+    two latest games.
+    """
+    white, black = colours.count(1), colours.count(-1)
+    if abs(white - black) > 1:
+        return 1 if black > white else -1
+    if colours[-2:] in ([1, 1], [-1, -1]):
+        return -colours[-1]
+    return 0
+
+
 @settings(max_examples=150)
 @given(histories())
 def test_a_round_is_as_good_as_any_pairing_can_be(found: list[SwissPlayer]) -> None:
@@ -124,7 +138,7 @@ def test_a_round_is_as_good_as_any_pairing_can_be(found: list[SwissPlayer]) -> N
         return sum(b in found[a].opponents for a, b in ways)
 
     def clashes(ways: list[tuple[int, int]]) -> int:
-        return sum(found[a].must * found[b].must > 0 for a, b in ways)
+        return sum(due(found[a].colours) * due(found[b].colours) > 0 for a, b in ways)
 
     def second_bye(ways: list[tuple[int, int]]) -> bool:
         left = {*range(count)} - {n for pair in ways for n in pair}
@@ -186,6 +200,19 @@ def test_everybody_plays_once_a_round_and_nobody_twice_the_same(
             own = [1 if m.pairing.first == name else -1 for m in meetings if name in _two(m)]
             if rounds < count // 2:
                 assert abs(sum(own)) <= 2, own
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_nobody_has_three_games_of_one_colour_in_a_row_where_it_can_be_avoided(seed: int) -> None:
+    """In a field so large that some opponent of the other preference is always left."""
+    count, rounds = 24, 7
+    format_ = make("swiss", entrants(count, seed=seed), rounds=rounds, colours="balance")
+    meetings, _ = play(format_, chance(seed), rng=random.Random(seed), rooms=(3,))
+    for name in names(count):
+        own = [1 if m.pairing.first == name else -1 for m in meetings if name in _two(m)]
+        assert len(own) == rounds
+        assert abs(sum(own)) <= 2, own
+        assert all(abs(sum(own[n : n + 3])) < 3 for n in range(rounds - 2)), own
 
 
 def _two(meeting: Meeting) -> tuple[str, str]:

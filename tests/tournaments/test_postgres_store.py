@@ -15,6 +15,7 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
+from tests.seeds import seed_of_test
 from tests.tournaments.postgres_server import Server
 from tests.tournaments.support import (
     command,
@@ -97,8 +98,7 @@ def test_it_holds_what_the_file_holds(server: Server, tmp_path: Path) -> None:
 def test_a_run_is_that_of_the_file_and_resumes(
     server: Server, config: Path, tmp_path: Path
 ) -> None:
-    seed = random.SystemRandom().randrange(2**32)
-    print(f"seed of the kills: {seed}")
+    seed = seed_of_test()
     rng = random.Random(seed)
     shared, plain = tmp_path / "shared", tmp_path / "plain"
     for _ in range(2):  # the driver is killed; the server gives its lock back

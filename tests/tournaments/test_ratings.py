@@ -13,7 +13,7 @@ from scipy import optimize, stats
 from tests.tournaments.leagues import NATURAL, League, davidson, naive_loss
 
 from miai.errors import ConfigError
-from miai_tournaments.ratings.bootstrap import bootstrap_ratings
+from miai_tournaments.ratings.bootstrap import Bootstrap, bootstrap_ratings
 from miai_tournaments.ratings.model import PairingCounts, Posterior, maximise
 from miai_tournaments.ratings.pair_results import PairResults
 from miai_tournaments.ratings.ratings import ELO, Ratings, fit_ratings
@@ -652,6 +652,12 @@ def test_bootstrap_agrees_with_the_fit_on_independent_games() -> None:
     low, high = bootstrap.intervals().T
     margin = 1.96 * fit.standard_errors
     np.testing.assert_allclose((high - low) / 2, margin, rtol=0.25)
+
+
+def test_intervals_of_the_bootstrap_leave_out_one_replicate_in_forty_at_each_end() -> None:
+    elo = np.stack([np.arange(1001.0), -3 * np.arange(1001.0)[::-1]], axis=1)
+    replicates = Bootstrap(players=("a", "b"), elo=elo, first_player_advantage=None, seed=0)
+    np.testing.assert_allclose(replicates.intervals(), [[25, 975], [-2925, -75]])
 
 
 def test_bootstrap_sees_that_the_games_of_a_pair_hang_together() -> None:

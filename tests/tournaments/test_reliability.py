@@ -19,6 +19,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from tests.seeds import seed_of_test
 from tests.tournaments.support import (
     command,
     config_text,
@@ -44,8 +45,7 @@ IS_WORKER = {"serial": (), "processes": ("miai.process.worker",), "ray": ("ray::
 
 
 def draw_seed() -> random.Random:
-    seed = random.SystemRandom().randrange(2**32)
-    print(f"seed of the disturbances: {seed}")
+    seed = seed_of_test()
     return random.Random(seed)
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from tests.seeds import seed_of_test
 from tests.tournaments.support import (
     command,
     config_text,
@@ -33,8 +34,7 @@ RULES = rule("resign-agreement", "moves = 1") + rule("solved", "nodes = 20")
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize("kills_wanted", [2, pytest.param(20, marks=pytest.mark.slow)])
 def test_a_run_killed_many_times_equals_one_that_was_not(kills_wanted: int, tmp_path: Path) -> None:
-    seed = random.SystemRandom().randrange(2**32)
-    print(f"seed of the kills: {seed}")
+    seed = seed_of_test()
     rng = random.Random(seed)
     config, folder, whole = tmp_path / "x.toml", tmp_path / "out", tmp_path / "whole"
     text = config_text(*PLAYERS, openings={"random_plies": 1}, adjudication={"hold_out": 0.5})

@@ -146,7 +146,7 @@ class Simulator:
             action = node.select(world.legal_actions(), self.exploration, self.rng)
             path.append((node.edges[action], player))
             self._step(world, action, nodes)
-        returns = world.returns() if world.is_terminal() else self._value(world)
+        returns = world.returns() if world.is_terminal() else utilities(self.evaluate, [world])[0]
         for edge, player in path:
             edge.visits += 1
             edge.total += returns[player]
@@ -160,13 +160,6 @@ class Simulator:
                     key = player, world.information_state_string(player)
                     nodes[player] = self.opponents.setdefault(key, InfoSetNode())
         return nodes
-
-    def _value(self, world: State) -> tuple[float, ...]:
-        while world.current_player() == Player.CHANCE:
-            world.apply_action(sample_chance(world, self.rng))
-        if world.is_terminal():
-            return tuple(world.returns())
-        return tuple(utilities(self.evaluate, [world])[0])
 
     def _step(self, world: State, action: int, nodes: dict[int, InfoSetNode]) -> None:
         world.apply_action(action)

@@ -21,7 +21,9 @@ from miai_tournaments.store.reading import (
     TEXT,
     WORD,
     Cell,
+    check_sums,
     checked,
+    checksums,
     decoded,
     is_duration,
     is_int,
@@ -56,9 +58,13 @@ CREATE TABLE searches (
     wrong_value INTEGER,
     wrong_move INTEGER,
     statistics TEXT NOT NULL,
+    checksum INTEGER,
     PRIMARY KEY (game, depth, class, warm, seed, root, arm)
 ) WITHOUT ROWID;
 """
+
+_UPGRADES: Final = (("ALTER TABLE searches ADD COLUMN checksum INTEGER",),)
+_ABSENT: Final = {1: {"checksum": "NULL"}}
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -202,18 +208,25 @@ class ComparisonStore(StoreBase):
         """
         path = folder / FILE_NAME
         with database.created(path, SCHEMA, kind=COMPARISON) as connection:
-            cls(SqliteConnection(path, connection)).set_info(info)
+            cls(SqliteConnection(path, connection, absent=_ABSENT)).set_info(info)
         return cls.open(folder)
 
     @classmethod
     def open(cls, folder: Path, *, mode: str = database.WRITE) -> ComparisonStore:
-        """Open the store of a folder.
+        """Open the store of a folder, for writing with an older schema upgraded.
 
         Raises:
-          StoreError: there is none, or it is corrupt, foreign or of another schema.
+          StoreError: there is none, or it is corrupt, foreign or of a newer schema.
         """
         path = folder / FILE_NAME
-        return cls(SqliteConnection(path, database.connect(path, mode, kind=COMPARISON)))
+        connection = database.connect(path, mode, kind=COMPARISON)
+        try:
+            if mode == database.WRITE:
+                database.upgrade(path, connection, _UPGRADES)
+        except BaseException:
+            connection.close()
+            raise
+        return cls(SqliteConnection(path, connection, absent=_ABSENT))
 
     def info(self) -> ComparisonInfo:
         """Return the facts of the comparison."""
@@ -229,9 +242,17 @@ class ComparisonStore(StoreBase):
 
     def searches(self) -> dict[SearchKey, Measurement]:
         """Return all finished searches."""
-        query = f"SELECT {', '.join(_SEARCH)} FROM searches"  # noqa: S608 - own names
+        checksum = self._connection.absent.get("checksum", "checksum")
+        query = f"SELECT {', '.join(_SEARCH)}, {checksum} FROM searches"  # noqa: S608 - own names
+        searches = {}
         with self._explained():
-            return dict(_search(row) for row in self._connection.query(query))
+            for *cells, stored in self._connection.query(query):
+                key, measured = _search(cells)
+                name = f"{key.game}, root {key.root}, arm {key.arm}"
+                columns = [[cell] for cell in cells]
+                check_sums(columns, [stored], table="searches", names=[name])
+                searches[key] = measured
+        return searches
 
     def set_info(self, info: ComparisonInfo) -> None:
         """Replace the facts of the comparison."""
@@ -252,6 +273,14 @@ class ComparisonStore(StoreBase):
                 f"INSERT INTO searches ({', '.join(_SEARCH)}) "  # noqa: S608 - constants
                 f"VALUES ({', '.join('?' * len(cells))})",
                 cells,
+            )
+            where = " AND ".join(f"{column} = ?" for column in list(_SEARCH)[:_KEYS])
+            query = f"SELECT {', '.join(_SEARCH)} FROM searches WHERE {where}"  # noqa: S608 - constants
+            (written,) = self._connection.query(query, cells[:_KEYS])
+            (checksum,) = checksums([[cell] for cell in written])
+            writer.execute(
+                f"UPDATE searches SET checksum = ? WHERE {where}",  # noqa: S608 - constants
+                (checksum, *cells[:_KEYS]),
             )
 
 

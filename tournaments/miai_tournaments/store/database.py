@@ -202,6 +202,8 @@ def explained(path: Path) -> Iterator[None]:
         name = getattr(error, "sqlite_errorname", "") or ""
         remedy = _REMEDIES.get(name.removeprefix("SQLITE_").split("_")[0], _REMEDY)
         raise StoreError(f"{path}: {error}; {remedy}") from error
+    except UnicodeDecodeError as error:  # from a message of SQLite that quotes the file
+        raise damaged(path, "is corrupt: contains text that is not UTF-8") from error
 
 
 def _uri(path: Path, mode: str) -> str:
@@ -334,13 +336,23 @@ class Connection(Protocol):
 
 
 class SqliteConnection:
-    """A connection to an SQLite file; see `Connection`."""
+    """A connection to an SQLite file; see `Connection`.
+
+    Args:
+      absent: for each older schema, expressions that replace the columns which it lacks.
+    """
 
     entered = "rowid"
 
-    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+    def __init__(
+        self,
+        path: Path,
+        connection: sqlite3.Connection,
+        *,
+        absent: Mapping[int, Mapping[str, str]] = ABSENT,
+    ) -> None:
         self.path = path
-        self.absent: Mapping[str, str] = ABSENT.get(schema_of(connection), {})
+        self.absent: Mapping[str, str] = absent.get(schema_of(connection), {})
         self._connection = connection
         self._identity = file_identity(path)
 

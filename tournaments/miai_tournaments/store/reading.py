@@ -166,19 +166,25 @@ def checksums(columns: Sequence[Sequence[Any]]) -> Iterator[int]:
 
 
 def check_sums(
-    columns: Sequence[Sequence[Any]], stored: Sequence[int | None], *, table: str = "games"
+    columns: Sequence[Sequence[Any]],
+    stored: Sequence[int | None],
+    *,
+    table: str = "games",
+    names: Sequence[Any] | None = None,
 ) -> None:
     """Raise `ValueError` that names the first row whose checksum is not the one that was stored.
 
     Args:
-      columns: of the rows; the first contains their identities.
+      columns: of the rows.
       stored: the checksums; None in a row of an older version.
+      names: what to call the rows; by default by their first column.
     """
-    for name, actual, expected in zip(columns[0], checksums(columns), stored, strict=True):
+    names = columns[0] if names is None else names
+    for name, actual, expected in zip(names, checksums(columns), stored, strict=True):
         if expected is not None and actual != expected:
             raise ValueError(
-                f"table {table}, row {_shown(name)}: was damaged or changed after the game; its "
-                "checksum does not match"
+                f"table {table}, row {_shown(name)}: was damaged or changed after it was written; "
+                "its checksum does not match"
             )
 
 

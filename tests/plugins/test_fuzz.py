@@ -1,0 +1,62 @@
+"""Readers of untrusted input: seeds, inputs that failed once, and random changes of both."""
+
+from __future__ import annotations
+
+import random
+import time
+
+import pytest
+from tests.fuzz import MOST_SECONDS, REGRESSIONS, TARGETS, page, read_rows
+
+
+def changed(data: bytes, others: list[bytes], rng: random.Random) -> bytes:
+    """Return an input with some bytes changed, left out, repeated, or taken from another input."""
+    mutant = bytearray(data)
+    for _ in range(rng.randint(1, 4)):
+        at, length = rng.randint(0, len(mutant)), rng.randint(0, 8)
+        other = rng.choice(others)
+        start = rng.randint(0, len(other))
+        piece = rng.choice(
+            [
+                b"",
+                rng.randbytes(length),
+                other[start : start + 4 * length],
+                bytes(mutant[at : at + length]) * rng.randint(1, 50),
+            ]
+        )
+        mutant[at : at + rng.choice([0, length])] = piece
+    return bytes(mutant)
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_a_reader_raises_nothing_but_its_own_errors(name: str) -> None:
+    target, rng = TARGETS[name], random.Random(name)
+    check, seeds = target.make(), [*target.seeds(), *REGRESSIONS.get(name, ())]
+    words = [word.encode() for word in target.words.split("|")]
+    for seed in (*seeds, b"", b"x"):  # compiles and imports
+        check(seed)
+    slowest = 0.0
+    for _ in range(40 if name == "store" else 300):
+        data = changed(rng.choice(seeds), [*seeds, *words], rng)
+        began = time.process_time()
+        check(data)
+        slowest = max(slowest, time.process_time() - began)
+    assert slowest < MOST_SECONDS
+
+
+def test_seeds_are_good_inputs() -> None:
+    """A seed that is refused at once would leave the rest of a reader untested."""
+    from miai.record_reader import read_record
+    from miai_go.sgf.reading import read_bytes
+
+    for seed in TARGETS["sgf"].seeds()[:3]:
+        assert read_bytes(seed)
+    for seed in TARGETS["record"].seeds():
+        assert read_record(seed.decode()).moves
+
+
+def test_the_page_keeps_the_rows_of_other_targets() -> None:
+    cells = ["Positions", "1,000", "2026-11-23", "abcdef0", "0.1", "80", "none"]
+    text = page({"fen": cells, "uci": cells})
+    assert read_rows(text) == {"fen": cells, "uci": cells}
+    assert "2,000 inputs in all." in text
