@@ -111,6 +111,7 @@ ROOMS = {
             *_tests("belief_search", "small_games values hashed_sets problems_of_games compiled"),
             *_tests("belief_search", "retention set_kernels sketches"),
             *_tests("miniblind", "problems_and_games"),
+            *_tests("rbc", "rbc_belief_minimax"),
         ],
     ),
     "bounds": Room(
