@@ -120,7 +120,7 @@ ROOMS = {
     ),
     "rbc belief": Room(
         [f"{RBC}/belief/*.py", *_modules(f"{RBC}/kernels", "filters scan")],
-        _tests("rbc", "belief scans history move_choice rbc_agents"),
+        _tests("rbc", "belief scans history move_choice rbc_agents rbc_bad_input"),
     ),
     "ratings": Room(
         [f"{TOURNAMENTS}/ratings/*.py"],
@@ -348,7 +348,12 @@ class _Edits(ast.NodeVisitor):
             function: Any = changed.func
             setattr(function, "attr" if hasattr(function, "attr") else "id", CALLS[name])
             self.add(node, changed)
-        if len(node.args) == 2 and all(isinstance(a, ast.Name | ast.Attribute) for a in node.args):
+        symmetric = name in ("min", "max", "minimum", "maximum")
+        if (
+            len(node.args) == 2
+            and not symmetric
+            and all(isinstance(a, ast.Name | ast.Attribute) for a in node.args)
+        ):
             swapped = copy.deepcopy(node)
             swapped.args.reverse()
             self.add(node, swapped)
