@@ -120,7 +120,7 @@ ROOMS = {
     ),
     "rbc belief": Room(
         [f"{RBC}/belief/*.py", *_modules(f"{RBC}/kernels", "filters scan")],
-        _tests("rbc", "belief scans history move_choice rbc_agents rbc_bad_input"),
+        _tests("rbc", "belief scans history rules_of_games move_choice rbc_agents rbc_bad_input"),
     ),
     "ratings": Room(
         [f"{TOURNAMENTS}/ratings/*.py"],
