@@ -46,8 +46,9 @@ PAGE = ROOT / "docs" / "mutants.md"
 PLUGINS = ("go", "rbc", "classics", "miniblind")
 PACKAGES = ("framework", "tournaments", *(f"plugins/{name}" for name in PLUGINS))
 SEED = 1
-PATIENCE = 60.0
-"""Seconds that a mutant's tests may take beyond three times what they take without it."""
+PATIENCE = 40.0
+"""Seconds that a mutant's tests may take beyond twice what they take without it."""
+COMPILATION = 60.0  # more, for a mutant of a kernel
 MOST_MEMORY = 8 << 30
 
 
@@ -554,8 +555,8 @@ class Run:
                 tests = [*killers, *(t for t in ROOMS[room].tests if t not in killers)]
             began = time.monotonic()
             with where.edit(mutant):
-                compiled = 120.0 if "/kernels/" in mutant.path else 0.0
-                passed, what = where.test(tests, 3 * seconds + PATIENCE + compiled)
+                compilation = COMPILATION if "/kernels/" in mutant.path else 0.0
+                passed, what = where.test(tests, 2 * seconds + PATIENCE + compilation)
             self._record(mutant, passed, what, time.monotonic() - began)
 
     def _record(self, mutant: Mutant, survived: bool, what: str, seconds: float) -> None:

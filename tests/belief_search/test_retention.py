@@ -14,7 +14,7 @@ from tests.belief_search.random_problems import STATES, RandomProblem, value_by_
 from tests.seeds import seed_of_test
 
 from miai.beliefs import BeliefSearch, Root, named_bounds
-from miai.beliefs.bounds import LimitedBounds
+from miai.beliefs.bounds import BoundEntry, ExactBounds, LimitedBounds
 from miai.beliefs.retention import CountSketch, LeastRecentlyUsed, MostFrequent, SpaceSaving
 from miai.beliefs.sets import short_key
 from miai.errors import ParameterError, UnknownComponentError
@@ -80,6 +80,7 @@ def test_space_saving_retains_frequent_names_and_never_undercounts() -> None:
         if name in held:
             assert count <= kept.count(name) <= count + kept.inherited
     assert kept.inherited <= len(stream) / room
+    assert kept.count(-1) == 0
 
 
 def test_frequent_entries_are_retained() -> None:
@@ -100,7 +101,7 @@ def test_frequent_entries_are_retained() -> None:
     assert len(top & held) >= 0.9 * len(top)
 
 
-@given(st.lists(st.tuples(st.sampled_from("aut"), st.integers(0, 9)), max_size=80))
+@given(st.lists(st.tuples(st.sampled_from("aauut"), st.integers(0, 4)), max_size=80))
 def test_least_recently_used_is_what_it_says(steps: list[tuple[str, int]]) -> None:
     policy, order = LeastRecentlyUsed(), list[int]()
     for step, name in steps:
@@ -113,6 +114,24 @@ def test_least_recently_used_is_what_it_says(steps: list[tuple[str, int]]) -> No
                 order = [n for n in order if n != name] + [name]
         else:
             assert policy.victim() == (order.pop(0) if order else None)
+    assert [policy.victim() for _ in range(6)] == [*order, *[None] * (6 - len(order))]
+
+
+@pytest.mark.parametrize(("rows", "width"), [(0, 4), (-1, 4), (3, 0)])
+def test_a_count_sketch_has_rows_and_counters(rows: int, width: int) -> None:
+    with pytest.raises(ValueError, match="at least one row and one counter"):
+        CountSketch(rows=rows, width=width)
+    assert CountSketch(rows=1, width=1).estimate(7) == 0
+
+
+@pytest.mark.parametrize("lower", [True, False])
+def test_a_probe_names_the_entry_that_it_used(*, lower: bool) -> None:
+    """So that retention counts its use."""
+    bounds = ExactBounds()
+    entry = bounds.record(BoundEntry(lower, "public", 1, 0b0110 if not lower else 0b1111), 0.5)
+    assert entry is not None
+    bounds.record(BoundEntry(not lower, "public", 1, 0b1000), 2.0 if lower else -2.0)
+    assert bounds.probe("public", 1, 0b0111).entries == (entry,)
 
 
 @pytest.mark.parametrize("retention", ["none", "lru", "space-saving", "count-sketch"])

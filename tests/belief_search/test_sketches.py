@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from tests.belief_search.random_problems import RandomProblem
 from tests.seeds import seed_of_test
 
-from miai.beliefs.bounds import BoundEntry
+from miai.beliefs.bounds import UNKNOWN, BoundEntry
 from miai.beliefs.kernels.hashes import bottom, find_subsets, find_supersets, resemblances
 from miai.beliefs.sets import HashedSet, Universe, hashed
-from miai.beliefs.sketches import MinHashBounds, ReferenceBounds
+from miai.beliefs.sketches import DominanceBounds, MinHashBounds, ReferenceBounds
 
 Hashes = NDArray[np.uint64]
 sets = st.sets(st.integers(0, 60), max_size=40)
@@ -233,6 +233,26 @@ def test_sketches_of_whole_sets_pass_those_that_share_enough(
             share = len(inner & outer) / len(inner)
             if abs(share - threshold) > 1e-9:  # rounding may decide where they are equal
                 assert (number in found) == (share >= threshold)
+
+
+@pytest.mark.parametrize("lower", [True, False])
+@pytest.mark.parametrize("verified", [True, False])
+@pytest.mark.parametrize("rule", [MinHashBounds, DominanceBounds])
+def test_a_bound_of_one_kind_alone_is_found(
+    rule: type[MinHashBounds | DominanceBounds], *, verified: bool, lower: bool
+) -> None:
+    """A lower bound of a superset, or an upper bound of a subset; nothing from the other side."""
+    more = {"threshold": 0.9} if rule is MinHashBounds else {}
+    bounds = rule(Universe(RandomProblem(0)), k=64, verified=verified, **more)
+    small, large = belief_of(set(range(5))), belief_of(set(range(9)))
+    assert bounds.probe("public", 1, small) == UNKNOWN
+    entry = bounds.record(BoundEntry(lower, "public", 1, large if lower else small), 0.5)
+    found = bounds.probe("public", 1, small if lower else large)
+    assert (found.lower, found.upper) == ((0.5, math.inf) if lower else (-math.inf, 0.5))
+    assert found.entries == (entry,)
+    missed = bounds.probe("public", 1, belief_of({100, 101}))
+    assert (missed.lower, missed.upper, missed.entries) == (-math.inf, math.inf, ())
+    assert bounds.probe("other", 1, small if lower else large) == UNKNOWN
 
 
 def test_the_reference_passes_a_subset_and_refuses_half_of_one() -> None:

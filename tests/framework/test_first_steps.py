@@ -82,6 +82,13 @@ def test_help_has_a_short_option(words: tuple[str, ...]) -> None:
     assert "-h, --help" in short.stdout
 
 
+@pytest.mark.parametrize(
+    ("kind", "plural"), [("game", "games"), ("search", "searches"), ("bounds", "bounds")]
+)
+def test_a_list_names_the_command_for_one_component(kind: str, plural: str) -> None:
+    assert run_miai(["list", kind]).stdout.splitlines()[-1].endswith(f"miai list {plural} NAME")
+
+
 def test_lists_are_short_and_one_component_is_in_full() -> None:
     games = run_miai(["list", "games"]).stdout.splitlines()
     assert games[-1] == "Parameters of one: miai list games NAME"

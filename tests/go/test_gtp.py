@@ -704,6 +704,15 @@ def test_compensation_is_in_the_komi_unless_the_handicap_is_announced(
         assert f'"whiteHandicapBonus":"{bonus}"' in log.read_text()
 
 
+def test_a_handicap_that_cannot_be_announced_is_compensated_in_the_komi(
+    agent: MakeAgent, tmp_path: Path
+) -> None:
+    game = {"board_size": 9, "handicap": 3, "rules": "chinese", "komi": 0.5}
+    begin(agent("--knows", "", game=game, handicap="announced"), log=tmp_path / "log")
+    commands = [line for line in sent(tmp_path / "log") if line.startswith("komi")]
+    assert commands[-1] == "komi 3.5"
+
+
 def test_a_handicap_on_other_points_is_refused(agent: MakeAgent) -> None:
     options = ("--knows", "fixed_handicap", "--handicap", "C3,C7")
     player = agent(*options, game={"board_size": 9, "handicap": 2}, handicap="announced")

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.tsumego.drawn import drawn, empty_corner, second_line
@@ -20,7 +21,7 @@ from miai_go.commands import solving
 from miai_go.commands.solving import seconds_of
 from miai_go.errors import ProblemError
 from miai_go.life.problems import collection_sgf
-from miai_go.life.solver import Solver
+from miai_go.life.solver import ProblemReport, Solver
 from miai_go.sgf.reading import read_file
 
 CORNER_FIVE = dataclasses.replace(second_line(5, corner=True), to_play=2, solutions=(1, 4))
@@ -175,3 +176,21 @@ def test_durations(text: str, seconds: float) -> None:
 def test_invalid_durations_are_refused(text: str) -> None:
     with pytest.raises(ProblemError, match="is not a time"):
         seconds_of(text)
+
+
+def test_a_node_limit_alone_has_no_time_limit(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], one: Path
+) -> None:
+    """So that the answer does not depend on the machine."""
+    limits = []
+
+    class Noting(Solver):
+        def solve(self, **more: Any) -> ProblemReport:
+            limits.append((more["seconds"], more["nodes"]))
+            return super().solve(**more)
+
+    monkeypatch.setattr("miai_go.life.solver.Solver", Noting)
+    for values in ({}, {"nodes": 500}, {"nodes": 500, "limit": "3s"}, {"limit": "2s"}):
+        solving.solve([one], **values)
+    assert limits == [(10.0, None), (None, 500), (3.0, 500), (2.0, None)]
+    assert capsys.readouterr().out

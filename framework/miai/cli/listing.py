@@ -163,7 +163,7 @@ def _chain(error: BaseException | None) -> str:
 
 
 def _singular(kind: str, registry: Registry) -> str:
-    """Return the kind that a singular or plural names (``game``, ``games``, ``searches``)."""
+    """Return the kind that a singular or plural names (``game``, ``searches``, ``bounds``)."""
     for candidate in (kind, kind.removesuffix("s"), kind.removesuffix("es")):
         if candidate in registry.kinds:
             return candidate
@@ -171,7 +171,9 @@ def _singular(kind: str, registry: Registry) -> str:
 
 
 def _plural(kind: str) -> str:
-    return f"{kind}es" if kind.endswith(("s", "ch")) else f"{kind}s"
+    if kind.endswith("s"):  # bounds
+        return kind
+    return f"{kind}es" if kind.endswith("ch") else f"{kind}s"
 
 
 def _print_kinds(registry: Registry, as_json: bool) -> None:

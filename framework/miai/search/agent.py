@@ -22,8 +22,8 @@ class SearchAgent(Agent):
     def __init__(self, game: Game, search: Search) -> None:
         if not game.info.perfect_information:
             raise AgentUnavailableError(
-                f"{game.info.name} hides information, which this search cannot handle: it is "
-                "played by 'human', 'random' and agents that plugins bring for it"
+                f"{game.info.name} hides information, which this search cannot handle; ismcts, "
+                "pimc and belief-minimax search over what a player knows"
             )
         super().__init__(game)
         self.search = search

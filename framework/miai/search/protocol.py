@@ -113,9 +113,8 @@ def require_perfect_information(game: Game, *, search: str) -> None:
     """Raise `HiddenInformationError` when the game hides anything from its players."""
     if not game.info.perfect_information:
         raise HiddenInformationError(
-            f"{search}: {game.info.name} hides information, and this search would look at it. No "
-            f"search over beliefs is built in: {game.info.name} is played by 'human', 'random' "
-            "and agents that plugins bring for it"
+            f"{search}: {game.info.name} hides information, and this search would look at it; "
+            "ismcts, pimc and belief-minimax search over what a player knows"
         )
 
 

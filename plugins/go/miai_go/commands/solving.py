@@ -58,8 +58,12 @@ def solve(
         Ko, typer.Option("--ko", help="Ko master, who may retake every ko at once.")
     ] = Ko.ATTACKER,
     limit: Annotated[
-        str, typer.Option("--limit", help="Time limit per problem, such as 500ms, 10s or 2m.")
-    ] = "10s",
+        str | None,
+        typer.Option(
+            "--limit",
+            help="Time limit per problem, such as 500ms or 2m (default: 10s, none with --nodes).",
+        ),
+    ] = None,
     nodes: Annotated[
         int | None, typer.Option("--nodes", min=1, help="Maximum positions per problem.")
     ] = None,
@@ -98,7 +102,8 @@ def solve(
     from miai_go.life.solver import KO_MASTERS, Solver
 
     advice = find_ordering(network)
-    seconds, sides = seconds_of(limit), _sides(first)
+    seconds = None if limit is None and nodes is not None else seconds_of(limit or "10s")
+    sides = _sides(first)
     masters = sorted(KO_MASTERS, key=lambda master: master.name.lower() != ko.value)
     problems = list(islice(_read(paths), most))
     readable = sum(not isinstance(problem, ProblemError) for problem in problems)

@@ -92,8 +92,12 @@ def begin_game(client: GtpClient, game: GoGame, parameters: GtpParameters) -> No
     if parameters.rules == "told" and client.knows("kata-set-rules"):
         _tell_rules(client, game, parameters)
     client.ask(f"komi {engine_komi(game, parameters):g}", seconds=seconds)
-    if not (parameters.handicap == "announced" and _announce_handicap(client, game, seconds)):
-        place_points(client, (game.start.black, game.start.white), game.size, seconds)
+    if parameters.handicap == "announced":
+        if _announce_handicap(client, game, seconds):
+            return
+        if game.white_bonus != game.rules.komi:  # the engine sees moves, and adds nothing to komi
+            client.ask(f"komi {game.white_bonus:g}", seconds=seconds)
+    place_points(client, (game.start.black, game.start.white), game.size, seconds)
 
 
 def clear_board(client: GtpClient, size: int, seconds: float) -> None:
