@@ -254,7 +254,11 @@ def test_a_bound_of_one_kind_alone_is_found(
     assert (missed.lower, missed.upper, missed.entries) == (-math.inf, math.inf, ())
     assert bounds.probe("other", 1, small if lower else large) == UNKNOWN
     assert bounds.statistics() == {
-        **{"probes": 4, "hits": 1, "let_through": 1, "refused": 0, "entries": 1},
+        "probes": 4,
+        "hits": 1,
+        "let_through": 1,
+        "refused": 0,
+        "entries": 1,
         "bytes": 8 * (64 + 4) + (120 + 8 * len(large if lower else small) if verified else 0),
     }
     assert entry is not None
