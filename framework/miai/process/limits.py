@@ -26,7 +26,7 @@ class ProcessLimits:
         it starts (``RLIMIT_DATA``), and of all of them together where control groups can be made;
         None for three quarters of the machine's.
       processes: maximum number of processes and threads, in a sandbox.
-      disk: maximum mebibytes of a file, and in a sandbox of all temporary files.
+      disk: maximum mebibytes of a file, and in a sandbox of each private folder.
       processors: how many of the referee's processors the agent may run on; None for all.
       hidden: folders and files that the agent's processes can neither read nor change; if there
         are any, the temporary files of other agents are hidden too. See `miai.process.sandbox`.
