@@ -126,7 +126,7 @@ ROOMS = {
         [f"{TOURNAMENTS}/ratings/*.py"],
         _tests(
             "tournaments",
-            "ratings sprt payoffs performance transitivity rating_libraries counting",
+            "ratings sprt payoffs performance transitivity teams rating_libraries counting",
         ),
     ),
     "formats": Room(

@@ -95,6 +95,17 @@ def test_independent_errors_give_cochran_s_q() -> None:
     assert found.low < found.value < found.high
 
 
+@pytest.mark.parametrize("unit", [1e-4, 1.0, 1e4])
+def test_a_spread_is_in_the_unit_of_the_values(unit: float) -> None:
+    values, errors = np.array([1.0, 3.0, 2.2, -1.5, 0.7]), np.array([0.4, 0.8, 0.3, 0.5, 0.9])
+    plain = fit_spread(values, np.diag(errors**2))
+    found = fit_spread(unit * values, np.diag((unit * errors) ** 2))
+    expected = [unit * end for end in (plain.value, plain.low, plain.high)]
+    assert [found.value, found.low, found.high] == pytest.approx(expected, rel=1e-6)
+    assert 0 < plain.low < plain.value < plain.high
+    assert (found.q, found.p_value) == pytest.approx((plain.q, plain.p_value))
+
+
 def test_errors_that_all_share_do_not_matter() -> None:
     rng = np.random.default_rng(3)
     covariance, values = random_covariance(rng, 5), rng.normal(0, 80, 5)

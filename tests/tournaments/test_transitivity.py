@@ -91,6 +91,11 @@ def test_cycles_are_those_of_a_count_by_hand(rows: list[tuple[int, int, float]])
                 weakest.append(min(max(s, 1 - s) for s in known))
     assert (found.triples, found.cycles) == (triples, cycles)
     assert [c.weakest for c in found.strongest] == pytest.approx(sorted(weakest)[::-1][:10])
+    assert len({frozenset(c.players) for c in found.strongest}) == len(found.strongest)
+    for cycle in found.strongest:
+        a, b, c = (int(name[1:]) for name in cycle.players)
+        links = [share(a, b), share(b, c), share(c, a)]
+        assert min(link for link in links if link is not None) == pytest.approx(cycle.weakest)
     figures = (found.share, found.expected, found.low, found.high, found.p_value)
     assert np.isfinite(figures).all()
     assert 0 < found.p_value <= 1
