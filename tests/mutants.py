@@ -628,7 +628,7 @@ def page(mutants: Sequence[Mutant], results: dict[str, dict[str, Any]]) -> str:
     """Return the page."""
     reasons = arguments_of_equivalence()
     text, survivors, sums = HEAD.format(count=len(mutants)), [], [0, 0, 0, 0]
-    for room in dict.fromkeys(mutant.room for mutant in mutants):
+    for room in dict.fromkeys(m.room for m in mutants if m.name in results):
         rows = [results[m.name] for m in mutants if m.room == room and m.name in results]
         alive = [row["mutant"] for row in rows if row["survived"]]
         argued = [name for name in alive if name in reasons]
