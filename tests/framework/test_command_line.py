@@ -118,7 +118,10 @@ def test_kinds_are_listed() -> None:
         (("play", "go", "--record", "game.xyz"), "--record game.xyz"),
         (("play", "go", "--record", "no/such/folder/game.sgf"), "create it first"),
         (("play", "phantom_tic_tac_toe", "--x", "mcts"), "hides information"),
-        (("play", "phantom_tic_tac_toe", "--x", "mcts"), "is played by 'human', 'random'"),
+        (
+            ("play", "phantom_tic_tac_toe", "--x", "mcts"),
+            "ismcts, pimc and belief-minimax search over what a player knows",
+        ),
     ],
 )
 def test_a_mistake_gets_one_message_and_status_2(words: tuple[str, ...], message: str) -> None:
