@@ -41,8 +41,8 @@ def test_the_frameworks_wheel_carries_what_pages_are_made_of(tmp_path: Path) -> 
         shutil.copytree(
             ROOT / folder, source / folder, ignore=shutil.ignore_patterns("__pycache__")
         )
-    for file in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / file, source)
+    for top in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / top, source)
     pages = ROOT / "framework" / "miai" / "pages"
     files = [*pages.glob("templates/*"), *pages.glob("assets/*")]
     assert len(files) > 5
