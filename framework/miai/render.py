@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from miai.errors import UnknownComponentError
@@ -55,6 +57,46 @@ class BeliefDrawingRenderer(DrawingRenderer, Protocol):
 
     def svg_belief(self, belief: BeliefState[State], view: PlayerView, truth: State) -> str:
         """Return the worlds of a belief as one picture, with the true position."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Region:
+    """An area of a picture that people can click or reach with the arrow keys.
+
+    Attributes:
+      name: its name in this picture, read aloud to people who do not see it, such as ``e4``.
+      box: x, y, width and height in the units of the picture's ``viewBox``.
+      halo: the box to highlight while the pointer is on the region, such as the window that a
+        sense would reveal; None for the region's own.
+    """
+
+    name: str
+    box: tuple[float, float, float, float]
+    halo: tuple[float, float, float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clicks:
+    """How the legal actions of a position are chosen in its picture.
+
+    Attributes:
+      regions: the areas, each with a name of its own.
+      actions: for each legal action that is chosen by clicks, the names of the regions to click,
+        in order: ``("e2", "e4")``. Dragging is a click at both ends. Actions with the same clicks,
+        such as promotions, are then offered in a menu. Other legal actions, such as a pass, become
+        buttons.
+    """
+
+    regions: Sequence[Region] = ()
+    actions: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+
+
+@runtime_checkable
+class Clickable(DrawingRenderer, Protocol):
+    """A renderer on whose pictures people choose their actions."""
+
+    def clicks(self, view: PlayerView) -> Clicks:
+        """Return where to click in the picture that `svg` returns for the same view."""
 
 
 class PlainRenderer:
