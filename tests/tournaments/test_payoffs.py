@@ -28,10 +28,12 @@ from miai.testing.games import check_returns
 from miai_classics.kuhn_poker import KuhnPoker
 from miai_classics.tic_tac_toe import TicTacToe
 from miai_tournaments.formats.format import Meeting, Pairing
+from miai_tournaments.formats.match import PayoffTestParameters
 from miai_tournaments.ratings.payoffs import MeanPayoff, Payoffs, PayoffTest, student_quantile
 from miai_tournaments.report.counting import count_games
+from miai_tournaments.report.details import build_details
 from miai_tournaments.report.report import build_report
-from miai_tournaments.store.rows import PAYOFFS, GameRow, RunInfo
+from miai_tournaments.store.rows import PAYOFFS, GameRow, PlayerRow, RunInfo
 from miai_tournaments.store.store import Store
 
 INFO = RunInfo(
@@ -146,6 +148,23 @@ def test_a_player_who_wins_most_games_and_loses_most_chips_is_last() -> None:
     assert "Mean payoff per game with 95% intervals" in text
     assert "Elo" not in text
     assert re.search(r"^1  bold +\+0\.250 ", text, re.MULTILINE)
+
+
+def test_a_team_that_wins_most_games_and_loses_most_chips_shows_its_loss() -> None:
+    games = [("t1", "bold", 1.0), ("bold", "t1", -1.0), ("t1", "bold", 1.0), ("bold", "t1", 1.0)]
+    games += [("t2", "bold", 1.0), ("bold", "t2", 4.0)] * 2
+    games += [("t1", "t2", 2.0), ("t1", "t2", 2.0)]  # within the team, which does not count
+    plain = build_report(rows(*games), info=INFO)
+    members = [PlayerRow(name=name, agent="random", team="timid") for name in ("t1", "t2")]
+    details = build_details(plain, plain.rows, players=members)
+    (team,) = details.to_json()["teams"]
+    assert (team["wins"], team["games"], team["pairs"]) == (5, 8, 4)
+    assert "elo" not in team
+    assert team["mean_return"] == pytest.approx(-0.5)  # of 1, 0, -1.5 and -1.5
+    assert team["high"] == pytest.approx(-0.5 + stats.t.ppf(0.975, 2) / 4)
+    text = replace(plain, details=details).to_markdown()
+    assert "| team | members | payoff | ± | games |" in text
+    assert "| timid | t1, t2 | -0.500 | 1.076 | 8 |" in text
 
 
 @pytest.mark.parametrize("option", ["anchor", "superiority", "bootstrap"])
@@ -441,3 +460,8 @@ def test_formats_know_which_points_players_share() -> None:
     assert entrants(2, payoff_bound=3.0).shared == 0.0
     with pytest.raises(ParameterError, match="this game is won, drawn or lost"):
         make("match", entrants(2), pairs=3, payoff_test={"mean0": 0.0, "mean1": 1.0})
+
+
+def test_both_errors_of_a_test_are_five_per_cent_by_default() -> None:
+    test = PayoffTestParameters(mean0=0.0, mean1=1.0)
+    assert (test.alpha, test.beta) == (0.05, 0.05)
