@@ -190,7 +190,7 @@ class GameRunner:
         self._game({})  # so that a missing component is reported before the first job
         self._control = TimeControl(**setup.time_control)
         self._limits = ProcessLimits(**setup.limits)
-        self._seats: OrderedDict[tuple[str, str], AgentProcess] = OrderedDict()
+        self._seats: OrderedDict[tuple[str, str, int], AgentProcess] = OrderedDict()
         self._logs = Path(setup.logs) / f"{UNNAMED}{os.getpid()}" if setup.logs else None
         self._boards = BoardWriter(Path(setup.logs) if setup.logs else None)
 
@@ -230,7 +230,7 @@ class GameRunner:
         every game.
         """
         for name in job.players:
-            seat, (game, _) = self._seat(name, job.settings), self._game(job.settings)
+            seat, (game, _) = self._seat(name, job.settings, player=0), self._game(job.settings)
             try:
                 seat.new_game(job.seed, player=0, log=None)
                 _try_clock(seat, game, Clock(self._control))
@@ -245,7 +245,7 @@ class GameRunner:
 
     def _play(self, job: GameJob) -> Outcome:
         game, panel = self._game(job.settings)
-        seats = [self._seat(name, job.settings) for name in job.players]
+        seats = [self._seat(name, job.settings, player=n) for n, name in enumerate(job.players)]
         try:
             record = play_game(
                 game,
@@ -303,9 +303,15 @@ class GameRunner:
             self._games.popitem(last=False)
         return self._games[key]
 
-    def _seat(self, name: str, settings: Mapping[str, Any]) -> AgentProcess:
-        """Return the process of a player for a game with some settings."""
-        key = name, _key(settings)
+    def _seat(self, name: str, settings: Mapping[str, Any], *, player: int) -> AgentProcess:
+        """Return the process of a player for a game with some settings.
+
+        Both games of a pair have the same deal. If the game has chance, a player therefore has a
+        process for each seat, which it has in one game of a pair only: what it remembers of the
+        first game says nothing about the second one.
+        """
+        game, _ = self._game(settings)
+        key = name, _key(settings), player if game.info.max_chance_outcomes else 0
         seat = self._seats.get(key)
         if seat is None:
             agent, parameters = self.setup.agents[name]
