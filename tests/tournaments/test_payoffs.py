@@ -324,10 +324,11 @@ def test_points_of_payoffs_are_opposite() -> None:
 
 
 @pytest.mark.parametrize("count", [2, 3, 5, 8])
-@pytest.mark.parametrize("name", ["knockout", "swiss"])
+@pytest.mark.parametrize("name", ["knockout", "swiss", "ladder"])
 def test_the_most_chips_win(count: int, name: str) -> None:
     order = names(count)[::-1]
-    values: dict[str, object] = {"rounds": count - 1} if name == "swiss" else {}
+    rounds = {"swiss": count - 1, "ladder": 2 * count}
+    values: dict[str, object] = {"rounds": rounds[name]} if name in rounds else {}
     built = make(name, entrants(count, payoff_bound=6.0), **values)
     _, end = play(built, by_strength(order), shared=0.0)
     assert end.facts["ranking"][0] == order[0]
@@ -424,6 +425,20 @@ def test_a_test_takes_at_most_twice_the_pairs_of_one_that_knows_the_variance() -
         2 * (0.95 * math.log(0.95 / 0.05) + 0.05 * math.log(0.05 / 0.95)) * (deviation / 0.5) ** 2
     )
     assert np.mean(pairs) < 2 * wald
+
+
+def test_each_error_has_its_own_limit() -> None:
+    gains = [0.5, 1.0] * 40  # of the first player, so H0 is rejected, or without them H1
+    verdicts = {}
+    for sign in (1, -1):
+        for alpha, beta in ((0.2, 0.001), (0.001, 0.2)):
+            test = PayoffTest(mean0=-0.1, mean1=0.1, bound=2.0, alpha=alpha, beta=beta)
+            verdicts[sign, alpha] = test.decide([sign * gain for gain in gains])
+    assert [state.verdict for state in verdicts.values()] == ["H1", "H1", "H0", "H0"]
+    assert verdicts[1, 0.2].pairs < verdicts[1, 0.001].pairs
+    assert verdicts[-1, 0.001].pairs < verdicts[-1, 0.2].pairs
+    assert verdicts[1, 0.2].limit_h0 == pytest.approx(math.log(5))
+    assert verdicts[1, 0.2].limit_h1 == pytest.approx(math.log(1000))
 
 
 def test_later_pairs_change_nothing() -> None:
