@@ -180,7 +180,11 @@ class SquareBoard:
         (x, y), side = self.centre(square), self.cell * size
         start, step = f"M{number(x - side / 2)} {number(y - side / 2)}", number(side)
         path = f"{start}l{step} {step}m0-{step}l-{step} {step}"
-        stroke = {"stroke": colour, "stroke_width": self.cell * 0.11, "stroke_linecap": "round"}
+        stroke: dict[str, Attribute] = {
+            "stroke": colour,
+            "stroke_width": self.cell * 0.11,
+            "stroke_linecap": "round",
+        }
         return tag("path", d=path, **stroke)
 
     def ring(self, square: int, colour: str, *, size: float = 0.6) -> Markup:

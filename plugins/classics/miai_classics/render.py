@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from markupsafe import Markup
 
-from miai.markup import tag
+from miai.markup import Attribute, tag
 from miai.render import Clicks
 from miai.squares import BLUE, FOG, GREEN, INK, ORANGE, PAPER, VERMILLION, SquareBoard
 from miai_classics.kuhn_poker import CARDS, betting_text
@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 
 _LAST: Final = "#fbe8b8"
 _COLOURS: Final = (BLUE, VERMILLION)
+_THREE: Final[dict[str, Attribute]] = {
+    "stroke_width": 5,
+    "stroke_linecap": "round",
+    "opacity": 0.5,
+}
 
 
 class TicTacToeRenderer:
@@ -67,8 +72,7 @@ def _marks(board: SquareBoard, marks: Sequence[int], *, last: int | None) -> lis
                 first, *_, final = map(_square, CELLS[line])
                 (x, y), (to_x, to_y) = board.centre(first), board.centre(final)
                 path = f"M{x} {y}L{to_x} {to_y}"
-                stroke = {"stroke_width": 5, "stroke_linecap": "round", "opacity": 0.5}
-                parts.append(tag("path", d=path, stroke=colour, **stroke))
+                parts.append(tag("path", d=path, stroke=colour, **_THREE))
     return parts
 
 
