@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from markupsafe import Markup
@@ -474,10 +474,10 @@ class SubHuntRenderer(BlindRenderer):
 
     def _ahead(self, view: PlayerView, legal: Iterable[int]) -> dict[int, tuple[str, ...]]:
         """Return the square to which each of the submarine's actions leads."""
-        paths = {}
+        paths: dict[int, tuple[str, ...]] = {}
         for world in self._worlds(view)[:1]:
             for action in legal:
-                letters = cast("BlindState", world.child(action)).letters()
+                letters = world.child(action).letters()
                 square = next(s for s, letter in enumerate(letters) if letter != ".")
                 paths[action] = (self._board.name(square),)
         return paths
