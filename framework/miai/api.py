@@ -1,4 +1,4 @@
-"""Games and agents by name."""
+"""Games, agents and record formats by name."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from typing import Any
 
 from miai.agent import Agent
 from miai.game import Game
-from miai.plugins.kinds import AGENT, GAME
+from miai.plugins.kinds import AGENT, GAME, RECORD_FORMAT
 from miai.plugins.loader import registry
+from miai.record import RecordFormat
 
 
 def load_game(name: str, **parameters: Any) -> Game:
@@ -30,3 +31,10 @@ def make_agent(name: str, game: Game, *, seed: int | None = None, **parameters: 
     agent = registry().build(AGENT, name, game, values=parameters, game=game.info.name)
     agent.default_seed, agent.component, agent.settings = seed, name, parameters
     return agent
+
+
+def record_format(name: str, game: str) -> RecordFormat:
+    """Return a record format for the game of that name. Raises `UnknownComponentError`."""
+    component = registry().get(RECORD_FORMAT, name, game=game)
+    built: RecordFormat = component.build(values={})
+    return built

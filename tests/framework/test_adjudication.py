@@ -238,6 +238,21 @@ def test_the_first_rule_in_order_ends_the_game() -> None:
     ]
 
 
+def test_chance_is_not_judged() -> None:
+    game = miai.load_game("kuhn_poker")
+
+    class Listener(Always):
+        def judge(self, state: State, moves: Sequence[MoveRecord]) -> Verdict | None:
+            actors.append(moves[-1].actor)
+            return None
+
+    actors: list[int] = []
+    agents: list[Agent] = [RandomAgent(game), RandomAgent(game)]
+    record = play(game, agents, panel=Panel(game, {"a": Listener(0, 0)}))
+    assert [move.actor for move in record.moves][:2] == [-1, -1]
+    assert actors == [move.actor for move in record.moves[2:-1]]
+
+
 def test_a_game_that_is_held_out_is_played_to_its_end_with_each_rule_s_first_verdict() -> None:
     plain = play(GAME, randoms(), seed=4)
     panel = Panel(GAME, {"b": Always(1, -1), "a": Always(-1, 1)}, hold_out=1.0)

@@ -207,6 +207,22 @@ def test_spending_the_allotted_time_never_loses_on_time(
 # -- bad settings ---------------------------------------------------------------------------------
 
 
+def test_periods_of_less_than_a_second_are_lost_one_by_one() -> None:
+    control = TimeControl(kind="byo-yomi", seconds=1.0, periods=4, period_seconds=0.5)
+    clock = after(control, 1.75)  # 0.75 s beyond the main time: one period and half of the next
+    assert (clock.main, clock.periods, clock.limit()) == (0.0, 3, 1.5)
+
+
+def test_the_allotted_time_by_hand() -> None:
+    fischer = TimeControl(kind="fischer", seconds=60.0, increment=2.0)
+    assert Clock(fischer).reading().allotment(moves_left=30) == pytest.approx(60 / 30 + 0.9 * 2)
+    absolute = TimeControl(kind="absolute", seconds=60.0)
+    assert Clock(absolute).reading().allotment(moves_left=30) == pytest.approx(2.0)
+    byo_yomi = TimeControl(kind="byo-yomi", seconds=60.0, periods=3, period_seconds=10.0)
+    assert Clock(byo_yomi).reading().allotment(moves_left=30) == pytest.approx(2.0 + 9.0)
+    assert ClockReading(control=TimeControl()).periods == 0
+
+
 @pytest.mark.parametrize(
     ("values", "message"),
     [

@@ -27,7 +27,7 @@ def test_help_imports_nothing_heavy() -> None:
         "from miai.cli.app import build_app\n"
         "try: build_app()()\n"
         "except SystemExit: pass\n"
-        "heavy = {'numpy', 'numba', 'pydantic', 'rich', 'sgfmill', 'sqlite3', 'torch'}\n"
+        "heavy = {'jinja2', 'numpy', 'numba', 'pydantic', 'rich', 'sgfmill', 'sqlite3', 'torch'}\n"
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

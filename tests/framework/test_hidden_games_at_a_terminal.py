@@ -6,6 +6,7 @@ tell apart. What is printed until the end of the game must be the same, byte for
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -41,6 +42,8 @@ class Scripted(Agent):
         action = next(self.actions)
         print(self.secret)
         print(self.secret, file=sys.stderr)
+        os.write(1, f"{self.secret} of its engine\n".encode())
+        os.write(2, f"{self.secret} of its logger\n".encode())
         statistics: dict[str, Any] = {
             "value": len(self.secret) / 10,
             "simulations": len(self.secret),
@@ -95,7 +98,8 @@ def played(
         typed = "".join(f"{answer}\n" for answer in (*answers, "moves", "help", "undo", "resign"))
         result = CliRunner().invoke(build_app(), words, input=typed)
     assert result.exit_code == 0, result.output
-    assert secret in result.output.partition(OVER)[2]
+    for text in (secret, f"{secret} of its engine", f"{secret} of its logger"):
+        assert f"\n{text}\n" in result.output.partition(OVER)[2]
     return result.output
 
 

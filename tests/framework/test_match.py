@@ -200,6 +200,26 @@ def test_statistics_times_and_seeds_are_recorded() -> None:
     assert read_record(record.to_json_lines()) == record
 
 
+def test_the_game_s_parameters_are_recorded() -> None:
+    game = miai.load_game("phantom_lines")
+    record = play(game, [RandomAgent(game), RandomAgent(game)])
+    given: Any = game.parameters
+    assert record.game_parameters == given.model_dump(mode="json")
+    go = miai.load_game("go", board_size=5, komi=2.5)
+    values = play(go, [RandomAgent(go), RandomAgent(go)], move_limit=2).game_parameters
+    assert (values["board_size"], values["komi"]) == (5, 2.5)
+
+
+def test_a_move_costs_the_processor_time_of_that_move_alone() -> None:
+    game = miai.load_game("tic_tac_toe")
+    before = time.process_time()
+    record = play(game, [RandomAgent(game), RandomAgent(game)])
+    spent = time.process_time() - before
+    measured = [move.cpu_seconds for move in record.moves]
+    assert all(seconds is not None and 0 <= seconds <= spent for seconds in measured)
+    assert before > spent, "the process has run for longer than the game"
+
+
 def test_versions_are_recorded() -> None:
     import platform
 

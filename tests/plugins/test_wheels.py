@@ -1,4 +1,4 @@
-"""What is shipped with a plugin's wheel."""
+"""What is shipped with the wheels of the framework and of the plugins."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("plugin", ["classics", "go", "miniblind"])
-def test_a_wheel_carries_its_licence(plugin: str, tmp_path: Path) -> None:
-    source = shutil.copytree(ROOT / "plugins" / plugin, tmp_path / plugin)
-    words = ("wheel", "--no-deps", "--no-build-isolation", "--no-index", "-w", str(tmp_path))
+def build(source: Path, folder: Path) -> zipfile.ZipFile:
+    """Return the wheel of a distribution, built in a folder."""
+    words = ("wheel", "--no-deps", "--no-build-isolation", "--no-index", "-w", str(folder))
     done = subprocess.run(
         [sys.executable, "-m", "pip", "--disable-pip-version-check", *words, str(source)],
         capture_output=True,
@@ -24,7 +23,29 @@ def test_a_wheel_carries_its_licence(plugin: str, tmp_path: Path) -> None:
         timeout=110,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    (wheel,) = tmp_path.glob("*.whl")
-    with zipfile.ZipFile(wheel) as archive:
+    (wheel,) = folder.glob("*.whl")
+    return zipfile.ZipFile(wheel)
+
+
+@pytest.mark.parametrize("plugin", ["classics", "go", "miniblind"])
+def test_a_wheel_carries_its_licence(plugin: str, tmp_path: Path) -> None:
+    source = shutil.copytree(ROOT / "plugins" / plugin, tmp_path / plugin)
+    with build(source, tmp_path) as archive:
         (licence,) = [name for name in archive.namelist() if name.endswith("licenses/LICENSE")]
         assert archive.read(licence) == (ROOT / "LICENSE").read_bytes()
+
+
+def test_the_frameworks_wheel_carries_what_pages_are_made_of(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    for folder in ("framework", "tournaments"):
+        shutil.copytree(
+            ROOT / folder, source / folder, ignore=shutil.ignore_patterns("__pycache__")
+        )
+    for top in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / top, source)
+    pages = ROOT / "framework" / "miai" / "pages"
+    files = [*pages.glob("templates/*"), *pages.glob("assets/*")]
+    assert len(files) > 5
+    with build(source, tmp_path) as archive:
+        for file in files:
+            assert archive.read(f"miai/pages/{file.parent.name}/{file.name}") == file.read_bytes()

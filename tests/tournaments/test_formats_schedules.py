@@ -255,6 +255,7 @@ def test_listed_pairings_have_their_weights_settings_and_openings() -> None:
 SPRT = {"elo0": 0, "elo1": 10}
 WRONG: list[tuple[str, int, dict[str, Any], str]] = [
     ("knockout", 1, {}, "format: a knockout needs at least two players"),
+    ("round-robin", 1, {"rounds": 1}, "format: a round-robin needs at least two players"),
     ("ladder", 1, {"rounds": 2}, "format: a ladder needs at least two players"),
     ("match", 3, {"pairs": 5}, "format: a match needs two players, but the config has 3"),
     ("match", 2, {}, "format.pairs: is required"),

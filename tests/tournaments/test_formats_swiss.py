@@ -14,7 +14,13 @@ from tests.tournaments.formats import chance, entrants, make, names, play, seeds
 from miai.errors import ParameterError
 from miai_tournaments.formats.format import Meeting
 from miai_tournaments.formats.matching import Matching
-from miai_tournaments.formats.swiss import PairingCard, SwissPlayer, pair_round, standings
+from miai_tournaments.formats.swiss import (
+    PairingCard,
+    SwissPlayer,
+    colours,
+    pair_round,
+    standings,
+)
 
 Allowed = Callable[[int, int], bool]
 
@@ -169,6 +175,44 @@ def test_a_first_round_folds_the_field_and_later_ones_the_score_groups() -> None
         if m.pairing.round == 2
     ]
     assert second == [{0, 2}, {1, 3}, {4, 6}, {5, 7}]
+
+
+def test_who_has_met_the_opponent_of_the_fold_meets_the_next_of_the_lower_half() -> None:
+    # FIDE C.04.3, D.2: transpositions in the lower half come before exchanges with the upper one.
+    players = [SwissPlayer() for _ in range(8)]
+    players[0].opponents.add(4)
+    players[4].opponents.add(0)
+    pairs, _ = pair_round(players)
+    assert pairs[0] == (0, 5)
+
+
+@pytest.mark.parametrize("top", [1, -1])
+def test_in_the_first_round_the_seeds_alternate_from_the_colour_drawn(top: int) -> None:
+    # FIDE C.04.3, E.5: who has no preference alternates by the parity of the pairing number.
+    players = [SwissPlayer() for _ in range(8)]
+    pairs, _ = pair_round(players)
+    firsts = {colours(one, other, players, top=top)[0] for one, other in pairs}
+    assert firsts == ({0, 5, 2, 7} if top == 1 else {4, 1, 6, 3})
+
+
+def test_equal_preferences_follow_the_latest_difference_of_colours() -> None:
+    # FIDE C.04.3, E.3: alternate to the latest round in which one had White and the other Black.
+    players = [SwissPlayer(colours=[1, -1, 1, -1]), SwissPlayer(colours=[-1, 1, 1, -1])]
+    assert [player.wanted for player in players] == [1, 1]
+    assert colours(0, 1, players, top=1) == (0, 1)
+    players = [SwissPlayer(colours=[-1, 1, 1, -1]), SwissPlayer(colours=[1, -1, 1, -1])]
+    assert colours(0, 1, players, top=1) == (1, 0)
+
+
+def test_each_pair_of_games_of_a_round_has_an_opening_of_its_own() -> None:
+    meetings, _ = play(
+        make("swiss", entrants(4), rounds=3, colours="swap", pairs=2), strength(names(4))
+    )
+    openings = {
+        number: {m.pairing.opening for m in meetings if m.pairing.round == number}
+        for number in (1, 2, 3)
+    }
+    assert openings == {1: {1, 2}, 2: {3, 4}, 3: {5, 6}}
 
 
 @settings(max_examples=60)

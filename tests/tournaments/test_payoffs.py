@@ -28,6 +28,7 @@ from miai.testing.games import check_returns
 from miai_classics.kuhn_poker import KuhnPoker
 from miai_classics.tic_tac_toe import TicTacToe
 from miai_tournaments.formats.format import Meeting, Pairing
+from miai_tournaments.formats.match import PayoffTestParameters
 from miai_tournaments.ratings.payoffs import MeanPayoff, Payoffs, PayoffTest, student_quantile
 from miai_tournaments.report.counting import count_games
 from miai_tournaments.report.report import build_report
@@ -441,3 +442,8 @@ def test_formats_know_which_points_players_share() -> None:
     assert entrants(2, payoff_bound=3.0).shared == 0.0
     with pytest.raises(ParameterError, match="this game is won, drawn or lost"):
         make("match", entrants(2), pairs=3, payoff_test={"mean0": 0.0, "mean1": 1.0})
+
+
+def test_both_errors_of_a_test_are_five_per_cent_by_default() -> None:
+    test = PayoffTestParameters(mean0=0.0, mean1=1.0)
+    assert (test.alpha, test.beta) == (0.05, 0.05)

@@ -14,11 +14,11 @@ from tests.tournaments.support import config_text, player, refused, tournament
 from miai import EnumeratedBelief, load_game, make_agent, play
 from miai.errors import RecordError
 from miai.game import Game
+from miai.pages.replay import certain_text, decision_of, frames_of
+from miai.pages.replay_page import replay_page
 from miai.record import GameRecord, MoveRecord
 from miai.render import renderer_for
 from miai.values import Evaluation
-from miai_tournaments.report.replay import certain_text, decision_of, frames_of
-from miai_tournaments.report.replay_page import replay_page
 from miai_tournaments.store.store import Store
 
 

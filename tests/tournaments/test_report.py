@@ -17,9 +17,9 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from miai.errors import ConfigError, StoreError
+from miai.pages.document import printable
 from miai.record import Termination
 from miai_tournaments.ratings.ratings import fit_ratings
-from miai_tournaments.report.document import printable
 from miai_tournaments.report.report import TournamentReport, build_report
 from miai_tournaments.store.rows import GameResult, GameRow, PlayerRow, RunInfo, ScheduledGame
 from miai_tournaments.store.store import Store

@@ -19,8 +19,8 @@ from tests.tournaments.test_report import (
     small_tournament,
 )
 
+from miai.pages.charts import Scale, ticks
 from miai_tournaments.ratings.ratings import fit_ratings
-from miai_tournaments.report.charts import Scale, ticks
 from miai_tournaments.report.counting import outcome
 from miai_tournaments.report.page import report_page
 from miai_tournaments.report.report import TournamentReport, build_report

@@ -14,8 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from miai.errors import StoreError
+from miai.errors import ConfigError, StoreError
+from miai_tournaments.store.address import COMPARISON, TOURNAMENT, Address
 from miai_tournaments.store.folder import ask_to_stop, locked, refuse_foreign, runner_of
+from miai_tournaments.store.postgres import RECONNECT_PAUSES
+from miai_tournaments.store.reading import _RUN, is_duration
 from miai_tournaments.store.rows import GameResult, PlayerRow, RunInfo, ScheduledGame
 from miai_tournaments.store.store import FILE_NAME, Store
 
@@ -331,3 +334,54 @@ def test_a_runner_is_asked_to_stop_and_no_later_one(tmp_path: Path) -> None:
     kept.rename(tmp_path / "stop")  # as if the runner had died before it looked
     with locked(tmp_path) as lock:
         assert not lock.stop_asked()
+
+
+def test_the_database_of_a_store_says_what_it_is(tmp_path: Path) -> None:
+    # Bytes 68 to 71 of an SQLite file are its application id: https://sqlite.org/fileformat.html
+    assert (TOURNAMENT.application_id, COMPARISON.application_id) == (
+        int.from_bytes(b"miai", "big"),
+        int.from_bytes(b"miac", "big"),
+    )
+
+
+@pytest.mark.parametrize("url", ["postgresql://host", "postgresql://host/", "postgresql:///runs"])
+def test_an_address_names_a_host_and_a_database(url: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="lacks a host or a database"):
+        Address.fresh(url, "test")
+
+
+def test_a_draft_that_is_gone_can_be_dropped(tmp_path: Path) -> None:
+    Address.drop(tmp_path)
+
+
+def test_a_folder_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match=r"x+: cannot be read: File name too long"):
+        refuse_foreign(tmp_path / ("x" * 300))
+
+
+@pytest.mark.parametrize(("value", "good"), [(0, True), (0.5, True), (-0.5, False), (-1, False)])
+def test_no_duration_is_negative(value: float, good: bool) -> None:
+    assert is_duration(value) is good
+
+
+@pytest.mark.parametrize(
+    ("seed", "good"), [(0, True), (2**128 - 1, True), (-1, False), (2**128, False), (0.0, False)]
+)
+def test_the_seed_of_a_run_has_128_bits(seed: object, good: bool) -> None:
+    what, check = _RUN["seed"]
+    assert check(seed) is good, what
+
+
+def test_a_result_without_measurements_has_none() -> None:
+    result = GameResult(returns=(1.0, -1.0), termination="terminal")
+    assert (result.moves, result.wall_seconds, result.player_moves) == (0, 0.0, ())
+
+
+def test_the_settings_of_listed_pairings_are_named_once() -> None:
+    pairings = [{"settings": {"komi": 0.5}}, {"settings": {"komi": 0.5}}, {}, {"settings": {}}]
+    info = replace(INFO, format={"pairings": [*pairings, {"settings": {"komi": 7.5}}]})
+    assert info.pairing_settings() == [{"komi": 0.5}, {"komi": 7.5}]
+
+
+def test_a_lost_connection_is_tried_for_a_minute() -> None:
+    assert sum(RECONNECT_PAUSES) == pytest.approx(60, abs=1)

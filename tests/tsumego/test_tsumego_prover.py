@@ -13,11 +13,19 @@ from tests.tsumego.brute_force import (
     forced,
     reachable,
 )
+from tests.tsumego.drawn import drawn, empty_corner
 from tests.tsumego.lone_attacker import LoneAttacker
 from tests.tsumego.tiny_zones import tiny_zone
 
-from miai_go.life.prover import Goal, Master, ProofVerdict, Prover, ZonePosition
-from miai_go.life.zones import Zone
+from miai_go.life.prover import (
+    _FIRST_BYTES,
+    Goal,
+    Master,
+    ProofVerdict,
+    Prover,
+    ZonePosition,
+)
+from miai_go.life.zones import Zone, find_zone
 
 MASTERS = {NOBODY: Master.NOBODY, ATTACKER: Master.ATTACKER, DEFENDER: Master.DEFENDER}
 
@@ -103,3 +111,41 @@ def test_forcing_two_eyes_agrees_with_exhaustion(seed: int) -> None:
     rng = np.random.default_rng(1_000 + seed)
     zone = tiny_zone(rng, most_points=9, most_empty=4)
     assert check_life(zone, most=5_000, places=4, rng=rng) > 0
+
+
+def corner_fight(text: str) -> Prover:
+    problem = drawn(text)
+    return Prover(find_zone(problem.stones, problem.target))
+
+
+def test_a_capture_on_the_board_needs_no_search() -> None:
+    prover = corner_fight("""
+        X X X
+        T . X
+    """)
+    begin = prover.begin(ATTACKER)
+    assert prover.decided(begin, prover.zone.number(1)) == ProofVerdict.REACHED
+
+
+def test_two_eyes_on_the_board_need_no_search() -> None:
+    problem = drawn("""
+        X X X X X
+        O O O O X
+        . T . O X
+    """)
+    prover = Prover(find_zone(problem.stones, problem.target), goal=Goal.LIFE)
+    for side in (ATTACKER, DEFENDER):
+        finding = prover.ask(prover.begin(side))
+        assert (finding.verdict, finding.nodes) == (ProofVerdict.REACHED, 0)
+
+
+def test_the_table_grows_up_to_its_limit_and_no_further() -> None:
+    problem = empty_corner()
+    sizes = []
+    for limit in (_FIRST_BYTES, 4 * _FIRST_BYTES):
+        prover = Prover(find_zone(problem.stones, problem.target), table_bytes=limit)
+        first = prover._work.arrays.table.nbytes
+        prover.ask(prover.begin(ATTACKER), nodes=40_000)
+        prover.ask(prover.begin(DEFENDER), nodes=40_000)
+        sizes.append(prover._work.arrays.table.nbytes / first)
+    assert sizes == [1, 4]

@@ -11,6 +11,7 @@ from tests.tsumego.tiny_zones import tiny_zone
 
 from miai_go.errors import ProblemError
 from miai_go.life.answer_keys import answer, fate_of, solving_moves
+from miai_go.life.diagrams import Placement
 from miai_go.life.generating import (
     MAX_PER_SHAPE,
     GeneratingJournal,
@@ -22,7 +23,13 @@ from miai_go.life.generating import (
 from miai_go.life.problems import collection_sgf
 from miai_go.life.prover import Master, ProofVerdict, Prover
 from miai_go.life.solver import Status, solve
-from miai_go.life.walled import WalledProblem, canonical_key, find_walled
+from miai_go.life.walled import (
+    Fight,
+    WalledProblem,
+    _balanced,
+    canonical_key,
+    find_walled,
+)
 from miai_go.life.zones import ATTACKER, DEFENDER, Zone, find_zone
 from miai_go.rules.symmetry import point_tables
 
@@ -215,3 +222,29 @@ def test_moves_of_one_side_agree_with_the_answer() -> None:
             wanted = ProofVerdict.REACHED if side == ATTACKER else ProofVerdict.PREVENTED
             assert asked.verdict == wanted
             assert moves
+
+
+@pytest.mark.parametrize(("status", "failing"), [(Status.ALIVE, ATTACKER), (Status.DEAD, DEFENDER)])
+def test_a_fight_is_balanced_by_one_stone_for_the_side_that_fails(
+    status: Status, failing: int
+) -> None:
+    target = (1, 1)
+    stones = {(0, 0): ATTACKER, (0, 1): DEFENDER, target: DEFENDER, (1, 0): ATTACKER}
+    fight = Fight(
+        region=tuple(stones),
+        stones=stones,
+        target=target,
+        size=9,
+        placement=Placement.CORNER,
+        shift=(0, 0),
+        symmetry=0,
+        defender=1,
+    )
+    for seed in range(20):
+        balanced = _balanced(np.random.default_rng(seed), fight, status)
+        assert balanced is not None
+        changed = {cell for cell in stones if balanced.stones[cell] != stones[cell]}
+        assert len(changed) == 1
+        assert target not in changed
+        assert {balanced.stones[cell] for cell in changed} == {failing}
+    assert _balanced(np.random.default_rng(0), fight, Status.CRITICAL) is None

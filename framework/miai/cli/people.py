@@ -6,11 +6,12 @@ the opponents' evaluations.
 
 from __future__ import annotations
 
-import io
+import os
 import shutil
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import redirect_stderr, redirect_stdout
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TextIO, runtime_checkable
 
@@ -287,7 +288,7 @@ class HumanAgent(Agent):
             message = message.removesuffix(f"\n{error.position}")
         self._say(f"{message}\n{self._advice()}")
         board = self._renderer.render(self.view)
-        if self._lines_below + board.count("\n") + 2 > shutil.get_terminal_size().lines:
+        if self._lines_below + board.count("\n") + 2 > self._height():
             self._show_board()
 
     def _advice(self) -> str:
@@ -328,6 +329,14 @@ class HumanAgent(Agent):
         if not line:
             raise KeyboardInterrupt
         return line
+
+    def _height(self) -> int:
+        """Return the number of lines of the person's terminal."""
+        assert self.write is not None, "new_game refuses to begin without it"
+        try:
+            return os.get_terminal_size(self.write.fileno()).lines
+        except (OSError, ValueError):  # not a terminal
+            return shutil.get_terminal_size().lines
 
     def _say(self, text: str) -> None:
         print(text, file=self.write, flush=True)
@@ -370,19 +379,22 @@ class PlaySession:
         self._make_adviser = adviser
         self._adviser: Search | None = None
         self._seed = 0
-        self._withheld = io.StringIO()  # printed by others in a game that hides information
-        people = [agent for agent in agents if isinstance(agent, HumanAgent)]
-        for person in people:
+        self._withheld: TextIO | None = None  # output of others in a game that hides information
+        self._people = [agent for agent in agents if isinstance(agent, HumanAgent)]
+        for person in self._people:
             person.session = self
-        self._secret = bool(people) and not game.info.perfect_information
+        self._secret = bool(self._people) and not game.info.perfect_information
 
     def play(self, *, seed: int) -> GameRecord:
         """Return the record of the finished game. Raises as `miai.playing.match.play`."""
         self._seed = seed
         if not self._secret:
             return self._play()
-        with redirect_stdout(self._withheld), redirect_stderr(self._withheld):
-            return self._play()  # a person writes to a stream of its own
+        self._withheld = tempfile.TemporaryFile(  # noqa: SIM115 - `close` prints and closes it
+            "a+", encoding="utf-8", errors="backslashreplace", buffering=1
+        )
+        with _output_to(self._withheld, self._people):
+            return self._play()
 
     def _play(self) -> GameRecord:
         return self.session.play(
@@ -421,8 +433,10 @@ class PlaySession:
         """Close the adviser, and print what the opponents printed in a game that is over now."""
         if self._adviser is not None:
             self._adviser.close()
-        if printed := self._withheld.getvalue():
-            print(printed, end="", file=sys.stderr)
+        if self._withheld is not None:
+            with self._withheld as file:
+                file.seek(0)
+                print(file.read(), end="", file=sys.stderr)
 
     def save(self, file: str) -> str:
         """Write the game so far; return a confirmation. Raises `MiaiError`."""
@@ -440,3 +454,60 @@ class PlaySession:
             for number, agent in enumerate(self._agents)
         ]
         return self.session.unfinished_record(players, seed=self._seed)
+
+
+@contextmanager
+def _output_to(file: TextIO, people: Sequence[HumanAgent]) -> Iterator[None]:
+    """Redirect the output of this process to a file, except what people see.
+
+    The file descriptors are redirected too: engines and other child processes inherit them, and
+    loggers keep the stream that they were set up with.
+    """
+    with ExitStack() as stack:
+        for descriptor in (1, 2):
+            with suppress(OSError):  # the process has none
+                terminal = os.dup(descriptor)
+                stack.callback(_restore, descriptor, terminal)
+                for person in people:
+                    if person.write is not None and _descriptor(person.write) == descriptor:
+                        stack.enter_context(_writing_to(terminal, person))
+                _flush()
+                os.dup2(file.fileno(), descriptor)
+        stack.enter_context(redirect_stdout(file))
+        stack.enter_context(redirect_stderr(file))
+        yield
+
+
+@contextmanager
+def _writing_to(descriptor: int, person: HumanAgent) -> Iterator[None]:
+    """Let a person's output go to another descriptor."""
+    stream = person.write
+    assert stream is not None, "the caller checks it"
+    with open(
+        descriptor, "w", encoding=stream.encoding, errors=stream.errors, closefd=False
+    ) as own:
+        person.write = own
+        try:
+            yield
+        finally:
+            person.write = stream
+
+
+def _restore(descriptor: int, copy: int) -> None:
+    _flush()  # what a stream still holds was written before
+    os.dup2(copy, descriptor)
+    os.close(copy)
+
+
+def _flush() -> None:
+    for stream in (sys.__stdout__, sys.__stderr__):
+        if stream is not None and not stream.closed:
+            stream.flush()
+
+
+def _descriptor(stream: TextIO) -> int | None:
+    """Return the file descriptor of a stream; None if it has none."""
+    try:
+        return stream.fileno()
+    except (OSError, ValueError):
+        return None

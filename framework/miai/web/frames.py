@@ -118,5 +118,3 @@ class Camera:
         if self._game.info.perfect_information:
             return self._renderer.render(PlayerView.at(state, 0))
         return str(state)
-
-

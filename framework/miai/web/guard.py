@@ -97,9 +97,7 @@ def enter(cookie: str, path: str) -> Response:
     the cookie, which is SameSite=Strict.
     """
     response = page("enter.html", path=path)
-    response.set_cookie(
-        COOKIE, cookie, max_age=_YEAR, path="/", httponly=True, samesite="strict"
-    )
+    response.set_cookie(COOKIE, cookie, max_age=_YEAR, path="/", httponly=True, samesite="strict")
     return response
 
 

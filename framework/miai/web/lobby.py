@@ -165,9 +165,7 @@ class FormError(ConfigError):
         self.mistakes = dict(mistakes)
 
 
-def setting_of(
-    game: str, entered: Mapping[str, str], *, browser: str
-) -> tuple[Setting, list[int]]:
+def setting_of(game: str, entered: Mapping[str, str], *, browser: str) -> tuple[Setting, list[int]]:
     """Return the setting that a form describes, and the players for whom guests are invited.
 
     Args:

@@ -350,9 +350,7 @@ class Table:
                 return
             self.stage, self._stopping = "playing", False
             self._seats = [self._seat(player) for player in range(self.game.num_players())]
-            self._thread = threading.Thread(
-                target=self._run, name=f"table-{self.id}", daemon=True
-            )
+            self._thread = threading.Thread(target=self._run, name=f"table-{self.id}", daemon=True)
             self._thread.start()
 
     def suspend(self) -> None:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from miai.pages.document import Table
     from miai_tournaments.ratings.ratings import Ratings
-    from miai_tournaments.report.document import Table
     from miai_tournaments.report.joint_ratings import Joined, RunResults
 
 
@@ -134,7 +134,7 @@ class RateList:
 
     def to_table(self) -> Table:
         """Return the list as a table for a terminal."""
-        from miai_tournaments.report.document import NONE, Column, Table, counted, printable
+        from miai.pages.document import NONE, Column, Table, counted, printable
         from miai_tournaments.report.sections import PLAYER, RANK, percent, signed
 
         columns = (
@@ -204,6 +204,6 @@ def rate_runs(
 
 
 def _line(text: str) -> str:
-    from miai_tournaments.report.document import printable
+    from miai.pages.document import printable
 
     return printable(text, 1000)

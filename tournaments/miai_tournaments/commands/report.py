@@ -78,7 +78,7 @@ def build(store: Store, **options: Any) -> TournamentReport:
 
 def write(store: Store, report: TournamentReport, request: ReportRequest) -> None:
     """Write the requested files, print their path, and open the page on request."""
-    from miai_tournaments.report.replay_page import chosen, present, write_replays
+    from miai_tournaments.report.replays import chosen, present, write_replays
 
     folder = store.folder / FOLDER
     if request.replays != 0:
@@ -95,9 +95,9 @@ def write_replay(
     store: Store, game_id: str, *, out: Path | None, worlds: int | None, open_page: bool
 ) -> None:
     """Write the replay of a game, print its path, and open it on request."""
-    from miai_tournaments.report.replay import WORLDS
-    from miai_tournaments.report.replay_page import FOLDER as REPLAYS
-    from miai_tournaments.report.replay_page import replay_of
+    from miai.pages.replay import WORLDS
+    from miai_tournaments.report.replays import FOLDER as REPLAYS
+    from miai_tournaments.report.replays import replay_of
 
     page = replay_of(store, game_id, worlds=WORLDS if worlds is None else worlds)
     path = out or store.folder / FOLDER / REPLAYS / f"{game_id}.html"

@@ -19,6 +19,7 @@ from typing import Any
 
 import miai
 from miai.errors import StoreError
+from miai.pages.document import counted
 from miai.progress import Progress
 from miai_tournaments.compare.blocks import Block
 from miai_tournaments.compare.config import Comparison
@@ -36,7 +37,6 @@ from miai_tournaments.config.extension import (
     is_default,
     refuse_changes,
 )
-from miai_tournaments.report.document import counted
 from miai_tournaments.running.signals import Stopped, StopSignals
 from miai_tournaments.store.address import COMPARISON
 from miai_tournaments.store.folder import locked, refuse_foreign

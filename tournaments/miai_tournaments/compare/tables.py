@@ -9,10 +9,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from miai_tournaments.compare.config import Comparison
-from miai_tournaments.compare.results import ComparisonInfo, Measurement
-from miai_tournaments.compare.summary import Interval, Row, Searches
-from miai_tournaments.report.document import (
+from miai.pages.document import (
     NONE,
     Block,
     Column,
@@ -21,6 +18,9 @@ from miai_tournaments.report.document import (
     counted,
     printable,
 )
+from miai_tournaments.compare.config import Comparison
+from miai_tournaments.compare.results import ComparisonInfo, Measurement
+from miai_tournaments.compare.summary import Interval, Row, Searches
 from miai_tournaments.report.files import csv_text
 from miai_tournaments.report.printing import to_text
 from miai_tournaments.store.export import write_whole

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
+from miai.api import record_format
 from miai.errors import ConfigError, ParameterError, near_matches
 from miai.game import Game
 from miai.parameters import Parameters, explain, mistakes, read_toml
@@ -54,7 +55,6 @@ from miai_tournaments.config.schema import (
     TournamentSection,
 )
 from miai_tournaments.formats.format import Format, Variants, build_format, format_component
-from miai_tournaments.store.export import record_format
 from miai_tournaments.store.folder import has_store
 from miai_tournaments.store.rows import PlayerRow
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from rich.console import Console
 
+from miai.pages.document import counted
 from miai.progress import LiveProgress, Progress, is_live_terminal
 from miai_tournaments.report.counting import FORFEITS, Standings, count_games
-from miai_tournaments.report.document import counted
 from miai_tournaments.report.printing import renderable
 from miai_tournaments.report.report import build_report
 from miai_tournaments.report.sections import crosstable, standings_table

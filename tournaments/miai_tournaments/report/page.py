@@ -1,25 +1,12 @@
-"""A document as one page of HTML that needs no other file and no network."""
+"""A tournament's report as a page of HTML."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from markupsafe import Markup
-
-from miai.markup import Attribute, tag
-from miai_tournaments.report.document import (
-    PAGE,
-    Block,
-    Cell,
-    Column,
-    Figure,
-    Paragraph,
-    Section,
-    Table,
-    shown_in,
-)
-from miai_tournaments.report.markup import name, text, whole_page
+from miai.pages.document_page import document_page
+from miai_tournaments.report.sections import report_document
 
 if TYPE_CHECKING:
     from miai_tournaments.report.report import TournamentReport
@@ -34,92 +21,9 @@ def report_page(
     Args:
       replays: games whose replays are in `replay_folder`, relative to the page.
     """
-    from miai_tournaments.report.sections import report_document
-
-    document = report_document(report, replays=replays, replay_folder=replay_folder)
-    title = report.info.name if report.info else "tournament"
-    pages = [(section, _section(section)) for section in document.sections]
-    shown = [(section, markup) for section, markup in pages if markup]
-    links = [tag("a", section.title, href=f"#{section.id}") for section, _ in shown]
-    return whole_page(
-        f"{text(title, 80)} \N{EN DASH} tournament report",
-        tag(
-            "header",
-            tag("h1", name(title, 80)),
-            *(tag("p", line, class_="dim") for line in document.lines[:2]),
-            tag("nav", *links, aria_label="Contents"),
-        ),
-        tag("main", *(markup for _, markup in shown)),
-        tag("footer", "Made by miai. This page needs no network; its tables sort by their heads."),
-        styles=("page.css",),
-        scripts=("sort.js",),
+    return document_page(
+        report_document(report, replays=replays, replay_folder=replay_folder),
+        title=report.info.name if report.info else "tournament",
+        kind="tournament report",
+        footer="Made by miai. This page needs no network; its tables sort by their heads.",
     )
-
-
-def table_markup(table: Table) -> Markup:
-    """Return a table in a frame that scrolls where it is too wide."""
-    table = shown_in("page", table)
-    classes = ["sortable"] * (table.sortable and len(table.rows) > 1)
-    classes += [table.style] * bool(table.style)
-    header = next((i for i, column in enumerate(table.columns) if column.align == "left"), -1)
-    keys = [*table.keys, *[""] * (len(table.rows) - len(table.keys))]
-    rows = [
-        tag(
-            "tr",
-            *(_cell(cell, table.columns[i], as_header=i == header) for i, cell in enumerate(row)),
-            data_row=key or None,
-        )
-        for row, key in zip(table.rows, keys, strict=True)
-    ]
-    whole = tag(
-        "table",
-        tag("thead", tag("tr", *map(_head, table.columns))),
-        tag("tbody", *rows),
-        class_=" ".join(classes) or None,
-    )
-    return tag("div", whole, class_="scroll", tabindex="0", role="region", aria_label=table.title)
-
-
-def _section(section: Section) -> Markup:
-    """Return a section; empty where a page shows nothing of it."""
-    blocks = [block for block in section.blocks if "page" in block.media]
-    if not blocks:
-        return Markup()
-    parts = [tag("h2", section.title)]
-    if section.note:
-        parts.append(tag("p", section.note, class_="note"))
-    for i, block in enumerate(blocks):
-        parts += _block(block, titled=not isinstance(block, Figure) and i > 0)
-    return tag("section", *parts, id=section.id, class_="wide" if section.wide else None)
-
-
-def _block(block: Block, *, titled: bool) -> list[Markup]:
-    if isinstance(block, Figure):
-        return [block.markup]
-    heading = [tag("h3", block.title)] if titled and block.title else []
-    if isinstance(block, Paragraph):
-        style = "note" if block.media != PAGE else None
-        return [*heading, *(tag("p", line, class_=style) for line in block.lines)]
-    return [*heading, table_markup(block)]
-
-
-def _head(column: Column) -> Markup:
-    style = "left" if column.align == "left" else None
-    return tag("th", column.header, scope="col", class_=style, title=column.title or None)
-
-
-def _cell(cell: Cell | str, column: Column, *, as_header: bool) -> Markup:
-    if isinstance(cell, str):
-        cell = Cell(cell)
-    style = " ".join(filter(None, ("left" if column.align == "left" else "", cell.style)))
-    attributes: dict[str, Attribute] = {
-        "class_": style or None,
-        "data_value": None if cell.value is None else repr(cell.value),
-        "data_key": cell.key or None,
-        "title": cell.title or None,
-        **{f"data_{key}": value for key, value in cell.data.items()},
-    }
-    content = cell.text if cell.markup is None else cell.markup
-    if as_header:
-        return tag("th", content, scope="row", **attributes)
-    return tag("td", content, **attributes)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len
 
-from miai_tournaments.report.document import (
+from miai.pages.document import (
     Block,
     Column,
     Document,

@@ -13,13 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 from markupsafe import Markup
 
 from miai.markup import tag
-from miai_tournaments.ratings.payoffs import Payoffs
-from miai_tournaments.ratings.performance import PerformanceRow
-from miai_tournaments.ratings.ratings import Z95, Estimate, Ratings
-from miai_tournaments.report import charts
-from miai_tournaments.report.counting import FORFEITS, Tally
-from miai_tournaments.report.details import MOST_OPENINGS, Details, TimeUse
-from miai_tournaments.report.document import (
+from miai.pages import charts
+from miai.pages.document import (
     NONE,
     PAGE,
     PRINTED,
@@ -37,8 +32,13 @@ from miai_tournaments.report.document import (
     printable,
     printable_block,
 )
-from miai_tournaments.report.markup import name as name_markup
-from miai_tournaments.report.markup import text
+from miai.pages.layout import name as name_markup
+from miai.pages.layout import text
+from miai_tournaments.ratings.payoffs import Payoffs
+from miai_tournaments.ratings.performance import PerformanceRow
+from miai_tournaments.ratings.ratings import Z95, Estimate, Ratings
+from miai_tournaments.report.counting import FORFEITS, Tally
+from miai_tournaments.report.details import MOST_OPENINGS, Details, TimeUse
 from miai_tournaments.store.rows import GameRow
 
 if TYPE_CHECKING:

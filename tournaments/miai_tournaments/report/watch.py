@@ -18,8 +18,8 @@ from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.text import Text
 
+from miai.pages.document import Block, cut, printable, printable_block
 from miai.progress import clock_text
-from miai_tournaments.report.document import Block, cut, printable, printable_block
 from miai_tournaments.report.printing import renderable
 from miai_tournaments.report.report import TournamentReport, build_report
 from miai_tournaments.report.sections import crosstable, standings_table, verdict

@@ -33,9 +33,10 @@ from functools import partial
 from pathlib import Path
 from typing import Final, Literal
 
-from miai.api import load_game
+from miai.api import load_game, record_format
 from miai.errors import ConfigError, StoreError, UnknownComponentError
 from miai.game import Game
+from miai.pages.document import counted
 from miai.playing.adjudication import make_panel
 from miai.record import RecordFormat, Termination
 from miai_tournaments.config.extension import refuse_other_config
@@ -44,7 +45,6 @@ from miai_tournaments.config.openings import Openings
 from miai_tournaments.config.schema import TournamentConfig
 from miai_tournaments.formats.format import Format, how_many
 from miai_tournaments.report.counting import count_store
-from miai_tournaments.report.document import counted
 from miai_tournaments.report.live import Reporter, one_line
 from miai_tournaments.running.schedule import Schedule, player_seed
 from miai_tournaments.running.signals import Stopped, StopSignals
@@ -66,7 +66,7 @@ from miai_tournaments.running.stored_run import (
     with_judgement,
 )
 from miai_tournaments.store.address import DRAFT_FILE
-from miai_tournaments.store.export import RecordFiles, record_format
+from miai_tournaments.store.export import RecordFiles
 from miai_tournaments.store.folder import (
     LOGS,
     RunLock,

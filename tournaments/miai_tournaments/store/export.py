@@ -7,19 +7,10 @@ from pathlib import Path
 
 from miai.errors import RecordError, StoreError
 from miai.files import write_bytes, writing
-from miai.plugins.kinds import RECORD_FORMAT
-from miai.plugins.loader import registry
 from miai.record import RecordFormat
 from miai.record_reader import read_record
 from miai_tournaments.store.database import damaged
 from miai_tournaments.store.store import Store
-
-
-def record_format(name: str, game: str) -> RecordFormat:
-    """Return a record format for the game of that name. Raises `UnknownComponentError`."""
-    component = registry().get(RECORD_FORMAT, name, game=game)
-    built: RecordFormat = component.build(values={})
-    return built
 
 
 class RecordFiles:

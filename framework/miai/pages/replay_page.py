@@ -1,34 +1,24 @@
-"""One game as a page: every position, what each player knew, and what its search recorded.
-
-Replays of a tournament's games are pages in the folder ``replays`` beside the report.
-"""
+"""One game as a page: every position, what each player knew, and what its search recorded."""
 
 from __future__ import annotations
 
 import base64
-import difflib
 import re
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from markupsafe import Markup
 
-from miai.api import load_game
-from miai.errors import ConfigError, MiaiError, RecordError, StoreError, near_matches
+from miai.api import load_game, record_format
+from miai.errors import MiaiError, RecordError
 from miai.game import Game, GameInfo
 from miai.markup import number, tag
-from miai.plugins.loader import registry
-from miai.record import GameRecord, MoveRecord
-from miai.record_reader import read_record
-from miai.values import Evaluation, ValueScale, ValueUnit
-from miai_tournaments.report import charts
-from miai_tournaments.report.document import Column, Table, printable_block
-from miai_tournaments.report.markup import name, text, whole_page
-from miai_tournaments.report.page import table_markup
-from miai_tournaments.report.replay import (
+from miai.pages import charts
+from miai.pages.document import Column, Table, printable_block
+from miai.pages.document_page import table_markup
+from miai.pages.layout import environment, inlined, name, text
+from miai.pages.replay import (
     TRUTH,
     WORLDS,
     Candidate,
@@ -40,10 +30,9 @@ from miai_tournaments.report.replay import (
     definitions,
     frames_of,
 )
-from miai_tournaments.store.database import damaged
-from miai_tournaments.store.export import record_format, write_whole
-from miai_tournaments.store.rows import GameRow
-from miai_tournaments.store.store import Store
+from miai.plugins.loader import registry
+from miai.record import GameRecord, MoveRecord
+from miai.values import Evaluation, ValueScale, ValueUnit
 
 _PICTURE: Final = re.compile(r"<svg( [^>]*)>(.*)</svg>\s*", re.DOTALL)
 _BOX: Final = re.compile(r'viewBox="([-\d. ]+)"')
@@ -260,21 +249,19 @@ def replay_page(record: GameRecord, game_id: str, *, worlds: int = WORLDS, repor
         frames.append(_frame(ply, frame, decision, record, game, album))
         moves.append(_move_link(ply, frame.move, game))
     graphs = [_graph(scale, own, len(frames), record, game) for scale, own in points.items()]
-    title = f"{text(game_id, 80)} \N{EN DASH} replay"
-    shared = Markup(definitions(game))  # noqa: S704 - by an installed renderer
-    return whole_page(
-        title,
-        tag("svg", tag("defs", shared), class_="defs", aria_hidden="true"),
-        tag("header", *_heading(record, game_id, game, report)),
-        tag(
-            "main",
-            tag("div", _controls(len(frames), game), *frames, id="board"),
-            tag("aside", *graphs, _moves(moves), *_files(record, game_id)),
-            class_="replay",
-        ),
-        tag("footer", *_about(record)),
-        styles=("page.css", "replay.css"),
-        scripts=("replay.js",),
+    return (
+        environment()
+        .get_template("replay.html")
+        .render(
+            assets=inlined(styles=("page.css", "replay.css"), scripts=("replay.js",)),
+            title=text(game_id, 80),
+            definitions=Markup(definitions(game)),  # noqa: S704 - by an installed renderer
+            heading=_heading(record, game_id, game, report),
+            controls=_controls(len(frames), game),
+            frames=frames,
+            aside=[*graphs, _moves(moves), *_files(record, game_id)],
+            about=_about(record),
+        )
     )
 
 
@@ -467,99 +454,10 @@ def _files(record: GameRecord, game_id: str) -> list[Markup]:
     return [tag("section", tag("h2", "Files"), tag("ul", *items, class_="files"))]
 
 
-def _about(record: GameRecord) -> list[Markup]:
+def _about(record: GameRecord) -> list[str]:
     versions = ", ".join(f"{package} {version}" for package, version in record.versions.items())
     agents = "; ".join(f"{p.name}: {p.agent} {p.version}".rstrip() for p in record.players)
     return [
-        tag("p", text(f"Begun {record.started}, seed {record.seed}. {agents}.", 400)),
-        tag("p", text(versions, 400)),
+        text(f"Begun {record.started}, seed {record.seed}. {agents}.", 400),
+        text(versions, 400),
     ]
-
-
-FOLDER = "replays"
-"""Folder of replays, beside the report's page."""
-
-_FEW = 40
-_MOST_MATCHED = 10_000
-
-
-def replay_of(store: Store, game_id: str, *, worlds: int = WORLDS, report: str = "") -> str:
-    """Return the page of a finished game; see `replay_page`.
-
-    Raises:
-      ConfigError: no finished game has that identity.
-      StoreError: the store cannot be read, or the record contradicts the game.
-    """
-    record = _record(store, game_id)
-    try:
-        parsed = read_record(record)
-        return replay_page(parsed, game_id, worlds=worlds, report=report)
-    except RecordError as error:
-        raise damaged(store.path, f"table records, row '{game_id}': {error}") from error
-
-
-def write_replays(
-    store: Store,
-    rows: Sequence[GameRow],
-    folder: Path,
-    *,
-    worlds: int = WORLDS,
-    tell: Callable[[str], None] = lambda _: None,
-) -> None:
-    """Write the pages of games to ``replays/`` in a folder that holds the report's page.
-
-    Args:
-      tell: called with a line after each page.
-
-    Raises:
-      StoreError: as `replay_of`, or a file cannot be written.
-    """
-    for index, row in enumerate(rows, start=1):
-        page = replay_of(store, row.game_id, worlds=worlds, report="../index.html")
-        write_whole(folder / FOLDER / f"{row.game_id}.html", page)
-        tell(f"replay {index} of {len(rows)}: {row.game_id}")
-
-
-def chosen(rows: Sequence[GameRow], count: int | None) -> list[GameRow]:
-    """Return `count` of the finished games, all for None.
-
-    The first game of each ordered pairing comes before the second of any.
-    """
-    games: Counter[tuple[str, ...]] = Counter()
-    turns: list[tuple[int, GameRow]] = []
-    for row in rows:
-        if row.status == "done":
-            turns.append((games[row.players], row))
-            games[row.players] += 1
-    if count is None:
-        return [row for _, row in turns]
-    picked = sorted(turns, key=lambda turn: turn[0])[:count]
-    return [row for _, row in picked]
-
-
-def present(rows: Sequence[GameRow], folder: Path) -> list[GameRow]:
-    """Return the games whose replays are in ``replays/`` of a folder."""
-    there = folder / FOLDER
-    if not there.is_dir():
-        return []
-    names = {path.stem for path in there.glob("*.html")}
-    return [row for row in rows if row.status == "done" and row.game_id in names]
-
-
-def _record(store: Store, game_id: str) -> str:
-    try:
-        return store.record(game_id)
-    except StoreError:
-        finished = store.scores()
-        if game_id in finished:
-            raise
-        known = list(finished)[:_MOST_MATCHED]
-    raise ConfigError(
-        f"GAME_ID {game_id[:80]}: {store.folder} has no such finished game. "
-        + (near_matches(game_id, known) if len(known) <= _FEW else _near(game_id, known))
-    )
-
-
-def _near(game_id: str, known: Sequence[str]) -> str:
-    close = difflib.get_close_matches(game_id, known, n=3, cutoff=0.6)
-    return near_matches(game_id, close) if close else "games.csv of --format csv lists all."

@@ -1,0 +1,105 @@
+"""Replays of a tournament's games: pages in the folder ``replays`` beside the report."""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from miai.errors import ConfigError, RecordError, StoreError, near_matches
+from miai.pages.replay import WORLDS
+from miai.pages.replay_page import replay_page
+from miai.record_reader import read_record
+from miai_tournaments.store.database import damaged
+from miai_tournaments.store.export import write_whole
+from miai_tournaments.store.rows import GameRow
+from miai_tournaments.store.store import Store
+
+FOLDER = "replays"
+"""Folder of replays, beside the report's page."""
+
+_FEW = 40
+_MOST_MATCHED = 10_000
+
+
+def replay_of(store: Store, game_id: str, *, worlds: int = WORLDS, report: str = "") -> str:
+    """Return the page of a finished game; see `replay_page`.
+
+    Raises:
+      ConfigError: no finished game has that identity.
+      StoreError: the store cannot be read, or the record contradicts the game.
+    """
+    record = _record(store, game_id)
+    try:
+        parsed = read_record(record)
+        return replay_page(parsed, game_id, worlds=worlds, report=report)
+    except RecordError as error:
+        raise damaged(store.path, f"table records, row '{game_id}': {error}") from error
+
+
+def write_replays(
+    store: Store,
+    rows: Sequence[GameRow],
+    folder: Path,
+    *,
+    worlds: int = WORLDS,
+    tell: Callable[[str], None] = lambda _: None,
+) -> None:
+    """Write the pages of games to ``replays/`` in a folder that holds the report's page.
+
+    Args:
+      tell: called with a line after each page.
+
+    Raises:
+      StoreError: as `replay_of`, or a file cannot be written.
+    """
+    for index, row in enumerate(rows, start=1):
+        page = replay_of(store, row.game_id, worlds=worlds, report="../index.html")
+        write_whole(folder / FOLDER / f"{row.game_id}.html", page)
+        tell(f"replay {index} of {len(rows)}: {row.game_id}")
+
+
+def chosen(rows: Sequence[GameRow], count: int | None) -> list[GameRow]:
+    """Return `count` of the finished games, all for None.
+
+    The first game of each ordered pairing comes before the second of any.
+    """
+    games: Counter[tuple[str, ...]] = Counter()
+    turns: list[tuple[int, GameRow]] = []
+    for row in rows:
+        if row.status == "done":
+            turns.append((games[row.players], row))
+            games[row.players] += 1
+    if count is None:
+        return [row for _, row in turns]
+    picked = sorted(turns, key=lambda turn: turn[0])[:count]
+    return [row for _, row in picked]
+
+
+def present(rows: Sequence[GameRow], folder: Path) -> list[GameRow]:
+    """Return the games whose replays are in ``replays/`` of a folder."""
+    there = folder / FOLDER
+    if not there.is_dir():
+        return []
+    names = {path.stem for path in there.glob("*.html")}
+    return [row for row in rows if row.status == "done" and row.game_id in names]
+
+
+def _record(store: Store, game_id: str) -> str:
+    try:
+        return store.record(game_id)
+    except StoreError:
+        finished = store.scores()
+        if game_id in finished:
+            raise
+        known = list(finished)[:_MOST_MATCHED]
+    raise ConfigError(
+        f"GAME_ID {game_id[:80]}: {store.folder} has no such finished game. "
+        + (near_matches(game_id, known) if len(known) <= _FEW else _near(game_id, known))
+    )
+
+
+def _near(game_id: str, known: Sequence[str]) -> str:
+    close = difflib.get_close_matches(game_id, known, n=3, cutoff=0.6)
+    return near_matches(game_id, close) if close else "games.csv of --format csv lists all."
