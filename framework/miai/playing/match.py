@@ -159,7 +159,10 @@ class InProcessSeat:
 
 
 MoveHook = Callable[[State, MoveRecord], None]
-"""Called after every action with the state, which must not be changed, and the move."""
+"""Called after every action, before the players observe it, with the state and the move.
+
+The state must not be changed.
+"""
 
 _REASONS: Mapping[type[AgentError], Termination] = {
     AgentTimeoutError: Termination.TIME,
@@ -343,9 +346,9 @@ class Match:
         self.plies += move.actor != Player.CHANCE
         observations = self._observations()
         move.observations = self._for_record(observations)
-        self._tell(observations)
         if self.on_move is not None:
             self.on_move(self.state, move)
+        self._tell(observations)
 
     def _observations(self) -> list[Observation | None]:
         return [self.state.observation(player) for player in range(len(self.seats))]

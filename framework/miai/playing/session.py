@@ -60,6 +60,11 @@ class Session:
             except TakeBack as undo:
                 self.moves = [move for move in self.moves if move.ply < undo.ply]
 
+    @property
+    def catching_up(self) -> bool:
+        """Whether moves that were played before are being played again."""
+        return self._again > 0
+
     def last_ply_of(self, player: int) -> int | None:
         """Return the last ply that a player may take back; None if there is none."""
         own = [move.ply for move in self.moves if move.actor == player]

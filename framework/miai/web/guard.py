@@ -96,7 +96,8 @@ def enter(cookie: str, path: str) -> Response:
     A redirect would not do: where the link was on another site, browsers would follow it without
     the cookie, which is SameSite=Strict.
     """
-    response = page("enter.html", path=path)
+    own = path if path.startswith("/") and not path.startswith(("//", "/\\")) else "/"
+    response = page("enter.html", path=own)
     response.set_cookie(COOKIE, cookie, max_age=_YEAR, path="/", httponly=True, samesite="strict")
     return response
 

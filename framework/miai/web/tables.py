@@ -48,6 +48,7 @@ IDLE_SECONDS: Final = 900.0
 MOST_RUNNING: Final = 64
 """Maximum number of games in progress at once."""
 _BACKLOG = 64  # messages that a slow browser may be behind
+_SHORTLY = 1.0  # seconds between a frame and the referee's question
 _SCHEMA = "miai.table/1"
 
 _NOTHING: Final[Frame] = {
@@ -118,14 +119,14 @@ class PersonSeat:
     agent = PERSON
     version = ""
 
-    def __init__(self, game: Game, camera: Camera, show: Callable[[Frame], None]) -> None:
+    def __init__(self, game: Game, camera: Camera, show: Callable[[], None]) -> None:
         self.name = PERSON
         self.parameters: Mapping[str, Any] = {}
         self._game, self._camera, self._show = game, camera, show
         self.view = PlayerView(game, 0)
         self.frame: Frame = camera.frame(self.view)
         self.limit: float | None = None
-        self._asked = 0.0
+        self._asked, self._asking = 0.0, False
         self._answer: Decision | BaseException | None = None
         self._changed = threading.Condition()
 
@@ -146,13 +147,16 @@ class PersonSeat:
         )
         self.view.observe(seen)
         self.frame = self._camera.frame(self.view)
-        self._show(self.frame)
+        self._show()
 
     def act(self, reading: ClockReading, *, deadline: float | None) -> SeatReply:
         """Return the person's decision. Raises what `interrupt` was given, or a timeout."""
         self._asked, self.limit = time.monotonic(), reading.limit
         with self._changed:
+            self._asking = True
+            self._changed.notify_all()
             self._changed.wait_for(lambda: self._answer is not None, timeout=deadline)
+            self._asking = False
             answer, self._answer = self._answer, None
         seconds = time.monotonic() - self._asked
         self.limit = None
@@ -174,10 +178,9 @@ class PersonSeat:
         Raises `ConfigError` if that is not the position any more, or the action is not legal in it.
         """
         with self._changed:
-            if number != len(self.view.observations) or self._answer is not None:
+            self._changed.wait_for(lambda: self._asking, timeout=_SHORTLY)
+            if not self._asking or number != len(self.view.observations) or self._answer:
                 raise ConfigError("the position has changed: look again")
-            if not self.view.legal_actions:
-                raise ConfigError("it is not your turn")
             if not decision.resign and decision.action not in self.view.legal_actions:
                 raise ConfigError("that is not a legal move")
             self._answer = decision
@@ -260,6 +263,7 @@ class Table:
         self._thread: threading.Thread | None = None
         self._seats: list[Seat] = []
         self._stopping = False
+        self._ready = threading.Event()  # the players know all that was played before
         self._public: Frame = self._first_public_frame()
         self._session = Session(self.game, note=self._note)
 
@@ -349,9 +353,15 @@ class Table:
             if self._thread is not None or self.stage in ("over", "failed") or self.empty_chairs:
                 return
             self.stage, self._stopping = "playing", False
+            self._ready.clear()
             self._seats = [self._seat(player) for player in range(self.game.num_players())]
             self._thread = threading.Thread(target=self._run, name=f"table-{self.id}", daemon=True)
             self._thread.start()
+
+    def await_ready(self) -> None:
+        """Wait a little until the game is where it was before."""
+        if self.running:
+            self._ready.wait(timeout=2)
 
     def suspend(self) -> None:
         """Stop the game where it is, and end its agents' processes."""
@@ -404,7 +414,7 @@ class Table:
         chair = self.setting.chairs[player]
         if chair.agent == PERSON:
             camera = Camera(self.game, renderer_for(self.game))
-            return PersonSeat(self.game, camera, lambda frame: self._show(player, frame))
+            return PersonSeat(self.game, camera, lambda: self._show(player))
         return AgentProcess(
             self.setting.game,
             self.setting.parameters,
@@ -443,13 +453,14 @@ class Table:
                     seat.close()
             with self._lock:
                 self._thread, self._seats = None, []
+            self._ready.set()
             self._show_stage()
 
     def _fail(self, problem: str) -> None:
         self.stage, self.problem = "failed", one_line(problem)
 
     def _note(self, state: State, move: MoveRecord) -> None:
-        """Store a move; called in the game's thread, after the players have observed it."""
+        """Store a move; called in the game's thread, before the players observe it."""
         if self._stopping:
             raise Interrupted
         self._journal.append([{"move": _plain(move)}])
@@ -476,7 +487,7 @@ class Table:
         left = None if seat is None else seat.seconds_left()
         news: dict[str, Any] = {
             "frame": self.frame(player),
-            "stage": self.stage,
+            "stage": "suspended" if self._session.catching_up else self.stage,
             "problem": self.problem,
             "undo": player >= 0 and self.can_take_back(player),
             "left": None if left is None else round(left, 1),
@@ -496,8 +507,10 @@ class Table:
         detail = f" ({one_line(record.detail)})" if record.detail else ""
         return f"{record.termination}{by}{detail}: {scores}"
 
-    def _show(self, player: int, frame: Frame) -> None:
-        self.channels[player].send(self.news(player))
+    def _show(self, player: int) -> None:
+        if not self._session.catching_up:
+            self.channels[player].send(self.news(player))
+            self._ready.set()
 
     def _show_public(self, state: State) -> None:
         if not self.secret:

@@ -1,15 +1,15 @@
-"""The templates of the live pages, and the policy under which browsers show them."""
+"""The live pages' templates, and the policy under which browsers show them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from importlib import resources
 from typing import Any, Final
 
-import jinja2
 from starlette.responses import HTMLResponse, Response
 
-from miai import __version__
+from miai.pages.layout import environment, linked
 
 POLICY: Final = "; ".join(
     (
@@ -27,23 +27,16 @@ POLICY: Final = "; ".join(
 """The Content-Security-Policy: no script but the server's own files, nothing from elsewhere."""
 
 
-@cache
-def environment() -> jinja2.Environment:
-    """Return the templates: every value is escaped, and a missing one is an error."""
-    made = jinja2.Environment(
-        loader=jinja2.PackageLoader("miai.web"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+def page(
+    template: str, *, status: int = 200, scripts: Sequence[str] = (), **values: Any
+) -> Response:
+    """Return a page made from a template, with scripts of the folder ``assets`` by name."""
+    assets = linked(
+        styles=["/assets/page.css", "/assets/web.css"],
+        scripts=[f"/assets/{name}" for name in scripts],
     )
-    made.globals["version"] = __version__
-    return made
-
-
-def page(template: str, *, status: int = 200, **values: Any) -> Response:
-    """Return a page made from a template."""
-    return HTMLResponse(environment().get_template(template).render(values), status)
+    made = environment("miai.web").get_template(template)
+    return HTMLResponse(made.render(assets=assets, **values), status)
 
 
 @cache
@@ -51,6 +44,6 @@ def asset(name: str) -> bytes | None:
     """Return a style sheet or script by name; None if there is none."""
     for package in ("miai.web", "miai.pages"):
         folder = resources.files(package) / "assets"
-        if any(file.name == name for file in folder.iterdir()):
+        if name in {file.name for file in folder.iterdir()}:
             return (folder / name).read_bytes()
     return None
