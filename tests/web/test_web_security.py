@@ -119,7 +119,7 @@ def test_what_is_entered_is_escaped(browser: Browser) -> None:
     evil = "\"><script>alert('x')</script>"
     entered = {"players.0.agent": evil, "game.board_size": evil, "seed": evil, "clock.kind": evil}
     reply = browser.form("/games/go", entered)
-    assert reply.status == 422
+    assert reply.status == 200
     assert "<script>alert" not in reply.text
     assert "&lt;script&gt;" in reply.text
 

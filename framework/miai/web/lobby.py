@@ -12,6 +12,7 @@ from miai.clock import TimeControl
 from miai.errors import ConfigError, MiaiError
 from miai.game import Game, Player
 from miai.information import PlayerView
+from miai.markup import tag
 from miai.pages.document import printable
 from miai.parameters import describe_parameters
 from miai.plain import parse_value
@@ -258,24 +259,29 @@ def _seed(entered: Mapping[str, str], mistakes: dict[str, str]) -> int:
 
 
 def picture_of(name: str) -> str:
-    """Return the beginning of a game as a whole ``svg`` document; empty if the game draws none."""
+    """Return the beginning of a game as a whole ``svg`` document, or its initial letter.
+
+    Raises `PluginError` if the game cannot be loaded.
+    """
     game = load_game(name)
-    renderer = renderer_for(game)
-    if not isinstance(renderer, DrawingRenderer):
-        return ""
-    picture = renderer.svg(_first_view(game)) if _knows_nothing(game) else _opening(game, renderer)
-    definitions = renderer.svg_definitions()
+    renderer, definitions = renderer_for(game), ""
+    if isinstance(renderer, DrawingRenderer):
+        picture, definitions = renderer.svg(_first_view(game)), renderer.svg_definitions()
+    else:
+        letter = tag(
+            "text",
+            name[:1].upper(),
+            x=50,
+            y=66,
+            font_size=48,
+            font_family="sans-serif",
+            text_anchor="middle",
+            fill="#808890",
+        )
+        picture = tag("svg", letter, viewBox="0 0 100 100")
     head, _, body = picture.partition(">")
     space = ' xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
     return f"{head}{space}><defs>{definitions}</defs>{body}"
-
-
-def _knows_nothing(game: Game) -> bool:
-    return not game.info.perfect_information
-
-
-def _opening(game: Game, renderer: DrawingRenderer) -> str:
-    return renderer.svg_state(game.new_initial_state())
 
 
 def _first_view(game: Game) -> PlayerView:

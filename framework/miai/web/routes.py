@@ -89,8 +89,6 @@ class Pages:
         """Send the beginning of a game as a picture."""
         name = _game(request)
         svg = await to_thread.run_sync(picture_of, name)
-        if not svg:
-            raise HTTPException(404)
         return Response(
             svg, media_type=_TYPES["svg"], headers={"cache-control": f"max-age={_HOUR}"}
         )
@@ -110,8 +108,7 @@ class Pages:
                 mistakes = error.mistakes
             except (MiaiError, OSError) as error:
                 mistakes = {"": one_line(str(error))}
-        status = 422 if mistakes else 200
-        return await to_thread.run_sync(_form, game, entered, mistakes, status)
+        return await to_thread.run_sync(_form, game, entered, mistakes)
 
     def _make(self, game: str, entered: dict[str, str], browser: str) -> Table:
         setting, _ = setting_of(game, entered, browser=browser)
@@ -232,7 +229,7 @@ def _game(request: Request) -> str:
         raise HTTPException(404, one_line(str(error))) from error
 
 
-def _form(game: str, entered: dict[str, str], mistakes: dict[str, str], status: int) -> Response:
+def _form(game: str, entered: dict[str, str], mistakes: dict[str, str]) -> Response:
     from miai.api import load_game
 
     component = registry().get(GAME, game)
@@ -252,7 +249,6 @@ def _form(game: str, entered: dict[str, str], mistakes: dict[str, str], status: 
         players.append((prefix, name, chosen, own, mistakes.get(f"{prefix}.agent", "")))
     return page(
         "game.html",
-        status=status,
         scripts=["game.js"],
         game=game,
         summary=component.summary,
