@@ -133,6 +133,32 @@ def test_the_installed_packages_cannot_be_changed(level: Isolation, run: Path, a
     assert [path.read_bytes() for path in paths] == before
 
 
+@pytest.mark.parametrize("attack", ["mode", "owner", "attribute", "times"])
+def test_attributes_of_files_stay_as_they_are(level: Isolation, run: Path, attack: str) -> None:
+    paths = [run, run / "store.sqlite"]
+    before = [path.stat() for path in paths]
+    outcomes = Fight(level, run).result(attack, paths=[str(path) for path in paths])
+    allowed = REFUSED | {"done"} if attack == "times" else REFUSED
+    if level is Isolation.PROCESS:
+        assert set(outcomes) <= allowed
+    for path, status in zip(paths, before, strict=True):
+        after = path.stat()
+        assert (after.st_mode, after.st_uid, after.st_mtime) == (
+            status.st_mode, status.st_uid, status.st_mtime,
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("variable", ["NUMBA_CACHE_DIR", "PYTHONPYCACHEPREFIX"])
+def test_no_code_is_planted_in_caches_that_others_run(
+    level: Isolation, run: Path, variable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with tempfile.TemporaryDirectory(dir=Path.home()) as folder:
+        monkeypatch.setenv(variable, folder)
+        outcomes = Fight(level, run).result("create", paths=[f"{folder}/index.nbi"])
+        assert set(outcomes) <= REFUSED
+        assert not Path(folder, "planted").exists()
+
+
 def test_processes_that_fork_twice_end_with_the_agent(level: Isolation, run: Path) -> None:
     mark = f"stray-{os.getpid()}-{time.monotonic_ns()}"
     code = REFEREE.format(level=str(level), mark=mark)

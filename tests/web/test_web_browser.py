@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -52,7 +53,15 @@ def begin(page: Page, address: str, game: str, opponent: str = "random") -> None
     page.goto(f"{address}/games/{game}")
     page.select_option("[name='players.1.agent']", opponent)
     page.click("button.go")
-    page.wait_for_selector("#typed:not([hidden])")
+    wait(page, "frame.turn")
+
+
+def wait(page: Page, condition: str) -> None:
+    """Wait for a condition of the page's script, whose policy lets Playwright compile none."""
+    until = time.monotonic() + 20
+    while not page.evaluate(f"typeof frame !== 'undefined' && frame && ({condition})"):
+        assert time.monotonic() < until, condition
+        page.wait_for_timeout(20)
 
 
 def shown(page: Page) -> int:
@@ -65,8 +74,9 @@ def test_a_game_is_played_to_its_end_by_typing(page: Page, address: str) -> None
         number = shown(page)
         page.fill("#move", page.evaluate("frame.moves[0].text"))
         page.press("#move", "Enter")
-        page.wait_for_function(
-            f"frame.number > {number} && frame.turn || !document.getElementById('over').hidden"
+        wait(
+            page,
+            f"frame.number > {number} && frame.turn || !document.getElementById('over').hidden",
         )
     assert "The game is over" in page.inner_text("#status")
     page.click("#over a")
@@ -77,11 +87,11 @@ def test_the_tab_may_be_closed_and_opened_again(page: Page, address: str) -> Non
     begin(page, address, "phantom_tic_tac_toe")
     page.fill("#move", "b2")
     page.press("#move", "Enter")
-    page.wait_for_function("frame && frame.turn && frame.number > 1")
+    wait(page, "frame.turn && frame.number > 1")
     before = page.evaluate("JSON.stringify(frame)")
     page.goto(f"{address}/")
     page.go_back()
-    page.wait_for_function("frame && frame.turn")
+    wait(page, "frame.turn")
     assert page.evaluate("JSON.stringify(frame)") == before
 
 
@@ -104,3 +114,37 @@ def test_no_page_is_wider_than_the_window(page: Page, address: str) -> None:
     for path in ("/", "/games/go", "/games/rbc"):
         page.goto(f"{address}{path}")
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
+
+
+def test_a_game_of_go_is_played_by_clicks_and_arrow_keys(page: Page, address: str) -> None:
+    page.goto(f"{address}/games/go")
+    page.select_option("[name='players.1.agent']", "random")
+    page.fill("[name='game.board_size']", "5")
+    page.click("button.go")
+    page.wait_for_selector(".area")
+    page.click(".area[aria-label='C3']")
+    wait(page, "frame.turn && frame.number > 2")
+    page.locator(".area[tabindex='0']").focus()
+    before = page.evaluate("document.activeElement.getAttribute('aria-label')")
+    page.keyboard.press("ArrowRight")
+    after = page.evaluate("document.activeElement.getAttribute('aria-label')")
+    assert ord(after[0]) > ord(before[0])
+    page.keyboard.press("Enter")
+    wait(page, "frame.turn && frame.number > 4")
+    played = page.locator("#moves li").all_inner_texts()
+    assert (played[0], played[2]) == ("C3", after)
+
+
+def test_blind_chess_is_sensed_and_a_piece_is_dragged(page: Page, address: str) -> None:
+    begin(page, address, "rbc")
+    page.hover(".area[aria-label='e5']")
+    box = page.locator(".halo").bounding_box()
+    square = page.locator(".area[aria-label='e5']").bounding_box()
+    assert box is not None
+    assert square is not None
+    assert abs(box["width"] - 3 * square["width"]) < 1
+    page.click(".area[aria-label='e5']")
+    wait(page, "frame.turn && frame.moves.some((m) => m.text === 'e2e4')")
+    page.drag_and_drop(".area[aria-label='e2']", ".area[aria-label='e4']")
+    wait(page, "frame.turn && frame.number > 3")
+    page.wait_for_selector("#status:has-text('Your turn')")

@@ -371,7 +371,8 @@ class Table:
                 if isinstance(seat, PersonSeat):
                     seat.interrupt(Interrupted())
                 elif isinstance(seat, AgentProcess):
-                    seat.kill()
+                    with contextlib.suppress(OSError):  # the game's thread has seen its death
+                        seat.kill()
         if thread is not None:
             thread.join(timeout=10)
 
@@ -442,21 +443,26 @@ class Table:
             self.record, self.stage = record, "over"
         except Interrupted:
             self.stage = "suspended"
-        except (MiaiError, OSError) as error:
-            self._fail(str(error))
-        except Exception as error:  # of the game's plugin
-            _logger.exception("table %s", self.id)
-            self._fail(f"{type(error).__name__}: {error}")
+        except Exception as error:
+            self._fail(error)
         finally:
-            for seat in self._seats:
-                with contextlib.suppress(MiaiError, OSError):
-                    seat.close()
             with self._lock:
+                for seat in self._seats:
+                    with contextlib.suppress(MiaiError, OSError):
+                        seat.close()
                 self._thread, self._seats = None, []
             self._ready.set()
             self._show_stage()
 
-    def _fail(self, problem: str) -> None:
+    def _fail(self, error: Exception) -> None:
+        """Note why the game ended without a result; not if its agents were killed to suspend it."""
+        if self._stopping:
+            self.stage = "suspended"
+            return
+        problem = str(error)
+        if not isinstance(error, (MiaiError, OSError)):  # of the game's plugin
+            _logger.error("table %s", self.id, exc_info=error)
+            problem = f"{type(error).__name__}: {error}"
         self.stage, self.problem = "failed", one_line(problem)
 
     def _note(self, state: State, move: MoveRecord) -> None:
