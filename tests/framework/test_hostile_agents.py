@@ -18,6 +18,7 @@ import pytest
 
 import miai
 from miai.playing.match import play_game
+from miai.process import child
 from miai.process.agent_process import AgentProcess
 from miai.process.control_group import ControlGroup
 from miai.process.landlock import landlock_version
@@ -170,6 +171,16 @@ def test_processes_that_fork_twice_end_with_the_agent(level: Isolation, run: Pat
     assert not strays
 
 
+def test_a_process_that_forks_and_exits_again_and_again_is_killed(level: Isolation) -> None:
+    code = REFEREE.format(level=str(level), mark="").replace("fork_twice", "fork_on_and_on")
+    code += "import psutil\nprint(psutil.Process().children())\n"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60.0
+    )
+    assert (done.stdout, done.returncode) == ("done\n[]\n", 0), done.stderr
+    assert "was not killed" not in done.stderr
+
+
 REFEREE = """
 from miai.clock import ClockReading, TimeControl
 from miai.process.agent_process import AgentProcess
@@ -284,8 +295,6 @@ def test_a_log_that_cannot_be_written_ends_without_voiding_the_game(
 def test_a_removed_log_folder_does_not_void_the_game(
     level: Isolation, run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from miai.process import child
-
     opened = child._open_log
 
     def remove_first(path: Path) -> Any:
@@ -309,3 +318,16 @@ def test_groups_of_killed_referees_are_removed() -> None:
     group = ControlGroup(memory=64, processes=8)
     assert not any(folder.exists() for folder in abandoned)
     group.kill()
+
+
+def test_orphans_that_cannot_be_killed_keep_nobody_waiting(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(child, "_adopts", True)
+    monkeypatch.setattr(child, "_child_pids", lambda: [2**22 + 1])  # above every process id
+    monkeypatch.setattr(child, "_kill", lambda pid: True)
+    monkeypatch.setattr(child, "_ORPHAN_SECONDS", 0.2)
+    began = time.monotonic()
+    child.kill_orphans()
+    assert time.monotonic() - began < 5.0
+    assert "was not killed" in caplog.text

@@ -84,6 +84,19 @@ def fork_twice(agent: Hostile, parameters: HostileParameters) -> str:
     return "done"
 
 
+def fork_on_and_on(agent: Hostile, parameters: HostileParameters) -> str:
+    """Leave processes that fork, in sessions of their own, and exit, as do their children."""
+    if all(os.fork() for _ in range(4)):
+        return "done"
+    until = time.monotonic() + 60.0
+    os.setsid()
+    while time.monotonic() < until:
+        if os.fork():
+            os._exit(0)
+        os.setsid()
+    os._exit(0)
+
+
 def fork_bomb(agent: Hostile, parameters: HostileParameters) -> str:
     count = 0
     try:
@@ -212,6 +225,7 @@ ATTACKS: dict[str, Callable[[Hostile, HostileParameters], Any]] = {
         lambda path: subprocess.run(["umount", str(path)], check=True, capture_output=True)
     ),
     "fork_twice": fork_twice,
+    "fork_on_and_on": fork_on_and_on,
     "fork_bomb": fork_bomb,
     "take_memory": take_memory,
     "fill_disk": fill_disk,
