@@ -86,6 +86,7 @@ def test_a_chain_is_named_by_the_stone_that_is_marked() -> None:
     state.apply_action(state.string_to_action("B2"))
     assert set(clicks_of(state).actions.values()) == {("D4",)}
     state.apply_action(state.game.pass_action)
-    assert state.phase == Phase.REPLY
-    assert not clicks_of(state).actions  # to accept and to resume are buttons
+    texts = [state.action_to_string(action) for action in state.legal_actions()]
+    assert texts == ["pass", "resume"]  # to accept or not: two buttons
+    assert not clicks_of(state).actions
     assert "#2f8fd8" not in renderer.svg_state(state)

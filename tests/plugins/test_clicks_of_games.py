@@ -196,6 +196,8 @@ def test_kuhn_shows_the_own_card_alone() -> None:
     first, second = (renderer.svg(view_of(game, player, history)) for player in (0, 1))
     assert re.findall(r"<title>(\w+)</title>", first) == ["King"]
     assert re.findall(r"<title>(\w+)</title>", second) == ["Jack"]
+    assert first.index("<title>") < first.index("<use")  # the first player's card is on the left
+    assert second.index("<use") < second.index("<title>")
     assert "pot: 3" in first
     state = game.new_initial_state()
     for action in history:
