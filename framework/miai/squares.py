@@ -169,6 +169,14 @@ class SquareBoard:
         path = "".join(f"M{x} {y}h{cell}v{cell}h-{cell}z" for x, y in corners)
         return tag("path", d=path, fill=colour, opacity=opacity) if path else Markup()
 
+    def heat(self, shares: Mapping[int, float]) -> list[Markup]:
+        """Return squares as orange as they are probable, in tenths; all that are possible show."""
+        tenths = {s: max(1, round(10 * share)) for s, share in shares.items() if share}
+        return [
+            self.shade((s for s, n in tenths.items() if n == tenth), ORANGE, opacity=tenth / 10)
+            for tenth in sorted(set(tenths.values()))
+        ]
+
     def frame(self, box: Box, colour: str, *, width: float = 3) -> Markup:
         """Return the frame of a box."""
         x, y, across, down = box

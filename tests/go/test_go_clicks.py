@@ -47,7 +47,7 @@ def test_points_are_where_their_coordinates_are_drawn(size: int) -> None:
     for region in regions:
         x, y, width, height = region.box
         assert x + width / 2 == labels[region.name[0]][0]
-        assert y + height / 2 == labels[region.name[1:]][1] - 3  # the base line is a bit lower
+        assert y + height / 2 == labels[region.name[1:]][1] - 4  # the base line is a bit lower
         assert width == height == CELL  # so that the regions touch, and none covers another
 
 

@@ -16,7 +16,7 @@ from tests.framework.twin_histories import ALL_SEEING, SEATS, seen_by, twins
 import miai
 from miai import Game, PlayerView, State
 from miai.plugins.loader import registry
-from miai.render import Clickable, Region, renderer_for
+from miai.render import BeliefDrawingRenderer, Clickable, Region, renderer_for
 from miai.squares import SquareBoard
 from miai.testing import check_renderer
 
@@ -187,6 +187,52 @@ def test_phantom_shows_a_refusal_to_the_mover_and_fog_where_marks_may_be() -> No
     assert "x out of sight: 1" in renderer.svg(view_of(game, 1, [4]))
     assert 'opacity="0.4"' in renderer.svg(view_of(game, 1, [4]))
     assert "refused" not in renderer.svg(view_of(game, 0, [4, 4]))
+
+
+# -- beliefs ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("phantom_tic_tac_toe", {}),
+        ("mini_rbc", {}),
+        ("phantom_lines", {}),
+        ("sub_hunt", {"size": 4}),
+    ],
+)
+@pytest.mark.parametrize("seed", range(2))
+def test_beliefs_are_as_orange_as_their_worlds_say(
+    name: str, values: dict[str, Any], seed: int
+) -> None:
+    game = miai.load_game(name, **values)
+    renderer = renderer_for(game)
+    assert isinstance(renderer, BeliefDrawingRenderer)
+    coloured = 0
+    for state, view in decisions(game, seed, plies=14):
+        if (name, view.player) in ALL_SEEING:
+            continue
+        belief = miai.EnumeratedBelief(game, view.player)
+        for observation in view.observations:
+            belief.observe(observation)
+        drawn = renderer.svg_belief(belief, view, state)
+        heat = {
+            (float(x), float(y)): float(opacity)
+            for path, opacity in re.findall(r'd="([^"]*)" fill="#e69f00" opacity="([\d.]+)"', drawn)
+            for x, y in re.findall(r"M(\d+) (\d+)h", path)
+        }
+        hidden = {"x": "o", "o": "x", "white": "kd", "hunter": "nesw"}
+        letters = hidden[game.info.player_names[view.player]]
+        texts = ["".join(str(world).split()) for world in belief]
+        idle = renderer.clicks(PlayerView(game, 0)).regions
+        order = sorted(idle, key=lambda region: (region.box[1], region.box[0]))
+        assert len(order) == len(texts[0])
+        for cell, region in enumerate(order):
+            share = sum(text[cell] in letters for text in texts) / len(texts)
+            drawn_share = heat.get(region.box[:2], 0)
+            assert drawn_share == pytest.approx(share, abs=0.0501) or 0 < share < drawn_share == 0.1
+            coloured += share > 0
+    assert coloured > 5
 
 
 def test_kuhn_shows_the_own_card_alone() -> None:

@@ -15,7 +15,7 @@ from miai_classics.kuhn_poker import CARDS, betting_text
 from miai_classics.tic_tac_toe import CELLS, FULL, LINES, NAMES, board_text, cell_name
 
 if TYPE_CHECKING:
-    from miai import Game, Parameters, PlayerView, State
+    from miai import BeliefState, Game, Parameters, PlayerView, State
 
 # -- tic-tac-toe -----------------------------------------------------------------------------------
 
@@ -48,17 +48,21 @@ class TicTacToeRenderer:
 
     def svg_state(self, state: State) -> str:
         """Return the board as a picture."""
-        return self._board.picture(*_true_marks(self._board, state))
+        return self._board.picture(*_true_marks(self._board, state, last=_last(state)))
 
     def clicks(self, view: PlayerView) -> Clicks:
         """Return a region for each cell."""
         return _cell_clicks(self._board, view)
 
 
-def _true_marks(board: SquareBoard, state: State) -> list[Markup]:
+def _true_marks(board: SquareBoard, state: State, *, last: int | None = None) -> list[Markup]:
     letters = "".join(str(state).split())
     marks = [sum(1 << cell for cell in range(9) if letters[cell] == name) for name in NAMES]
-    return _marks(board, marks, last=state.history()[-1] if state.history() else None)
+    return _marks(board, marks, last=last)
+
+
+def _last(state: State) -> int | None:
+    return state.history()[-1] if state.history() else None
 
 
 def _marks(board: SquareBoard, marks: Sequence[int], *, last: int | None) -> list[Markup]:
@@ -162,8 +166,23 @@ class PhantomRenderer:
 
     def svg_state(self, state: State) -> str:
         """Return all marks as a picture."""
-        parts = _true_marks(self._board, state)
+        parts = _true_marks(self._board, state, last=_last(state))
         return self._board.picture(*parts, captions=[state.result_to_string()])
+
+    def svg_belief(self, belief: BeliefState[State], view: PlayerView, truth: State) -> str:
+        """Return all marks, on cells as orange as a mark of the opponent there is probable.
+
+        All worlds count the same.
+        """
+        worlds = ["".join(str(world).split()) for world in belief]
+        theirs = NAMES[1 - view.player]
+        shares = {
+            _square(cell): sum(world[cell] == theirs for world in worlds) / len(worlds)
+            for cell in range(9)
+        }
+        parts = [*self._board.heat(shares), *_true_marks(self._board, truth)]
+        count = "1 world" if len(worlds) == 1 else f"{len(worlds)} worlds"
+        return self._board.picture(*parts, captions=[count])
 
     def clicks(self, view: PlayerView) -> Clicks:
         """Return a region for each cell."""

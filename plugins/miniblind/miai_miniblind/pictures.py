@@ -6,7 +6,6 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
 from markupsafe import Markup
 
 from miai import EnumeratedBelief
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
 
 _LAST: Final = "#fbe8b8"
 _SEA: Final = "#d9ebf7"
+_PUBLIC: Final = ".KRx"  # letters of empty squares and of player 0's pieces
 _NOTHING: Final = "nothing was observed yet"
 
 
@@ -109,24 +109,19 @@ class BlindRenderer:
         )
 
     def svg_belief(self, belief: BeliefState[State], view: PlayerView, truth: State) -> str:
-        """Return the true board on squares that are as orange as hidden pieces are probable.
+        """Return the true board, on squares as orange as a piece of player 1 there is probable.
 
-        All worlds count the same.
+        All worlds count the same. Nothing is hidden from player 1.
         """
         worlds = [world.letters() for world in belief if isinstance(world, BlindState)]
-        letters = np.array([list(world) for world in worlds])
-        certain = (letters == letters[0]).all(axis=0)
-        shares = np.rint(10 * (letters != ".").mean(axis=0)).astype(int)
-        parts = [
-            self._board.shade(
-                np.flatnonzero((shares == tenth) & ~certain).tolist(), ORANGE, opacity=tenth / 10
-            )
-            for tenth in range(1, 11)
-        ]
+        stacks = [] if view.player else zip(*worlds, strict=True)
+        shares = {
+            square: sum(letter not in _PUBLIC for letter in stack) / len(worlds)
+            for square, stack in enumerate(stacks)
+        }
         assert isinstance(truth, BlindState)
-        return self._board.picture(
-            *parts, *self._pieces(truth.letters()), captions=[_count(worlds)]
-        )
+        parts = [*self._board.heat(shares), *self._pieces(truth.letters())]
+        return self._board.picture(*parts, captions=[_count(worlds)])
 
     def _pieces(self, letters: str) -> list[Markup]:
         return [self._shape(square, x) for square, x in enumerate(letters) if x != "."]

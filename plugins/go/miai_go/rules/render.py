@@ -48,7 +48,7 @@ def board_definitions(size: int) -> Markup:
         for i, at in enumerate(range(low, high + 1, _CELL))
         for text in (
             tag("text", COLUMNS[i], x=at, y=high + 19),
-            tag("text", str(i + 1), x=8, y=high - _CELL * i + 3),
+            tag("text", str(i + 1), x=8, y=high - _CELL * i + 4),
         )
     ]
     return tag(
@@ -56,7 +56,7 @@ def board_definitions(size: int) -> Markup:
         tag("rect", width=side, height=side, rx=3, fill=WOOD),
         tag("path", d=lines, stroke=LINE, stroke_width=0.8, stroke_linecap="square"),
         _dots(size, star_points(size), LINE, ".22", transform=_CELLS),
-        tag("g", *names, font_family="sans-serif", font_size=9, text_anchor="middle", fill=LINE),
+        tag("g", *names, font_family="sans-serif", font_size=11, text_anchor="middle", fill=LINE),
         id=BOARD_ID.format(size),
     )
 
