@@ -56,6 +56,11 @@ class LoadsPictures(Good):
         return super().svg_state(state).replace("#tic", "https://example.org/#tic")
 
 
+class LoadsFromThisServer(Good):
+    def svg(self, view: PlayerView) -> str:
+        return super().svg(view).replace("#tic", "/tic")
+
+
 class RefersToNothing(Good):
     def svg_definitions(self) -> str:
         return ""
@@ -139,6 +144,7 @@ BROKEN: dict[Callable[[Game], PlainRenderer | Good | PhantomRenderer], str] = {
     RunsScripts: "picture",
     HandlesEvents: "picture",
     LoadsPictures: "picture",
+    LoadsFromThisServer: "picture",
     RefersToNothing: "picture",
     CountsItsCalls: "observations-alone",
     RemembersTheTruth: "observations-alone",
