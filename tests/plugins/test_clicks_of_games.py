@@ -224,7 +224,7 @@ def test_beliefs_are_as_orange_as_their_worlds_say(
         hidden = {"x": "o", "o": "x", "white": "kd", "hunter": "nesw"}
         letters = hidden[game.info.player_names[view.player]]
         texts = ["".join(str(world).split()) for world in belief]
-        idle = renderer.clicks(PlayerView(game, 0)).regions
+        idle = clickable(game).clicks(PlayerView(game, 0)).regions
         order = sorted(idle, key=lambda region: (region.box[1], region.box[0]))
         assert len(order) == len(texts[0])
         for cell, region in enumerate(order):
