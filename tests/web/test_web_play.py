@@ -80,6 +80,20 @@ def test_a_move_is_taken_back(browser: Browser) -> None:
         assert again["frame"] == first["frame"]
 
 
+@pytest.mark.parametrize("game", ["tic_tac_toe", "phantom_tic_tac_toe"])
+def test_a_hint_is_a_legal_move_from_what_the_player_knows(browser: Browser, game: str) -> None:
+    table = browser.new_table(game, players__0__agent="me", players__1__agent="random", seed="5")
+    assert browser.post(f"{table}/hints", {}).status == 409, "the game has not begun"
+    with browser.watching(table) as events:
+        news = events.until(is_turn)
+        assert news["hints"]
+        reply = browser.post(f"{table}/hints", {})
+        assert reply.status == 200, reply.text
+        legal = {move["action"]: move["text"] for move in news["frame"]["moves"]}
+        assert f"mcts suggests {legal[reply.json['action']]}" in reply.json["text"]
+        assert browser.post(f"{table}/hints", {}).json == reply.json, "it changes nothing"
+
+
 def test_a_restart_loses_nothing(tmp_path: Path) -> None:
     folder = tmp_path / "games"
     with running(folder) as port:

@@ -60,6 +60,7 @@ class Pages:
             Route("/tables/{table}", self.table),
             Route("/tables/{table}/events", self.events),
             Route("/tables/{table}/answers", self.answer, methods=["POST"]),
+            Route("/tables/{table}/hints", self.hint, methods=["POST"]),
             Route("/tables/{table}/invitations/{player:int}", self.invite, methods=["POST"]),
             Route("/tables/{table}/replay", self.replay),
         ]
@@ -185,6 +186,18 @@ class Pages:
         except ConfigError as error:
             return _refused(str(error), 409)
         return JSONResponse({})
+
+    async def hint(self, request: Request) -> Response:
+        """Send a hint to a player on its turn."""
+        table = await self._find(request)
+        player = table.player_of(request.state.browser)
+        if player is None:
+            return _refused("you only look on here", 403)
+        try:
+            action, text = await to_thread.run_sync(table.advise, player)
+        except MiaiError as error:
+            return _refused(one_line(str(error)), 409)
+        return JSONResponse({"action": action, "text": text})
 
     async def invite(self, request: Request) -> Response:
         """Return the address by which somebody else can sit down."""

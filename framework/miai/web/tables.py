@@ -35,11 +35,15 @@ from miai.information import PlayerView
 from miai.plain import Json, dumps, one_line, to_plain
 from miai.playing.match import Seat, SeatReply, play_game
 from miai.playing.session import Session, TakeBack
+from miai.plugins.kinds import AGENT
+from miai.plugins.loader import registry
 from miai.process.agent_process import AgentProcess
 from miai.process.limits import ProcessLimits
 from miai.record import GameRecord, MoveRecord
 from miai.record_reader import read_record
-from miai.render import renderer_for
+from miai.render import action_text, renderer_for
+from miai.seeds import derive_seed
+from miai.values import Evaluation
 from miai.web.frames import Camera, Frame
 
 PERSON: Final = "human"
@@ -48,6 +52,7 @@ IDLE_SECONDS: Final = 900.0
 MOST_RUNNING: Final = 64
 """Maximum number of games in progress at once."""
 _BACKLOG = 64  # messages that a slow browser may be behind
+_ADVICE = 5.0  # seconds that an agent with a clock takes for a hint
 _SHORTLY = 1.0  # seconds between a frame and the referee's question
 _SCHEMA = "miai.table/1"
 
@@ -411,11 +416,57 @@ class Table:
         self._journal.append([{"undo": ply}])
         seat.interrupt(TakeBack(ply))
 
+    def can_advise(self) -> bool:
+        """Return whether hints are given: not between people."""
+        people = [chair for chair in self.setting.chairs if chair.agent == PERSON]
+        return len(people) == 1 and bool(self._advisers())
+
+    def advise(self, player: int) -> tuple[int, str]:
+        """Return a move for a person on its turn, and a line about it.
+
+        An agent in a process of its own chooses it, from what the person has observed and no more.
+        Raises `ConfigError` if it is not the person's turn, `AgentError` if the agent fails.
+        """
+        seat = self.seat(player)
+        if seat is None or not seat.view.legal_actions or not self.can_advise():
+            raise ConfigError("there is no hint here")
+        observations = list(seat.view.observations)
+        chair = self._advisers()[0]
+        adviser = self._process(chair)
+        try:
+            adviser.new_game(derive_seed(self.setting.seed, "hint"), player=player, log=None)
+            for observation in observations:
+                adviser.observe(observation)
+            reading = ClockReading(control=TimeControl(move_deadline=_ADVICE), limit=_ADVICE)
+            decision = adviser.act(reading, deadline=2 * _ADVICE).decision
+        finally:
+            adviser.close()
+        if decision.resign or decision.action not in seat.view.legal_actions:
+            return -1, f"{chair.agent} would resign"
+        position = (
+            seat.view.state if self.game.info.perfect_information else self.game.new_initial_state()
+        )
+        text = f"{chair.agent} suggests {action_text(position, decision.action)}"
+        if (evaluation := Evaluation.from_statistics(decision.statistics)) is not None:
+            text += f": {evaluation.text(self.game.info)}"
+        return decision.action, one_line(text)
+
+    def _advisers(self) -> list[Chair]:
+        """Return who could give hints, best first: an opponent that thinks, or a search."""
+        sitting = [c for c in self.setting.chairs if c.agent not in (PERSON, "random")]
+        known = {c.name for c in registry().components(AGENT, game=self.setting.game, adapted=True)}
+        hides = not self.game.info.perfect_information
+        spare = [name for name in (("ismcts",) if hides else ("mcts",)) if name in known]
+        return [*sitting, *(Chair(agent=name) for name in spare)]
+
     def _seat(self, player: int) -> Seat:
         chair = self.setting.chairs[player]
         if chair.agent == PERSON:
             camera = Camera(self.game, renderer_for(self.game))
             return PersonSeat(self.game, camera, lambda: self._show(player))
+        return self._process(chair)
+
+    def _process(self, chair: Chair) -> AgentProcess:
         return AgentProcess(
             self.setting.game,
             self.setting.parameters,
@@ -495,6 +546,7 @@ class Table:
             "frame": self.frame(player),
             "stage": "suspended" if self._session.catching_up else self.stage,
             "problem": self.problem,
+            "hints": player >= 0 and self.can_advise(),
             "undo": player >= 0 and self.can_take_back(player),
             "left": None if left is None else round(left, 1),
             "result": self._result(),

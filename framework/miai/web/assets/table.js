@@ -192,6 +192,7 @@ function showChoices(news, yours) {
   element("moves-list").replaceChildren(...moves.map((move) => made("option", "", { value: move.text })));
   element("undo").hidden = !(yours && news.undo);
   element("resign").hidden = !yours;
+  element("advice").hidden = !(yours && news.hints);
 }
 
 async function send(answer) {
@@ -224,6 +225,19 @@ if (element("typed")) {
     } else {
       element("problem").textContent = `No legal move is written '${typed}'.`;
     }
+  });
+  element("advice").addEventListener("click", async (event) => {
+    const { number } = frame;
+    event.target.disabled = true;
+    const reply = await fetch(`${address}/hints`, { method: "POST" });
+    const said = await reply.json();
+    event.target.disabled = false;
+    if (frame.number !== number) return;
+    element("hint").textContent = said.text || said.problem;
+    const move = frame.moves.find(({ action }) => action === said.action);
+    picture.querySelectorAll(".area").forEach((rect) => {
+      rect.classList.toggle("advised", !!move && move.path.includes(Number(rect.dataset.area)));
+    });
   });
   element("undo").addEventListener("click", () => send({ kind: "undo" }));
   element("resign").addEventListener("click", () => {
