@@ -214,8 +214,8 @@ _RATINGS_NOTE = (
 
 
 _PAYOFFS_NOTE = (
-    "Mean payoff per game over pairs of games with the same deal and swapped seats; bars span 95 % "
-    "intervals. Players are ranked by it, not by games won."
+    "Mean payoff per game; two games of the same deal with swapped seats count as one. Bars span "
+    "95 % intervals. Players are ranked by the mean payoff, not by games won."
 )
 
 
