@@ -154,7 +154,7 @@ def opponents(game: str) -> list[Component[Any]]:
     return [agent for agent in agents if agent.name != PERSON]
 
 
-class FormError(ConfigError):
+class FormError(Exception):
     """A form has mistakes.
 
     Attributes:
@@ -162,7 +162,7 @@ class FormError(ConfigError):
     """
 
     def __init__(self, mistakes: Mapping[str, str]) -> None:
-        super().__init__("; ".join(mistakes.values()))
+        super().__init__(*mistakes.values())
         self.mistakes = dict(mistakes)
 
 
