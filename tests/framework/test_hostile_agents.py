@@ -320,9 +320,13 @@ def test_groups_of_killed_referees_are_removed() -> None:
     group.kill()
 
 
+@pytest.mark.parametrize("outside", [False, True], ids=["own session", "session of the host"])
 def test_orphans_that_cannot_be_killed_keep_nobody_waiting(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    outside: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    getsid = os.getsid
+    if outside:  # a container sees a session that began outside it as 0
+        monkeypatch.setattr(os, "getsid", lambda pid: 0 if pid == 0 else getsid(pid))
     monkeypatch.setattr(child, "_adopts", True)
     monkeypatch.setattr(child, "_child_pids", lambda: [2**22 + 1])  # above every process id
     monkeypatch.setattr(child, "_kill", lambda pid: True)

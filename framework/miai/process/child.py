@@ -139,10 +139,13 @@ def _kill(pid: int) -> bool:
 
 
 def _session_of(pid: int) -> int:
-    """Return the session of a process; 0 if it is gone."""
+    """Return the session of a process; -1 if it is gone.
+
+    A session that began outside this container has the number 0.
+    """
     with contextlib.suppress(ProcessLookupError):
         return os.getsid(pid)
-    return 0
+    return -1
 
 
 def _mark_of(pid: int) -> str:
