@@ -152,12 +152,12 @@ def is_over(news: Mapping[str, Any]) -> bool:
 
 
 @contextmanager
-def running(folder: Path) -> Iterator[int]:
-    """Serve from a folder; give the port."""
+def running(folder: Path, *paths: Path) -> Iterator[int]:
+    """Serve from a folder, with paths of the command line; give the port."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port: int = listening.getsockname()[1]
         hosts = [f"127.0.0.1:{port}", f"localhost:{port}"]
-        app = make_app(folder, token=TOKEN, hosts=hosts)
+        app = make_app(folder, token=TOKEN, hosts=hosts, paths=paths)
         config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1)
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})

@@ -14,6 +14,13 @@ def add_commands(app: typer.Typer) -> None:
 
 
 def web(
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[RUN]...",
+            help="Folders of tournaments and comparisons to show, running or finished.",
+        ),
+    ] = None,
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any free one.")
     ] = 8642,
@@ -39,7 +46,9 @@ def web(
         bool, typer.Option("--open", help="Open the page in the browser.")
     ] = False,
 ) -> None:
-    """Play in the browser: any installed game, against any agent or another person.
+    """Play in the browser, and watch runs.
+
+    Any installed game is played against any agent or another person.
 
     The server listens on this machine only, and prints the address to open. Games are stored as
     they are played, and go on after a restart.
@@ -60,4 +69,5 @@ def web(
         port=port,
         token=token,
         open_browser=open_browser,
+        paths=paths or (),
     )

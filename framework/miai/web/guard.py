@@ -97,7 +97,7 @@ def enter(cookie: str, path: str) -> Response:
     the cookie, which is SameSite=Strict.
     """
     own = path if path.startswith("/") and not path.startswith(("//", "/\\")) else "/"
-    response = page("enter.html", path=own)
+    response = page("enter.html", owner=False, path=own)
     response.set_cookie(COOKIE, cookie, max_age=_YEAR, path="/", httponly=True, samesite="strict")
     return response
 
@@ -160,7 +160,7 @@ class Guard:
             return enter(cookie, path)
         if owner or path.startswith(_OPEN) or (state["table"] and _is_of(path, state["table"])):
             return None
-        return page("locked.html", status=403)
+        return page("locked.html", owner=False, status=403)
 
 
 def _is_of(path: str, table: str) -> bool:

@@ -32,10 +32,10 @@ from miai.web.lobby import (
     players_of,
     setting_of,
 )
+from miai.web.sections import assets
 from miai.web.tables import PERSON, Table, Tables
-from miai.web.templating import asset, page
+from miai.web.templating import TYPES, page
 
-_TYPES: Final = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _SPECTATOR: Final = -1
 _HOUR = 3600
 
@@ -52,7 +52,7 @@ class Pages:
         self._tables, self._browsers = tables, browsers
         self.routes = [
             Route("/", self.lobby),
-            Route("/assets/{name}", self.asset),
+            Route("/assets/{name}", assets("miai.web", "miai.pages")),
             Route("/games/{game}", self.new_game, methods=["GET", "POST"]),
             Route("/games/{game}/picture.svg", self.picture),
             Route("/games/{game}/players/{player:int}/{agent}", self.agent_fields),
@@ -77,22 +77,11 @@ class Pages:
             tables=[_summary(table) for table in latest],
         )
 
-    async def asset(self, request: Request) -> Response:
-        """Send a style sheet or a script."""
-        name = request.path_params["name"]
-        content = asset(name)
-        if content is None:
-            raise HTTPException(404)
-        kind = _TYPES.get(name.rpartition(".")[2], "application/octet-stream")
-        return Response(content, media_type=kind, headers={"cache-control": "no-cache"})
-
     async def picture(self, request: Request) -> Response:
         """Send the beginning of a game as a picture."""
         name = _game(request)
         svg = await to_thread.run_sync(picture_of, name)
-        return Response(
-            svg, media_type=_TYPES["svg"], headers={"cache-control": f"max-age={_HOUR}"}
-        )
+        return Response(svg, media_type=TYPES["svg"], headers={"cache-control": f"max-age={_HOUR}"})
 
     async def new_game(self, request: Request) -> Response:
         """Show the form of a new game; make the table if it is sent."""
@@ -135,7 +124,7 @@ class Pages:
         browser = digest_of(cookie)
         player = await to_thread.run_sync(table.sit, request.path_params["key"], browser)
         if player is None:
-            return page("taken.html", status=410)
+            return page("taken.html", owner=False, status=410)
         self._browsers.admit(cookie, table=table.id)
         return enter(cookie, f"/tables/{table.id}")
 

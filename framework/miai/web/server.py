@@ -8,7 +8,7 @@ import secrets
 import socket
 import sys
 import webbrowser
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -23,6 +23,7 @@ from starlette.responses import Response
 from miai.errors import ConfigError
 from miai.web.guard import Browsers, Guard
 from miai.web.routes import Pages
+from miai.web.sections import Sections
 from miai.web.tables import Tables
 from miai.web.templating import page
 
@@ -35,21 +36,27 @@ _TIDY_SECONDS = 20.0
 _BROWSERS = "browsers"
 
 
-def make_app(folder: Path, *, token: str, hosts: list[str]) -> Starlette:
+def make_app(
+    folder: Path, *, token: str, hosts: list[str], paths: Sequence[Path] = ()
+) -> Starlette:
     """Return the application.
 
     Args:
       folder: where games and known browsers are kept; made if missing, for this user alone.
       token: what lets a browser in.
       hosts: accepted values of the header ``Host``.
+      paths: files and folders to show, such as those of runs.
 
-    Raises `OSError` if the folder cannot be used.
+    Raises:
+      ConfigError: a path cannot be shown.
+      OSError: the folder cannot be used.
     """
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     browsers = Browsers(folder / _BROWSERS)
     browsers.load()
     tables = Tables(folder)
     pages = Pages(tables, browsers)
+    sections = Sections(folder, [path.absolute() for path in paths])
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -65,9 +72,10 @@ def make_app(folder: Path, *, token: str, hosts: list[str]) -> Starlette:
         finally:
             task.cancel()
             await to_thread.run_sync(tables.close)
+            await to_thread.run_sync(sections.close)
 
     return Starlette(
-        routes=pages.routes,
+        routes=[*pages.routes, *sections.routes],
         lifespan=lifespan,
         middleware=[Middleware(Guard, token=token, hosts=hosts, browsers=browsers)],
         exception_handlers={HTTPException: _problem},
@@ -81,15 +89,23 @@ async def _problem(request: Request, error: Exception) -> Response:
 
 
 def serve(
-    folder: Path, *, host: str = "", port: int, token: str = "", open_browser: bool = False
+    folder: Path,
+    *,
+    host: str = "",
+    port: int,
+    token: str = "",
+    open_browser: bool = False,
+    paths: Sequence[Path] = (),
 ) -> None:
     """Serve until interrupted; the address is printed when the server answers.
 
     Args:
       host: address to listen on beside loopback; it requires a token.
+      paths: files and folders to show, such as those of runs.
 
     Raises:
-      ConfigError: the address cannot be used, or a host is given without a token.
+      ConfigError: the address cannot be used, a host is given without a token, or a path cannot be
+        shown.
     """
     if host and not token:
         raise ConfigError(
@@ -102,7 +118,8 @@ def serve(
     with contextlib.closing(_socket(host or LOOPBACK, port)) as listening:
         port = listening.getsockname()[1]
         names = [LOOPBACK, "localhost", *([host] if host else [])]
-        app = make_app(folder, token=token, hosts=[_address(name, port) for name in names])
+        hosts = [_address(name, port) for name in names]
+        app = make_app(folder, token=token, hosts=hosts, paths=paths)
         address = f"http://{_address(host or LOOPBACK, port)}/?token={token}"
         server = _Server(
             uvicorn.Config(

@@ -10,6 +10,11 @@ from typing import Any, Final
 from starlette.responses import HTMLResponse, Response
 
 from miai.pages.layout import environment, linked
+from miai.plugins.kinds import WEB_SECTION
+from miai.plugins.loader import registry
+
+TYPES: Final = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+"""Media types of assets, by the end of their names."""
 
 POLICY: Final = "; ".join(
     (
@@ -28,21 +33,46 @@ POLICY: Final = "; ".join(
 
 
 def page(
-    template: str, *, status: int = 200, scripts: Sequence[str] = (), **values: Any
+    template: str,
+    *,
+    package: str = "",
+    owner: bool = True,
+    status: int = 200,
+    styles: Sequence[str] = (),
+    scripts: Sequence[str] = (),
+    **values: Any,
 ) -> Response:
-    """Return a page made from a template, with scripts of the folder ``assets`` by name."""
+    """Return a page made from a template.
+
+    Args:
+      template: its name in the folder ``templates`` of this package, or of `package`.
+      package: of a plugin's section; its templates can extend ``live.html``.
+      owner: whether the reader may see the server's other pages.
+      styles, scripts: names in the folder ``assets``, or addresses that begin with a slash.
+    """
     assets = linked(
-        styles=["/assets/page.css", "/assets/web.css"],
-        scripts=[f"/assets/{name}" for name in scripts],
+        styles=["/assets/page.css", "/assets/web.css", *map(_address, styles)],
+        scripts=[_address(name) for name in scripts],
     )
-    made = environment("miai.web").get_template(template)
-    return HTMLResponse(made.render(assets=assets, **values), status)
+    packages = [package] if package else []
+    made = environment(*packages, "miai.web").get_template(template)
+    sections = [component.name for component in registry().components(WEB_SECTION)] if owner else []
+    content = made.render(assets=assets, owner=owner, sections=sections, **values)
+    return HTMLResponse(content, status)
+
+
+def _address(name: str) -> str:
+    return name if name.startswith("/") else f"/assets/{name}"
 
 
 @cache
-def asset(name: str) -> bytes | None:
-    """Return a style sheet or script by name; None if there is none."""
-    for package in ("miai.web", "miai.pages"):
+def asset(name: str, *packages: str) -> bytes | None:
+    """Return a style sheet or script by name; None if there is none.
+
+    Args:
+      packages: where to look, in their folders ``assets`` (default: the framework's).
+    """
+    for package in packages or ("miai.web", "miai.pages"):
         folder = resources.files(package) / "assets"
         if name in {file.name for file in folder.iterdir()}:
             return (folder / name).read_bytes()
