@@ -137,7 +137,7 @@ class Pages:
         names = players_of(table.game)
         return page(
             "table.html",
-            scripts=["table.js"],
+            scripts=["board.js", "table.js"],
             table=table,
             names=names,
             chairs=[_who(chair.agent) for chair in table.setting.chairs],
