@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.web.server import Browser, Reply, running
+from tests.web.server import TOKEN, Browser, Reply, running
 
 SGF = b"(;SZ[9]AB[da][db][cb][bb][ab]AW[ea][eb][ec][dc][cc][bc][ac]MA[db])"
 SETTLED = b"(;SZ[9]AB[ab][bb][cb][db][eb][ea]AW[ac][bc][cc][dc][ec][fc][fa][fb]MA[ab])"
@@ -182,7 +182,7 @@ def test_lines_that_make_no_sense_are_refused(browser: Browser, said: bytes) -> 
 @pytest.mark.engine("chromium")
 def test_a_problem_is_solved_in_a_browser_by_keyboard_and_by_clicks(tmp_path: Path) -> None:
     from playwright.sync_api import sync_playwright
-    from tests.web.test_web_browser import FLAGS, TOKEN
+    from tests.web.test_web_browser import FLAGS
 
     from miai.process.programs import find_program
 

@@ -82,10 +82,9 @@ class Exercise:
         self.learner = self._learner()
 
     def _learner(self) -> int | None:
-        sides = (ATTACKER, DEFENDER)
+        sides = [ATTACKER, DEFENDER]
         if self.problem.to_play is not None:
-            sides = sides if self.problem.to_play == self.zone.attacker else sides[::-1]
-            sides = sides[:1]
+            sides = [ATTACKER if self.problem.to_play == self.zone.attacker else DEFENDER]
         for side in sides:
             wanted, passed = _wanted(side), self._prover.begin(1 - side)
             begun = self._verdict(self._prover.begin(side), self._nodes)

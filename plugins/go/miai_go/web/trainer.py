@@ -76,14 +76,15 @@ class Trainer:
             (each.name, each.title, len(each.problems), self._sets.counts(each.name))
             for each in self._sets.all()
         ]
-        values = {"empty": "8", "seed": "", **(entered or {})}
+        entered = entered or {}
         return page(
             "problems.html",
             package=__package__,
             sets=sets,
             mistake=problem,
-            **values,
             limits=_EMPTY,
+            empty=entered.get("empty", "8"),
+            seed=entered.get("seed", ""),
         )
 
     async def collection(self, request: Request) -> Response:
