@@ -75,12 +75,9 @@ def board_picture(
     parts = [_dots(size, black + white, _BLACK, _OUTER)] if black or white else []
     parts += [_dots(size, white, _WHITE, _INNER)] if white else []
     if last is not None and last < size * size and stones.flat[last]:
-        x, y = _at(size, last)
-        parts.append(tag("circle", cx=x, cy=y, r=".2", fill=_MARK))
+        parts.append(_last_mark(size, last))
     if dead:
-        corners = [(x - 0.2, y - 0.2) for x, y in (_at(size, point) for point in dead)]
-        crosses = "".join(f"M{x:g} {y:g}l.4 .4m0-.4l-.4 .4" for x, y in corners)
-        parts.append(tag("path", d=crosses, stroke=_MARK, stroke_width=".1"))
+        parts.append(_dead_marks(size, dead))
     side = _side(size)
     board = tag("use", href=f"#{BOARD_ID}"), tag("g", *parts, transform=_CELLS)
     return tag("svg", *board, viewBox=f"0 0 {side} {side}", role="img")
@@ -94,6 +91,17 @@ def _at(size: int, point: int) -> tuple[int, int]:
     """Return a point's x and y, in cells from the upper left corner."""
     row, column = divmod(point, size)
     return column, size - 1 - row
+
+
+def _last_mark(size: int, point: int) -> Markup:
+    x, y = _at(size, point)
+    return tag("circle", cx=x, cy=y, r=".2", fill=_MARK)
+
+
+def _dead_marks(size: int, points: Iterable[int]) -> Markup:
+    corners = [(x - 0.2, y - 0.2) for x, y in (_at(size, point) for point in points)]
+    crosses = "".join(f"M{x:g} {y:g}l.4 .4m0-.4l-.4 .4" for x, y in corners)
+    return tag("path", d=crosses, stroke=_MARK, stroke_width=".1")
 
 
 def _dots(
@@ -205,6 +213,15 @@ class GoRenderer:
         position = cast("GoState", state)
         position.result_to_string()  # asks the judge for dead stones
         return board_picture(position.board.stones(), last=position.last_action, dead=position.dead)
+
+    def legend(self) -> list[tuple[str, str]]:
+        """Return the marks on stones with their meanings."""
+        stone = _dots(1, [0], _BLACK, _OUTER)
+        signs = ((_last_mark(1, 0), "last move"), (_dead_marks(1, [0]), "dead stone"))
+        return [
+            (str(tag("svg", stone, mark, viewBox="-.5 -.5 1 1")), meaning)
+            for mark, meaning in signs
+        ]
 
     def hint(self, view: PlayerView) -> str:
         """Return a hint while dead stones are being agreed on, otherwise an empty text."""

@@ -16,6 +16,7 @@ from miai_rbc.belief.belief import RbcBelief
 from miai_rbc.kernels.board import NOTHING
 from miai_rbc.pictures.board import (
     FOG,
+    FRAME,
     ORANGE,
     PIECES,
     SIZE,
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 
 _STALE: Final = 0.45
 """The opacity of a piece that may have moved since it was seen."""
+_FOG: Final[dict[str, Attribute]] = {"fill": FOG, "opacity": 0.75}
 _BOARD: Final = "rbc-board-{}"
 
 
@@ -59,7 +61,7 @@ def draw_knowledge(knowledge: Knowledge) -> str:
     player, board = knowledge.player, knowledge.own.board
     mine = board.occupied_co[player == 0]
     foggy = [s for s in chess.SQUARES if not mine >> s & 1 and s not in knowledge.fresh]
-    parts = [tag("path", d=_path(foggy, player), fill=FOG, opacity=0.75)] if foggy else []
+    parts = [tag("path", d=_path(foggy, player), **_FOG)] if foggy else []
     parts += _pieces_of(board, mine, player)
     for square, sighting in knowledge.theirs.items():
         opacity = None if square in knowledge.fresh else _STALE
@@ -87,7 +89,11 @@ def _shape(name: str, square: int, player: int, **attributes: Attribute) -> Mark
 def _sighting(piece: str, square: int, player: int, opacity: float | None) -> Markup:
     if piece != UNKNOWN:
         return _shape(shape_of(piece), square, player, opacity=opacity)
-    x, y = corner(player, square)
+    return _cross(*corner(player, square), opacity)
+
+
+def _cross(x: int, y: int, opacity: float | None) -> Markup:
+    """Return the sign of a piece of unknown kind."""
     path = f"M{x + 13.5} {y + 13.5}l18 18m0-18l-18 18"
     return tag("path", d=path, stroke=VERMILLION, stroke_width=5, opacity=opacity)
 
@@ -188,6 +194,27 @@ class RbcRenderer:
         hidden = board.piece_map(mask=board.occupied_co[player == 1])
         parts += [_shape(outline_of(p.symbol()), square, player) for square, p in hidden.items()]
         return _svg(player, parts)
+
+    def legend(self) -> list[tuple[str, str]]:
+        """Return the signs of knowledge and of beliefs with their meanings."""
+        pawn, truth = (f"#{name}" for name in (shape_of("p"), outline_of("P")))
+        square: dict[str, Attribute] = {"width": SQUARE, "height": SQUARE}
+        window: dict[str, Attribute] = {"x": 3, "y": 3, "width": SQUARE - 6, "height": SQUARE - 6}
+        fog = tag("rect", **square, **_FOG)
+        signs = (
+            ("fog: not seen since the opponent may have moved there", fog),
+            ("in the fog: seen there before", fog + tag("use", href=pawn, opacity=_STALE)),
+            ("an opponent's piece of unknown kind", _cross(0, 0, None)),
+            ("window of the last sense", tag("rect", **window, **FRAME)),
+            (
+                "belief: the stronger the orange, the more probable an opponent's piece",
+                tag("rect", **square, fill=ORANGE, opacity=0.6),
+            ),
+            ("belief: the paler the piece, the less probable", tag("use", href=pawn, opacity=0.3)),
+            ("truth, over a belief: an opponent's piece", tag("use", href=truth)),
+        )
+        box = f"0 0 {SQUARE} {SQUARE}"
+        return [(str(tag("svg", sample, viewBox=box)), meaning) for meaning, sample in signs]
 
     def _knowledge(self, view: PlayerView) -> Knowledge:
         """Return the knowledge of a view, updated if the view has grown since the last call."""
