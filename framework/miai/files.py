@@ -34,6 +34,14 @@ def user_cache() -> Path:
     return folder / "miai"
 
 
+def user_data() -> Path:
+    """Return the folder for what the user makes with miai, such as games."""
+    if sys.platform == "win32":
+        return user_cache()
+    folder = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
+    return folder / "miai"
+
+
 # Atomic writes
 
 

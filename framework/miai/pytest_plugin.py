@@ -8,6 +8,9 @@
     def test_my_agent(miai_check_agent):
         miai_check_agent("myagent", "tic_tac_toe", {"depth": 3})
 
+    def test_my_pictures(miai_check_renderer):
+        miai_check_renderer("mygame", {"board_size": 5})
+
 Each test has a seed of its own, the same in every run; it is printed when the test fails.
 ``--miai-seed=N`` sets it, ``--miai-seed=random`` draws another one in every run.
 """
@@ -31,6 +34,8 @@ CheckGame: TypeAlias = "Callable[..., ConformanceReport]"
 """Type of the fixture `miai_check_game`."""
 CheckAgent: TypeAlias = "Callable[..., ConformanceReport]"
 """Type of the fixture `miai_check_agent`."""
+CheckRenderer: TypeAlias = "Callable[..., ConformanceReport]"
+"""Type of the fixture `miai_check_renderer`."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -100,6 +105,23 @@ def miai_check_agent(miai_seed: int) -> CheckAgent:
 
         factory = make if isinstance(agent, str) else agent
         return check_agent(factory, _game(game, None), **{"seed": miai_seed, **more})
+
+    return check
+
+
+@pytest.fixture
+def miai_check_renderer(miai_seed: int) -> CheckRenderer:
+    """`miai.testing.check_renderer`, by the test's seed.
+
+    Takes a game, or its name and parameters, and whatever `check_renderer` takes by keyword.
+    """
+
+    def check(
+        game: Game | str, parameters: Mapping[str, Any] | None = None, **more: Any
+    ) -> ConformanceReport:
+        from miai.testing import check_renderer
+
+        return check_renderer(_game(game, parameters), **{"seed": miai_seed, **more})
 
     return check
 

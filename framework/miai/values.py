@@ -16,8 +16,10 @@ from miai.game import GameInfo
 from miai.plain import Json
 
 _LARGEST = 1e100
-_MOST_PAWNS = 20.0  # of material and position; more stands for a king
 """Maximum size of a value. No axis shows larger ones, and huge integers are not floats."""
+
+_MOST_PAWNS = 20.0
+"""Maximum evaluation in pawns of material and position; beyond it, it stands for a king."""
 
 
 class ValueUnit(StrEnum):

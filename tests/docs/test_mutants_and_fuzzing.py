@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from tests import fuzz, mutants
@@ -43,3 +44,13 @@ def test_arguments_of_equivalence_are_about_mutants_that_exist() -> None:
     arguments = mutants.arguments_of_equivalence()
     assert set(arguments) <= names
     assert all(len(reason) > 20 for reason in arguments.values())
+
+
+def test_the_page_of_mutants_has_95_per_cent_of_400() -> None:
+    text = mutants.PAGE.read_text("utf-8")
+    (row,) = re.findall(r"^\| all \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|$", text, re.MULTILINE)
+    total, killed, argued, survived = map(int, row)
+    assert total == killed + argued + survived >= 400
+    assert f"\n{100 * (killed + argued) / total:.1f}% are killed or argued equivalent." in text
+    assert killed + argued >= 0.95 * total
+    assert text.count("\n- `") == survived

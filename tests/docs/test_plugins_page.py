@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from pathlib import Path
+from xml.etree import ElementTree
 
+import pytest
+
+from miai import Observation, PlayerView
 from miai.plugins import hooks
 from miai.plugins.kinds import KINDS
+from miai.testing import check_renderer
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")
@@ -18,10 +24,29 @@ def test_its_code_is_the_tested_plugin_s() -> None:
         "pyproject.toml",
         "miai_nim/plugin.py",
         "miai_nim/agent.py",
+        "miai_nim/render.py",
     ]
     for name, text in blocks:
         source = ROOT / "tests" / "fixtures" / "miai-nim" / name
         assert source.read_text(encoding="utf-8") == text
+
+
+def test_its_renderer_keeps_the_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "tests" / "fixtures" / "miai-nim")
+    module = importlib.import_module("miai_nim.game")
+    renderer = importlib.import_module("miai_nim.render").NimRenderer
+    game = module.Nim(module.NimParameters())
+    assert check_renderer(game, lambda game: renderer(game, None)).positions > 10
+    view = PlayerView(game, 0)
+    view.observe(Observation(0, legal_actions=tuple(game.new_initial_state().legal_actions())))
+    clicks = renderer(game, None).clicks(view)
+    boxes = {region.name: region.box for region in clicks.regions}
+    assert len(boxes) == 3 + 4 + 5
+    # A counter's circle is where a click takes it and all above it: the top one of the last heap.
+    circle = ElementTree.fromstring(renderer(game, None).svg(view)).findall("circle")[3 + 4 + 4]
+    x, y, width, height = boxes["3:1"]
+    assert (float(circle.attrib["cx"]), float(circle.attrib["cy"])) == (x + 20, y + 20)
+    assert width == height == 40
 
 
 def test_it_names_every_kind_and_hook() -> None:

@@ -40,8 +40,8 @@ class Scripted(Agent):
         time.sleep(self.pause)
         self.pause = 0.0
         action = next(self.actions)
-        print(self.secret)
-        print(self.secret, file=sys.stderr)
+        print(self.secret, flush=True)
+        print(self.secret, file=sys.stderr, flush=True)
         os.write(1, f"{self.secret} of its engine\n".encode())
         os.write(2, f"{self.secret} of its logger\n".encode())
         statistics: dict[str, Any] = {

@@ -83,6 +83,19 @@ def test_temporary_files_of_others_are_not_read(tmp_path: Path) -> None:
     assert tried(run, own, *reads) in ([], ["done", "PermissionError", "done"])
 
 
+def test_a_link_on_the_way_to_what_is_hidden_is_not_replaced(tmp_path: Path) -> None:
+    own, other = tmp_path / "scratch-1", tmp_path / "links" / "other"
+    made(tmp_path / "real" / "run" / "log", own / "file", tmp_path / "elsewhere" / "run" / "log")
+    (tmp_path / "links").mkdir()
+    (tmp_path / "links" / "one").symlink_to("two")
+    (tmp_path / "links" / "two").symlink_to(tmp_path / "real")
+    for name in ("one", "two"):
+        link = tmp_path / "links" / name
+        results = tried(tmp_path / "links" / "one" / "run", own, ("replace", link, other))
+        assert results in (["PermissionError"], [])
+        assert link.is_symlink()
+
+
 def test_a_folder_that_cannot_be_listed_is_reported() -> None:
     if not landlock_version():
         assert hindrance(Path.cwd()) == "this system has no Landlock"

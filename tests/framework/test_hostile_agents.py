@@ -18,6 +18,7 @@ import pytest
 
 import miai
 from miai.playing.match import play_game
+from miai.process import child
 from miai.process.agent_process import AgentProcess
 from miai.process.control_group import ControlGroup
 from miai.process.landlock import landlock_version
@@ -133,6 +134,32 @@ def test_the_installed_packages_cannot_be_changed(level: Isolation, run: Path, a
     assert [path.read_bytes() for path in paths] == before
 
 
+@pytest.mark.parametrize("attack", ["mode", "owner", "attribute", "times"])
+def test_attributes_of_files_stay_as_they_are(level: Isolation, run: Path, attack: str) -> None:
+    paths = [run, run / "store.sqlite"]
+    before = [path.stat() for path in paths]
+    outcomes = Fight(level, run).result(attack, paths=[str(path) for path in paths])
+    allowed = REFUSED | {"done"} if attack == "times" else REFUSED
+    if level is Isolation.PROCESS:
+        assert set(outcomes) <= allowed
+    for path, status in zip(paths, before, strict=True):
+        after = path.stat()
+        assert (after.st_mode, after.st_uid, after.st_mtime) == (
+            status.st_mode, status.st_uid, status.st_mtime,
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("variable", ["NUMBA_CACHE_DIR", "PYTHONPYCACHEPREFIX"])
+def test_no_code_is_planted_in_caches_that_others_run(
+    level: Isolation, run: Path, variable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with tempfile.TemporaryDirectory(dir=Path.home()) as folder:
+        monkeypatch.setenv(variable, folder)
+        outcomes = Fight(level, run).result("create", paths=[f"{folder}/index.nbi"])
+        assert set(outcomes) <= REFUSED
+        assert not Path(folder, "planted").exists()
+
+
 def test_processes_that_fork_twice_end_with_the_agent(level: Isolation, run: Path) -> None:
     mark = f"stray-{os.getpid()}-{time.monotonic_ns()}"
     code = REFEREE.format(level=str(level), mark=mark)
@@ -142,6 +169,16 @@ def test_processes_that_fork_twice_end_with_the_agent(level: Isolation, run: Pat
         stray.kill()
     assert (done.stdout, done.returncode) == ("done\n", 0), done.stderr
     assert not strays
+
+
+def test_a_process_that_forks_and_exits_again_and_again_is_killed(level: Isolation) -> None:
+    code = REFEREE.format(level=str(level), mark="").replace("fork_twice", "fork_on_and_on")
+    code += "import psutil\nprint(psutil.Process().children())\n"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60.0
+    )
+    assert (done.stdout, done.returncode) == ("done\n[]\n", 0), done.stderr
+    assert "was not killed" not in done.stderr
 
 
 REFEREE = """
@@ -258,8 +295,6 @@ def test_a_log_that_cannot_be_written_ends_without_voiding_the_game(
 def test_a_removed_log_folder_does_not_void_the_game(
     level: Isolation, run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from miai.process import child
-
     opened = child._open_log
 
     def remove_first(path: Path) -> Any:
@@ -283,3 +318,20 @@ def test_groups_of_killed_referees_are_removed() -> None:
     group = ControlGroup(memory=64, processes=8)
     assert not any(folder.exists() for folder in abandoned)
     group.kill()
+
+
+@pytest.mark.parametrize("outside", [False, True], ids=["own session", "session of the host"])
+def test_orphans_that_cannot_be_killed_keep_nobody_waiting(
+    outside: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    getsid = os.getsid
+    if outside:  # a container sees a session that began outside it as 0
+        monkeypatch.setattr(os, "getsid", lambda pid: 0 if pid == 0 else getsid(pid))
+    monkeypatch.setattr(child, "_adopts", True)
+    monkeypatch.setattr(child, "_child_pids", lambda: [2**22 + 1])  # above every process id
+    monkeypatch.setattr(child, "_kill", lambda pid: True)
+    monkeypatch.setattr(child, "_ORPHAN_SECONDS", 0.2)
+    began = time.monotonic()
+    child.kill_orphans()
+    assert time.monotonic() - began < 5.0
+    assert "was not killed" in caplog.text

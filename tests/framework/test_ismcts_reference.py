@@ -91,6 +91,8 @@ SITUATIONS = [
     *(("kuhn_poker", moves, 60, 300) for moves in [(1, 0), (2, 0), (1, 2, 0), (0, 1, 0)]),
     # six cards, two of a rank; fold 0, call 1, raise 2
     *(("leduc_poker", moves, 50, 200) for moves in [(0, 2), (2, 0, 2), (2, 4, 1)]),
+    # after the second round's card: opponents with one tree for all cards would choose otherwise
+    *(("leduc_poker", moves, 50, 200) for moves in [(4, 2, 1, 1, 0), (0, 2, 1, 1, 4, 1)]),
     ("phantom_ttt", (4,), 50, 200),
 ]
 

@@ -82,6 +82,26 @@ def test_kuhn_poker_s_plain_decisions_are_found() -> None:
             assert decision.action == best, (name, cards)
 
 
+@pytest.mark.parametrize(("observers", "bets"), [("single", True), ("multi", False)])
+def test_opponents_know_their_cards_if_they_have_trees(observers: str, bets: bool) -> None:
+    """The first player with the queen in Kuhn poker: bet or check?
+
+    A single observer's opponent does not know its card. It calls a bet with the jack too, so a bet
+    costs nothing. One that knows its card calls with the king only.
+    """
+    game, count = miai.load_game("kuhn_poker"), 0
+    for seed in range(50):
+        agent = miai.make_agent("ismcts", game, simulations=300, observers=observers)
+        agent.new_game(seed, player=0)
+        state = game.new_initial_state()
+        for card in (3, 2):
+            state.apply_action(card)
+            if (observation := state.observation(0)) is not None:
+                agent.observe(observation)
+        count += state.action_to_string(agent.act(Clock(TimeControl()).reading()).action) == "bet"
+    assert count > 33 if bets else count < 25
+
+
 @pytest.mark.parametrize(("kind", "given"), [(Ismcts, {}), (Pimc, {"worlds": 5})])
 def test_budgets_are_kept(kind: type[WorldsAgent], given: dict[str, Any]) -> None:
     game = miai.load_game("phantom_tic_tac_toe")

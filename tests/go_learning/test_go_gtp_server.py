@@ -10,7 +10,7 @@ import sys
 import time
 
 import pytest
-from tests.go_learning.gtp_controllers import command_of, engine
+from tests.go_learning.gtp_controllers import SECONDS, command_of, engine
 from tests.warm_command import run_miai
 
 from miai import load_game, make_agent
@@ -133,6 +133,19 @@ def test_a_controller_that_leaves_stops_a_long_search(command: str, farewell: st
         assert running.process.wait(5.0) == 0
         assert running.process.stderr is not None
         assert running.process.stderr.read() == b""
+
+
+def test_a_controller_that_leaves_before_the_engine_is_up_leaves_no_search() -> None:
+    command = command_of("--simulations", "10000000", "--max-nodes", "20000")
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(b"genmove b\n")
+    process.stdin.close()
+    process.stdout.close()
+    assert process.wait(SECONDS) == 0
 
 
 def test_a_move_stays_within_its_clock() -> None:

@@ -390,6 +390,15 @@ def test_a_pawn_that_is_said_to_have_arrived_is_a_queen() -> None:
     assert board.piece_at(chess.A8) == chess.Piece.from_symbol("Q")
 
 
+@pytest.mark.parametrize("move", ["e1g1", "e1c1", "e1d1", "h1h5"])
+def test_a_move_that_is_said_to_be_made_is_made_with_its_rook(move: str) -> None:
+    board = chess.Board("r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1")
+    taken = move_of_name(move)
+    (found,) = impose(BoardSet.of_fens([board.fen()]), Moved(taken, taken, None)).boards()
+    board.push_uci(move)
+    assert found.board_fen() == board.board_fen()
+
+
 @pytest.mark.parametrize("name", ["rbc-seed", "rbc-strong"])
 @given(st.lists(st.tuples(windows, st.none() | squares), min_size=2, max_size=5))
 @settings(max_examples=8, deadline=None)

@@ -163,7 +163,7 @@ def outcome(termination: str = "", **more: object) -> Outcome:
         (outcome("time"), "result", "result"),
         (outcome("illegal-action"), "result", "result"),
         (outcome("crash"), "result", "dropped"),
-        (outcome("unavailable"), "void", "void"),
+        (outcome("unavailable"), "unstarted", "unstarted"),
         (outcome(fault="worker"), "void", "dropped"),
         (outcome(fault="defect"), "void", "dropped"),
     ],

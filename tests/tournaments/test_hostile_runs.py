@@ -13,10 +13,11 @@ from typing import Any
 
 import psutil
 import pytest
-from tests.tournaments.support import config_text, environment, player, tournament
+from tests.tournaments.support import Table, config_text, environment, player, tournament
 
 from miai.process.landlock import landlock_version
 from miai.process.sandbox import sandbox_hindrance
+from miai.record_reader import read_record
 from miai_tournaments.store.store import Store
 
 HOSTILE = Path(__file__).parents[1] / "framework" / "hostile"
@@ -103,6 +104,59 @@ def test_hostile_agents_cost_nobody_but_themselves(
     assert names <= {f"miai-shared-{os.getuid()}"}, "a temporary file was left"
     assert not list(Path(tempfile.gettempdir()).glob(f"*{mark}*"))
     assert not list(tmp_path.rglob("planted"))
+
+
+def run_with(tmp_path: Path, *players: Table, level: str, **head: object) -> tuple[Path, str]:
+    """Play a tournament of hostile agents; return its folder and what it printed."""
+    if level == "sandbox" and (reason := sandbox_hindrance()):
+        pytest.skip(reason)
+    scratch, config, out = tmp_path / "t", tmp_path / "x.toml", tmp_path / "out"
+    scratch.mkdir()
+    paths = os.pathsep.join(filter(None, (str(HOSTILE), os.environ.get("PYTHONPATH"))))
+    env = environment(PYTHONPATH=paths, TMPDIR=str(scratch))
+    game, limits = {"name": "kuhn_poker"}, {"isolation": level}
+    text = config_text(*players, tournament=head, game=game, limits=limits, run={"workers": 1})
+    config.write_text(text)
+    done = tournament("run", config, "--out", out, env=env, timeout=300, status=(0, 2))
+    names = {path.name for path in scratch.iterdir()}
+    assert names <= {f"miai-shared-{os.getuid()}"}, "a temporary file was left"
+    return out, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("level", ["process", "sandbox"])
+def test_the_first_game_of_a_pair_does_not_tell_the_deal_of_the_second(
+    tmp_path: Path, level: str
+) -> None:
+    spy = player("spy", "hostile", attack="remember_deal")
+    out, _ = run_with(tmp_path, player("good"), spy, level=level, rounds=6)
+    with Store.read(out) as store:
+        records = [read_record(store.record(row.game_id)) for row in store.results()]
+    assert len(records) == 12
+    known = [m.statistics["result"] for r in records for m in r.moves if "result" in m.statistics]
+    first = [result for result in known if result]
+    assert known
+    assert not first, "it knows the opponent's card"
+
+
+@pytest.mark.parametrize("level", ["process", "sandbox"])
+def test_an_agent_that_refuses_to_start_halts_no_run(tmp_path: Path, level: str) -> None:
+    gone = player("gone", "hostile", attack="refuse_to_start", text=str(time.time() + 8.0))
+    late = player("late", "hostile", attack="wait_until", text=str(time.time() + 9.0))
+    out, output = run_with(tmp_path, gone, late, level=level, rounds=1)
+    assert "void: " in output
+    with Store.read(out) as store:
+        rows = store.results()
+    assert len(rows) == 2
+    assert {row.termination for row in rows} <= {"crash", "unavailable", "terminal"}
+    assert "unavailable" in {row.termination for row in rows}
+    assert {row.players[row.loser] for row in rows if row.loser is not None} == {"gone"}
+
+
+def test_a_refused_run_leaves_no_temporary_file(tmp_path: Path) -> None:
+    gone = player("gone", "hostile", attack="refuse_to_start", text="0")
+    out, output = run_with(tmp_path, player("good"), gone, level="process", rounds=1)
+    assert "the engine is gone" in output
+    assert not out.exists()
 
 
 REFUSED = {"PermissionError", "FileNotFoundError", "OSError", "IsADirectoryError"}

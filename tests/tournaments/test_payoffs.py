@@ -31,8 +31,9 @@ from miai_tournaments.formats.format import Meeting, Pairing
 from miai_tournaments.formats.match import PayoffTestParameters
 from miai_tournaments.ratings.payoffs import MeanPayoff, Payoffs, PayoffTest, student_quantile
 from miai_tournaments.report.counting import count_games
+from miai_tournaments.report.details import build_details
 from miai_tournaments.report.report import build_report
-from miai_tournaments.store.rows import PAYOFFS, GameRow, RunInfo
+from miai_tournaments.store.rows import PAYOFFS, GameRow, PlayerRow, RunInfo
 from miai_tournaments.store.store import Store
 
 INFO = RunInfo(
@@ -149,6 +150,23 @@ def test_a_player_who_wins_most_games_and_loses_most_chips_is_last() -> None:
     assert re.search(r"^1  bold +\+0\.250 ", text, re.MULTILINE)
 
 
+def test_a_team_that_wins_most_games_and_loses_most_chips_shows_its_loss() -> None:
+    games = [("t1", "bold", 1.0), ("bold", "t1", -1.0), ("t1", "bold", 1.0), ("bold", "t1", 1.0)]
+    games += [("t2", "bold", 1.0), ("bold", "t2", 4.0)] * 2
+    games += [("t1", "t2", 2.0), ("t1", "t2", 2.0)]  # within the team, which does not count
+    plain = build_report(rows(*games), info=INFO)
+    members = [PlayerRow(name=name, agent="random", team="timid") for name in ("t1", "t2")]
+    details = build_details(plain, plain.rows, players=members)
+    (team,) = details.to_json()["teams"]
+    assert (team["wins"], team["games"], team["pairs"]) == (5, 8, 4)
+    assert "elo" not in team
+    assert team["mean_return"] == pytest.approx(-0.5)  # of 1, 0, -1.5 and -1.5
+    assert team["high"] == pytest.approx(-0.5 + stats.t.ppf(0.975, 2) / 4)
+    text = replace(plain, details=details).to_markdown()
+    assert "| team | members | payoff | ± | games |" in text
+    assert "| timid | t1, t2 | -0.500 | 1.076 | 8 |" in text
+
+
 @pytest.mark.parametrize("option", ["anchor", "superiority", "bootstrap"])
 def test_options_about_ratings_are_refused(option: str) -> None:
     value: Any = {"anchor": "a", "superiority": True, "bootstrap": 10}[option]
@@ -196,7 +214,7 @@ def test_a_run_of_poker_has_duplicate_deals_and_a_report_of_payoffs(tmp_path: Pa
     means = [entry["mean_return"] for entry in plain["players"]]
     assert means == sorted(means, reverse=True)
     tournament("report", out, "--format", "html", "--out", tmp_path / "page.html")
-    assert "Mean payoff per game over pairs of" in (tmp_path / "page.html").read_text()
+    assert "two games of the same deal" in (tmp_path / "page.html").read_text()
     assert "superiority: is about ratings" in refused("report", out, "--superiority")
     rated = run_miai(["rate", str(out)], timeout=60)
     assert rated.returncode == 2
@@ -306,10 +324,11 @@ def test_points_of_payoffs_are_opposite() -> None:
 
 
 @pytest.mark.parametrize("count", [2, 3, 5, 8])
-@pytest.mark.parametrize("name", ["knockout", "swiss"])
+@pytest.mark.parametrize("name", ["knockout", "swiss", "ladder"])
 def test_the_most_chips_win(count: int, name: str) -> None:
     order = names(count)[::-1]
-    values: dict[str, object] = {"rounds": count - 1} if name == "swiss" else {}
+    rounds = {"swiss": count - 1, "ladder": 2 * count}
+    values: dict[str, object] = {"rounds": rounds[name]} if name in rounds else {}
     built = make(name, entrants(count, payoff_bound=6.0), **values)
     _, end = play(built, by_strength(order), shared=0.0)
     assert end.facts["ranking"][0] == order[0]
@@ -406,6 +425,20 @@ def test_a_test_takes_at_most_twice_the_pairs_of_one_that_knows_the_variance() -
         2 * (0.95 * math.log(0.95 / 0.05) + 0.05 * math.log(0.05 / 0.95)) * (deviation / 0.5) ** 2
     )
     assert np.mean(pairs) < 2 * wald
+
+
+def test_each_error_has_its_own_limit() -> None:
+    gains = [0.5, 1.0] * 40  # of the first player, so H0 is rejected, or without them H1
+    verdicts = {}
+    for sign in (1, -1):
+        for alpha, beta in ((0.2, 0.001), (0.001, 0.2)):
+            test = PayoffTest(mean0=-0.1, mean1=0.1, bound=2.0, alpha=alpha, beta=beta)
+            verdicts[sign, alpha] = test.decide([sign * gain for gain in gains])
+    assert [state.verdict for state in verdicts.values()] == ["H1", "H1", "H0", "H0"]
+    assert verdicts[1, 0.2].pairs < verdicts[1, 0.001].pairs
+    assert verdicts[-1, 0.001].pairs < verdicts[-1, 0.2].pairs
+    assert verdicts[1, 0.2].limit_h0 == pytest.approx(math.log(5))
+    assert verdicts[1, 0.2].limit_h1 == pytest.approx(math.log(1000))
 
 
 def test_later_pairs_change_nothing() -> None:

@@ -17,6 +17,7 @@ from unittest.mock import Mock
 
 import pytest
 from rich.console import Console
+from tests.framework.twin_histories import ALL_SEEING, SEATS, seen_by, twins
 from tests.tournaments.support import (
     command,
     config_text,
@@ -28,7 +29,10 @@ from tests.tournaments.support import (
 from tests.tournaments.test_report import INFO, game
 
 from miai import load_game, make_agent
+from miai.information import PlayerView
 from miai.playing.match import InProcessSeat, play_game
+from miai.record import MoveRecord
+from miai.render import renderer_for
 from miai_tournaments.config.load import load_tournament
 from miai_tournaments.report import watch as watch_module
 from miai_tournaments.report.live import Reporter
@@ -189,17 +193,43 @@ def played(
     writer.end()
 
 
-@pytest.mark.parametrize("name", ["tic_tac_toe", "phantom_tic_tac_toe", "kuhn_poker"])
-def test_boards_are_those_of_the_game(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_boards_are_those_of_the_game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(boards_module, "INTERVAL", 0.0)
     seen: list[Any] = []
-    played(name, BoardWriter(tmp_path / "logs"), seen, tmp_path)
+    played("tic_tac_toe", BoardWriter(tmp_path / "logs"), seen, tmp_path)
     for ply, (text, (board,)) in enumerate(seen, start=1):
         assert (board.game_id, board.players, board.ply) == ("g1", ("ann", "bob"), ply)
         assert list(board.lines) == text.split("\n")
     assert read_boards(tmp_path) == []
+
+
+@pytest.mark.parametrize(("name", "seat"), [s for s in SEATS if s not in ALL_SEEING])
+def test_boards_of_a_hidden_game_show_what_each_player_observes(
+    name: str, seat: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In two histories that a player cannot tell apart, its view is the same."""
+    monkeypatch.setattr(boards_module, "INTERVAL", 0.0)
+    loaded = load_game(name)
+    players = loaded.info.player_names
+    shown = []
+    for history in twins(name, seat):
+        writer, state = BoardWriter(tmp_path / "logs"), loaded.new_initial_state()
+        hook = writer.begin("g1", ("ann", "bob"))
+        assert hook is not None
+        for ply, action in enumerate(history):
+            actor = int(state.current_player())
+            state.apply_action(action)
+            hook(state, MoveRecord(ply=ply, actor=actor, action=action, text=""))
+        (board,) = read_boards(tmp_path)
+        writer.end()
+        text = "\n".join(board.lines)
+        views = dict(zip(players, text.split(" sees:\n")[1:], strict=True))
+        shown.append(views[players[seat]].removesuffix(f"\n{players[1 - seat]}"))
+        renderer = renderer_for(loaded)
+        view = PlayerView(loaded, seat)
+        view.observations = seen_by(loaded, seat, history)
+        assert shown[-1] == renderer.render(view)
+    assert shown[0] == shown[1]
 
 
 def test_short_games_leave_nothing(tmp_path: Path) -> None:

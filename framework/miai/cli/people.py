@@ -21,9 +21,12 @@ from miai.errors import AgentUnavailableError, GameError, IllegalActionError, Mi
 from miai.game import Game, State
 from miai.information import PlayerView
 from miai.parameters import Parameters
-from miai.record import MoveRecord
+from miai.playing.match import play
+from miai.playing.session import Session, TakeBack
+from miai.record import MoveRecord, PlayerRecord
 from miai.render import Renderer, action_text, hint_of, renderer_for
 from miai.search.protocol import SearchResult
+from miai.seeds import derive_seed
 from miai.values import Evaluation
 
 if TYPE_CHECKING:
@@ -152,14 +155,6 @@ _MAX_LISTED = 12
 """Maximum number of legal moves that are all listed after an illegal one."""
 
 _EXAMPLES = 3
-
-
-class TakeBack(BaseException):
-    """A person takes back the move at `ply`: the game continues from the position before it."""
-
-    def __init__(self, ply: int) -> None:
-        super().__init__(ply)
-        self.ply = ply
 
 
 class HumanAgent(Agent):
@@ -378,7 +373,7 @@ class PlaySession:
         save: Callable[[GameRecord, str], str],
         adviser: Callable[[], Search] | None,
     ) -> None:
-        self.moves: list[MoveRecord] = []
+        self.session = Session(game, note=self._take)
         self._game, self._agents = game, agents
         self._note, self._save = note, save
         self._make_adviser = adviser
@@ -402,29 +397,13 @@ class PlaySession:
             return self._play()
 
     def _play(self) -> GameRecord:
-        from miai.playing.match import play
-
-        while True:
-            earlier = list(self.moves)
-            opening = [move.action for move in earlier]
-            try:
-                record = play(
-                    self._game,
-                    self._agents,
-                    seed=self._seed,
-                    opening=opening,
-                    on_move=self._take,
-                )
-            except TakeBack as undo:
-                del self.moves[undo.ply :]
-                continue
-            record.moves[: len(earlier)] = earlier  # with their statistics, not as an opening
-            return record
+        return self.session.play(
+            lambda earlier, on_move: play(
+                self._game, self._agents, seed=self._seed, earlier=earlier, on_move=on_move
+            )
+        )
 
     def _take(self, state: State, move: MoveRecord) -> None:
-        if move.opening:
-            return
-        self.moves.append(move)
         self._note(state, move)
         if self._secret:  # the move, its time and its statistics are the opponent's secrets
             return
@@ -436,8 +415,7 @@ class PlaySession:
 
     def last_ply_of(self, player: int) -> int | None:
         """Return the last ply that a player may take back; None if there is none."""
-        own = [move.ply for move in self.moves if move.actor == player]
-        return own[-1] if own else None
+        return self.session.last_ply_of(player)
 
     def can_advise(self) -> bool:
         """Return whether hints are available."""
@@ -465,13 +443,6 @@ class PlaySession:
         return self._save(self._unfinished_record(), file)
 
     def _unfinished_record(self) -> GameRecord:
-        from miai.playing.match import new_record
-        from miai.record import PlayerRecord, Termination
-        from miai.seeds import derive_seed
-
-        state = self._game.new_initial_state()
-        for move in self.moves:
-            state.apply_action(move.action)
         players = [
             PlayerRecord(
                 name=agent.component,
@@ -482,12 +453,7 @@ class PlaySession:
             )
             for number, agent in enumerate(self._agents)
         ]
-        record = new_record(self._game, players, seed=self._seed)
-        record.moves = list(self.moves)
-        record.returns = tuple(float(value) for value in state.truncated_returns())
-        record.termination, record.detail = Termination.MOVE_LIMIT, "saved before its end"
-        record.terminated, record.truncated = False, True
-        return record
+        return self.session.unfinished_record(players, seed=self._seed)
 
 
 @contextmanager

@@ -5,6 +5,7 @@ The players are options named by the game: ``--black mcts --black.simulations 50
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from miai.search.protocol import Search
 
 
+_SEED_BITS = 48
+
+
 def add_commands(app: typer.Typer) -> None:
     """Add the command to the command line."""
     settings = {"allow_extra_args": True, "ignore_unknown_options": True}
@@ -39,7 +43,12 @@ def play(
             "--set", metavar="NAME=VALUE", help="Set a parameter of the game; may be repeated."
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the agents and of chance.")] = 0,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            help="Seed of the agents and of chance (default: a new one, printed at the end)."
+        ),
+    ] = None,
     record: Annotated[
         str,
         typer.Option(metavar="FILE", help="Write the game; the suffix selects the format."),
@@ -71,13 +80,16 @@ def play(
     writer = writer_to(game, record) if record else None
     advise = _adviser(game, players, adviser)
     agents = [player.make_agent(game) for player in players]
+    drawn = secrets.randbits(_SEED_BITS) if seed is None else seed
     display = _GameDisplay(quiet=quiet, human=any(player.agent == "human" for player in players))
-    result = _play_game(game, agents, seed=seed, display=display, adviser=advise)
+    result = _play_game(game, agents, seed=drawn, display=display, adviser=advise)
     never_began = result.termination == Termination.UNAVAILABLE and not result.moves
     if never_began and result.loser is not None:
         raise players[result.loser].unavailable(result.detail)
     display.show_end()
     print(_result(game, result))
+    if seed is None and not quiet:
+        print(f"--seed {drawn} plays with the same chance and the same agents again.")
     if writer:
         writer(result)
         print(f"written to {record}")

@@ -159,7 +159,10 @@ class InProcessSeat:
 
 
 MoveHook = Callable[[State, MoveRecord], None]
-"""Called after every action with the state, which must not be changed, and the move."""
+"""Called after every action, before the players observe it, with the state and the move.
+
+The state must not be changed.
+"""
 
 _REASONS: Mapping[type[AgentError], Termination] = {
     AgentTimeoutError: Termination.TIME,
@@ -212,16 +215,23 @@ class Match:
         self._limit = game.max_game_length() if record.move_limit is None else record.move_limit
         self._hides = not game.info.perfect_information
 
-    def play(self, opening: Sequence[int], logs: Sequence[Path | None]) -> None:
+    def play(
+        self,
+        opening: Sequence[int],
+        earlier: Sequence[MoveRecord],
+        logs: Sequence[Path | None],
+    ) -> None:
         """Play the game to its end and complete the record.
 
-        The opening is legal. Each player has a log file or None.
+        The opening and the earlier moves after it are legal. Each player has a log file or None.
         """
         began = time.monotonic()
         try:
             self._begin(logs)
             for action in opening:
                 self._play_opening(action)
+            for move in earlier:
+                self._play_again(move)
             verdict = None
             while verdict is None and not self.state.is_terminal() and self.plies < self._limit:
                 verdict = self._step()
@@ -253,6 +263,16 @@ class Match:
         text = self._notation(action)
         self.state.apply_action(action)  # raises, with the position, if illegal
         self._note(MoveRecord(ply=0, actor=int(actor), action=action, text=text, opening=True))
+
+    def _play_again(self, move: MoveRecord) -> None:
+        """Play a move of the game's first part, with the clock and the draws of chance after it."""
+        player = self.state.current_player()
+        if player == Player.CHANCE:
+            self._chance.random()  # as `_draw`
+        elif move.seconds is not None:
+            self.clocks[player].charge(move.seconds)
+        self.state.apply_action(move.action)
+        self._note(replace(move))
 
     def _step(self) -> VerdictRecord | None:
         """Play the next action; return the verdict that ends the game after it, or None."""
@@ -326,9 +346,9 @@ class Match:
         self.plies += move.actor != Player.CHANCE
         observations = self._observations()
         move.observations = self._for_record(observations)
-        self._tell(observations)
         if self.on_move is not None:
             self.on_move(self.state, move)
+        self._tell(observations)
 
     def _observations(self) -> list[Observation | None]:
         return [self.state.observation(player) for player in range(len(self.seats))]
@@ -430,6 +450,7 @@ def play_game(
     time_control: TimeControl | None = None,
     move_limit: int | None = None,
     opening: Sequence[int] = (),
+    earlier: Sequence[MoveRecord] = (),
     seeds: Sequence[int] | None = None,
     tags: Mapping[str, Json] | None = None,
     log_dir: Path | None = None,
@@ -446,6 +467,8 @@ def play_game(
       move_limit: maximum number of plies, the opening included and chance excluded, before the
         game is truncated; by default the game's own maximum length.
       opening: actions that the referee plays first, outcomes of chance included.
+      earlier: moves of this game, after the opening, that were played before it was interrupted:
+        the game goes on after them, with the clocks and the draws of chance that it would have had.
       seeds: the players' seeds in player order, instead of derived ones.
       tags: plain data that the organiser adds to the record.
       log_dir: folder for a log of each player, named after it (``black.log``); created if missing.
@@ -477,11 +500,11 @@ def play_game(
     record.tags = _plain_mapping(tags or {}, what="tags")
     record.started = datetime.now(UTC).isoformat(timespec="milliseconds")
     state = game.new_initial_state()
-    for action in opening:
+    for action in [*opening, *(move.action for move in earlier)]:
         state.apply_action(action)  # raises if it is illegal, before any agent begins the game
     match = Match(game, seats, seeds, control, record)
     match.on_move, match.panel = on_move, panel
-    match.play(opening, _logs(game, log_dir))
+    match.play(opening, earlier, _logs(game, log_dir))
     _notify_plugins(record)
     return record
 
@@ -492,6 +515,7 @@ class PlayOptions(TypedDict, total=False):
     time_control: TimeControl | None
     move_limit: int | None
     opening: Sequence[int]
+    earlier: Sequence[MoveRecord]
     tags: Mapping[str, Json] | None
     log_dir: Path | None
     on_move: MoveHook | None

@@ -149,6 +149,9 @@ BOUNDS: Kind[Any] = Kind(
 RETENTION: Kind[Any] = Kind(
     "retention", "miai.beliefs.retention:Retention", (), "What bounds forget at their memory limit"
 )
+WEB_SECTION: Kind[Any] = Kind(
+    "web-section", "miai.web.sections:Section", ("site",), "Pages of `miai web`"
+)
 
 KINDS: tuple[Kind[Any], ...] = (
     GAME,
@@ -165,5 +168,6 @@ KINDS: tuple[Kind[Any], ...] = (
     BELIEF_SEARCH,
     BOUNDS,
     RETENTION,
+    WEB_SECTION,
 )
 """The kinds that the framework declares."""

@@ -27,6 +27,7 @@ from miai.errors import (
     AgentTimeoutError,
     AgentUnavailableError,
     MiaiError,
+    WorkerError,
 )
 from miai.game import Observation
 from miai.plain import one_line, to_plain
@@ -131,7 +132,8 @@ class AgentProcess:
     def start(self) -> None:
         """Start the process and build the agent in it, unless it is running.
 
-        Raises `AgentUnavailableError` if that fails or takes too long.
+        Raises `AgentUnavailableError` if that fails or takes too long, and `WorkerError` if the
+        machine cannot start a process, before any code of the agent is loaded.
         """
         if self._channel is not None and self._channel.is_alive():
             return
@@ -140,11 +142,11 @@ class AgentProcess:
         self._started = time.monotonic()
         try:
             self._launch()
-        except OSError as error:
-            self.kill()
-            raise AgentUnavailableError(f"{self._who} cannot be started: {error}") from error
-        try:
             self._confine()
+        except (OSError, AgentError) as error:
+            self.kill()
+            raise WorkerError(f"the process of {self._who} cannot be started: {error}") from error
+        try:
             answer = self._ask("hello", self._hello, seconds=self.start_timeout)
         except AgentTimeoutError:
             raise AgentUnavailableError(

@@ -45,6 +45,7 @@ _PR_SET_CHILD_SUBREAPER: Final = 36
 _CHUNK: Final = 1 << 16
 _TAIL: Final = 1000  # bytes of output that the message about a death quotes
 _TAIL_LINES: Final = 6
+_ORPHAN_SECONDS: Final = 10.0  # within which orphans that fork again and again are killed
 
 _THREAD_VARIABLES: Final = (
     "OMP_NUM_THREADS",  # torch too
@@ -92,31 +93,59 @@ def kill_orphans() -> None:
     """Kill adopted processes, but not those that stem from a child that lives."""
     if not _adopts:
         return
-    import psutil
-
     living = {child._mark for child in _children.values()} - {""}
     session = os.getsid(0)
-    while True:  # an orphan may fork until it is dead
+    until = time.monotonic() + _ORPHAN_SECONDS
+    while time.monotonic() < until:
         orphans = [
-            process
-            for process in psutil.Process().children()
-            if process.pid not in _children
-            and _session_of(process.pid) != session
-            and _mark_of(process.pid) not in living
+            pid
+            for pid in _child_pids()
+            if pid not in _children
+            and _session_of(pid) != session
+            and _mark_of(pid) not in living
+            and _kill(pid)  # at once: an orphan may fork and exit again and again, to be missed
         ]
         if not orphans:
             return
-        for process in orphans:
-            with contextlib.suppress(ProcessLookupError, ChildProcessError):
-                os.kill(process.pid, signal.SIGKILL)
-                os.waitpid(process.pid, 0)
+        for pid in orphans:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, 0)
+    _logger.warning("a process of an agent that forks again and again was not killed")
+
+
+def _child_pids() -> list[int]:
+    """Return the ids of this process's children, the youngest first.
+
+    psutil looks at every process of the machine, which takes so long that a child can fork and exit
+    meanwhile.
+    """
+    pids: list[int] = []
+    try:
+        for thread in Path("/proc/self/task").iterdir():
+            pids += map(int, (thread / "children").read_bytes().split())
+    except OSError:  # a kernel without this file
+        import psutil
+
+        pids = [process.pid for process in psutil.Process().children()]
+    return pids[::-1]
+
+
+def _kill(pid: int) -> bool:
+    """Send SIGKILL to a process; return whether it was there."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+        return True
+    return False
 
 
 def _session_of(pid: int) -> int:
-    """Return the session of a process; 0 if it is gone."""
+    """Return the session of a process; -1 if it is gone.
+
+    A session that began outside this container has the number 0.
+    """
     with contextlib.suppress(ProcessLookupError):
         return os.getsid(pid)
-    return 0
+    return -1
 
 
 def _mark_of(pid: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 import resource
 import sys
 import tempfile
@@ -152,10 +153,21 @@ def confine(
         Path("/proc/self/oom_score_adj").write_text("500")
     if hidden and not sandbox:
         installed = (sys.prefix, sys.base_prefix, *filter(None, sys.path))
-        fixed = [user_cache(), *map(Path, (*installed, "/proc", "/sys"))]
+        caches = filter(None, (os.environ.get("NUMBA_CACHE_DIR"), sys.pycache_prefix))
+        fixed = [user_cache(), *map(Path, (*installed, *caches, *_user_site(), "/proc", "/sys"))]
         own = Path(tempfile.gettempdir())
         hide(map(Path, hidden), own=own, others=SCRATCH, read_only=fixed)
-    restrict(programs=programs)
+    restrict(programs=programs, attributes=sandbox or not hidden)
+
+
+def _user_site() -> list[str]:
+    """Return the user's folder of packages, which is empty or missing at most machines.
+
+    Other processes would run a ``usercustomize.py`` that an agent puts there.
+    """
+    import site
+
+    return [site.getusersitepackages()] if site.ENABLE_USER_SITE else []
 
 
 def _bound(limit: int, value: int) -> None:

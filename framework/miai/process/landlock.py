@@ -14,7 +14,7 @@ import ctypes
 import os
 import stat
 import sys
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from pathlib import Path
 from typing import Final
 
@@ -62,7 +62,7 @@ def hindrance(folder: Path) -> str | None:
     """Return why the contents of a folder cannot be hidden; None if they can."""
     if not landlock_version():
         return "this system has no Landlock"
-    above = [path for path in folder.resolve().parents if os.access(path, os.F_OK)]
+    above = [path for path in sorted(_leading_to(folder)) if os.access(path, os.F_OK)]
     closed = [path for path in above if not os.access(path, os.R_OK | os.X_OK)]
     return f"{closed[0]} cannot be listed" if closed else None
 
@@ -90,7 +90,7 @@ def hide(
     version = landlock_version()
     if not version:
         return False
-    hidden, fixed = ({path.resolve() for path in given} for given in (paths, read_only))
+    hidden, fixed = list(paths), {path.resolve() for path in read_only}
     places = _Places(hidden, own.resolve(), others, fixed)
     try:
         allowed = list(places.beside(Path("/")))
@@ -119,9 +119,12 @@ def hide(
 class _Places:
     """The hidden, the read-only and the free folders, as resolved paths."""
 
-    def __init__(self, hidden: Set[Path], own: Path, others: str, fixed: Set[Path]) -> None:
-        self.hidden, self.own, self.others, self._fixed = hidden, own, others, fixed
-        self.above = {parent for path in (*hidden, own, *fixed) for parent in path.parents}
+    def __init__(self, hidden: Sequence[Path], own: Path, others: str, fixed: Set[Path]) -> None:
+        self.hidden = {path.resolve() for path in hidden}
+        self.own, self.others, self._fixed = own, others, fixed
+        self.above = {parent for path in (own, *fixed) for parent in path.parents}
+        for path in hidden:
+            self.above |= _leading_to(path)
 
     def beside(self, path: Path) -> Iterator[Path]:
         """Yield the largest files and folders at or below a path without hidden contents."""
@@ -143,6 +146,23 @@ class _Places:
         # By name: folders created meanwhile are hidden too.
         other = self.others and path.name.startswith(self.others) and path != self.own
         return path in self.hidden or bool(other and path.parent == self.own.parent)
+
+
+def _leading_to(path: Path) -> set[Path]:
+    """Return the folders in which a name could be replaced so that a path leads elsewhere.
+
+    They are those above it and, if symbolic links are on its way, those above the links.
+    """
+    above, ways, seen = set(path.resolve().parents), [path.absolute()], set[Path]()
+    while ways:
+        way = ways.pop()
+        for step in (way, *way.parents):
+            if step.is_symlink() and step not in seen:
+                seen.add(step)
+                folder = step.parent.resolve()
+                above |= {folder, *folder.parents}
+                ways.append(step.parent / step.readlink())
+    return above
 
 
 def _allow(rules: int, path: Path, rights: int) -> None:

@@ -65,6 +65,34 @@ _DENIED: Final = {
 }
 """System calls that always fail, with their numbers on x86-64 and on AArch64."""
 
+_ATTRIBUTES: Final = {
+    "chmod": (90, None),
+    "fchmod": (91, 52),
+    "fchmodat": (268, 53),
+    "fchmodat2": (452, 452),
+    "chown": (92, None),
+    "lchown": (94, None),
+    "fchown": (93, 55),
+    "fchownat": (260, 54),
+    "setxattr": (188, 5),
+    "lsetxattr": (189, 6),
+    "fsetxattr": (190, 7),
+    "setxattrat": (463, 463),
+    "removexattr": (197, 14),
+    "lremovexattr": (198, 15),
+    "fremovexattr": (199, 16),
+    "removexattrat": (466, 466),
+}
+"""System calls that change a file's mode, owner or attributes, which Landlock leaves free."""
+
+_TIMES: Final = {
+    "utime": (132, None),
+    "utimes": (235, None),
+    "futimesat": (261, None),
+    "utimensat": (280, 88),
+}
+"""System calls that change a file's times. Caches of compiled code depend on them."""
+
 _OWN: Final = {
     "prlimit64": (302, 261),
     "sched_setscheduler": (144, 119),
@@ -84,7 +112,7 @@ _CLONE3: Final = (435, 435)
 _MACHINES: Final = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 
 
-def restrict(*, programs: bool = True) -> bool:
+def restrict(*, programs: bool = True, attributes: bool = True) -> bool:
     """Keep this process, and all that it starts, from acting on other processes.
 
     The calls that trace or limit other processes, that change their memory, priority or scheduling,
@@ -94,6 +122,8 @@ def restrict(*, programs: bool = True) -> bool:
 
     Args:
       programs: whether other programs may be run.
+      attributes: whether modes, owners and extended attributes of files may be changed; if not,
+        changing their times is ignored.
 
     Returns:
       whether it was done: not on other systems than Linux, nor on other machines than x86-64 and
@@ -109,7 +139,7 @@ def restrict(*, programs: bool = True) -> bool:
     if libc.prctl(_SET_NO_NEW_PRIVILEGES, 1, 0, 0, 0):
         raise OSError(ctypes.get_errno(), "prctl: PR_SET_NO_NEW_PRIVS")
     _drop_capabilities(libc)
-    program = b"".join(_filter(*machine, programs=programs))
+    program = b"".join(_filter(*machine, programs=programs, attributes=attributes))
     code = ctypes.create_string_buffer(program, len(program))
     head = _Program(len(program) // 8, ctypes.addressof(code))
     number = (317, 277)[machine[0]]
@@ -122,7 +152,7 @@ class _Program(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("code", ctypes.c_void_p))
 
 
-def _filter(column: int, architecture: int, *, programs: bool) -> Iterator[bytes]:
+def _filter(column: int, architecture: int, *, programs: bool, attributes: bool) -> Iterator[bytes]:
     """Yield the filter's instructions. Every rule begins with the number of the call loaded."""
     deny, ignore = _ERRNO | errno.EPERM, _ERRNO
     yield _step(_LOAD, _ARCHITECTURE)
@@ -132,6 +162,10 @@ def _filter(column: int, architecture: int, *, programs: bool) -> Iterator[bytes
     yield _step(_RETURN, deny)
     for numbers in (*_DENIED.values(), *(() if programs else _RUN.values())):
         yield from _rule(numbers[column], _step(_RETURN, deny))
+    for calls, answer in ((_ATTRIBUTES, deny), (_TIMES, ignore)):
+        for number in () if attributes else (numbers[column] for numbers in calls.values()):
+            if number is not None:
+                yield from _rule(number, _step(_RETURN, answer))
     yield from _rule(_SET_AFFINITY[column], _step(_RETURN, ignore))
     # Whose flags lie in memory, which a filter cannot read; the C library then uses clone.
     yield from _rule(_CLONE3[column], _step(_RETURN, _ERRNO | errno.ENOSYS))

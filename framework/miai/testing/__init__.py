@@ -10,7 +10,8 @@
 `check_game` plays random games and checks the rules of `GAME_RULES` in all their positions;
 `check_agent` lets an agent play every seat and checks those of `AGENT_RULES`. A `ConformanceError`
 lists the first violation of each broken rule with the seed and the actions that reproduce it. Both
-return a `ConformanceReport` with the extent of the check and what was left out.
+return a `ConformanceReport` with the extent of the check and what was left out. `check_renderer`
+does the same for a game's texts, pictures and clicks, by `RENDERER_RULES`.
 
 The leak tests rest on two ideas. First, a player's information state is taken twice, by
 `State.information_state_string` and by all its observations: in all positions of the check one must
@@ -25,22 +26,25 @@ game's own.
 No check can find a game that reveals too much both in its observations and in its information
 state: its rules are consistent, though not those that its author intended.
 
-With miai installed, pytest has the fixtures `miai_check_game`, `miai_check_agent` and `miai_seed`;
-see `miai.pytest_plugin`.
+With miai installed, pytest has the fixtures `miai_check_game`, `miai_check_agent`,
+`miai_check_renderer` and `miai_seed`; see `miai.pytest_plugin`.
 """
 
 from miai.errors import ConformanceError, Violation
 from miai.testing.agents import check_agent
 from miai.testing.findings import AGENT_RULES, GAME_RULES, ConformanceReport
 from miai.testing.games import check_game, path_to_state
+from miai.testing.renderers import RENDERER_RULES, check_renderer
 
 __all__ = [
     "AGENT_RULES",
     "GAME_RULES",
+    "RENDERER_RULES",
     "ConformanceError",
     "ConformanceReport",
     "Violation",
     "check_agent",
     "check_game",
+    "check_renderer",
     "path_to_state",
 ]

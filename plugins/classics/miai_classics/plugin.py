@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @hookimpl
 def miai_register(registry: Registry) -> None:
-    """Add the three games, and renderers of those with hidden information."""
+    """Add the three games and their renderers."""
     registry.add(
         "game",
         "tic_tac_toe",
@@ -33,6 +33,13 @@ def miai_register(registry: Registry) -> None:
         "miai_classics.kuhn_poker:KuhnPoker",
         parameters="miai_classics.kuhn_poker:KuhnPokerParameters",
         summary="Poker with three cards; chance nodes, worth -1/18 to the first player",
+    )
+    registry.add(
+        "renderer",
+        "tic_tac_toe",
+        "miai_classics.render:TicTacToeRenderer",
+        summary="The board, the last mark and three in a row",
+        game="tic_tac_toe",
     )
     registry.add(
         "renderer",

@@ -1,51 +1,319 @@
-"""Pictures of the hidden games for a player, made from its observations alone."""
+"""Pictures of the games; those of hidden games are made from the player's observations alone."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
 
-from miai_classics.kuhn_poker import betting_text
-from miai_classics.tic_tac_toe import NAMES, board_text
+from markupsafe import Markup
+
+from miai.markup import Attribute, tag
+from miai.render import Clicks
+from miai.squares import BLUE, FOG, GREEN, INK, ORANGE, PAPER, VERMILLION, SquareBoard
+from miai_classics.kuhn_poker import CARDS, betting_text
+from miai_classics.tic_tac_toe import CELLS, FULL, LINES, NAMES, board_text, cell_name
 
 if TYPE_CHECKING:
-    from miai import Game, Parameters, PlayerView
+    from miai import BeliefState, Game, Parameters, PlayerView, State
+
+# -- tic-tac-toe -----------------------------------------------------------------------------------
+
+_LAST: Final = "#fbe8b8"
+_COLOURS: Final = (BLUE, VERMILLION)
+_THREE: Final[dict[str, Attribute]] = {
+    "stroke_width": 5,
+    "stroke_linecap": "round",
+    "opacity": 0.5,
+}
+
+
+class TicTacToeRenderer:
+    """Shows the board, the last mark and three in a row."""
+
+    def __init__(self, game: Game, parameters: Parameters) -> None:
+        self._board = SquareBoard(game.info.name, rows=3, columns=3)
+
+    def render(self, view: PlayerView) -> str:
+        """Return the board as three lines."""
+        return str(view.state)
+
+    def svg_definitions(self) -> str:
+        """Return the empty board."""
+        return self._board.definition()
+
+    def svg(self, view: PlayerView) -> str:
+        """Return the board as a picture."""
+        return self.svg_state(view.state)
+
+    def svg_state(self, state: State) -> str:
+        """Return the board as a picture."""
+        return self._board.picture(*_true_marks(self._board, state, last=_last(state)))
+
+    def clicks(self, view: PlayerView) -> Clicks:
+        """Return a region for each cell."""
+        return _cell_clicks(self._board, view)
+
+
+def _true_marks(board: SquareBoard, state: State, *, last: int | None = None) -> list[Markup]:
+    letters = "".join(str(state).split())
+    marks = [sum(1 << cell for cell in range(9) if letters[cell] == name) for name in NAMES]
+    return _marks(board, marks, last=last)
+
+
+def _last(state: State) -> int | None:
+    return state.history()[-1] if state.history() else None
+
+
+def _marks(board: SquareBoard, marks: Sequence[int], *, last: int | None) -> list[Markup]:
+    """Return the marks of both players, the last one and three in a row highlighted."""
+    parts = [] if last is None else [board.shade([_square(last)], _LAST)]
+    parts += [board.cross(_square(cell), BLUE) for cell in CELLS[marks[0]]]
+    parts += [board.ring(_square(cell), VERMILLION) for cell in CELLS[marks[1]]]
+    for colour, cells in zip(_COLOURS, marks, strict=True):
+        for line in LINES:
+            if cells & line == line:
+                first, *_, final = map(_square, CELLS[line])
+                (x, y), (to_x, to_y) = board.centre(first), board.centre(final)
+                path = f"M{x} {y}L{to_x} {to_y}"
+                parts.append(tag("path", d=path, stroke=colour, **_THREE))
+    return parts
+
+
+def _square(cell: int) -> int:
+    """Return the number on a `SquareBoard`, whose rows begin below."""
+    row, column = divmod(cell, 3)
+    return 3 * (2 - row) + column
+
+
+def _cell_clicks(board: SquareBoard, view: PlayerView) -> Clicks:
+    actions = {cell: (cell_name(cell),) for cell in view.legal_actions}
+    return Clicks(regions=board.regions(map(_square, range(9))), actions=actions)
+
+
+# -- phantom tic-tac-toe ---------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Phantom:
+    """What a player knows of a game of phantom tic-tac-toe.
+
+    Attributes:
+      marks: the cells of x and of o that it knows, as sets of bits.
+      hidden: number of the opponent's marks that it has not found.
+      refused: the cell, if its last placement was refused; else None.
+      last: the cell of its last mark; None before it.
+      result: who won; empty before the end.
+    """
+
+    marks: list[int] = field(default_factory=lambda: [0, 0])
+    hidden: int = 0
+    refused: int | None = None
+    last: int | None = None
+    result: str = ""
+
+    @classmethod
+    def of(cls, view: PlayerView) -> _Phantom:
+        """Return what a view's observations say."""
+        known = cls()
+        for observation in view.observations:
+            data = observation.data if isinstance(observation.data, Mapping) else {}
+            known.result = str(data.get("result", ""))
+            if observation.action is not None and "stood" in data:
+                holder = view.player if data["stood"] else 1 - view.player
+                known.marks[holder] |= 1 << observation.action
+                known.refused = None if data["stood"] else observation.action
+                known.last = observation.action if data["stood"] else known.last
+            elif observation.actor is not None:
+                known.hidden += 1
+        known.hidden -= known.marks[1 - view.player].bit_count()
+        return known
 
 
 class PhantomRenderer:
     """Shows the player's marks, and those of the opponent that it bumped into."""
 
     def __init__(self, game: Game, parameters: Parameters) -> None:
-        pass
+        self._board = SquareBoard(game.info.name, rows=3, columns=3, lines=1)
 
     def render(self, view: PlayerView) -> str:
         """Return the board as far as the player knows it, and how many marks it does not see."""
-        marks, hidden = [0, 0], 0
-        for observation in view.observations:
-            data = observation.data
-            if observation.action is not None and isinstance(data, Mapping):
-                holder = view.player if data["stood"] else 1 - view.player
-                marks[holder] |= 1 << observation.action
-            elif observation.actor is not None:
-                hidden += 1
-        hidden -= marks[1 - view.player].bit_count()
-        return f"{board_text(marks)}\n{NAMES[1 - view.player]} out of sight: {hidden}"
+        known = _Phantom.of(view)
+        return f"{board_text(known.marks)}\n{_out_of_sight(known, view)}"
+
+    def svg_definitions(self) -> str:
+        """Return the empty board."""
+        return self._board.definition()
+
+    def svg(self, view: PlayerView) -> str:
+        """Return the board as far as the player knows it; a refused placement is framed.
+
+        Where a mark of the opponent may be out of sight, the cell is grey.
+        """
+        board, known = self._board, _Phantom.of(view)
+        parts = []
+        if known.hidden:
+            unknown = CELLS[FULL & ~(known.marks[0] | known.marks[1])]
+            parts.append(board.shade(map(_square, unknown), FOG, opacity=0.4))
+        parts += _marks(board, known.marks, last=known.last)
+        caption = _out_of_sight(known, view)
+        if known.refused is not None:
+            parts.append(board.frame(board.box(_square(known.refused)), VERMILLION, width=5))
+            caption = f"{cell_name(known.refused)} was refused; {caption}"
+        if known.result:
+            caption = f"{known.result}; {caption}"
+        return board.picture(*parts, captions=[caption])
+
+    def svg_state(self, state: State) -> str:
+        """Return all marks as a picture."""
+        parts = _true_marks(self._board, state, last=_last(state))
+        return self._board.picture(*parts, captions=[state.result_to_string()])
+
+    def svg_belief(self, belief: BeliefState[State], view: PlayerView, truth: State) -> str:
+        """Return all marks, on cells as orange as a mark of the opponent there is probable.
+
+        All worlds count the same.
+        """
+        worlds = ["".join(str(world).split()) for world in belief]
+        theirs = NAMES[1 - view.player]
+        shares = {
+            _square(cell): sum(world[cell] == theirs for world in worlds) / len(worlds)
+            for cell in range(9)
+        }
+        parts = [*self._board.heat(shares), *_true_marks(self._board, truth)]
+        count = "1 world" if len(worlds) == 1 else f"{len(worlds)} worlds"
+        return self._board.picture(*parts, captions=[count])
+
+    def clicks(self, view: PlayerView) -> Clicks:
+        """Return a region for each cell."""
+        return _cell_clicks(self._board, view)
+
+
+def _out_of_sight(known: _Phantom, view: PlayerView) -> str:
+    return f"{NAMES[1 - view.player]} out of sight: {known.hidden}"
+
+
+# -- Kuhn poker ------------------------------------------------------------------------------------
+
+_BACK_ID: Final = "kuhn_poker-back"
+_CARD_WIDTH, _CARD_HEIGHT = 92, 128
+_NAMES_OF_CARDS: Final = {"J": "Jack", "Q": "Queen", "K": "King"}
 
 
 class KuhnRenderer:
     """Shows the player's card, the betting and the pot."""
 
     def __init__(self, game: Game, parameters: Parameters) -> None:
-        pass
+        self._players = game.info.player_names
 
     def render(self, view: PlayerView) -> str:
         """Return the card and the betting in two lines; one before the deal."""
-        card, bets = "", ""
-        for observation in view.observations:
-            if isinstance(observation.data, Mapping):
-                card = str(observation.data["card"])
-            if observation.action is not None:
-                bets += "pb"[observation.action]
+        card, bets = _hand(view)
         if not card:
             return "the cards are not dealt yet"
         return f"your card: {card}\n{betting_text(bets)}"
+
+    def svg_definitions(self) -> str:
+        """Return the back of a card."""
+        return _back()
+
+    def svg(self, view: PlayerView) -> str:
+        """Return the table with the player's card, the other one face down."""
+        card, bets = _hand(view)
+        cards = [""] * 2
+        cards[view.player] = card
+        you = [
+            f"{name} (you)" if p == view.player else name for p, name in enumerate(self._players)
+        ]
+        return _table(cards, bets, you)
+
+    def svg_state(self, state: State) -> str:
+        """Return the table with both cards face up."""
+        key = str(state.key())  # both cards, then the betting
+        return _table([key[:1], key[1:2]], key[2:], self._players)
+
+    def clicks(self, view: PlayerView) -> Clicks:
+        """Return no regions: pass and bet are buttons."""
+        return Clicks()
+
+
+def _hand(view: PlayerView) -> tuple[str, str]:
+    """Return the player's card, empty before the deal, and the betting, ``p`` or ``b`` each."""
+    card, bets = "", ""
+    for observation in view.observations:
+        if isinstance(observation.data, Mapping):
+            card = str(observation.data["card"])
+        if observation.action is not None:
+            bets += "pb"[observation.action]
+    return card, bets
+
+
+def _table(cards: Sequence[str], bets: str, players: Sequence[str]) -> str:
+    """Return both cards with what each player did below it, and the pot between them."""
+    parts = [tag("rect", width=360, height=252, rx=6, fill=PAPER)]
+    parts.append(tag("rect", x=8, y=8, width=344, height=236, rx=90, fill="#d7e6dc"))
+    for player, (name, x) in enumerate(zip(players, (48, 220), strict=True)):
+        said = ["pass" if bet == "p" else "bet" for bet in bets[player::2]]
+        parts += [
+            _card(cards[player], x, 44) if cards[player] else _placed_back(x, 44),
+            _label(name, x + _CARD_WIDTH / 2, 34, 14, weight="bold"),
+            _label(" · ".join(said) or "-", x + _CARD_WIDTH / 2, 198, 16),
+        ]
+    chips = 2 + bets.count("b")
+    parts += _chips(chips)
+    parts.append(_label(f"pot: {chips}", 180, 226, 16, weight="bold"))
+    return str(tag("svg", *parts, viewBox="0 0 360 252", role="img"))
+
+
+def _card(card: str, x: float, y: float) -> Markup:
+    face = VERMILLION if card == "Q" else INK
+    middle, below = x + _CARD_WIDTH / 2, y + _CARD_HEIGHT
+    return tag(
+        "g",
+        tag("title", _NAMES_OF_CARDS.get(card, card)),
+        _blank(x, y, "#ffffff"),
+        _label(card, middle, y + 84, 58, fill=face, weight="bold"),
+        _label(card, x + 14, y + 22, 16, fill=face),
+        _label(card, x + _CARD_WIDTH - 14, below - 10, 16, fill=face),
+        *(
+            tag(
+                "circle", cx=middle + 12 * (pip - CARDS.index(card) / 2), cy=y + 108, r=3, fill=face
+            )
+            for pip in range(CARDS.index(card) + 1)
+        ),
+    )
+
+
+def _back() -> Markup:
+    lines = "".join(f"M{8 + 12 * step} 8v{_CARD_HEIGHT - 16}" for step in range(1, 7))
+    lines += "".join(f"M8 {8 + 12 * step}h{_CARD_WIDTH - 16}" for step in range(1, 10))
+    inside = {"width": _CARD_WIDTH - 16, "height": _CARD_HEIGHT - 16}
+    return tag(
+        "g",
+        _blank(0, 0, "#ffffff"),
+        tag("rect", x=8, y=8, **inside, rx=4, fill=BLUE),
+        tag("path", d=lines, stroke="#ffffff", opacity=0.35),
+        id=_BACK_ID,
+    )
+
+
+def _placed_back(x: float, y: float) -> Markup:
+    return tag("use", href=f"#{_BACK_ID}", x=x, y=y)
+
+
+def _blank(x: float, y: float, fill: str) -> Markup:
+    place = {"x": x, "y": y, "width": _CARD_WIDTH, "height": _CARD_HEIGHT}
+    return tag("rect", **place, rx=8, fill=fill, stroke=INK)
+
+
+def _chips(count: int) -> Iterable[Markup]:
+    for chip in range(count):
+        place = {"cx": 180, "cy": 132 - 11 * chip, "rx": 22, "ry": 9}
+        yield tag("ellipse", **place, fill=(ORANGE, GREEN)[chip % 2], stroke=INK)
+
+
+def _label(
+    text: str, x: float, y: float, size: float, *, fill: str = INK, weight: str | None = None
+) -> Markup:
+    style = {"font_family": "sans-serif", "text_anchor": "middle", "font_weight": weight}
+    return tag("text", text, x=x, y=y, font_size=size, fill=fill, **style)

@@ -18,6 +18,7 @@ _SEARCH: Final = "miai_go.search.parameters"
 _NETS: Final = "miai_go.nets.parameters"
 _AGREEMENT: Final = "miai.playing.agreement"
 
+_FOR_ANY_GAME: Final = ("game", "config-file", "web-section")
 _COMPONENTS: Final = (
     # kind, name, factory in miai_go, parameters, summary
     *(
@@ -94,6 +95,7 @@ _COMPONENTS: Final = (
         *("opening-reader", "sgf", "sgf.reading:SgfOpenings", f"{_RULES}:SgfOpeningParameters"),
         "Openings from SGF: main lines, or every variation",
     ),
+    ("web-section", "problems", "web.trainer:Trainer", "", "Problems of life and death to solve"),
     (
         *("renderer", "go", "rules.render:GoRenderer", ""),
         "Board with coordinates, star points and the last move marked",
@@ -186,7 +188,7 @@ def miai_register(registry: Registry) -> None:
             f"miai_go.{factory}",
             parameters=parameters or None,
             summary=summary,
-            game=None if kind in ("game", "config-file") or "." in kind else "go",
+            game=None if kind in _FOR_ANY_GAME or "." in kind else "go",
         )
 
 

@@ -8,14 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, Self, TypeAlias
 
 from miai import (
-    EnumeratedBelief,
     Game,
     GameInfo,
     Json,
     Observation,
-    Parameters,
     Player,
-    PlayerView,
     State,
 )
 from miai.beliefs.problem import Root
@@ -208,26 +205,6 @@ class BlindState(State):
     def _copy_to(self, other: Self) -> None:
         other._phase, other._words = self._phase, self._words
         other._revealed, other._value = self._revealed, self._value
-
-
-class BlindRenderer:
-    """Shows certain squares, and ``?`` where the player's worlds differ."""
-
-    def __init__(self, game: Game, parameters: Parameters) -> None:
-        assert isinstance(game, BlindGame)
-        self._columns = game.columns
-
-    def render(self, view: PlayerView) -> str:
-        """Return the board, the top row first, and the number of worlds."""
-        belief = EnumeratedBelief(view.game, view.player)
-        for observation in view.observations:
-            belief.observe(observation)
-        boards = [world.letters() for world in belief if isinstance(world, BlindState)]
-        if not boards:
-            return "nothing was observed yet"
-        letters = (stack[0] if len(set(stack)) == 1 else "?" for stack in zip(*boards, strict=True))
-        worlds = "1 world" if len(boards) == 1 else f"{len(boards)} worlds"
-        return f"{board_text(''.join(letters), self._columns)}\n{worlds}"
 
 
 # Squares by number, row by row from the lower left, and by name: ``a1`` is 0.

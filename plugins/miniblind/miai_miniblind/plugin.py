@@ -41,8 +41,8 @@ def miai_register(registry: Registry) -> None:
         registry.add(
             "renderer",
             name,
-            "miai_miniblind.blind:BlindRenderer",
-            summary="The certain squares, and ? for the others",
+            f"miai_miniblind.pictures:{game}Renderer",
+            summary="The certain squares, and where hidden pieces may be",
             game=name,
         )
         registry.add(

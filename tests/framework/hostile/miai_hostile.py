@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from miai import Agent, ClockReading, Decision, Game, Parameters, hookimpl
+from miai.errors import AgentUnavailableError
 
 if TYPE_CHECKING:
     from miai.plugins.registry import Registry
@@ -35,6 +36,14 @@ class Hostile(Agent):
         super().__init__(game, parameters)
         self._parameters = parameters
         self._cpu = 0.0
+
+        self._cards: dict[tuple[int, int], str] = {}
+        if parameters.attack == "refuse_to_start" and time.time() > float(parameters.text):
+            raise AgentUnavailableError("the engine is gone")
+
+    def new_game(self, seed: int, *, player: int, log: Path | None = None) -> None:
+        super().new_game(seed, player=player, log=log)
+        self.seed = seed
 
     def act(self, clock: ClockReading) -> Decision:
         result = ATTACKS[self._parameters.attack](self, self._parameters)
@@ -73,6 +82,19 @@ def fork_twice(agent: Hostile, parameters: HostileParameters) -> str:
     for environment in (dict(os.environ), {}):
         subprocess.run([sys.executable, "-S", "-c", code], env=environment, check=False)
     return "done"
+
+
+def fork_on_and_on(agent: Hostile, parameters: HostileParameters) -> str:
+    """Leave processes that fork, in sessions of their own, and exit, as do their children."""
+    if all(os.fork() for _ in range(4)):
+        return "done"
+    until = time.monotonic() + 60.0
+    os.setsid()
+    while time.monotonic() < until:
+        if os.fork():
+            os._exit(0)
+        os.setsid()
+    os._exit(0)
 
 
 def fork_bomb(agent: Hostile, parameters: HostileParameters) -> str:
@@ -144,6 +166,27 @@ def find(agent: Hostile, parameters: HostileParameters) -> list[str]:
     return hits
 
 
+def remember_deal(agent: Hostile, parameters: HostileParameters) -> str:
+    """Return the card that the opponent holds, known from the other game of the pair."""
+    seat = agent.view.player
+    known = agent._cards.get((agent.seed, 1 - seat), "")
+    data: Any = agent.view.observations[0].data
+    agent._cards[agent.seed, seat] = data["card"]
+    return known
+
+
+def refuse_to_start(agent: Hostile, parameters: HostileParameters) -> str:
+    """Die, to be started again, from the moment on at which no start succeeds."""
+    if time.time() > float(parameters.text):
+        os._exit(1)
+    return ""
+
+
+def wait_until(agent: Hostile, parameters: HostileParameters) -> str:
+    time.sleep(max(0.0, float(parameters.text) - time.time()))
+    return ""
+
+
 def replace_by_fifo(path: Path) -> None:
     path.unlink()
     os.mkfifo(path)
@@ -172,18 +215,26 @@ ATTACKS: dict[str, Callable[[Hostile, HostileParameters], Any]] = {
     "unlink": on_paths(Path.unlink),
     "truncate": on_paths(lambda path: os.truncate(path, 0)),
     "write": on_paths(lambda path: path.write_text("import os")),
+    "mode": on_paths(lambda path: path.chmod(0)),
+    "owner": on_paths(lambda path: os.chown(path, os.getuid(), os.getgid())),
+    "attribute": on_paths(lambda path: os.setxattr(path, "user.miai", b"1")),
+    "times": on_paths(lambda path: os.utime(path, (1, 1))),
     "create": on_paths(lambda path: (path.parent / "planted").write_text("import os")),
     "fifo": on_paths(replace_by_fifo),
     "mount": on_paths(
         lambda path: subprocess.run(["umount", str(path)], check=True, capture_output=True)
     ),
     "fork_twice": fork_twice,
+    "fork_on_and_on": fork_on_and_on,
     "fork_bomb": fork_bomb,
     "take_memory": take_memory,
     "fill_disk": fill_disk,
     "connect": connect,
     "lie": lie,
     "find": find,
+    "remember_deal": remember_deal,
+    "wait_until": wait_until,
+    "refuse_to_start": refuse_to_start,
     "leave_log": leave_log,
 }
 

@@ -8,7 +8,7 @@ deal and swapped seats, whose mean has less variance than that of two games with
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import NormalDist
 from typing import Any, Final
@@ -108,11 +108,17 @@ class Payoffs:
         The variance is that of pairs against the same opponent, so that opponents of different
         strength do not widen the interval; of all pairs if an opponent was met in one pair only.
         """
-        means: dict[str, list[float]] = {}
+        return self.of_team((player,))
+
+    def of_team(self, members: Collection[str]) -> MeanPayoff | None:
+        """Return the mean payoff of a team's members against all other players; see `of`."""
+        means: dict[tuple[str, str], list[float]] = {}
         games = 0
-        for opponent, mean, count in self._seen_by(player):
-            means.setdefault(opponent, []).append(mean)
-            games += count
+        for member in members:
+            for opponent, mean, count in self._seen_by(member):
+                if opponent not in members:
+                    means.setdefault((member, opponent), []).append(mean)
+                    games += count
         groups = [np.array(values) for values in means.values()]
         return _mean(groups, games) if groups else None
 

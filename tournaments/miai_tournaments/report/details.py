@@ -25,6 +25,7 @@ from miai.render import action_text
 from miai_tournaments.config.openings import game_with_settings, plain_lines
 from miai_tournaments.ratings.alpharank import alpha_rank
 from miai_tournaments.ratings.pair_results import PairResults
+from miai_tournaments.ratings.payoffs import MeanPayoff
 from miai_tournaments.ratings.performance import (
     OpeningTest,
     PerformanceRow,
@@ -290,13 +291,17 @@ class Team:
     Attributes:
       name: of the team.
       members: players' names.
-      rating: mean of its members; None before any of them has played.
+      rating: mean of its members; None before any of them has played, and where results are
+        payoffs.
+      payoff: mean payoff of its members against all other players; None before any of them has
+        played, and where games are won, drawn or lost.
       against_others: results of its members against all other players.
     """
 
     name: str
     members: tuple[str, ...]
     rating: Estimate | None
+    payoff: MeanPayoff | None
     against_others: Tally
 
 
@@ -447,6 +452,7 @@ def _one_team(report: TournamentReport, name: str, members: tuple[str, ...]) -> 
         name=name,
         members=members,
         rating=team_rating(report.ratings, played) if played and report.ratings else None,
+        payoff=standings.payoffs.of_team(members) if standings.payoffs else None,
         against_others=sum(results, Tally()),
     )
 
@@ -471,11 +477,15 @@ def _line(line: PerformanceRow) -> dict[str, Any]:
 
 
 def _team(team: Team) -> dict[str, Any]:
-    unrated = dict.fromkeys(("elo", "standard_error", "low", "high"))
+    figures: Mapping[str, Any] = dict.fromkeys(("elo", "standard_error", "low", "high"))
+    if team.payoff is not None:
+        figures = team.payoff.to_json()
+    elif team.rating is not None:
+        figures = team.rating.to_json("elo")
     return {
         "name": team.name,
         "members": list(team.members),
-        **(team.rating.to_json("elo") if team.rating else unrated),
+        **figures,
         **team.against_others.to_json(),
     }
 

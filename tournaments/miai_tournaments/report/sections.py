@@ -95,7 +95,7 @@ def _played(report: TournamentReport) -> list[Section]:
     details, played = report.details, bool(report.standings.first_player.games)
     sections = [_crosstables(report)]
     if played and details is not None:
-        sections += [_format(details), _teams(details)]
+        sections += [_format(details), _teams(details, payoffs=report.ratings is None)]
     if played and report.ratings is not None:
         sections.append(Section("colours", "By colour", (_colours(report),)))
     if played:
@@ -214,8 +214,8 @@ _RATINGS_NOTE = (
 
 
 _PAYOFFS_NOTE = (
-    "Mean payoff per game over pairs of games with the same deal and swapped seats; bars span 95 % "
-    "intervals. Players are ranked by it, not by games won."
+    "Mean payoff per game; two games of the same deal with swapped seats count as one. Bars span "
+    "95 % intervals. Players are ranked by the mean payoff, not by games won."
 )
 
 
@@ -556,13 +556,14 @@ def _square(
     )
 
 
-def _teams(details: Details) -> Section:
+def _teams(details: Details, *, payoffs: bool) -> Section:
+    against = "of members against players of no team or another"
     columns = (
         Column("team", align="left"),
         Column("members", align="left"),
-        Column("mean Elo"),
+        Column("payoff", title=f"mean {against}") if payoffs else Column("mean Elo"),
         Column("\N{PLUS-MINUS SIGN}"),
-        Column("score", title="of members against players of no team or another"),
+        *([] if payoffs else [Column("score", title=against)]),
         Column("games"),
     )
     rows: list[Row] = []
@@ -570,14 +571,20 @@ def _teams(details: Details) -> Section:
         members = ", ".join(map(player_name, team.members))
         links = Markup(", ").join(map(name_markup, team.members))
         row: list[Cell | str] = [player_cell(team.name), Cell(members, style="text", markup=links)]
-        if rating := team.rating:
+        if mean := team.payoff:
+            row.append(Cell(f"{mean.value:+.3f}", mean.value, "mean_return"))
+            row.append(NONE if mean.margin is None else Cell(f"{mean.margin:.3f}", mean.margin))
+        elif rating := team.rating:
             row.append(Cell(signed(rating.value), rating.value, "elo"))
             row.append(Cell(_margin(rating), rating.high - rating.value))
         else:
             row += [NONE, NONE]
         tally = team.against_others
-        rows.append([*row, _score_cell(tally.score), *_counts(tally, "games")])
+        row += [] if payoffs else [_score_cell(tally.score)]
+        rows.append([*row, *_counts(tally, "games")])
     note = "The mean rating of a team's members, with the error of that mean."
+    if payoffs:
+        note = "Mean payoff per game of a team's members against players of no team or another."
     keys = [team.name for team in details.teams]
     blocks = _tables("Teams", columns, rows, keys=keys, media=_DETAILED)
     return Section("teams", "Teams", blocks, note=note)

@@ -12,7 +12,8 @@ the game ended by its rules, its move limit or a       the result stands
 resignation
 an agent raised, died, hung, flooded, answered         a forfeit: the result stands, the agent lost
 nonsense or an illegal action, or lost on time
-an agent could no longer be started                    void: the game is played again
+an agent could no longer be started                    void, up to `MOST_UNSTARTED` times a game;
+                                                       then the agent has lost: the result stands
 the worker died or hung; the game, the referee or a    void: the game is played again
 plugin raised an exception
 an agent lost on time while its referee stood still    void, up to `MOST_STANDSTILLS` times a game
@@ -54,6 +55,7 @@ from miai_tournaments.running.start import (
     isolation_line,
     make_setup,
     remove_leftovers,
+    remove_scratch,
     start_players,
     unkept_limits,
 )
@@ -282,6 +284,8 @@ class _Run:
 
     def _start(self, stack: ExitStack, most_games: int, places: Mapping[str, str]) -> Executor:
         """Return an executor that has started every player once."""
+        remove_scratch()
+        stack.callback(remove_scratch)  # of workers that are killed when the executor ends
         executor = stack.enter_context(
             make_executor(
                 self.section.executor,
@@ -396,6 +400,10 @@ MOST_STANDSTILLS: Final = 5
 """Void attempts at one game because its referee stood still. After them a loss on time stands, so
 that no agent that finds a way to stop its referee is saved by it."""
 
+MOST_UNSTARTED: Final = 2
+"""Void attempts at one game because a player could not be started, which it could before the run.
+After them it has lost, so that no agent can halt a run by refusing to start."""
+
 
 class _GameLoop:
     """Plays the unfinished games of a store, and those that the schedule adds.
@@ -432,6 +440,7 @@ class _GameLoop:
         self._submitted: dict[str, GameRow] = {}
         self._voids: Counter[str] = Counter()
         self._standstills: Counter[str] = Counter()
+        self._unstarted: Counter[str] = Counter()
         self._voids_in_a_row = 0
         self._most_voids = max(VOIDS_IN_A_ROW, workers + 1)
         self._ending: RunEnding | None = None
@@ -490,12 +499,20 @@ class _GameLoop:
             row = self._submitted.pop(outcome.job_id)
             self._check_stop()
             stopping = self._ending is not None and self._ending.kind == "stopped"
-            decision = judge(outcome, stopping=stopping, standstills=self._standstills[row.game_id])
+            decision = judge(
+                outcome,
+                stopping=stopping,
+                standstills=self._standstills[row.game_id],
+                unstarted=self._unstarted[row.game_id],
+            )
             result = outcome.result
             if decision == "void":
                 self._void(row, _void_reason(outcome))
             elif decision == "standstill":
                 self._standstills[row.game_id] += 1
+                self._play_again(row, _void_reason(outcome))
+            elif decision == "unstarted":
+                self._unstarted[row.game_id] += 1
                 self._play_again(row, _void_reason(outcome))
             elif decision == "dropped":
                 self._queue.append(row)
@@ -578,21 +595,24 @@ def _job(row: GameRow, tournament: str) -> GameJob:
 
 
 def judge(
-    outcome: Outcome, *, stopping: bool, standstills: int = 0
-) -> Literal["result", "void", "standstill", "dropped"]:
+    outcome: Outcome, *, stopping: bool, standstills: int = 0, unstarted: int = 0
+) -> Literal["result", "void", "standstill", "unstarted", "dropped"]:
     """Return what the outcome of a game means.
 
     Args:
       stopping: whether the run is being stopped.
       standstills: earlier attempts at the game that were void because the worker stood still.
+      unstarted: earlier attempts that were void because a player could not be started.
     """
     result = outcome.result
     if stopping and (result is None or result.termination == Termination.CRASH):
         return "dropped"
     if outcome.standstill > 0 and standstills < MOST_STANDSTILLS:
         return "standstill"
-    if result is None or result.termination == Termination.UNAVAILABLE:
+    if result is None:
         return "void"
+    if result.termination == Termination.UNAVAILABLE and unstarted < MOST_UNSTARTED:
+        return "unstarted"
     return "result"
 
 

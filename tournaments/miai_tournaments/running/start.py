@@ -156,11 +156,15 @@ def start_players(
 
 
 def remove_leftovers(logs: Path) -> None:
-    """Remove what killed workers left behind: logs, boards and temporary files of agents."""
+    """Remove what killed workers left behind: logs and boards."""
     for path in logs.glob(f"{UNNAMED}*"):
         shutil.rmtree(path, ignore_errors=True)
     for board in logs.glob(".board-*"):
         board.unlink(missing_ok=True)
+
+
+def remove_scratch() -> None:
+    """Remove the temporary files of agents whose workers were killed."""
     for path in Path(tempfile.gettempdir()).glob(f"{SCRATCH}*-*"):
         pid = path.name.split("-")[2]
         if pid.isdecimal() and Path("/proc/self").exists() and not Path("/proc", pid).exists():

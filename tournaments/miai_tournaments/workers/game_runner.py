@@ -2,6 +2,7 @@
 
 For ``miai tournament watch``, the referee writes the position of its running game to a small file
 in the run's log folder, at most twice a second and not before the game has lasted half a second.
+In a game that hides information it writes what each player observes, not the true position.
 Watching does not change a game: an error while a board is written is noted in the file or ends the
 writing for that game.
 """
@@ -46,7 +47,7 @@ INTERVAL: Final = 0.5
 """Seconds between two boards of a game."""
 
 _NAME: Final = ".board-"
-_MOST_LINES = 30
+_MOST_LINES = 60
 _LONGEST_LINE = 120
 _LARGEST = 16_384
 _STALE_SECONDS = 24 * 3600
@@ -60,7 +61,7 @@ class LiveSnapshot(PlainData):
       game_id: of the game.
       players: names in seat order.
       ply: actions so far, chance included.
-      lines: the true position as text.
+      lines: the position as text or, where the game hides information, the view of each player.
     """
 
     game_id: str
@@ -87,13 +88,21 @@ class BoardWriter:
             return None
         due = time.monotonic() + INTERVAL
         broken = False
+        views = SeatViews()
 
         def on_move(state: State, move: MoveRecord) -> None:
             nonlocal due, broken
-            if broken or time.monotonic() < due:
+            if broken:
+                return
+            try:
+                views.follow(state)
+            except Exception:  # of the game; the referee reports it where it matters
+                broken = True
+                return
+            if time.monotonic() < due:
                 return
             board = LiveSnapshot(
-                game_id=game_id, players=tuple(players), ply=move.ply + 1, lines=_lines(state)
+                game_id=game_id, players=tuple(players), ply=move.ply + 1, lines=_lines(views)
             )
             broken = not _write(path, board)
             self._written = self._written or not broken
@@ -107,6 +116,43 @@ class BoardWriter:
             with contextlib.suppress(OSError):
                 self.path.unlink(missing_ok=True)
             self._written = False
+
+
+class SeatViews:
+    """What each player of a running game has observed, if the game hides information."""
+
+    def __init__(self) -> None:
+        self._state: State | None = None
+        self._views: list[PlayerView] = []
+
+    def follow(self, state: State) -> None:
+        """Add what the players observe of the last transition."""
+        game, self._state = state.game, state
+        if game.info.perfect_information:
+            return
+        if not self._views:
+            self._views = [PlayerView(game, player) for player in range(game.num_players())]
+            self._observe(game.new_initial_state())
+        self._observe(state)
+
+    def text(self) -> str:
+        """Return the views as text, or the position if all see it."""
+        assert self._state is not None, "`follow` was called"
+        if not self._views:
+            return _rendered(PlayerView.at(self._state, 0))
+        names = self._views[0].game.info.player_names
+        parts = (f"{names[view.player]} sees:\n{_rendered(view)}" for view in self._views)
+        return "\n".join(parts)
+
+    def _observe(self, state: State) -> None:
+        for view in self._views:
+            observation = state.observation(view.player)
+            if observation is not None:
+                view.observe(observation)
+
+
+def _rendered(view: PlayerView) -> str:
+    return renderer_for(view.game).render(view)
 
 
 _NO_BOARD = (OSError, ValueError, KeyError, TypeError, RecursionError, OverflowError)
@@ -134,18 +180,12 @@ def read_boards(folder: Path) -> list[LiveSnapshot]:
     return [newest[name][1] for name in sorted(newest)]
 
 
-def _lines(state: State) -> tuple[str, ...]:
+def _lines(views: SeatViews) -> tuple[str, ...]:
     try:
-        text = _text(state)
+        text = views.text()
     except Exception as error:  # a failing picture must not end the game
         text = f"no picture: {type(error).__name__}: {error}"
     return tuple(line[:_LONGEST_LINE] for line in text.split("\n")[:_MOST_LINES])
-
-
-def _text(state: State) -> str:
-    if state.game.info.perfect_information:
-        return renderer_for(state.game).render(PlayerView.at(state, 0))
-    return str(state)
 
 
 def _write(path: Path, board: LiveSnapshot) -> bool:
@@ -190,7 +230,7 @@ class GameRunner:
         self._game({})  # so that a missing component is reported before the first job
         self._control = TimeControl(**setup.time_control)
         self._limits = ProcessLimits(**setup.limits)
-        self._seats: OrderedDict[tuple[str, str], AgentProcess] = OrderedDict()
+        self._seats: OrderedDict[tuple[str, str, int], AgentProcess] = OrderedDict()
         self._logs = Path(setup.logs) / f"{UNNAMED}{os.getpid()}" if setup.logs else None
         self._boards = BoardWriter(Path(setup.logs) if setup.logs else None)
 
@@ -230,7 +270,7 @@ class GameRunner:
         every game.
         """
         for name in job.players:
-            seat, (game, _) = self._seat(name, job.settings), self._game(job.settings)
+            seat, (game, _) = self._seat(name, job.settings, player=0), self._game(job.settings)
             try:
                 seat.new_game(job.seed, player=0, log=None)
                 _try_clock(seat, game, Clock(self._control))
@@ -245,7 +285,7 @@ class GameRunner:
 
     def _play(self, job: GameJob) -> Outcome:
         game, panel = self._game(job.settings)
-        seats = [self._seat(name, job.settings) for name in job.players]
+        seats = [self._seat(name, job.settings, player=n) for n, name in enumerate(job.players)]
         try:
             record = play_game(
                 game,
@@ -303,9 +343,15 @@ class GameRunner:
             self._games.popitem(last=False)
         return self._games[key]
 
-    def _seat(self, name: str, settings: Mapping[str, Any]) -> AgentProcess:
-        """Return the process of a player for a game with some settings."""
-        key = name, _key(settings)
+    def _seat(self, name: str, settings: Mapping[str, Any], *, player: int) -> AgentProcess:
+        """Return the process of a player for a game with some settings.
+
+        Both games of a pair have the same deal. If the game has chance, a player therefore has a
+        process for each seat, which it has in one game of a pair only: what it remembers of the
+        first game says nothing about the second one.
+        """
+        game, _ = self._game(settings)
+        key = name, _key(settings), player if game.info.max_chance_outcomes else 0
         seat = self._seats.get(key)
         if seat is None:
             agent, parameters = self.setup.agents[name]

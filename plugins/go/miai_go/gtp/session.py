@@ -7,6 +7,7 @@ lines and writes responses. The commands are in `miai_go.gtp.commands`.
 from __future__ import annotations
 
 import os
+import select
 import signal
 import sys
 import threading
@@ -49,12 +50,14 @@ class TooLong:
 class LineReader:
     """Reads lines from a descriptor until its end, in a thread that ends with the process.
 
-    So an analysis notices the next line while it searches. The thread calls `on_departure` when the
-    input ends, but not at once after a command.
+    So an analysis notices the next line while it searches. When the controller has left, the thread
+    calls `on_departure` again and again: when the input ends, but not at once after a command, as
+    that of a script does; or when nobody can read `output` any more.
     """
 
-    def __init__(self, descriptor: int, on_departure: Callable[[], None]) -> None:
+    def __init__(self, descriptor: int, output: int, on_departure: Callable[[], None]) -> None:
         self._stream = os.fdopen(descriptor, "rb", closefd=False)
+        self._output = output
         self._on_departure = on_departure
         self._last_command = time.monotonic()
         self._lines: deque[bytes | TooLong] = deque()
@@ -85,8 +88,11 @@ class LineReader:
         with self._changed:
             self._over = True
             self._changed.notify_all()
-        if time.monotonic() - self._last_command > _SCRIPT_SECONDS:
+        if time.monotonic() - self._last_command <= _SCRIPT_SECONDS:
+            _await_no_reader(self._output)
+        while True:  # a command that begins just now does not notice the first call
             self._on_departure()
+            time.sleep(_SCRIPT_SECONDS)
 
     def _put(self, line: bytes | TooLong) -> None:
         with self._changed:
@@ -95,6 +101,14 @@ class LineReader:
             self._changed.notify_all()
         if isinstance(line, TooLong) or line.strip() != b"quit":
             self._last_command = time.monotonic()
+
+
+def _await_no_reader(descriptor: int) -> None:
+    """Wait until the other end of a pipe or socket is closed; for ever on a file or a terminal."""
+    poll = select.poll()
+    poll.register(descriptor, 0)
+    while not any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(1000)):
+        pass
 
 
 def divide_lines(stream: BinaryIO) -> Iterator[bytes | TooLong]:
@@ -270,7 +284,11 @@ def serve(agent: str, values: Mapping[str, Any], game: Mapping[str, Any], *, see
     main = threading.get_ident()
     # The signal reaches the handler, in this thread, between two slices of a compiled search.
     signal.signal(signal.SIGUSR1, signal.SIG_IGN)
-    reader = LineReader(sys.stdin.fileno(), lambda: signal.pthread_kill(main, signal.SIGUSR1))
+    reader = LineReader(
+        sys.stdin.fileno(),
+        output.fileno(),
+        lambda: signal.pthread_kill(main, signal.SIGUSR1),
+    )
 
     def write(text: str) -> None:
         output.write(text.encode("utf-8", "replace"))
@@ -292,6 +310,7 @@ def serve(agent: str, values: Mapping[str, Any], game: Mapping[str, Any], *, see
     except (BrokenPipeError, ControllerLeft):
         pass  # the controller left during a response
     finally:
+        signal.signal(signal.SIGUSR1, signal.SIG_IGN)
         session.player.close()
 
 

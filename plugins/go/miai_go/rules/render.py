@@ -14,7 +14,8 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from miai.markup import tag
-from miai_go.rules.coordinates import COLUMNS, star_points
+from miai.render import Clicks, Region
+from miai_go.rules.coordinates import COLUMNS, star_points, vertex
 from miai_go.rules.state import Phase
 
 if TYPE_CHECKING:
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
     from miai_go.rules.state import GoState
 
 
-BOARD_ID: Final = "go-board"
-"""The id of the empty board's definition."""
+BOARD_ID: Final = "go-board-{}"
+"""The id of the definition of an empty board of a size."""
 
 WOOD: Final = "#f0d9a8"
 LINE: Final = "#6b5330"
@@ -34,7 +35,7 @@ _CELL = 20
 _MARGIN = 24
 _CELLS = f"translate({_MARGIN} {_MARGIN})scale({_CELL})"
 _OUTER, _INNER = "0.96", "0.89"  # diameters of a stone and of its face, in cells
-_BLACK, _WHITE, _MARK = "#111111", "#fbfbfb", "#d5312b"
+_BLACK, _WHITE, _MARK, _CHOICE = "#111111", "#fbfbfb", "#d5312b", "#2f8fd8"
 
 
 def board_definitions(size: int) -> Markup:
@@ -47,7 +48,7 @@ def board_definitions(size: int) -> Markup:
         for i, at in enumerate(range(low, high + 1, _CELL))
         for text in (
             tag("text", COLUMNS[i], x=at, y=high + 19),
-            tag("text", str(i + 1), x=8, y=high - _CELL * i + 3),
+            tag("text", str(i + 1), x=8, y=high - _CELL * i + 4),
         )
     ]
     return tag(
@@ -55,13 +56,17 @@ def board_definitions(size: int) -> Markup:
         tag("rect", width=side, height=side, rx=3, fill=WOOD),
         tag("path", d=lines, stroke=LINE, stroke_width=0.8, stroke_linecap="square"),
         _dots(size, star_points(size), LINE, ".22", transform=_CELLS),
-        tag("g", *names, font_family="sans-serif", font_size=9, text_anchor="middle", fill=LINE),
-        id=BOARD_ID,
+        tag("g", *names, font_family="sans-serif", font_size=11, text_anchor="middle", fill=LINE),
+        id=BOARD_ID.format(size),
     )
 
 
 def board_picture(
-    stones: NDArray[np.int8], *, last: int | None = None, dead: Sequence[int] = ()
+    stones: NDArray[np.int8],
+    *,
+    last: int | None = None,
+    dead: Sequence[int] = (),
+    choices: Sequence[int] = (),
 ) -> Markup:
     """Return a position as an ``svg`` element that refers to `board_definitions`.
 
@@ -69,6 +74,7 @@ def board_picture(
       stones: int8 of shape (size, size), row 0 lowest; 1 Black, 2 White.
       last: the action to mark; a pass is not marked.
       dead: points of stones to cross out.
+      choices: points of stones to mark with a square: each stands for its chain.
     """
     size = len(stones)
     black, white = (np.flatnonzero(stones == colour).tolist() for colour in (1, 2))
@@ -78,8 +84,10 @@ def board_picture(
         parts.append(_last_mark(size, last))
     if dead:
         parts.append(_dead_marks(size, dead))
+    if choices:
+        parts.append(_choice_marks(size, choices))
     side = _side(size)
-    board = tag("use", href=f"#{BOARD_ID}"), tag("g", *parts, transform=_CELLS)
+    board = tag("use", href=f"#{BOARD_ID.format(size)}"), tag("g", *parts, transform=_CELLS)
     return tag("svg", *board, viewBox=f"0 0 {side} {side}", role="img")
 
 
@@ -93,6 +101,13 @@ def _at(size: int, point: int) -> tuple[int, int]:
     return column, size - 1 - row
 
 
+def point_region(size: int, point: int) -> Region:
+    """Return the cell round a point of `board_picture`, named by its vertex."""
+    column, row = _at(size, point)
+    x, y = (_MARGIN + _CELL * (at - 0.5) for at in (column, row))
+    return Region(name=vertex(point, size), box=(x, y, _CELL, _CELL))
+
+
 def _last_mark(size: int, point: int) -> Markup:
     x, y = _at(size, point)
     return tag("circle", cx=x, cy=y, r=".2", fill=_MARK)
@@ -102,6 +117,12 @@ def _dead_marks(size: int, points: Iterable[int]) -> Markup:
     corners = [(x - 0.2, y - 0.2) for x, y in (_at(size, point) for point in points)]
     crosses = "".join(f"M{x:g} {y:g}l.4 .4m0-.4l-.4 .4" for x, y in corners)
     return tag("path", d=crosses, stroke=_MARK, stroke_width=".1")
+
+
+def _choice_marks(size: int, points: Iterable[int]) -> Markup:
+    corners = [(x - 0.18, y - 0.18) for x, y in (_at(size, point) for point in points)]
+    squares = "".join(f"M{x:g} {y:g}h.36v.36h-.36z" for x, y in corners)
+    return tag("path", d=squares, fill="none", stroke=_CHOICE, stroke_width=".1")
 
 
 def _dots(
@@ -209,15 +230,33 @@ class GoRenderer:
         return self.svg_state(view.state)
 
     def svg_state(self, state: State) -> str:
-        """Return a position as a picture: the last move marked, dead stones crossed out."""
+        """Return a position as a picture: the last move marked, dead stones crossed out.
+
+        While dead stones are proposed, a square marks the stone that names each other chain.
+        """
         position = cast("GoState", state)
         position.result_to_string()  # asks the judge for dead stones
-        return board_picture(position.board.stones(), last=position.last_action, dead=position.dead)
+        choices = _stones_to_name(position) if position.phase == Phase.PROPOSE else ()
+        return board_picture(
+            position.board.stones(), last=position.last_action, dead=position.dead, choices=choices
+        )
+
+    def clicks(self, view: PlayerView) -> Clicks:
+        """Return a region for each point; passing and resuming play are buttons."""
+        size = cast("GoGame", self.game).size
+        return Clicks(
+            regions=[point_region(size, point) for point in range(size * size)],
+            actions={a: (vertex(a, size),) for a in view.legal_actions if a < size * size},
+        )
 
     def legend(self) -> list[tuple[str, str]]:
         """Return the marks on stones with their meanings."""
         stone = _dots(1, [0], _BLACK, _OUTER)
-        signs = ((_last_mark(1, 0), "last move"), (_dead_marks(1, [0]), "dead stone"))
+        signs = (
+            (_last_mark(1, 0), "last move"),
+            (_dead_marks(1, [0]), "dead stone"),
+            (_choice_marks(1, [0]), "click here to call a chain dead or alive"),
+        )
         return [
             (str(tag("svg", stone, mark, viewBox="-.5 -.5 1 1")), meaning)
             for mark, meaning in signs
@@ -235,8 +274,13 @@ class GoRenderer:
 
 
 def _proposal_hint(state: GoState) -> str:
-    stones = [action for action in state.legal_actions() if action != state.game.pass_action]
+    stones = _stones_to_name(state)
     if not stones:
         return "Every chain is marked; pass to end the list."
     example = state.action_to_string(stones[0])
     return f"Name a dead stone, such as {example}, to mark its chain; pass to end the list."
+
+
+def _stones_to_name(state: GoState) -> list[int]:
+    """Return the points that can be named while dead stones are proposed, one for each chain."""
+    return [action for action in state.legal_actions() if action < state.game.pass_action]

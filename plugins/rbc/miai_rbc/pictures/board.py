@@ -92,11 +92,17 @@ def corner(player: int, square: int) -> tuple[int, int]:
 
 def frame(player: int, squares: Iterable[int]) -> Markup:
     """Return the frame of a sensed window."""
+    x, y, width, height = box_round(player, squares)
+    place = {"x": x, "y": y, "width": width, "height": height}
+    return tag("rect", class_="window", **place, **FRAME)
+
+
+def box_round(player: int, squares: Iterable[int]) -> tuple[int, int, int, int]:
+    """Return x, y, width and height of the smallest box round some squares."""
     corners = [corner(player, square) for square in squares]
     x, y = (min(axis) for axis in zip(*corners, strict=True))
     right, bottom = (max(axis) + SQUARE for axis in zip(*corners, strict=True))
-    place = {"x": x, "y": y, "width": right - x, "height": bottom - y}
-    return tag("rect", class_="window", **place, **FRAME)
+    return x, y, right - x, bottom - y
 
 
 # -- pieces ---------------------------------------------------------------------------------------

@@ -12,16 +12,20 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from miai.markup import Attribute, tag
+from miai.render import Clicks, Region
 from miai_rbc.belief.belief import RbcBelief
 from miai_rbc.kernels.board import NOTHING
 from miai_rbc.pictures.board import (
+    BLUE,
     FOG,
     FRAME,
+    INK,
     ORANGE,
     PIECES,
     SIZE,
     SQUARE,
     VERMILLION,
+    box_round,
     corner,
     draw_board,
     frame,
@@ -31,11 +35,14 @@ from miai_rbc.pictures.board import (
 )
 from miai_rbc.rules.actions import (
     FIRST_UNDERPROMOTION,
+    PASS,
     SENSE_NOTHING,
     action_name,
     move_name,
+    move_of,
     square_name,
 )
+from miai_rbc.rules.game import window
 from miai_rbc.rules.knowledge import UNKNOWN, Knowledge
 from miai_rbc.rules.rows import piece_at
 
@@ -56,19 +63,74 @@ def draw_knowledge(knowledge: Knowledge) -> str:
     """Return what a player knows, its side below.
 
     Fog lies on squares that the opponent may have touched since they were seen; its pieces there
-    are pale. A cross is a piece of unknown kind. The window of the last sense is framed.
+    are pale, with the number of the turn in which they were seen last, the first being 0. A cross
+    is a piece of unknown kind. The window of the last sense is framed. The squares of the player's
+    last move are blue, pale if the move was refused or cut short and they are those of the request.
+    A ring is where the player lost a piece last.
     """
     player, board = knowledge.player, knowledge.own.board
     mine = board.occupied_co[player == 0]
     foggy = [s for s in chess.SQUARES if not mine >> s & 1 and s not in knowledge.fresh]
     parts = [tag("path", d=_path(foggy, player), **_FOG)] if foggy else []
+    parts += _last_move(knowledge)
+    if knowledge.lost:
+        parts.append(_ring(knowledge.lost[-1][1], player))
     parts += _pieces_of(board, mine, player)
+    dates = []
     for square, sighting in knowledge.theirs.items():
-        opacity = None if square in knowledge.fresh else _STALE
-        parts.append(_sighting(sighting.piece, square, player, opacity))
+        fresh = square in knowledge.fresh
+        parts.append(_sighting(sighting.piece, square, player, None if fresh else _STALE))
+        if not fresh:
+            dates.append(_date(sighting.turn, square, player))
+    if dates:
+        parts.append(tag("g", *dates, **_DATES))
     if knowledge.sensed is not None and (window := knowledge.sensed[0].window):
         parts.append(frame(player, chess.SquareSet(window)))
     return _svg(player, parts)
+
+
+_DATES: Final[dict[str, Attribute]] = {
+    "class_": "seen",
+    "font_family": "sans-serif",
+    "font_size": 12,
+    "font_weight": "bold",
+    "text_anchor": "end",
+    "fill": INK,
+}
+
+
+def _date(turn: int, square: int, player: int) -> Markup:
+    """Return a turn's number in the upper right corner of a square."""
+    return _date_at(turn, *corner(player, square))
+
+
+def _date_at(turn: int, x: int, y: int) -> Markup:
+    return tag("text", str(turn), x=x + SQUARE - 2, y=y + 11)
+
+
+_REQUESTED, _TAKEN = 0.2, 0.45  # opacities of the squares of a move
+
+
+def _last_move(knowledge: Knowledge) -> list[Markup]:
+    """Return the squares of the player's last move, and pale ones if another was requested."""
+    if knowledge.moved is None:
+        return []
+    requested, taken = knowledge.moved.requested, knowledge.moved.taken
+    parts = []
+    for move, name, opacity in ((requested, "requested", _REQUESTED), (taken, "moved", _TAKEN)):
+        if move != NOTHING:
+            path = _path((move & 63, move >> 6 & 63), knowledge.player)
+            parts.append(tag("path", class_=name, d=path, fill=BLUE, opacity=opacity))
+    return parts if requested != taken else parts[-1:]
+
+
+def _ring(square: int, player: int) -> Markup:
+    return _ring_at(*corner(player, square))
+
+
+def _ring_at(x: int, y: int) -> Markup:
+    place = {"cx": x + SQUARE / 2, "cy": y + SQUARE / 2, "r": SQUARE / 2 - 2}
+    return tag("circle", class_="lost", **place, fill="none", stroke=VERMILLION, stroke_width=3)
 
 
 def _svg(player: int, parts: list[Markup]) -> str:
@@ -162,6 +224,28 @@ class RbcRenderer:
         """Return the board as the player knows it as a picture."""
         return draw_knowledge(self._knowledge(view))
 
+    def clicks(self, view: PlayerView) -> Clicks:
+        """Return a region for each square: one click senses, from square to square is a move.
+
+        The halo of a square to sense is the window. Sensing nothing and the pass are buttons.
+        """
+        player, legal = view.player, view.legal_actions
+        senses = SENSE_NOTHING in legal
+        regions = [
+            Region(
+                name=square_name(square),
+                box=box_round(player, (square,)),
+                halo=box_round(player, window(square)) if senses else None,
+            )
+            for square in chess.SQUARES
+        ]
+        paths = {
+            action: _path_of_clicks(action)
+            for action in legal
+            if action not in (SENSE_NOTHING, PASS)
+        }
+        return Clicks(regions=regions, actions=paths)
+
     def svg_state(self, state: State) -> str:
         """Return the true board as a picture, White below."""
         board = cast("RbcState", state).board()
@@ -203,9 +287,20 @@ class RbcRenderer:
         fog = tag("rect", **square, **_FOG)
         signs = (
             ("fog: not seen since the opponent may have moved there", fog),
-            ("in the fog: seen there before", fog + tag("use", href=pawn, opacity=_STALE)),
+            (
+                "in the fog: seen there before, and in which turn",
+                fog
+                + tag("use", href=pawn, opacity=_STALE)
+                + tag("g", _date_at(3, 0, 0), **_DATES),
+            ),
             ("an opponent's piece of unknown kind", _cross(0, 0, None)),
             ("window of the last sense", tag("rect", **window, **FRAME)),
+            ("the player's last move", tag("rect", **square, fill=BLUE, opacity=_TAKEN)),
+            (
+                "a move that was requested and refused or cut short",
+                tag("rect", **square, fill=BLUE, opacity=_REQUESTED),
+            ),
+            ("the player lost a piece here last", _ring_at(0, 0)),
             (
                 "belief: the stronger the orange, the more probable an opponent's piece",
                 tag("rect", **square, fill=ORANGE, opacity=0.6),
@@ -225,6 +320,14 @@ class RbcRenderer:
             knowledge.observe(observation)
         self._followed[view.player] = (view, len(view.observations), knowledge)
         return knowledge
+
+
+def _path_of_clicks(action: int) -> tuple[str, ...]:
+    """Return the square of a sense, or both squares of a move."""
+    if action < SENSE_NOTHING:
+        return (square_name(action),)
+    move = move_of(action, pawn=False)
+    return square_name(move & 63), square_name(move >> 6 & 63)
 
 
 def _headline(knowledge: Knowledge, view: PlayerView) -> str:

@@ -1,0 +1,92 @@
+"""Games with people: moves can be taken back, and an interrupted game goes on later."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+from miai.game import Game, State
+from miai.playing.match import MoveHook, new_record
+from miai.record import GameRecord, MoveRecord, PlayerRecord, Termination
+
+Referee = Callable[[Sequence[MoveRecord], MoveHook], GameRecord]
+"""Plays a game on after earlier moves; it calls the hook after each, those moves included."""
+
+
+class TakeBack(BaseException):
+    """A person takes back the move at `ply`: the game continues from the position before it.
+
+    Raised by the seat whose turn it is. It is neither an error nor a forfeit.
+    """
+
+    def __init__(self, ply: int) -> None:
+        super().__init__(ply)
+        self.ply = ply
+
+
+class Session:
+    """A game whose moves can be taken back.
+
+    After a `TakeBack` the referee begins the game again with the moves that are left.
+
+    Args:
+      moves: those that were played before, to continue an interrupted game.
+      note: called with each new state and the move that led to it.
+
+    Attributes:
+      game: the game.
+      moves: those played so far, without an opening.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        *,
+        note: Callable[[State, MoveRecord], None],
+        moves: Iterable[MoveRecord] = (),
+    ) -> None:
+        self.game = game
+        self.moves = list(moves)
+        self._note = note
+        self._again = 0  # moves of the game as it goes on that are not new
+
+    def play(self, referee: Referee) -> GameRecord:
+        """Return the record of the finished game. Raises what the referee raises."""
+        while True:
+            earlier = [replace(move) for move in self.moves]
+            self._again = len(earlier)
+            try:
+                return referee(earlier, self._take)
+            except TakeBack as undo:
+                self.moves = [move for move in self.moves if move.ply < undo.ply]
+
+    @property
+    def catching_up(self) -> bool:
+        """Whether moves that were played before are being played again."""
+        return self._again > 0
+
+    def last_ply_of(self, player: int) -> int | None:
+        """Return the last ply that a player may take back; None if there is none."""
+        own = [move.ply for move in self.moves if move.actor == player]
+        return own[-1] if own else None
+
+    def unfinished_record(self, players: list[PlayerRecord], *, seed: int) -> GameRecord:
+        """Return the record of the game so far."""
+        state = self.game.new_initial_state()
+        for move in self.moves:
+            state.apply_action(move.action)
+        record = new_record(self.game, players, seed=seed)
+        record.moves = list(self.moves)
+        record.returns = tuple(float(value) for value in state.truncated_returns())
+        record.termination, record.detail = Termination.MOVE_LIMIT, "saved before its end"
+        record.terminated, record.truncated = False, True
+        return record
+
+    def _take(self, state: State, move: MoveRecord) -> None:
+        if move.opening:
+            return
+        if self._again:
+            self._again -= 1
+            return
+        self.moves.append(move)
+        self._note(state, move)

@@ -1,0 +1,120 @@
+"""What a page shows of a game: frames, made from what one player has observed and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypedDict
+
+from miai.game import Game, State
+from miai.information import PlayerView
+from miai.pages.document import printable, printable_block
+from miai.render import Clickable, Clicks, DrawingRenderer, Renderer, action_text, hint_of
+
+MOST_BUTTONS = 60
+"""Maximum number of actions that are offered as buttons; beyond, they are typed."""
+_LONGEST = 60
+
+
+class Area(TypedDict):
+    """A `miai.render.Region` as the page's script reads it."""
+
+    name: str
+    box: Sequence[float]
+    halo: Sequence[float] | None
+
+
+class Move(TypedDict):
+    """A legal action: its number, its notation, and the areas to click, by index."""
+
+    action: int
+    text: str
+    path: list[int]
+
+
+class Frame(TypedDict):
+    """A position as one player knows it.
+
+    Attributes:
+      number: of the player's observations so far; an answer to a frame repeats it.
+      picture: an ``svg`` element; empty if the game draws none.
+      text: the position as text, where there is no picture.
+      turn: whether the player is to act.
+      hint: a line about what can be done.
+      areas, moves: the legal actions and where to click; empty if it is not the player's turn.
+    """
+
+    number: int
+    picture: str
+    text: str
+    turn: bool
+    hint: str
+    areas: list[Area]
+    moves: list[Move]
+
+
+class Camera:
+    """Makes the frames of one player; it knows the game, and no state.
+
+    Args:
+      game: the game.
+      renderer: the game's renderer.
+    """
+
+    def __init__(self, game: Game, renderer: Renderer) -> None:
+        self._game, self._renderer = game, renderer
+        self._notation = game.new_initial_state()
+
+    def definitions(self) -> str:
+        """Return the SVG definitions that the pictures refer to; may be empty."""
+        renderer = self._renderer
+        return renderer.svg_definitions() if isinstance(renderer, DrawingRenderer) else ""
+
+    def frame(self, view: PlayerView) -> Frame:
+        """Return the position as the view's player knows it."""
+        renderer, drawn = self._renderer, isinstance(self._renderer, DrawingRenderer)
+        legal = view.legal_actions
+        clicks = Clicks()
+        if legal and isinstance(renderer, Clickable):
+            clicks = renderer.clicks(view)
+        index = {region.name: number for number, region in enumerate(clicks.regions)}
+        position = view.state if self._game.info.perfect_information else self._notation
+        moves: list[Move] = [
+            {
+                "action": action,
+                "text": printable(action_text(position, action), _LONGEST),
+                "path": [index[name] for name in clicks.actions.get(action, ())],
+            }
+            for action in legal
+        ]
+        areas: list[Area] = [
+            {"name": region.name, "box": region.box, "halo": region.halo}
+            for region in clicks.regions
+        ]
+        return {
+            "number": len(view.observations),
+            "picture": renderer.svg(view) if isinstance(renderer, DrawingRenderer) else "",
+            "text": "" if drawn else printable_block(renderer.render(view)),
+            "turn": bool(legal),
+            "hint": printable_block(hint_of(renderer, view)),
+            "areas": areas,
+            "moves": moves,
+        }
+
+    def truth(self, state: State) -> Frame:
+        """Return the true position, for a game that is over or has no secrets from anybody."""
+        renderer = self._renderer
+        picture = renderer.svg_state(state) if isinstance(renderer, DrawingRenderer) else ""
+        return {
+            "number": state.move_number(),
+            "picture": picture,
+            "text": "" if picture else printable_block(self._text(state)),
+            "turn": False,
+            "hint": "",
+            "areas": [],
+            "moves": [],
+        }
+
+    def _text(self, state: State) -> str:
+        if self._game.info.perfect_information:
+            return self._renderer.render(PlayerView.at(state, 0))
+        return str(state)

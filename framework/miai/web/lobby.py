@@ -1,0 +1,300 @@
+"""The forms of a new game: fields from parameter models, and settings from what was entered."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from miai.api import load_game
+from miai.clock import TimeControl
+from miai.errors import ConfigError, MiaiError
+from miai.game import Game, Player
+from miai.information import PlayerView
+from miai.markup import tag
+from miai.pages.document import printable
+from miai.parameters import describe_parameters
+from miai.plain import parse_value
+from miai.plugins.kinds import AGENT, GAME
+from miai.plugins.loader import registry
+from miai.plugins.registry import Component
+from miai.render import DrawingRenderer, renderer_for
+from miai.seeds import SEED_BITS
+from miai.web.tables import PERSON, Chair, Setting
+
+ME: Final = "me"
+GUEST: Final = "guest"
+"""How a form names the person at this browser, and another one who is invited."""
+
+_CLOCK_FIELDS: Final = (
+    ("seconds", "seconds", float),
+    ("increment", "seconds added after each move (fischer)", float),
+    ("periods", "number of periods (byo-yomi)", int),
+    ("period_seconds", "seconds a period (byo-yomi)", float),
+)
+CLOCKS: Final = ("none", "per-move", "absolute", "fischer", "byo-yomi")
+_LONGEST = 4000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """A field of a form.
+
+    Attributes:
+      name: its name in the form, such as ``game.board_size``.
+      label: what it is called.
+      kind: ``number``, ``checkbox``, ``select`` or ``text``.
+      value: what it contains; for a checkbox ``true`` or ``false``.
+      default: what is taken if it is left empty, as text.
+      choices: of a select.
+      low, high, step: of a number; empty for none.
+      help: what it does, with its unit.
+      mistake: what is wrong with its value; empty for nothing.
+    """
+
+    name: str
+    label: str
+    kind: str
+    value: str = ""
+    default: str = ""
+    choices: tuple[str, ...] = ()
+    low: str = ""
+    high: str = ""
+    step: str = "any"
+    help: str = ""
+    mistake: str = ""
+
+
+def fields_of(
+    component: Component[Any],
+    prefix: str,
+    entered: Mapping[str, str],
+    mistakes: Mapping[str, str],
+) -> list[Field]:
+    """Return the fields of a component's parameters.
+
+    Args:
+      prefix: of the fields' names.
+      entered: the values of the form so far, by name.
+      mistakes: what is wrong with them, by name.
+    """
+    rows = describe_parameters(component.load_parameters())
+    return [_field(row, prefix, entered, mistakes) for row in rows]
+
+
+def _field(
+    row: Mapping[str, Any], prefix: str, entered: Mapping[str, str], mistakes: Mapping[str, str]
+) -> Field:
+    name, kinds, limits = f"{prefix}.{row['name']}", row["type"].split(" or "), row["limits"]
+    default = "" if row["default"] is None else _text(row["default"])
+    kind, choices = "text", tuple(map(str, limits.get("enum", ())))
+    if choices:
+        kind = "select"
+        choices = choices if default in choices else ("", *choices)
+    elif kinds == ["boolean"]:
+        kind, choices = "select", ("true", "false")
+    elif kinds in (["integer"], ["number"]):
+        kind = "number"
+    unit = f" ({row['unit']})" if row["unit"] else ""
+    return Field(
+        name=name,
+        label=str(row["name"]).replace("_", " "),
+        kind=kind,
+        value=entered.get(name, default if kind == "select" else ""),
+        default=default,
+        choices=choices,
+        low=_limit(limits, "minimum", "exclusiveMinimum"),
+        high=_limit(limits, "maximum", "exclusiveMaximum"),
+        step="1" if kinds == ["integer"] else "any",
+        help=f"{row['help']}{unit}",
+        mistake=mistakes.get(name, ""),
+    )
+
+
+def _limit(limits: Mapping[str, Any], *names: str) -> str:
+    return next((_text(limits[name]) for name in names if name in limits), "")
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(getattr(value, "value", value))
+
+
+def clock_fields(entered: Mapping[str, str], mistakes: Mapping[str, str]) -> list[Field]:
+    """Return the fields of the clock."""
+    kind = Field(
+        name="clock.kind",
+        label="clock",
+        kind="select",
+        choices=CLOCKS,
+        value=entered.get("clock.kind", "none"),
+        help="how each player's time is limited",
+        mistake=mistakes.get("clock", ""),
+    )
+    numbers = [
+        Field(
+            name=f"clock.{name}",
+            label=name.replace("_", " "),
+            kind="number",
+            low="0",
+            step="1" if of is int else "any",
+            value=entered.get(f"clock.{name}", ""),
+            help=text,
+        )
+        for name, text, of in _CLOCK_FIELDS
+    ]
+    return [kind, *numbers]
+
+
+def opponents(game: str) -> list[Component[Any]]:
+    """Return the agents that can play a game in a process of their own, sorted by name."""
+    agents = registry().components(AGENT, game=game, adapted=True)
+    return [agent for agent in agents if agent.name != PERSON]
+
+
+class FormError(Exception):
+    """A form has mistakes.
+
+    Attributes:
+      mistakes: what is wrong, by the name of the field; under the empty name what concerns all.
+    """
+
+    def __init__(self, mistakes: Mapping[str, str]) -> None:
+        super().__init__(*mistakes.values())
+        self.mistakes = dict(mistakes)
+
+
+def setting_of(game: str, entered: Mapping[str, str], *, browser: str) -> tuple[Setting, list[int]]:
+    """Return the setting that a form describes, and the players for whom guests are invited.
+
+    Args:
+      browser: digest of the cookie of the person that filled it in.
+
+    Raises `FormError`.
+    """
+    mistakes: dict[str, str] = {}
+    parameters = _values(registry().get(GAME, game), "game", entered, mistakes)
+    names = load_game(game).info.player_names
+    if not mistakes:
+        try:
+            names = load_game(game, **parameters).info.player_names
+        except (MiaiError, ValueError) as error:
+            mistakes["game"] = str(error)
+    chairs, guests = [], []
+    for player, name in enumerate(names):
+        chair = _chair(game, f"players.{player}", name, entered, mistakes)
+        if chair.agent == GUEST:
+            guests.append(player)
+        if chair.agent in (ME, GUEST):
+            chair = Chair(agent=PERSON, browser=browser if chair.agent == ME else "")
+        chairs.append(chair)
+    if sum(chair.browser != "" for chair in chairs) > 1:
+        mistakes[""] = "you can play for one player only: invite somebody for the other"
+    clock = _clock(entered, mistakes)
+    seed = _seed(entered, mistakes)
+    if mistakes:
+        raise FormError(mistakes)
+    setting = Setting(game=game, parameters=parameters, chairs=chairs, seed=seed, clock=clock)
+    return setting, guests
+
+
+def _chair(
+    game: str, prefix: str, name: str, entered: Mapping[str, str], mistakes: dict[str, str]
+) -> Chair:
+    agent = entered.get(f"{prefix}.agent", "")
+    if agent in (ME, GUEST):
+        return Chair(agent=agent)
+    known = {component.name: component for component in opponents(game)}
+    if agent not in known:
+        mistakes[f"{prefix}.agent"] = f"choose who plays for {name}"
+        return Chair(agent=agent)
+    return Chair(agent=agent, parameters=_values(known[agent], prefix, entered, mistakes))
+
+
+def _values(
+    component: Component[Any], prefix: str, entered: Mapping[str, str], mistakes: dict[str, str]
+) -> dict[str, Any]:
+    """Return the parameters that were entered; note what is wrong with them."""
+    values = {}
+    rows = describe_parameters(component.load_parameters())
+    for row in rows:
+        text = entered.get(f"{prefix}.{row['name']}", "").strip()[:_LONGEST]
+        if text and text != ("" if row["default"] is None else _text(row["default"])):
+            values[row["name"]] = text if row["type"] == "string" else parse_value(text)
+    try:
+        component.fill(values, where=prefix)
+    except MiaiError as error:
+        for line in str(error).splitlines():
+            field, _, message = line.partition(": ")
+            known = field if any(field == f"{prefix}.{row['name']}" for row in rows) else prefix
+            mistakes[known] = message or line
+    return values
+
+
+def _clock(entered: Mapping[str, str], mistakes: dict[str, str]) -> dict[str, Any]:
+    kind = entered.get("clock.kind", "none")
+    values: dict[str, Any] = {"kind": kind}
+    try:
+        for name, _, of in _CLOCK_FIELDS:
+            if text := entered.get(f"clock.{name}", "").strip():
+                values[name] = of(text)
+        if kind not in CLOCKS:
+            raise ConfigError(f"'{kind[:40]}' is no clock; choose one of {', '.join(CLOCKS)}")
+        TimeControl(**values)
+    except (ConfigError, ValueError, OverflowError) as error:
+        mistakes["clock"] = str(error).removeprefix("time control: ")
+    return values
+
+
+def _seed(entered: Mapping[str, str], mistakes: dict[str, str]) -> int:
+    text = entered.get("seed", "").strip()
+    if not text:
+        return secrets.randbits(SEED_BITS)
+    if not text.isdecimal() or len(text) > 40:
+        mistakes["seed"] = "give a whole number from 0, or leave it empty"
+        return 0
+    return int(text)
+
+
+def picture_of(name: str) -> str:
+    """Return the beginning of a game as a whole ``svg`` document, or its initial letter.
+
+    Raises `PluginError` if the game cannot be loaded.
+    """
+    game = load_game(name)
+    renderer, definitions = renderer_for(game), ""
+    if isinstance(renderer, DrawingRenderer):
+        picture, definitions = renderer.svg(_first_view(game)), renderer.svg_definitions()
+    else:
+        letter = tag(
+            "text",
+            name[:1].upper(),
+            x=50,
+            y=66,
+            font_size=48,
+            font_family="sans-serif",
+            text_anchor="middle",
+            fill="#808890",
+        )
+        picture = tag("svg", letter, viewBox="0 0 100 100")
+    head, _, body = picture.partition(">")
+    space = ' xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
+    return f"{head}{space}><defs>{definitions}</defs>{body}"
+
+
+def _first_view(game: Game) -> PlayerView:
+    """Return the first player's view when it is first to act, with the first draws of chance."""
+    view, state = PlayerView(game, 0), game.new_initial_state()
+    while True:
+        if (observation := state.observation(0)) is not None:
+            view.observe(observation)
+        if state.current_player() != Player.CHANCE:
+            return view
+        state.apply_action(state.legal_actions()[0])
+
+
+def players_of(game: Game) -> Sequence[str]:
+    """Return the names of a game's players, for people."""
+    return [printable(name, 40) for name in game.info.player_names]

@@ -1,0 +1,318 @@
+"""The pages and what they ask the server for."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any, Final
+
+from anyio import to_thread
+from markupsafe import Markup
+from sse_starlette import EventSourceResponse
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from miai.agent import Decision
+from miai.errors import ConfigError, MiaiError, UnknownComponentError
+from miai.pages.replay_page import replay_page
+from miai.plain import dumps, one_line
+from miai.plugins.kinds import AGENT, GAME
+from miai.plugins.loader import registry
+from miai.web.frames import Camera
+from miai.web.guard import Browsers, digest_of, enter, new_cookie
+from miai.web.lobby import (
+    GUEST,
+    ME,
+    FormError,
+    clock_fields,
+    fields_of,
+    opponents,
+    picture_of,
+    players_of,
+    setting_of,
+)
+from miai.web.sections import assets
+from miai.web.tables import PERSON, Table, Tables
+from miai.web.templating import TYPES, page
+
+_SPECTATOR: Final = -1
+_HOUR = 3600
+
+
+class Pages:
+    """The server's pages.
+
+    Args:
+      tables: the games.
+      browsers: those that are known; guests are added.
+    """
+
+    def __init__(self, tables: Tables, browsers: Browsers) -> None:
+        self._tables, self._browsers = tables, browsers
+        self.routes = [
+            Route("/", self.lobby),
+            Route("/assets/{name}", assets("miai.web", "miai.pages")),
+            Route("/games/{game}", self.new_game, methods=["GET", "POST"]),
+            Route("/games/{game}/picture.svg", self.picture),
+            Route("/games/{game}/players/{player:int}/{agent}", self.agent_fields),
+            Route("/invitations/{table}/{key}", self.accept),
+            Route("/tables/{table}", self.table),
+            Route("/tables/{table}/events", self.events),
+            Route("/tables/{table}/answers", self.answer, methods=["POST"]),
+            Route("/tables/{table}/hints", self.hint, methods=["POST"]),
+            Route("/tables/{table}/invitations/{player:int}", self.invite, methods=["POST"]),
+            Route("/tables/{table}/replay", self.replay),
+        ]
+
+    # -- the lobby -----------------------------------------------------------------------------
+
+    async def lobby(self, request: Request) -> Response:
+        """Show the installed games and the latest tables."""
+        latest = await to_thread.run_sync(self._tables.latest)
+        games = registry().components(GAME)
+        return page(
+            "lobby.html",
+            games=[(game.name, game.summary) for game in games],
+            tables=[_summary(table) for table in latest],
+        )
+
+    async def picture(self, request: Request) -> Response:
+        """Send the beginning of a game as a picture."""
+        name = _game(request)
+        svg = await to_thread.run_sync(picture_of, name)
+        return Response(svg, media_type=TYPES["svg"], headers={"cache-control": f"max-age={_HOUR}"})
+
+    async def new_game(self, request: Request) -> Response:
+        """Show the form of a new game; make the table if it is sent."""
+        game = _game(request)
+        entered: dict[str, str] = {}
+        mistakes: dict[str, str] = {}
+        if request.method == "POST":
+            async with request.form(max_files=0, max_fields=500) as form:
+                entered = {key: value for key, value in form.items() if isinstance(value, str)}
+            try:
+                table = await to_thread.run_sync(self._make, game, entered, request.state.browser)
+                return RedirectResponse(f"/tables/{table.id}", 303)
+            except FormError as error:
+                mistakes = error.mistakes
+            except (MiaiError, OSError) as error:
+                mistakes = {"": one_line(str(error))}
+        return await to_thread.run_sync(_form, game, entered, mistakes)
+
+    def _make(self, game: str, entered: dict[str, str], browser: str) -> Table:
+        setting, _ = setting_of(game, entered, browser=browser)
+        return self._tables.new(setting)
+
+    async def agent_fields(self, request: Request) -> Response:
+        """Send the fields of an agent's parameters, for the form."""
+        game, agent = _game(request), request.path_params["agent"]
+        try:
+            component = registry().get(AGENT, agent, game=game)
+            prefix = f"players.{request.path_params['player']}"
+            fields = await to_thread.run_sync(fields_of, component, prefix, {}, {})
+        except MiaiError as error:
+            return page("fields.html", fields=[], problem=one_line(str(error)), status=404)
+        return page("fields.html", fields=fields, problem="")
+
+    # -- a table -------------------------------------------------------------------------------
+
+    async def accept(self, request: Request) -> Response:
+        """Let a browser sit down by an invitation."""
+        table = await self._find(request)
+        cookie = request.state.cookie or new_cookie()
+        browser = digest_of(cookie)
+        player = await to_thread.run_sync(table.sit, request.path_params["key"], browser)
+        if player is None:
+            return page("taken.html", owner=False, status=410)
+        self._browsers.admit(cookie, table=table.id)
+        return enter(cookie, f"/tables/{table.id}")
+
+    async def table(self, request: Request) -> Response:
+        """Show a game: to a player its own side, to others what everybody may see."""
+        table = await self._find(request)
+        player = table.player_of(request.state.browser)
+        await to_thread.run_sync(self._go_on, table)
+        definitions = await to_thread.run_sync(Camera(table.game, table.renderer).definitions)
+        names = players_of(table.game)
+        return page(
+            "table.html",
+            scripts=["board.js", "table.js"],
+            table=table,
+            names=names,
+            chairs=[_who(chair.agent) for chair in table.setting.chairs],
+            player=player,
+            empty=table.empty_chairs,
+            definitions=Markup(definitions),  # noqa: S704 - by an installed renderer
+            owner=request.state.owner,
+        )
+
+    async def events(self, request: Request) -> Response:
+        """Send what happens at a table as server-sent events."""
+        table = await self._find(request)
+        player = table.player_of(request.state.browser)
+        seat = _SPECTATOR if player is None else player
+        await to_thread.run_sync(self._go_on, table)
+        return EventSourceResponse(_events(table, seat), ping=15)
+
+    async def answer(self, request: Request) -> Response:
+        """Take a player's move, its resignation, or its wish to take a move back."""
+        table = await self._find(request)
+        player = table.player_of(request.state.browser)
+        seat = None if player is None else table.seat(player)
+        try:
+            said = await request.json()
+        except ValueError:
+            said = None
+        if player is None:
+            return _refused("you only look on here", 403)
+        if seat is None:
+            return _refused("the game does not go on", 409)
+        if not isinstance(said, dict):
+            return _refused("send an object of JSON", 400)
+        try:
+            await to_thread.run_sync(_answer, table, player, said)
+        except ConfigError as error:
+            return _refused(str(error), 409)
+        return JSONResponse({})
+
+    async def hint(self, request: Request) -> Response:
+        """Send a hint to a player on its turn."""
+        table = await self._find(request)
+        player = table.player_of(request.state.browser)
+        if player is None:
+            return _refused("you only look on here", 403)
+        try:
+            action, text = await to_thread.run_sync(table.advise, player)
+        except MiaiError as error:
+            return _refused(one_line(str(error)), 409)
+        return JSONResponse({"action": action, "text": text})
+
+    async def invite(self, request: Request) -> Response:
+        """Return the address by which somebody else can sit down."""
+        table = await self._find(request)
+        player = request.path_params["player"]
+        if not request.state.owner or player not in table.empty_chairs:
+            return _refused("there is no empty chair", 409)
+        key = await to_thread.run_sync(table.invite, player)
+        address = request.url.replace(path=f"/invitations/{table.id}/{key}", query="")
+        return JSONResponse({"address": str(address)})
+
+    async def replay(self, request: Request) -> Response:
+        """Show a finished game as a page that can be kept."""
+        table = await self._find(request)
+        record = table.record
+        if record is None:
+            return RedirectResponse(f"/tables/{table.id}", 303)
+        content = await to_thread.run_sync(lambda: replay_page(record, table.id))
+        return Response(content, media_type="text/html", headers={"content-security-policy": ""})
+
+    async def _find(self, request: Request) -> Table:
+        try:
+            table = await to_thread.run_sync(self._tables.get, request.path_params["table"])
+        except MiaiError as error:
+            raise HTTPException(409, one_line(str(error))) from error
+        if table is None:
+            raise HTTPException(404, "There is no such game.")
+        return table
+
+    def _go_on(self, table: Table) -> None:
+        try:
+            self._tables.resume(table)
+        except ConfigError as error:
+            table.problem = str(error)
+
+
+def _game(request: Request) -> str:
+    name: str = request.path_params["game"]
+    try:
+        return registry().get(GAME, name).name
+    except UnknownComponentError as error:
+        raise HTTPException(404, one_line(str(error))) from error
+
+
+def _form(game: str, entered: dict[str, str], mistakes: dict[str, str]) -> Response:
+    from miai.api import load_game
+
+    component = registry().get(GAME, game)
+    try:
+        names = players_of(load_game(game))
+        fields = fields_of(component, "game", entered, mistakes)
+    except MiaiError as error:
+        return page("problem.html", problem=one_line(str(error)), status=409)
+    agents = opponents(game)
+    players = []
+    for player, name in enumerate(names):
+        prefix = f"players.{player}"
+        default = ME if player == 0 else _first_opponent([agent.name for agent in agents])
+        chosen = entered.get(f"{prefix}.agent", default)
+        known = next((agent for agent in agents if agent.name == chosen), None)
+        own = [] if known is None else fields_of(known, prefix, entered, mistakes)
+        players.append((prefix, name, chosen, own, mistakes.get(f"{prefix}.agent", "")))
+    return page(
+        "game.html",
+        scripts=["game.js"],
+        game=game,
+        summary=component.summary,
+        fields=fields,
+        players=players,
+        choices=[(ME, "you"), (GUEST, "somebody you invite")],
+        agents=[(agent.name, agent.summary) for agent in agents],
+        clock=clock_fields(entered, mistakes),
+        seed=entered.get("seed", ""),
+        mistakes=mistakes,
+    )
+
+
+def _first_opponent(names: list[str]) -> str:
+    for name in ("mcts", "ismcts", "random"):
+        if name in names:
+            return name
+    return names[0] if names else ME
+
+
+def _answer(table: Table, player: int, said: dict[str, Any]) -> None:
+    """Pass an answer on. Raises `ConfigError` if it cannot be taken."""
+    seat, number, action = table.seat(player), said.get("number"), said.get("action")
+    if seat is None or type(number) is not int:
+        raise ConfigError("the position has changed: look again")
+    kind = said.get("kind")
+    if kind == "undo":
+        table.take_back(player)
+    elif kind == "resign":
+        seat.answer(number, Decision(-1, resign=True))
+    elif kind == "move" and type(action) is int:
+        seat.answer(number, Decision(action))
+    else:
+        raise ConfigError("say a move, resign or undo")
+
+
+async def _events(table: Table, seat: int) -> AsyncIterator[dict[str, str]]:
+    await to_thread.run_sync(table.await_ready)
+    with table.channels[seat].listen() as queue:
+        news = await to_thread.run_sync(table.news, seat)
+        yield {"data": dumps(news)}
+        while True:
+            yield {"data": await queue.get()}
+
+
+def _refused(reason: str, status: int) -> Response:
+    return JSONResponse({"problem": reason}, status)
+
+
+def _who(agent: str) -> str:
+    return "a person" if agent == PERSON else agent
+
+
+def _summary(table: Table) -> dict[str, str]:
+    players = ", ".join(
+        f"{name}: {_who(chair.agent)}"
+        for name, chair in zip(players_of(table.game), table.setting.chairs, strict=True)
+    )
+    return {
+        "id": table.id,
+        "game": table.setting.game,
+        "players": players,
+        "stage": "in progress" if table.stage in ("playing", "suspended") else table.stage,
+        "created": table.setting.created,
+    }

@@ -1,0 +1,173 @@
+"""Starting and stopping the server."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import secrets
+import socket
+import sys
+import webbrowser
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import uvicorn
+from anyio import to_thread
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+
+from miai.errors import ConfigError
+from miai.web.guard import Browsers, Guard
+from miai.web.routes import Pages
+from miai.web.sections import Sections
+from miai.web.tables import Tables
+from miai.web.templating import page
+
+LOOPBACK: Final = "127.0.0.1"
+MOST_BODY: Final = 1 << 20
+"""Maximum size of a request's body, in bytes."""
+LEAST_TOKEN: Final = 12
+"""Minimum length of a token that the user chooses, in characters."""
+_TIDY_SECONDS = 20.0
+_BROWSERS = "browsers"
+
+
+def make_app(
+    folder: Path, *, token: str, hosts: list[str], paths: Sequence[Path] = ()
+) -> Starlette:
+    """Return the application.
+
+    Args:
+      folder: where games and known browsers are kept; made if missing, for this user alone.
+      token: what lets a browser in.
+      hosts: accepted values of the header ``Host``.
+      paths: files and folders to show, such as those of runs.
+
+    Raises:
+      ConfigError: a path cannot be shown.
+      OSError: the folder cannot be used.
+    """
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    browsers = Browsers(folder / _BROWSERS)
+    browsers.load()
+    tables = Tables(folder)
+    pages = Pages(tables, browsers)
+    sections = Sections(folder, [path.absolute() for path in paths])
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        async def tidy() -> None:
+            while True:
+                await asyncio.sleep(_TIDY_SECONDS)
+                await to_thread.run_sync(tables.suspend_idle)
+
+        to_thread.current_default_thread_limiter().total_tokens = 100
+        task = asyncio.create_task(tidy())
+        try:
+            yield
+        finally:
+            task.cancel()
+            await to_thread.run_sync(tables.close)
+            await to_thread.run_sync(sections.close)
+
+    return Starlette(
+        routes=[*pages.routes, *sections.routes],
+        lifespan=lifespan,
+        middleware=[Middleware(Guard, token=token, hosts=hosts, browsers=browsers)],
+        exception_handlers={HTTPException: _problem},
+        max_body_size=MOST_BODY,
+    )
+
+
+async def _problem(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException), "registered for this class"
+    return page("problem.html", problem=error.detail, status=error.status_code)
+
+
+def serve(
+    folder: Path,
+    *,
+    host: str = "",
+    port: int,
+    token: str = "",
+    open_browser: bool = False,
+    paths: Sequence[Path] = (),
+) -> None:
+    """Serve until interrupted; the address is printed when the server answers.
+
+    Args:
+      host: address to listen on beside loopback; it requires a token.
+      paths: files and folders to show, such as those of runs.
+
+    Raises:
+      ConfigError: the address cannot be used, a host is given without a token, or a path cannot be
+        shown.
+    """
+    if host and not token:
+        raise ConfigError(
+            f"--host {host}: everybody who reaches this address could use the server; give a "
+            "secret with --token, and share it with those who may"
+        )
+    if token and len(token) < LEAST_TOKEN:
+        raise ConfigError(f"--token: too short to be a secret; give {LEAST_TOKEN} characters")
+    token = token or secrets.token_urlsafe(16)
+    with contextlib.closing(_socket(host or LOOPBACK, port)) as listening:
+        port = listening.getsockname()[1]
+        names = [LOOPBACK, "localhost", *([host] if host else [])]
+        hosts = [_address(name, port) for name in names]
+        app = make_app(folder, token=token, hosts=hosts, paths=paths)
+        address = f"http://{_address(host or LOOPBACK, port)}/?token={token}"
+        server = _Server(
+            uvicorn.Config(
+                app,
+                log_level="warning",
+                access_log=False,
+                server_header=False,
+                timeout_graceful_shutdown=2,
+                lifespan="on",
+            ),
+            address,
+            open_browser=open_browser,
+        )
+        server.run(sockets=[listening])
+
+
+class _Server(uvicorn.Server):
+    """Tells the address when it answers."""
+
+    def __init__(self, config: uvicorn.Config, address: str, *, open_browser: bool) -> None:
+        super().__init__(config)
+        self._address, self._open = address, open_browser
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to answer."""
+        await super().startup(sockets)
+        if self.started:
+            print(f"miai web: {self._address}\nCtrl-C ends it; games go on at the next start.")
+            sys.stdout.flush()
+            if self._open:
+                webbrowser.open(self._address)
+
+
+def _socket(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        made = socket.socket(family, socket.SOCK_STREAM)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind((host, port))
+        made.listen(1024)
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ConfigError(
+            f"--port {port}: cannot listen on {host}: {reason}; choose another with --port, or 0 "
+            "for any"
+        ) from None
+    return made
+
+
+def _address(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

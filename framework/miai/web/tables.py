@@ -1,0 +1,691 @@
+"""Tables: games between people at browsers and agents in processes of their own.
+
+A table's game is played in a thread. What happens is written to the table's journal before anybody
+is told, so that a restart of the server loses nothing: a table that is opened again goes on after
+the moves in its journal.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import logging
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from miai.agent import Decision
+from miai.api import load_game
+from miai.clock import ClockReading, TimeControl
+from miai.errors import (
+    AgentTimeoutError,
+    ConfigError,
+    MiaiError,
+    RecordError,
+)
+from miai.files import Journal
+from miai.game import Game, Observation, State
+from miai.information import PlayerView
+from miai.plain import Json, dumps, one_line, to_plain
+from miai.playing.match import Seat, SeatReply, play_game
+from miai.playing.session import Session, TakeBack
+from miai.plugins.kinds import AGENT
+from miai.plugins.loader import registry
+from miai.process.agent_process import AgentProcess
+from miai.process.limits import ProcessLimits
+from miai.record import GameRecord, MoveRecord
+from miai.record_reader import read_record
+from miai.render import action_text, renderer_for
+from miai.seeds import derive_seed
+from miai.values import Evaluation
+from miai.web.frames import Camera, Frame
+
+PERSON: Final = "human"
+IDLE_SECONDS: Final = 900.0
+"""Time without a viewer after which a table's game is suspended and its agents are ended."""
+MOST_RUNNING: Final = 64
+"""Maximum number of games in progress at once."""
+_BACKLOG = 64  # messages that a slow browser may be behind
+_ADVICE = 5.0  # seconds that an agent with a clock takes for a hint
+_SHORTLY = 1.0  # seconds between a frame and the referee's question
+_SCHEMA = "miai.table/1"
+
+_NOTHING: Final[Frame] = {
+    "number": 0,
+    "picture": "",
+    "text": "The position is hidden until the game is over.",
+    "turn": False,
+    "hint": "",
+    "areas": [],
+    "moves": [],
+}
+
+Stage = Literal["waiting", "playing", "suspended", "over", "failed"]
+_logger = logging.getLogger("miai.web")
+
+
+class Interrupted(BaseException):
+    """The server suspends a game; what was played stays in the journal."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Chair:
+    """Who plays for one player of a game.
+
+    Attributes:
+      agent: its agent component, or ``human``.
+      parameters: the agent's.
+      browser: digest of the cookie of the person that sits here; empty while nobody does.
+      invitation: digest of the key that lets a browser sit down; empty for none.
+    """
+
+    agent: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    browser: str = ""
+    invitation: str = ""
+
+
+@dataclass(slots=True, kw_only=True)
+class Setting:
+    """What a table was made with; plain data.
+
+    Attributes:
+      game, parameters: the game.
+      chairs: in player order.
+      seed: of the game.
+      clock: fields of the time control.
+      created: ISO 8601 in UTC.
+    """
+
+    game: str
+    parameters: Mapping[str, Any]
+    chairs: list[Chair]
+    seed: int
+    clock: Mapping[str, Any] = field(default_factory=dict)
+    created: str = ""
+
+
+class PersonSeat:
+    """The seat of a person, whose answers come from a browser.
+
+    Attributes:
+      name, agent, parameters, version: as of any seat.
+      view: what the person has observed in this game.
+      frame: the latest frame, made from the view alone.
+      returns: each player's return; None until the game is over.
+    """
+
+    agent = PERSON
+    version = ""
+
+    def __init__(self, game: Game, camera: Camera, show: Callable[[], None]) -> None:
+        self.name = PERSON
+        self.parameters: Mapping[str, Any] = {}
+        self._game, self._camera, self._show = game, camera, show
+        self.view = PlayerView(game, 0)
+        self.frame: Frame = camera.frame(self.view)
+        self.limit: float | None = None
+        self._asked, self._asking = 0.0, False
+        self._answer: Decision | BaseException | None = None
+        self._changed = threading.Condition()
+
+    def new_game(self, seed: int, *, player: int, log: Path | None) -> None:
+        """Begin a game."""
+        self.view = PlayerView(self._game, player)
+        self._answer = None
+
+    def observe(self, observation: Observation) -> None:
+        """Show an observation."""
+        data = to_plain(observation.data, what="the data of an observation")
+        seen = Observation(
+            observation.player,
+            observation.actor,
+            observation.action,
+            data,
+            observation.legal_actions,
+        )
+        self.view.observe(seen)
+        self.frame = self._camera.frame(self.view)
+        self._show()
+
+    def act(self, reading: ClockReading, *, deadline: float | None) -> SeatReply:
+        """Return the person's decision. Raises what `interrupt` was given, or a timeout."""
+        self._asked, self.limit = time.monotonic(), reading.limit
+        with self._changed:
+            self._asking = True
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: self._answer is not None, timeout=deadline)
+            self._asking = False
+            answer, self._answer = self._answer, None
+        seconds = time.monotonic() - self._asked
+        self.limit = None
+        if answer is None:
+            raise AgentTimeoutError(f"no move within {deadline:.0f} s")
+        if isinstance(answer, BaseException):
+            raise answer
+        return SeatReply(answer, seconds, None)
+
+    def end(self, returns: tuple[float, ...]) -> None:
+        """Do nothing; the table shows the end."""
+
+    def close(self) -> None:
+        """Do nothing."""
+
+    def answer(self, number: int, decision: Decision) -> None:
+        """Give the person's decision on the frame of a number.
+
+        Raises `ConfigError` if that is not the position any more, or the action is not legal in it.
+        """
+        with self._changed:
+            self._changed.wait_for(lambda: self._asking, timeout=_SHORTLY)
+            if not self._asking or number != len(self.view.observations) or self._answer:
+                raise ConfigError("the position has changed: look again")
+            if not decision.resign and decision.action not in self.view.legal_actions:
+                raise ConfigError("that is not a legal move")
+            self._answer = decision
+            self._changed.notify_all()
+
+    def interrupt(self, error: BaseException) -> None:
+        """Let `act` raise an exception instead of returning."""
+        with self._changed:
+            self._answer = error
+            self._changed.notify_all()
+
+    def seconds_left(self) -> float | None:
+        """Return the time that the person has for this move; None for any time."""
+        if self.limit is None:
+            return None
+        return max(0.0, self.limit - (time.monotonic() - self._asked))
+
+
+class Channel:
+    """Messages to the browsers that look at one seat, or at the table from outside."""
+
+    def __init__(self) -> None:
+        self._queues: set[asyncio.Queue[str]] = set()
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def __len__(self) -> int:
+        return len(self._queues)
+
+    def send(self, message: Mapping[str, Any]) -> None:
+        """Send a message to all; from any thread."""
+        loop = self._loop
+        if loop is not None and self._queues:
+            text = dumps(message)
+            with contextlib.suppress(RuntimeError):  # the loop is closed
+                loop.call_soon_threadsafe(self._put, text)
+
+    @contextlib.contextmanager
+    def listen(self) -> Iterator[asyncio.Queue[str]]:
+        """Give the queue of a browser; in the server's loop."""
+        self._loop = asyncio.get_running_loop()
+        queue: asyncio.Queue[str] = asyncio.Queue()
+        self._queues.add(queue)
+        try:
+            yield queue
+        finally:
+            self._queues.discard(queue)
+
+    def _put(self, text: str) -> None:
+        for queue in self._queues:
+            if queue.qsize() < _BACKLOG:
+                queue.put_nowait(text)
+
+
+class Table:
+    """One game, and everything that happens at it.
+
+    Attributes:
+      id: its name in addresses.
+      setting: what it was made with.
+      game: the game.
+      stage: where it stands.
+      problem: why it failed; empty otherwise.
+      record: the finished game; None before.
+      channels: one for each player, by number; -1 for spectators.
+    """
+
+    def __init__(self, name: str, setting: Setting, path: Path, *, hidden: Sequence[str]) -> None:
+        self.id, self.setting = name, setting
+        self.game = load_game(setting.game, **setting.parameters)
+        self.control = TimeControl(**setting.clock)
+        self.renderer = renderer_for(self.game)
+        self.stage: Stage = "waiting"
+        self.problem = ""
+        self.record: GameRecord | None = None
+        self.channels = {player: Channel() for player in range(-1, self.game.num_players())}
+        self.touched = time.monotonic()
+        self._path, self._journal = path, Journal(path)
+        self._hidden = tuple(hidden)
+        self._lock = threading.RLock()
+        self._thread: threading.Thread | None = None
+        self._seats: list[Seat] = []
+        self._stopping = False
+        self._ready = threading.Event()  # the players know all that was played before
+        self._public: Frame = self._first_public_frame()
+        self._session = Session(self.game, note=self._note)
+
+    # -- storing -------------------------------------------------------------------------------
+
+    def create(self) -> None:
+        """Write the table for the first time. Raises `OSError`."""
+        self._journal.append([{"schema": _SCHEMA, **asdict(self.setting)}])
+        self._path.chmod(0o600)
+
+    @classmethod
+    def open(cls, path: Path, *, hidden: Sequence[str]) -> Table:
+        """Return a table as its journal tells.
+
+        Raises `RecordError` if the journal is damaged, `MiaiError` if the game is not installed.
+        """
+        entries = Journal(path).read()
+        try:
+            head, *rest = entries
+            if head.pop("schema") != _SCHEMA:
+                raise ValueError("of another version")
+            chairs = [Chair(**chair) for chair in head.pop("chairs")]
+            table = cls(path.stem, Setting(**head, chairs=chairs), path, hidden=hidden)
+            for entry in rest:
+                table._restore(entry)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise RecordError(f"{path}: is not a table's journal: {error}") from error
+        return table
+
+    def _restore(self, entry: Mapping[str, Any]) -> None:
+        if "move" in entry:
+            self._session.moves.append(MoveRecord(**entry["move"]))
+        elif "undo" in entry:
+            self._session.moves = [m for m in self._session.moves if m.ply < entry["undo"]]
+        elif "sit" in entry:
+            player, browser = entry["sit"]
+            self.setting.chairs[player].browser = browser
+            self.setting.chairs[player].invitation = ""
+        elif "end" in entry:
+            self.record = read_record(entry["end"])
+            self.stage = "over"
+
+    # -- sitting down ----------------------------------------------------------------------------
+
+    def player_of(self, browser: str) -> int | None:
+        """Return the player for whom a browser plays; None for a spectator."""
+        for player, chair in enumerate(self.setting.chairs):
+            if chair.browser and chair.browser == browser:
+                return player
+        return None
+
+    def sit(self, key: str, browser: str) -> int | None:
+        """Let the browser with an invitation's key sit down; return its player, or None.
+
+        An invitation serves once; the browser that used it may come back with it.
+        """
+        digest = hashlib.sha256(key.encode()).hexdigest()
+        with self._lock:
+            for player, chair in enumerate(self.setting.chairs):
+                if chair.invitation and secrets.compare_digest(chair.invitation, digest):
+                    self._journal.append([{"sit": [player, browser]}])
+                    chair.browser, chair.invitation = browser, ""
+                    return player
+        return self.player_of(browser)
+
+    def invite(self, player: int) -> str:
+        """Return the key of a new invitation to an empty chair; the last one is void."""
+        key = secrets.token_urlsafe(16)
+        self.setting.chairs[player].invitation = hashlib.sha256(key.encode()).hexdigest()
+        return key
+
+    @property
+    def empty_chairs(self) -> list[int]:
+        """The players for whom nobody sits yet."""
+        return [
+            player
+            for player, chair in enumerate(self.setting.chairs)
+            if chair.agent == PERSON and not chair.browser
+        ]
+
+    # -- playing -------------------------------------------------------------------------------
+
+    def resume(self) -> None:
+        """Let the game go on if everybody is there and it is not over."""
+        with self._lock:
+            self.touched = time.monotonic()
+            if self._thread is not None or self.stage in ("over", "failed") or self.empty_chairs:
+                return
+            self.stage, self._stopping = "playing", False
+            self._ready.clear()
+            self._seats = [self._seat(player) for player in range(self.game.num_players())]
+            self._thread = threading.Thread(target=self._run, name=f"table-{self.id}", daemon=True)
+            self._thread.start()
+
+    def await_ready(self) -> None:
+        """Wait a little until the game is where it was before."""
+        if self.running:
+            self._ready.wait(timeout=2)
+
+    def suspend(self) -> None:
+        """Stop the game where it is, and end its agents' processes."""
+        with self._lock:
+            thread, self._stopping = self._thread, True
+            for seat in self._seats:
+                if isinstance(seat, PersonSeat):
+                    seat.interrupt(Interrupted())
+                elif isinstance(seat, AgentProcess):
+                    with contextlib.suppress(OSError):  # the game's thread has seen its death
+                        seat.kill()
+        if thread is not None:
+            thread.join(timeout=10)
+
+    @property
+    def running(self) -> bool:
+        """Whether the game goes on in a thread."""
+        return self._thread is not None
+
+    @property
+    def moves(self) -> list[MoveRecord]:
+        """The moves so far."""
+        return self._session.moves
+
+    def seat(self, player: int) -> PersonSeat | None:
+        """Return the seat of a person while the game goes on."""
+        seat = self._seats[player] if self._seats else None
+        return seat if isinstance(seat, PersonSeat) else None
+
+    def can_take_back(self, player: int) -> bool:
+        """Return whether a person may take back a move: alone, nothing hidden, without a clock."""
+        people = [chair for chair in self.setting.chairs if chair.agent == PERSON]
+        return (
+            len(people) == 1
+            and self.game.info.perfect_information
+            and self.control.kind == "none"
+            and self._session.last_ply_of(player) is not None
+        )
+
+    def take_back(self, player: int) -> None:
+        """Take back a person's last move, on its turn. Raises `ConfigError` if it may not."""
+        seat = self.seat(player)
+        if seat is None or not seat.view.legal_actions or not self.can_take_back(player):
+            raise ConfigError("no move can be taken back here")
+        ply = self._session.last_ply_of(player)
+        assert ply is not None, "can_take_back says so"
+        self._journal.append([{"undo": ply}])
+        seat.interrupt(TakeBack(ply))
+
+    def can_advise(self) -> bool:
+        """Return whether hints are given: not between people."""
+        people = [chair for chair in self.setting.chairs if chair.agent == PERSON]
+        return len(people) == 1 and bool(self._advisers())
+
+    def advise(self, player: int) -> tuple[int, str]:
+        """Return a move for a person on its turn, and a line about it.
+
+        An agent in a process of its own chooses it, from what the person has observed and no more.
+        Raises `ConfigError` if it is not the person's turn, `AgentError` if the agent fails.
+        """
+        seat = self.seat(player)
+        if seat is None or not seat.view.legal_actions or not self.can_advise():
+            raise ConfigError("there is no hint here")
+        observations = list(seat.view.observations)
+        chair = self._advisers()[0]
+        adviser = self._process(chair)
+        try:
+            adviser.new_game(derive_seed(self.setting.seed, "hint"), player=player, log=None)
+            for observation in observations:
+                adviser.observe(observation)
+            reading = ClockReading(control=TimeControl(move_deadline=_ADVICE), limit=_ADVICE)
+            decision = adviser.act(reading, deadline=2 * _ADVICE).decision
+        finally:
+            adviser.close()
+        if decision.resign or decision.action not in seat.view.legal_actions:
+            return -1, f"{chair.agent} would resign"
+        position = (
+            seat.view.state if self.game.info.perfect_information else self.game.new_initial_state()
+        )
+        text = f"{chair.agent} suggests {action_text(position, decision.action)}"
+        if (evaluation := Evaluation.from_statistics(decision.statistics)) is not None:
+            text += f": {evaluation.text(self.game.info)}"
+        return decision.action, one_line(text)
+
+    def _advisers(self) -> list[Chair]:
+        """Return who could give hints, best first: an opponent that thinks, or a search."""
+        sitting = [c for c in self.setting.chairs if c.agent not in (PERSON, "random")]
+        known = {c.name for c in registry().components(AGENT, game=self.setting.game, adapted=True)}
+        hides = not self.game.info.perfect_information
+        spare = [name for name in (("ismcts",) if hides else ("mcts",)) if name in known]
+        return [*sitting, *(Chair(agent=name) for name in spare)]
+
+    def _seat(self, player: int) -> Seat:
+        chair = self.setting.chairs[player]
+        if chair.agent == PERSON:
+            camera = Camera(self.game, renderer_for(self.game))
+            return PersonSeat(self.game, camera, lambda: self._show(player))
+        return self._process(chair)
+
+    def _process(self, chair: Chair) -> AgentProcess:
+        return AgentProcess(
+            self.setting.game,
+            self.setting.parameters,
+            chair.agent,
+            chair.parameters,
+            name=chair.agent,
+            limits=ProcessLimits(hidden=self._hidden),
+        )
+
+    def _run(self) -> None:
+        try:
+            record = self._session.play(
+                lambda earlier, on_move: play_game(
+                    self.game,
+                    self._seats,
+                    seed=self.setting.seed,
+                    time_control=self.control,
+                    earlier=earlier,
+                    on_move=on_move,
+                )
+            )
+            if self._stopping:  # an agent that the server killed has not lost
+                raise Interrupted
+            self._journal.append([{"end": record.to_json_lines()}])
+            self.record, self.stage = record, "over"
+        except Interrupted:
+            self.stage = "suspended"
+        except Exception as error:
+            self._fail(error)
+        finally:
+            with self._lock:
+                for seat in self._seats:
+                    with contextlib.suppress(MiaiError, OSError):
+                        seat.close()
+                self._thread, self._seats = None, []
+            self._ready.set()
+            self._show_stage()
+
+    def _fail(self, error: Exception) -> None:
+        """Note why the game ended without a result; not if its agents were killed to suspend it."""
+        if self._stopping:
+            self.stage = "suspended"
+            return
+        problem = str(error)
+        if not isinstance(error, (MiaiError, OSError)):  # of the game's plugin
+            _logger.error("table %s", self.id, exc_info=error)
+            problem = f"{type(error).__name__}: {error}"
+        self.stage, self.problem = "failed", one_line(problem)
+
+    def _note(self, state: State, move: MoveRecord) -> None:
+        """Store a move; called in the game's thread, before the players observe it."""
+        if self._stopping:
+            raise Interrupted
+        self._journal.append([{"move": _plain(move)}])
+        self._show_public(state)
+
+    # -- showing -------------------------------------------------------------------------------
+
+    def frame(self, player: int) -> Frame:
+        """Return what a player, or with -1 a spectator, sees now."""
+        seat = self.seat(player) if player >= 0 else None
+        if seat is not None:
+            return seat.frame
+        return self._frame_at_rest(player)
+
+    @property
+    def secret(self) -> bool:
+        """Whether a spectator may not see the position, because a person plays a hidden game."""
+        people = any(chair.agent == PERSON for chair in self.setting.chairs)
+        return people and not self.game.info.perfect_information and self.stage != "over"
+
+    def news(self, player: int) -> dict[str, Any]:
+        """Return everything that a page of a player, or with -1 of a spectator, shows now."""
+        seat = self.seat(player) if player >= 0 else None
+        left = None if seat is None else seat.seconds_left()
+        news: dict[str, Any] = {
+            "frame": self.frame(player),
+            "stage": "suspended" if self._session.catching_up else self.stage,
+            "problem": self.problem,
+            "hints": player >= 0 and self.can_advise(),
+            "undo": player >= 0 and self.can_take_back(player),
+            "left": None if left is None else round(left, 1),
+            "result": self._result(),
+        }
+        if self.game.info.perfect_information:
+            news["moves"] = [move.text for move in self.moves]
+        return news
+
+    def _result(self) -> str:
+        record = self.record
+        if record is None:
+            return ""
+        names = self.game.info.player_names
+        scores = ", ".join(f"{n} {r:+g}" for n, r in zip(names, record.returns, strict=True))
+        by = f" by {names[record.loser]}" if record.loser is not None else ""
+        detail = f" ({one_line(record.detail)})" if record.detail else ""
+        return f"{record.termination}{by}{detail}: {scores}"
+
+    def _show(self, player: int) -> None:
+        if not self._session.catching_up:
+            self.channels[player].send(self.news(player))
+            self._ready.set()
+
+    def _show_public(self, state: State) -> None:
+        if not self.secret:
+            self._public = Camera(self.game, self.renderer).truth(state)
+            self.channels[-1].send(self.news(-1))
+
+    def _show_stage(self) -> None:
+        for player, channel in self.channels.items():
+            channel.send(self.news(player))
+
+    def _first_public_frame(self) -> Frame:
+        return Camera(self.game, self.renderer).truth(self.game.new_initial_state())
+
+    def _frame_at_rest(self, player: int) -> Frame:
+        """Return a frame of a game that does not go on now, made from its moves."""
+        camera = Camera(self.game, renderer_for(self.game))
+        if self.stage != "over" and not self.game.info.perfect_information:
+            if player < 0 and self.secret:
+                return _NOTHING
+            return camera.frame(self._view(player)) if player >= 0 else self._public
+        state = self.game.new_initial_state()
+        for move in self.moves:
+            state.apply_action(move.action)
+        return camera.truth(state)
+
+    def _view(self, player: int) -> PlayerView:
+        """Return what a player has observed, made by playing the moves again."""
+        view, state = PlayerView(self.game, player), self.game.new_initial_state()
+        actions: list[int | None] = [None, *(move.action for move in self.moves)]
+        for action in actions:
+            if action is not None:
+                state.apply_action(action)
+            if (observation := state.observation(player)) is not None:
+                view.observe(observation)
+        return view
+
+
+def _plain(move: MoveRecord) -> dict[str, Json]:
+    values = to_plain(asdict(move), what="a move")
+    assert isinstance(values, dict)
+    return values
+
+
+class Tables:
+    """All tables of a server.
+
+    Args:
+      folder: where their journals are, which agents can neither read nor change.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._tables: dict[str, Table] = {}
+        self._lock = threading.Lock()
+
+    def new(self, setting: Setting) -> Table:
+        """Return a new table. Raises `MiaiError` or `OSError` if it cannot be made."""
+        self._refuse_too_many()
+        setting.created = datetime.now(UTC).isoformat(timespec="seconds")
+        name = secrets.token_hex(6)
+        path = self._folder / f"{name}.jsonl"
+        table = Table(name, setting, path, hidden=[str(self._folder)])
+        table.create()
+        with self._lock:
+            self._tables[name] = table
+        return table
+
+    def get(self, name: str) -> Table | None:
+        """Return a table by name, read from its journal if need be; None if there is none."""
+        with self._lock:
+            if name in self._tables:
+                return self._tables[name]
+            if len(name) != 12 or not set(name) <= set("0123456789abcdef"):
+                return None
+            path = self._folder / f"{name}.jsonl"
+            if not path.is_file():
+                return None
+            self._tables[name] = Table.open(path, hidden=[str(self._folder)])
+            return self._tables[name]
+
+    def resume(self, table: Table) -> None:
+        """Let a table's game go on. Raises `ConfigError` if too many games are in progress."""
+        if not table.running and table.stage not in ("over", "failed"):
+            self._refuse_too_many()
+        table.resume()
+
+    def latest(self, count: int = 30) -> list[Table]:
+        """Return the tables that were changed last, newest first; damaged ones are left out."""
+        paths = sorted(
+            self._folder.glob("*.jsonl"), key=lambda path: path.stat().st_mtime, reverse=True
+        )
+        tables = []
+        for path in paths[:count]:
+            try:
+                if (table := self.get(path.stem)) is not None:
+                    tables.append(table)
+            except (MiaiError, OSError) as error:
+                _logger.warning("%s", error)
+        return tables
+
+    def suspend_idle(self) -> None:
+        """Suspend the games that nobody has looked at for a while."""
+        for table in list(self._tables.values()):
+            if any(table.channels.values()):
+                table.touched = time.monotonic()
+            elif table.running and time.monotonic() - table.touched > IDLE_SECONDS:
+                table.suspend()
+
+    def close(self) -> None:
+        """Suspend every game."""
+        for table in list(self._tables.values()):
+            table.suspend()
+
+    def _refuse_too_many(self) -> None:
+        running = sum(table.running for table in self._tables.values())
+        if running >= MOST_RUNNING:
+            raise ConfigError(
+                f"{running} games are in progress, as many as this server plays at once; finish "
+                "or leave one"
+            )

@@ -1,0 +1,1 @@
+"""Pages of `miai web`: problems of life and death to solve."""

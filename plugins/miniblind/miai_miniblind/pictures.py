@@ -1,0 +1,478 @@
+"""Texts and pictures of the games, made from the player's observations alone."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from markupsafe import Markup
+
+from miai import EnumeratedBelief
+from miai.markup import Attribute, number, tag
+from miai.render import Clicks, Region
+from miai.squares import (
+    BLUE,
+    FOG,
+    GREEN,
+    INK,
+    LIGHT,
+    ORANGE,
+    VERMILLION,
+    Box,
+    SquareBoard,
+)
+from miai_miniblind.blind import BlindGame, BlindState, board_text, squares_of
+from miai_miniblind.sub_hunt import HEADINGS
+
+if TYPE_CHECKING:
+    from miai import BeliefState, Game, Observation, Parameters, PlayerView, State
+    from miai_miniblind.mini_rbc import MiniRbc
+    from miai_miniblind.phantom_lines import PhantomLines
+    from miai_miniblind.sub_hunt import SubHunt
+
+_LAST: Final = "#fbe8b8"
+_SEA: Final = "#d9ebf7"
+_PUBLIC: Final = ".KRx"  # letters of empty squares and of player 0's pieces
+_NOTHING: Final = "nothing was observed yet"
+
+
+class BlindRenderer:
+    """Shows certain squares, and where the player's worlds differ: as ``?``, or grey."""
+
+    def __init__(self, game: Game, parameters: Parameters) -> None:
+        assert isinstance(game, BlindGame)
+        self._columns = game.columns
+        self._namer = game.new_initial_state()
+        self._followed: dict[int, tuple[PlayerView, int, EnumeratedBelief]] = {}
+        self._board = self._make_board(game)
+
+    # What a game implements.
+
+    @abstractmethod
+    def _make_board(self, game: Any) -> SquareBoard:
+        """Return the geometry of the board."""
+
+    @abstractmethod
+    def svg_definitions(self) -> str:
+        """Return the empty board, and the shapes that stand on it."""
+
+    @abstractmethod
+    def _shape(self, square: int, letters: str) -> Markup:
+        """Return what stands on a square: one letter, or several if worlds differ in them."""
+
+    @abstractmethod
+    def _marks(self, view: PlayerView) -> list[Markup]:
+        """Return marks under the pieces for the latest events."""
+
+    @abstractmethod
+    def _news(self, observation: Observation, data: Mapping[str, Any]) -> str:
+        """Return what an action of player 0 revealed, in words; empty for other data."""
+
+    @abstractmethod
+    def clicks(self, view: PlayerView) -> Clicks:
+        """Return where to click in the picture."""
+
+    # What follows.
+
+    def render(self, view: PlayerView) -> str:
+        """Return the board, the top row first, and the number of worlds."""
+        boards = [world.letters() for world in self._worlds(view)]
+        if not boards:
+            return _NOTHING
+        letters = (stack[0] if len(set(stack)) == 1 else "?" for stack in zip(*boards, strict=True))
+        return f"{board_text(''.join(letters), self._columns)}\n{_count(boards)}"
+
+    def svg(self, view: PlayerView) -> str:
+        """Return the board as the player knows it, the latest event and the number of worlds.
+
+        A square is grey if a piece may stand there.
+        """
+        boards = [world.letters() for world in self._worlds(view)]
+        if not boards:
+            return self._board.picture(captions=[_NOTHING])
+        stacks = ["".join(sorted(set(stack))) for stack in zip(*boards, strict=True)]
+        uncertain = [square for square, stack in enumerate(stacks) if len(stack) > 1]
+        foggy = [square for square in uncertain if "." in stacks[square]]
+        parts = [self._board.shade(foggy, FOG, opacity=0.5), *self._marks(view)]
+        for square, stack in enumerate(stacks):
+            if "." not in stack:
+                parts.append(self._shape(square, stack))
+        captions = [self._latest(view), "" if view.player else _count(boards)]
+        return self._board.picture(*parts, captions=captions)
+
+    def svg_state(self, state: State) -> str:
+        """Return the whole board."""
+        assert isinstance(state, BlindState)
+        return self._board.picture(
+            *self._pieces(state.letters()), captions=[state.result_to_string()]
+        )
+
+    def svg_belief(self, belief: BeliefState[State], view: PlayerView, truth: State) -> str:
+        """Return the true board, on squares as orange as a piece of player 1 there is probable.
+
+        All worlds count the same. Nothing is hidden from player 1.
+        """
+        worlds = [world.letters() for world in belief if isinstance(world, BlindState)]
+        stacks = [] if view.player else zip(*worlds, strict=True)
+        shares = {
+            square: sum(letter not in _PUBLIC for letter in stack) / len(worlds)
+            for square, stack in enumerate(stacks)
+        }
+        assert isinstance(truth, BlindState)
+        parts = [*self._board.heat(shares), *self._pieces(truth.letters())]
+        return self._board.picture(*parts, captions=[_count(worlds)])
+
+    def _pieces(self, letters: str) -> list[Markup]:
+        return [self._shape(square, x) for square, x in enumerate(letters) if x != "."]
+
+    def _latest(self, view: PlayerView) -> str:
+        """Return the result, or what player 0's last action revealed."""
+        for observation in reversed(view.observations):
+            data = observation.data
+            if isinstance(data, Mapping):
+                parts = [self._news(observation, data), str(data.get("result", ""))]
+                return "; ".join(filter(None, parts))
+        return ""
+
+    def _worlds(self, view: PlayerView) -> list[BlindState]:
+        """Return the worlds of a view, whose belief goes on if the view has grown since."""
+        last_view, count, belief = self._followed.get(view.player, (None, 0, None))
+        if belief is None or last_view is not view or count > len(view.observations):
+            count, belief = 0, EnumeratedBelief(view.game, view.player)
+        for observation in view.observations[count:]:
+            belief.observe(observation)
+        self._followed[view.player] = (view, len(view.observations), belief)
+        return [world for world in belief if isinstance(world, BlindState)]
+
+
+def _count(worlds: Sequence[object]) -> str:
+    return "1 world" if len(worlds) == 1 else f"{len(worlds)} worlds"
+
+
+def _latest_data(view: PlayerView, key: str) -> tuple[int, Any] | None:
+    """Return player 0's last action that revealed something under a key, and what it was."""
+    for observation in reversed(view.observations):
+        data = observation.data
+        if isinstance(data, Mapping) and key in data and observation.action is not None:
+            return observation.action, data[key]
+    return None
+
+
+def _placed(shape: str, box: Box, *, turn: int = 0, **attributes: Attribute) -> Markup:
+    """Return a shape of 40 by 40 units in a box, turned by degrees."""
+    x, y, width, _ = box
+    transform = f"translate({number(x)} {number(y)}) scale({number(width / 40, 3)})"
+    if turn:
+        transform += f" rotate({turn} 20 20)"
+    return tag("use", href=f"#{shape}", transform=transform, **attributes)
+
+
+# -- mini-RBC --------------------------------------------------------------------------------------
+
+_PIECES: Final = {
+    "king": "M18 4h4v4h4v4h-4v5c3-4 12-4 12 4 0 5-5 8-5 11h-18c0-3-5-6-5-11 0-8 9-8 12-4v-5h-4v-4"
+    "h4zM10 33h20v4h-20z",
+    "rook": "M9 6h6v4h3v-4h4v4h3v-4h6v8l-4 3v12l3 3h-20l3-3v-12l-4-3zM8 33h24v4h-24z",
+    "decoy": "M20 7a6 6 0 0 1 4 10.5c3 2.5 4.5 7 5 13.5h-18c.5-6.5 2-11 5-13.5a6 6 0 0 1 4-10.5z"
+    "M10 33h20v4h-20z",
+}
+_PIECE_OF: Final = {"K": "king", "R": "rook", "k": "king", "d": "decoy"}
+
+
+class MiniRbcRenderer(BlindRenderer):
+    """The renderer of ``mini_rbc``: pieces, the window sensed last and where a move ended."""
+
+    def _make_board(self, game: MiniRbc) -> SquareBoard:
+        self._numbers, self._black, self._side = (
+            game.problem.numbers,
+            game.black,
+            game.parameters.window,
+        )
+        self._squares = game.squares
+        return SquareBoard(game.info.name, rows=game.columns, columns=game.columns, lines=2)
+
+    def svg_definitions(self) -> str:
+        """Return the empty board and the pieces."""
+        shapes = (tag("path", d=path, id=f"mini_rbc-{name}") for name, path in _PIECES.items())
+        return self._board.definition(dark="#e3e3e3") + Markup().join(shapes)
+
+    def _shape(self, square: int, letters: str) -> Markup:
+        letter = letters[0]
+        fill, stroke = (LIGHT, INK) if letter.isupper() else (INK, LIGHT)
+        name = f"mini_rbc-{_PIECE_OF[letter]}"
+        box = self._board.box(square)
+        return _placed(name, box, fill=fill, stroke=stroke, stroke_width=1.4)
+
+    def _marks(self, view: PlayerView) -> list[Markup]:
+        parts = []
+        if (ended := _latest_data(view, "ended")) is not None:
+            squares = [s for s in range(self._squares) if self._board.name(s) == ended[1]]
+            parts.append(self._board.shade(squares, _LAST, opacity=0.8))
+        if (sensed := _latest_data(view, "seen")) is not None:
+            parts.append(self._board.frame(self._window(sensed[0]), GREEN, width=4))
+        return parts
+
+    def _news(self, observation: Observation, data: Mapping[str, Any]) -> str:
+        if "seen" in data:
+            names = {"k": "king", "d": "decoy"}
+            seen = [f"{names[piece[0]]} on {piece[1:]}" for piece in data["seen"]]
+            return f"sensed: {', '.join(seen) or 'nothing'}"
+        if "ended" not in data or observation.action is None:
+            return ""
+        text = self._namer.action_to_string(observation.action)
+        if text != "pass" and text[1:] != data["ended"]:
+            text += f", ended on {data['ended']}"
+        return f"{text}{', captured' if data['captured'] else ''}"
+
+    def _window(self, sense: int) -> Box:
+        row, column = divmod(sense, self._columns - self._side + 1)
+        low = row * self._columns + column
+        return self._board.span((low, low + (self._side - 1) * (self._columns + 1)))
+
+    def clicks(self, view: PlayerView) -> Clicks:
+        """Return a region for each square: one click senses, from square to square is a move.
+
+        A window is sensed by its middle, or the lower left of its four middle squares. The pass is
+        a button.
+        """
+        board, legal = self._board, view.legal_actions
+        if legal and legal[0] < self._numbers.windows:
+            middles = {sense: self._middle(sense) for sense in legal}
+            halos = {square: self._window(sense) for sense, square in middles.items()}
+            paths = {sense: (board.name(square),) for sense, square in middles.items()}
+            return Clicks(regions=board.regions(halos=halos), actions=paths)
+        letters = next((world.letters() for world in self._worlds(view)), "")
+        moves = {a: self._from_to(a, letters) for a in legal if a != self._numbers.pass_}
+        names = {a: (board.name(start), board.name(end)) for a, (start, end) in moves.items()}
+        return Clicks(regions=board.regions(), actions=names)
+
+    def _middle(self, sense: int) -> int:
+        row, column = divmod(sense, self._columns - self._side + 1)
+        inner = (self._side - 1) // 2
+        return (row + inner) * self._columns + column + inner
+
+    def _from_to(self, action: int, letters: str) -> tuple[int, int]:
+        """Return the squares of a move on a board on which the player knows its own pieces."""
+        if action >= self._black:
+            decoy, square = divmod(action - self._black, self._squares)
+            return letters.index("kd"[decoy]), square
+        king, square = divmod(action - self._numbers.rook, self._squares)
+        return letters.index("RK"[king]), square
+
+
+# -- phantom tic-tac-toe with line sensing ---------------------------------------------------------
+
+_HANDLE: Final = "M-7 0h12m-5-5l5 5l-5 5"
+_RADIUS: Final = 14
+
+
+class PhantomLinesRenderer(BlindRenderer):
+    """The renderer of ``phantom_lines``: the marks, and a handle beside each line to sense."""
+
+    def _make_board(self, game: PhantomLines) -> SquareBoard:
+        self._lines = [tuple(squares_of(line)) for line in game.problem.lines]
+        rows = game.problem.rows
+        return SquareBoard(game.info.name, rows=rows, columns=game.columns, margin=52, lines=2)
+
+    def svg_definitions(self) -> str:
+        """Return the empty board with the handles of its lines."""
+        handles = []
+        for line in self._lines:
+            x, y, turn = self._handle(line)
+            place = f"translate({number(x)} {number(y)}) rotate({turn})"
+            arrow = tag("path", d=_HANDLE, fill="none", stroke=GREEN, stroke_width=2.5)
+            circle = tag("circle", r=_RADIUS, fill=LIGHT, stroke=GREEN)
+            handles.append(tag("g", circle, arrow, transform=place))
+        return self._board.definition(*handles)
+
+    def _handle(self, line: Sequence[int]) -> tuple[float, float, int]:
+        """Return the middle of a line's handle, and the degrees by which its arrow is turned.
+
+        It is at the left of a row, below a column, and in a corner for a diagonal.
+        """
+        board = self._board
+        (x, y), (end_x, end_y) = board.centre(line[0]), board.centre(line[-1])
+        edge, bottom = 20, board.margin * 2 + board.cell * board.rows - 20
+        if y == end_y:
+            return edge, y, 0
+        if x == end_x:
+            return x, bottom, -90
+        right = end_x > x
+        begins = x == board.centre(0 if right else board.columns - 1)[0]
+        if begins:
+            return (edge, bottom, -45) if right else (board.width - edge, bottom, -135)
+        return (board.width - edge, edge, 135) if right else (edge, edge, 45)
+
+    def _shape(self, square: int, letters: str) -> Markup:
+        if letters[0] == "x":
+            return self._board.cross(square, BLUE)
+        return self._board.ring(square, VERMILLION)
+
+    def _marks(self, view: PlayerView) -> list[Markup]:
+        parts = []
+        board = self._board
+        if (sensed := _latest_data(view, "seen")) is not None:
+            line = self._lines[sensed[0]]
+            (x, y), (to_x, to_y) = board.centre(line[0]), board.centre(line[-1])
+            path = f"M{number(x)} {number(y)}L{number(to_x)} {number(to_y)}"
+            width: dict[str, Attribute] = {"stroke_width": 0.72 * board.cell, "opacity": 0.25}
+            parts.append(tag("path", d=path, stroke=GREEN, stroke_linecap="round", **width))
+        if (tried := _latest_data(view, "stood")) is not None:
+            cell, stood = tried[0] - len(self._lines), tried[1]
+            box = board.box(cell)
+            if stood:
+                parts.insert(0, board.shade([cell], _LAST, opacity=0.8))
+            else:
+                parts.append(board.frame(box, VERMILLION, width=5))
+        return parts
+
+    def _news(self, observation: Observation, data: Mapping[str, Any]) -> str:
+        if "seen" in data:
+            return f"sensed: {' '.join(data['seen']) or 'no o'}"
+        if "stood" in data and observation.action is not None:
+            cell = self._namer.action_to_string(observation.action)
+            return f"{cell} {'stands' if data['stood'] else 'was refused'}"
+        return ""
+
+    def clicks(self, view: PlayerView) -> Clicks:
+        """Return a region for each cell, or for the handle of each line where one is sensed.
+
+        The halo of a handle is the line, if that is a row or a column.
+        """
+        board, legal = self._board, view.legal_actions
+        if not legal or legal[0] >= len(self._lines):
+            cells = {action: (board.name(action - len(self._lines)),) for action in legal}
+            return Clicks(regions=board.regions(), actions=cells)
+        names = ["".join(map(board.name, line)) for line in self._lines]
+        regions = [self._region(*pair) for pair in zip(names, self._lines, strict=True)]
+        return Clicks(regions=regions, actions={action: (names[action],) for action in legal})
+
+    def _region(self, name: str, line: Sequence[int]) -> Region:
+        x, y, turn = self._handle(line)
+        box = (x - _RADIUS, y - _RADIUS, 2 * _RADIUS, 2 * _RADIUS)
+        return Region(name=name, box=box, halo=self._board.span(line) if turn % 90 == 0 else None)
+
+
+# -- submarine hunt --------------------------------------------------------------------------------
+
+_SUBMARINE: Final = "M20 3c6 4 8 10 8 18 0 6-2 11-4 14h3v3h-14v-3h3c-2-3-4-8-4-14 0-8 2-14 8-18z"
+
+
+class SubHuntRenderer(BlindRenderer):
+    """The renderer of ``sub_hunt``: the submarine, the lines of pings and the last charge."""
+
+    def _make_board(self, game: SubHunt) -> SquareBoard:
+        self._size, self._blast = game.parameters.size, game.parameters.blast
+        self._pings, self._blocks, self._ships = game.problem.lines, game.blocks, game.submarine
+        size = self._size
+        return SquareBoard(game.info.name, rows=size, columns=size, margin=40, lines=2)
+
+    def svg_definitions(self) -> str:
+        """Return the empty sea with a handle at each line, and the submarine."""
+        handles = []
+        for ping in range(self._pings):
+            x, y, width, height = self._handle(ping)
+            x, y = x + width / 2, y + height / 2
+            arrow = "l-6 -5v10z" if ping < self._size - 1 else "l-5 6h10z"
+            tip = (x + 4, y) if ping < self._size - 1 else (x, y - 4)
+            handles.append(f"M{number(tip[0])} {number(tip[1])}{arrow}")
+        ship = tag(
+            "g",
+            tag("path", d=_SUBMARINE, fill=INK, stroke=LIGHT, stroke_width=1.4),
+            tag("circle", cx=20, cy=18, r=4, fill=ORANGE),
+            id="sub_hunt-submarine",
+        )
+        lines = tag("path", d="".join(handles), fill=BLUE)
+        return self._board.definition(lines, light=_SEA) + ship
+
+    def _handle(self, ping: int) -> Box:
+        """Return the box of a line's handle: at the left between ranks, below between files."""
+        board, cell = self._board, self._board.cell
+        low = board.margin + cell * self._size
+        if ping < self._size - 1:
+            return (2, low - cell * (ping + 1) - cell / 2, 22, cell)
+        file = ping - self._size + 1
+        return (board.margin + cell * (file + 1) - cell / 2, low + 18, cell, 20)
+
+    def _line(self, ping: int) -> Box:
+        """Return the box of a line on the board."""
+        x, y, width, height = self._handle(ping)
+        length = self._board.cell * self._size
+        if ping < self._size - 1:
+            return (self._board.margin, y + height / 2 - 2, length, 4)
+        return (x + width / 2 - 2, self._board.margin, 4, length)
+
+    def _block(self, charge: int) -> Box:
+        low, file = divmod(charge - self._pings, self._blocks)
+        square = low * self._size + file
+        return self._board.span((square, square + (self._blast - 1) * (self._size + 1)))
+
+    def _shape(self, square: int, letters: str) -> Markup:
+        if len(letters) > 1:
+            return self._board.letter(square, "?", size=0.8)
+        turn = 90 * HEADINGS.index(letters)
+        return _placed("sub_hunt-submarine", self._board.box(square), turn=turn)
+
+    def _marks(self, view: PlayerView) -> list[Markup]:
+        parts = []
+        for action in self._pings_of_turn(view):
+            x, y, width, height = self._line(action)
+            place: dict[str, Attribute] = {"x": x, "y": y, "width": width, "height": height}
+            parts.append(tag("rect", **place, fill=BLUE, opacity=0.7))
+        if (charged := _latest_data(view, "hit")) is not None:
+            parts.append(self._board.frame(self._block(charged[0]), VERMILLION, width=4))
+        return parts
+
+    def _pings_of_turn(self, view: PlayerView) -> list[int]:
+        pings: list[int] = []
+        for observation in view.observations:
+            data = observation.data
+            if isinstance(data, Mapping) and observation.action is not None:
+                pings = [*pings, observation.action] if "beyond" in data else []
+        return pings
+
+    def _news(self, observation: Observation, data: Mapping[str, Any]) -> str:
+        if observation.action is None:
+            return ""
+        text = self._namer.action_to_string(observation.action)
+        if "beyond" in data:
+            side = "above" if observation.action < self._size - 1 else "to the right"
+            return f"{text}: {'' if data['beyond'] else 'not '}{side}"
+        return f"{text}: {'hit' if data['hit'] else 'missed'}" if "hit" in data else ""
+
+    def clicks(self, view: PlayerView) -> Clicks:
+        """Return regions for the handles of lines, the blocks to charge, or the squares ahead.
+
+        A block is charged by its middle, or the lower left of its four middle squares. The halo of
+        a handle is its line, that of a square to charge the block.
+        """
+        board, legal = self._board, view.legal_actions
+        if legal and legal[0] < self._pings:
+            names = {ping: self._namer.action_to_string(ping) for ping in legal}
+            regions = [
+                Region(name=name, box=self._handle(ping), halo=self._line(ping))
+                for ping, name in names.items()
+            ]
+            return Clicks(regions=regions, actions={ping: (n,) for ping, n in names.items()})
+        if legal and legal[0] < self._ships:
+            middles = {charge: self._middle(charge) for charge in legal}
+            halos = {square: self._block(charge) for charge, square in middles.items()}
+            paths = {charge: (board.name(square),) for charge, square in middles.items()}
+            return Clicks(regions=board.regions(halos=halos), actions=paths)
+        return Clicks(regions=board.regions(), actions=self._ahead(view, legal))
+
+    def _middle(self, charge: int) -> int:
+        low, file = divmod(charge - self._pings, self._blocks)
+        inner = (self._blast - 1) // 2
+        return (low + inner) * self._size + file + inner
+
+    def _ahead(self, view: PlayerView, legal: Iterable[int]) -> dict[int, tuple[str, ...]]:
+        """Return the square to which each of the submarine's actions leads."""
+        paths: dict[int, tuple[str, ...]] = {}
+        for world in self._worlds(view)[:1]:
+            for action in legal:
+                letters = world.child(action).letters()
+                square = next(s for s, letter in enumerate(letters) if letter != ".")
+                paths[action] = (self._board.name(square),)
+        return paths

@@ -1,0 +1,134 @@
+"""Exercises: what the person's moves come to, replayed on the board of the rules."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from miai_go.errors import ProblemError
+from miai_go.life.exercise import Exercise, Outcome, status_text
+from miai_go.life.problems import Problem, read_problems, shipped_problems
+from miai_go.life.zones import ATTACKER
+from miai_go.rules.board import Board
+
+
+def sampled(count: int) -> list[Problem]:
+    problems = [each for each in shipped_problems() if each.to_play is not None]
+    return random.Random(3).sample(problems, count)
+
+
+def replayed(exercise: Exercise, line: tuple[int, ...]) -> Board:
+    """Return the board of the rules after a line; kos may be retaken at once."""
+    zone = exercise.zone
+    assert exercise.learner is not None
+    board = Board.from_stones(zone.stones.reshape(zone.size, zone.size))
+    colour = zone.color(exercise.learner)
+    for point in line:
+        if point < zone.size**2:
+            board = Board.from_stones(board.stones())  # forgets the ko
+            board.play(colour - 1, point)
+        colour = 3 - colour
+    return board
+
+
+def is_taken(exercise: Exercise, line: tuple[int, ...]) -> bool:
+    """Return whether the target is captured after a line, or can be at once."""
+    board, zone = replayed(exercise, line), exercise.zone
+    if board.stones().flat[zone.target] != zone.defender:
+        return True
+    next_side = exercise.learner if len(line) % 2 == 0 else 1 - (exercise.learner or ATTACKER)
+    return next_side == ATTACKER and len(board.liberties(zone.target)) == 1
+
+
+@pytest.mark.parametrize("problem", sampled(40), ids=lambda problem: problem.name)
+def test_the_keys_moves_are_right_and_all_others_are_refuted(problem: Problem) -> None:
+    exercise = Exercise(problem)
+    assert exercise.zone.color(exercise.learner or ATTACKER) == problem.to_play
+    for move in exercise.choices():
+        reply = exercise.play((), move)
+        assert np.array_equal(
+            exercise.stones(reply.line), replayed(exercise, reply.line).stones()
+        ), "the rules give the same position"
+        if move in problem.solutions:
+            assert reply.outcome in (Outcome.RIGHT, Outcome.SOLVED)
+        else:
+            assert reply.outcome == Outcome.WRONG
+            assert reply.sequel[:2] == reply.line
+            refuted_by_capture = exercise.learner != ATTACKER
+            assert is_taken(exercise, reply.sequel) == refuted_by_capture
+
+
+@pytest.mark.parametrize("problem", sampled(40), ids=lambda problem: problem.name)
+def test_right_moves_lead_to_the_end(problem: Problem) -> None:
+    exercise = Exercise(problem)
+    line: tuple[int, ...] = ()
+    while True:
+        reply = exercise.play(line, exercise.solution(line)[len(line)])
+        line = reply.line
+        if reply.outcome != Outcome.RIGHT:
+            break
+        assert len(line) % 2 == 0
+    assert reply.outcome == Outcome.SOLVED
+    assert reply.reason
+    if exercise.learner == ATTACKER:
+        assert is_taken(exercise, line)
+    else:
+        assert exercise.zone.target not in line
+        assert not is_taken(exercise, line)
+
+
+def test_a_straight_three_is_saved_and_taken_at_its_middle() -> None:
+    sgf = b"(;SZ[9]AB[da][db][cb][bb][ab]AW[ea][eb][ec][dc][cc][bc][ac]MA[db])"
+    (problem,) = [each for each in read_problems(sgf) if isinstance(each, Problem)]
+    exercise = Exercise(problem)
+    assert exercise.learner == ATTACKER
+    middle, left = 8 * 9 + 1, 8 * 9
+    assert status_text(exercise.report).startswith("Critical")
+    assert exercise.play((), left).outcome == Outcome.WRONG
+    assert exercise.play((), left).line == (left, middle)
+    assert exercise.play((), middle).outcome in (Outcome.RIGHT, Outcome.SOLVED)
+    assert exercise.solution()[0] == middle
+    assert exercise.play((), 81).line == (81, middle), "a pass is refuted too"
+
+
+@pytest.mark.parametrize(("eye", "status"), [(4, "Alive"), (2, "Dead")])
+def test_what_is_settled_has_no_side_to_play(eye: int, status: str) -> None:
+    wall = "abcdefg"[eye]
+    black = "".join(f"[{c}b]" for c in "abcdefg"[: eye + 1]) + f"[{wall}a]"
+    beyond = "abcdefgh"[eye + 1]
+    white = "".join(f"[{c}c]" for c in "abcdefgh"[: eye + 2]) + f"[{beyond}a][{beyond}b]"
+    sgf = f"(;SZ[9]AB{black}AW{white}MA[ab])".encode()
+    (problem,) = [each for each in read_problems(sgf) if isinstance(each, Problem)]
+    exercise = Exercise(problem)
+    assert exercise.learner is None
+    assert status_text(exercise.report).startswith(status)
+    assert exercise.solution() == ()
+    with pytest.raises(ProblemError, match="not your turn"):
+        exercise.play((), 8 * 9)
+
+
+def test_moves_that_are_not_legal_are_refused() -> None:
+    exercise = Exercise(sampled(1)[0])
+    occupied = exercise.zone.target
+    for line, move in (((), occupied), ((), -1), ((), 10**6), ((occupied, 3), 1)):
+        with pytest.raises(ProblemError, match="begin again"):
+            exercise.play(line, move)
+    with pytest.raises(ProblemError, match="not your turn"):
+        exercise.play((exercise.choices()[0],), exercise.choices()[0])
+
+
+def test_a_search_at_its_limit_leaves_a_move_undecided() -> None:
+    hard = max((p for p in shipped_problems() if p.to_play is not None), key=lambda p: p.empty or 0)
+    exercise = Exercise(hard)
+    exercise._nodes = 1
+    exercise._prover = type(exercise._prover)(exercise.zone)  # without what it has proved
+    replies = {move: exercise.play((), move) for move in exercise.choices()}
+    assert Outcome.OPEN in {reply.outcome for reply in replies.values()}
+    for move, reply in replies.items():
+        if reply.outcome == Outcome.OPEN:
+            assert (reply.line, reply.sequel) == ((move,), ())
+            assert "limit of 1 positions" in reply.reason
+        else:
+            assert (reply.outcome != Outcome.WRONG) == (move in hard.solutions)

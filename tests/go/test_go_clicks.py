@@ -1,0 +1,92 @@
+"""Where to click on a board of Go: at the points that the picture shows, and nowhere else."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree
+
+import pytest
+
+import miai
+from miai import PlayerView
+from miai.render import Clickable, Clicks, renderer_for
+from miai_go.rules.game import GoGame
+from miai_go.rules.state import GoState, Phase
+
+MARGIN, CELL = 24, 20
+
+
+def clicks_of(state: GoState) -> Clicks:
+    renderer = renderer_for(state.game)
+    assert isinstance(renderer, Clickable)
+    return renderer.clicks(PlayerView.at(state, state.current_player()))
+
+
+def played(game: GoGame, *texts: str) -> GoState:
+    state = game.new_initial_state()
+    for text in texts:
+        state.apply_action(state.string_to_action(text))
+    return state
+
+
+def go(size: int, **rules: str) -> GoGame:
+    game = miai.load_game("go", board_size=size, **rules)
+    assert isinstance(game, GoGame)
+    return game
+
+
+@pytest.mark.parametrize("size", [2, 9, 19, 25])
+def test_points_are_where_their_coordinates_are_drawn(size: int) -> None:
+    state = go(size).new_initial_state()
+    renderer = renderer_for(state.game)
+    assert isinstance(renderer, Clickable)
+    root = ElementTree.fromstring(str(renderer.svg_definitions()))
+    labels = {t.text: (float(t.attrib["x"]), float(t.attrib["y"])) for t in root.iter("text")}
+    regions = clicks_of(state).regions
+    assert len(regions) == size * size
+    for region in regions:
+        x, y, width, height = region.box
+        assert x + width / 2 == labels[region.name[0]][0]
+        assert y + height / 2 == labels[region.name[1:]][1] - 4  # the base line is a bit lower
+        assert width == height == CELL  # so that the regions touch, and none covers another
+
+
+@pytest.mark.parametrize("vertex", ["A1", "J9", "C7", "H2", "J1"])
+def test_a_stone_appears_where_it_was_clicked(vertex: str) -> None:
+    state = played(go(9), vertex)
+    renderer = renderer_for(state.game)
+    assert isinstance(renderer, Clickable)
+    svg = renderer.svg(PlayerView.at(state, 1))
+    ((column, row),) = re.findall(r'd="M(\d+) (\d+)h0" stroke="#111111"', svg)
+    region = next(region for region in clicks_of(state).regions if region.name == vertex)
+    x, y, width, height = region.box
+    at = (MARGIN + CELL * int(column), MARGIN + CELL * int(row))
+    assert at == (x + width / 2, y + height / 2)
+
+
+def test_free_points_are_clicked_and_a_pass_is_a_button() -> None:
+    state = played(go(5), "C3", "C4")
+    actions = clicks_of(state).actions
+    assert set(state.legal_actions()) - set(actions) == {state.game.pass_action}
+    assert all(path == (state.action_to_string(action),) for action, path in actions.items())
+    assert ("C3",) not in actions.values()
+    assert len(actions) == 23
+
+
+def test_a_chain_is_named_by_the_stone_that_is_marked() -> None:
+    state = played(go(5, dead_stones="agreement"), "B2", "D4", "B3", "D5", "pass", "pass")
+    assert state.phase == Phase.PROPOSE
+    assert set(clicks_of(state).actions.values()) == {("B2",), ("D4",)}
+    renderer = renderer_for(state.game)
+    assert isinstance(renderer, Clickable)
+    svg = renderer.svg_state(state)
+    (path,) = re.findall(r'd="([^"]*)" fill="none" stroke="#2f8fd8"', svg)
+    corners = [tuple(map(float, at)) for at in re.findall(r"M([\d.]+) ([\d.]+)h", path)]
+    assert corners == [pytest.approx((0.82, 2.82)), pytest.approx((2.82, 0.82))]
+    state.apply_action(state.string_to_action("B2"))
+    assert set(clicks_of(state).actions.values()) == {("D4",)}
+    state.apply_action(state.game.pass_action)
+    texts = [state.action_to_string(action) for action in state.legal_actions()]
+    assert texts == ["pass", "resume"]  # to accept or not: two buttons
+    assert not clicks_of(state).actions
+    assert "#2f8fd8" not in renderer.svg_state(state)

@@ -1,0 +1,366 @@
+"""Every installed game is played by clicks in its picture, which shows what its player knows."""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from tests.framework.twin_histories import ALL_SEEING, SEATS, seen_by, twins
+
+import miai
+from miai import Game, PlayerView, State
+from miai.plugins.loader import registry
+from miai.render import BeliefDrawingRenderer, Clickable, Region, renderer_for
+from miai.squares import SquareBoard
+from miai.testing import check_renderer
+
+GAMES = [component.name for component in registry().components("game")]
+VARIANTS: list[tuple[str, dict[str, Any]]] = [
+    *((name, {}) for name in GAMES if name != "go"),
+    ("go", {"board_size": 5}),
+    ("go", {"board_size": 3, "dead_stones": "agreement"}),
+    ("mini_rbc", {"size": 4, "window": 2, "decoy": True}),
+    ("mini_rbc", {"size": 6, "window": 4}),
+    ("phantom_lines", {"columns": 4}),
+    ("sub_hunt", {"size": 5, "pings": 1, "blast": 3}),
+    ("sub_hunt", {"size": 9, "pings": 0, "blast": 1}),
+]
+IDS = ["-".join(map(str, (name, *values.values()))) for name, values in VARIANTS]
+BUTTONS = {"pass", "resume", "sense -", "bet"}
+"""Actions without a place of their own on a board."""
+
+Element = ElementTree.Element
+
+
+def clickable(game: Game) -> Clickable:
+    renderer = renderer_for(game)
+    assert isinstance(renderer, Clickable)
+    return renderer
+
+
+def view_of(game: Game, player: int, history: list[int]) -> PlayerView:
+    view = PlayerView(game, player)
+    for observation in seen_by(game, player, history):
+        view.observe(observation)
+    return view
+
+
+def decisions(game: Game, seed: int, *, plies: int = 80) -> Iterator[tuple[State, PlayerView]]:
+    """Play a random game, and yield each position in which a player decides, with its view."""
+    print("seed", seed)
+    rng = random.Random(seed)
+    state = game.new_initial_state()
+    views = [PlayerView(game, player) for player in range(game.num_players())]
+    while True:
+        for view in views:
+            observation = state.observation(view.player)
+            if observation is not None:
+                view.observe(observation)
+        if state.is_terminal() or state.move_number() >= plies:
+            return
+        if not state.is_chance_node():
+            yield state, views[state.current_player()]
+        state.apply_action(rng.choice(state.legal_actions()))
+
+
+def elements(renderer: Clickable, svg: str) -> Element:
+    xlink = 'xmlns:xlink="http://www.w3.org/1999/xlink"'
+    return ElementTree.fromstring(f"<svg {xlink}>{renderer.svg_definitions()}{svg}</svg>")
+
+
+def holds(region: Region, x: float, y: float) -> bool:
+    left, top, width, height = region.box
+    return left < x < left + width and top < y < top + height
+
+
+def centre(region: Region) -> tuple[float, float]:
+    x, y, width, height = region.box
+    return x + width / 2, y + height / 2
+
+
+@pytest.mark.parametrize(("name", "values"), VARIANTS, ids=IDS)
+def test_renderers_keep_the_rules(name: str, values: dict[str, Any]) -> None:
+    game = miai.load_game(name, **values)
+    assert isinstance(renderer_for(game), Clickable)
+    assert check_renderer(game, seed=1, games=2, max_plies=24).positions > 6
+
+
+@pytest.mark.parametrize(("name", "values"), VARIANTS, ids=IDS)
+@pytest.mark.parametrize("seed", range(3))
+def test_every_legal_action_is_a_click_or_a_button(
+    name: str, values: dict[str, Any], seed: int
+) -> None:
+    game = miai.load_game(name, **values)
+    renderer = clickable(game)
+    count = 0
+    for state, view in decisions(game, seed):
+        count += 1
+        actions = renderer.clicks(view).actions
+        legal = set(state.legal_actions())
+        buttons = {state.action_to_string(action) for action in legal - set(actions)}
+        assert buttons <= BUTTONS
+        by_path = defaultdict(list)
+        for action, path in actions.items():
+            by_path[path].append(state.action_to_string(action))
+        for texts in by_path.values():
+            assert len(texts) == 1 or {text[:4] for text in texts} == {texts[0][:4]}
+            assert len(texts) == 1 or name == "rbc"
+    assert count > 1
+
+
+@pytest.mark.parametrize(("name", "seat"), [s for s in SEATS if s not in ALL_SEEING])
+def test_positions_that_a_player_cannot_tell_apart_look_alike(name: str, seat: int) -> None:
+    game = miai.load_game(name)
+    one, other = twins(name, seat)
+    assert one != other
+    pictures = []
+    for history in (one, other):
+        renderer = clickable(game)
+        state = game.new_initial_state()
+        for action in history:
+            state.apply_action(action)
+        renderer.svg_state(state)  # the truth, drawn by the same renderer, leaves no trace
+        view = view_of(game, seat, history)
+        pictures.append((renderer.svg(view), renderer.clicks(view), renderer.render(view)))
+    assert pictures[0] == pictures[1]
+    assert pictures[0][1].actions or name == "kuhn_poker"
+
+
+# -- places ----------------------------------------------------------------------------------------
+
+ON_SQUARES = [
+    ("tic_tac_toe", {}),
+    ("phantom_tic_tac_toe", {}),
+    ("mini_rbc", {}),
+    ("mini_rbc", {"size": 8}),
+    ("phantom_lines", {"columns": 4}),
+    ("sub_hunt", {"size": 16}),
+]
+
+
+@pytest.mark.parametrize(("name", "values"), ON_SQUARES)
+def test_squares_are_where_their_coordinates_are_drawn(name: str, values: dict[str, Any]) -> None:
+    game = miai.load_game(name, **values)
+    renderer = clickable(game)
+    idle = PlayerView(game, 0)  # not its turn: each square has a region
+    regions = {region.name: region for region in renderer.clicks(idle).regions}
+    root = elements(renderer, "")
+    labels = {t.text: (float(t.attrib["x"]), float(t.attrib["y"])) for t in root.iter("text")}
+    assert len(regions) >= 9
+    for square, region in regions.items():
+        column, row = square[0], square[1:]
+        x, y = centre(region)
+        assert x == pytest.approx(labels[column][0])
+        assert y == pytest.approx(labels[row][1], abs=5)
+    assert len({region.box for region in regions.values()}) == len(regions)
+
+
+@pytest.mark.parametrize("name", ["tic_tac_toe", "phantom_tic_tac_toe"])
+def test_a_mark_appears_where_it_was_clicked(name: str) -> None:
+    game = miai.load_game(name)
+    renderer = clickable(game)
+    for first, second in ((0, 8), (5, 1), (6, 4)):
+        x_view, o_view = (view_of(game, p, [first, second]) for p in (0, 1))
+        regions = {region.name: region for region in renderer.clicks(x_view).regions}
+        state = game.new_initial_state()
+        (ring,) = elements(renderer, renderer.svg(o_view)).iter("circle")
+        region = regions[state.action_to_string(second)]
+        assert centre(region) == (float(ring.attrib["cx"]), float(ring.attrib["cy"]))
+        (cross,) = re.findall(r'd="M([\d.]+) ([\d.]+)l([\d.]+) ', renderer.svg(x_view))
+        x, y, side = map(float, cross)
+        region = regions[state.action_to_string(first)]
+        assert centre(region) == pytest.approx((x + side / 2, y + side / 2), abs=0.02)
+
+
+def test_phantom_shows_a_refusal_to_the_mover_and_fog_where_marks_may_be() -> None:
+    game = miai.load_game("phantom_tic_tac_toe")
+    renderer = clickable(game)
+    refused = renderer.svg(view_of(game, 1, [4, 4]))
+    assert "b2 was refused; x out of sight: 0" in refused
+    assert 'opacity="0.4"' not in refused  # its only mark was found
+    assert "x out of sight: 1" in renderer.svg(view_of(game, 1, [4]))
+    assert 'opacity="0.4"' in renderer.svg(view_of(game, 1, [4]))
+    assert "refused" not in renderer.svg(view_of(game, 0, [4, 4]))
+
+
+# -- beliefs ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("phantom_tic_tac_toe", {}),
+        ("mini_rbc", {}),
+        ("phantom_lines", {}),
+        ("sub_hunt", {"size": 4}),
+    ],
+)
+@pytest.mark.parametrize("seed", range(2))
+def test_beliefs_are_as_orange_as_their_worlds_say(
+    name: str, values: dict[str, Any], seed: int
+) -> None:
+    game = miai.load_game(name, **values)
+    renderer = renderer_for(game)
+    assert isinstance(renderer, BeliefDrawingRenderer)
+    coloured = 0
+    for state, view in decisions(game, seed, plies=14):
+        if (name, view.player) in ALL_SEEING:
+            continue
+        belief = miai.EnumeratedBelief(game, view.player)
+        for observation in view.observations:
+            belief.observe(observation)
+        drawn = renderer.svg_belief(belief, view, state)
+        heat = {
+            (float(x), float(y)): float(opacity)
+            for path, opacity in re.findall(r'd="([^"]*)" fill="#e69f00" opacity="([\d.]+)"', drawn)
+            for x, y in re.findall(r"M(\d+) (\d+)h", path)
+        }
+        hidden = {"x": "o", "o": "x", "white": "kd", "hunter": "nesw"}
+        letters = hidden[game.info.player_names[view.player]]
+        texts = ["".join(str(world).split()) for world in belief]
+        idle = clickable(game).clicks(PlayerView(game, 0)).regions
+        order = sorted(idle, key=lambda region: (region.box[1], region.box[0]))
+        assert len(order) == len(texts[0])
+        for cell, region in enumerate(order):
+            share = sum(text[cell] in letters for text in texts) / len(texts)
+            drawn_share = heat.get(region.box[:2], 0)
+            assert drawn_share == pytest.approx(max(share, 0.1) if share else 0, abs=0.0501)
+            coloured += share > 0
+    assert coloured > 5
+
+
+def test_kuhn_shows_the_own_card_alone() -> None:
+    game = miai.load_game("kuhn_poker")
+    renderer = clickable(game)
+    history = [4, 2, 0, 1]  # King and Jack; pass, bet
+    first, second = (renderer.svg(view_of(game, player, history)) for player in (0, 1))
+    assert re.findall(r"<title>(\w+)</title>", first) == ["King"]
+    assert re.findall(r"<title>(\w+)</title>", second) == ["Jack"]
+    assert first.index("<title>") < first.index("<use")  # the first player's card is on the left
+    assert second.index("<use") < second.index("<title>")
+    assert "pot: 3" in first
+    state = game.new_initial_state()
+    for action in history:
+        state.apply_action(action)
+    assert re.findall(r"<title>(\w+)</title>", renderer.svg_state(state)) == ["King", "Jack"]
+
+
+# -- the small blind games -------------------------------------------------------------------------
+
+
+def line(game: Game, *texts: str) -> list[int]:
+    """Return a history, written as texts."""
+    state = game.new_initial_state()
+    for text in texts:
+        state.apply_action(state.string_to_action(text))
+    return state.history()
+
+
+def test_mini_rbc_senses_the_window_of_the_halo_and_moves_from_square_to_square() -> None:
+    game = miai.load_game("mini_rbc")
+    renderer = clickable(game)
+    view = view_of(game, 0, line(game, "@e5"))
+    clicks = renderer.clicks(view)
+    regions = {region.name: region for region in clicks.regions}
+    assert len(clicks.actions) == 9
+    board = SquareBoard("mini_rbc", rows=5, columns=5, lines=2)
+    namer = game.new_initial_state()
+    for action, (name,) in clicks.actions.items():
+        low = namer.action_to_string(action).removeprefix("sense ")
+        column, row = ord(low[0]) - ord("a"), int(low[1:]) - 1
+        window = [5 * (row + r) + column + c for r in range(3) for c in range(3)]
+        assert regions[name].halo == board.span(window)
+        assert name == board.name(window[4])
+    view = view_of(game, 0, line(game, "@e5", "sense c3"))
+    clicks = renderer.clicks(view)
+    paths = {namer.action_to_string(action): path for action, path in clicks.actions.items()}
+    assert paths["Kb2"] == ("b1", "b2")
+    assert paths["Ra4"] == ("a1", "a4")
+    others = set(view.legal_actions) - set(clicks.actions)
+    assert [namer.action_to_string(action) for action in others] == ["pass"]
+    # The king that was seen is drawn on its square, and no square is grey.
+    svg = renderer.svg(view)
+    assert "sensed: king on e5" in svg
+    region = next(region for region in clicks.regions if region.name == "e5")
+    king = r'<use href="#mini_rbc-king" transform="translate\((\d+) (\d+)\)[^"]*" fill="#222222"'
+    ((x, y),) = re.findall(king, svg)
+    assert (float(x), float(y)) == region.box[:2]
+    assert 'opacity="0.5"' not in svg
+    black = view_of(game, 1, line(game, "@e5", "sense c3", "Kb2"))
+    paths = {namer.action_to_string(a): p for a, p in renderer.clicks(black).actions.items()}
+    assert paths["kd4"] == ("e5", "d4")
+
+
+@pytest.mark.parametrize("columns", [3, 4])
+def test_phantom_lines_has_a_handle_for_each_line(columns: int) -> None:
+    game = miai.load_game("phantom_lines", columns=columns)
+    renderer = clickable(game)
+    view = view_of(game, 0, [])
+    clicks = renderer.clicks(view)
+    regions = {region.name: region for region in clicks.regions}
+    root = elements(renderer, "")
+    arrows = {}
+    for group in root.iter("g"):
+        if group.find("circle") is not None and "rotate" in group.attrib.get("transform", ""):
+            x, y, turn = map(float, re.findall(r"-?[\d.]+", group.attrib["transform"]))
+            arrows[x, y] = int(turn)
+    assert len(arrows) == len(regions) == len(view.legal_actions)
+    board = SquareBoard("phantom_lines", rows=3, columns=columns, margin=52, lines=2)
+    cells = {board.name(square): board.centre(square) for square in range(3 * columns)}
+    namer = game.new_initial_state()
+    for action, (name,) in clicks.actions.items():
+        assert namer.action_to_string(action) == f"sense {name}"
+        (x, y) = centre(regions[name])
+        squares = [cells[square] for square in re.findall("..", name)]
+        nearest, *_, farthest = sorted(squares, key=lambda at: math.dist(at, (x, y)))
+        # The arrow points from the handle to the nearest square and on to the farthest.
+        turn = math.radians(arrows[x, y])
+        for begin, end in (((x, y), nearest), (nearest, farthest)):
+            along = (end[0] - begin[0]) * math.cos(turn) + (end[1] - begin[1]) * math.sin(turn)
+            assert along > 0.9 * math.dist(begin, end)
+        if arrows[x, y] % 90 == 0:
+            halo = regions[name].halo
+            assert halo is not None
+            around = Region(name="halo", box=halo)
+            inside = [cell for cell, at in cells.items() if holds(around, *at)]
+            assert inside == re.findall("..", name)
+
+
+def test_sub_hunt_pings_lines_charges_blocks_and_steps_to_squares() -> None:
+    game = miai.load_game("sub_hunt", size=6, pings=1, blast=2)
+    renderer = clickable(game)
+    namer = game.new_initial_state()
+    board = SquareBoard("sub_hunt", rows=6, columns=6, margin=40, lines=2)
+    clicks = renderer.clicks(view_of(game, 0, line(game, "@c4n")))
+    for region in clicks.regions:
+        assert region.halo is not None
+        x, y = centre(Region(name="", box=region.halo))
+        where = region.name.removeprefix("ping ")
+        if where.isdigit():  # above this rank
+            rank = 6 * (int(where) - 1)
+            assert y == board.box(rank)[1] == centre(region)[1]
+        else:  # to the right of this file
+            file = ord(where) - ord("a")
+            assert x == board.box(file + 1)[0] == centre(region)[0]
+    view = view_of(game, 0, line(game, "@c4n", "ping 3"))
+    clicks = renderer.clicks(view)
+    halos = {region.name: region.halo for region in clicks.regions}
+    assert len(clicks.actions) == 25
+    for action, (name,) in clicks.actions.items():
+        assert namer.action_to_string(action) == f"charge {name}"
+        low = 6 * (int(name[1:]) - 1) + ord(name[0]) - ord("a")
+        assert halos[name] == board.span([low, low + 1, low + 6, low + 7])
+    assert "ping 3: above" in renderer.svg(view)
+    ship = view_of(game, 1, line(game, "@c4n", "ping 3", "charge a1"))
+    paths = renderer.clicks(ship).actions
+    assert {namer.action_to_string(action): path for action, path in paths.items()} == {
+        "left": ("b4",),
+        "ahead": ("c5",),
+        "right": ("d4",),
+    }

@@ -1,0 +1,173 @@
+"""A server in this process, and browsers without a screen that talk to it."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import uvicorn
+
+from miai.web.server import make_app
+
+TOKEN = "a token of the tests"
+SECONDS = 60.0
+
+
+@dataclass(slots=True)
+class Reply:
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def text(self) -> str:
+        return self.body.decode()
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+@dataclass(slots=True)
+class Browser:
+    """Keeps its cookie, and says where its requests come from."""
+
+    port: int
+    cookie: str = ""
+    headers: dict[str, str] = field(default_factory=dict)
+
+    def ask(
+        self,
+        path: str,
+        *,
+        method: str = "GET",
+        body: bytes | None = None,
+        headers: Mapping[str, str | None] | None = None,
+    ) -> Reply:
+        connection = self._send(path, method, body, headers or {})
+        answer = connection.getresponse()
+        reply = Reply(answer.status, {k.lower(): v for k, v in answer.getheaders()}, answer.read())
+        connection.close()
+        if "set-cookie" in reply.headers:
+            self.cookie = reply.headers["set-cookie"].partition(";")[0]
+        return reply
+
+    def enter(self) -> Reply:
+        return self.ask("/?" + urlencode({"token": TOKEN}))
+
+    def post(self, path: str, values: Any) -> Reply:
+        body = json.dumps(values).encode()
+        return self.ask(
+            path, method="POST", body=body, headers={"content-type": "application/json"}
+        )
+
+    def form(self, path: str, values: Mapping[str, str]) -> Reply:
+        body = urlencode(values).encode()
+        kind = {"content-type": "application/x-www-form-urlencoded"}
+        return self.ask(path, method="POST", body=body, headers=kind)
+
+    def new_table(self, game: str, **values: str) -> str:
+        """Make a table; return its path."""
+        entered = {key.replace("__", "."): value for key, value in values.items()}
+        reply = self.form(f"/games/{game}", entered)
+        assert reply.status == 303, reply.text
+        return reply.headers["location"]
+
+    @contextmanager
+    def watching(self, table: str) -> Iterator[Events]:
+        """Give the table's events, which are read from now on."""
+        connection = self._send(f"{table}/events", "GET", None, {})
+        answer = connection.getresponse()
+        assert answer.status == 200
+        events = Events(answer)
+        try:
+            yield events
+        finally:
+            assert connection.sock is not None or answer.fp is not None
+            answer.close()
+            connection.close()
+
+    def _send(
+        self, path: str, method: str, body: bytes | None, headers: Mapping[str, str | None]
+    ) -> http.client.HTTPConnection:
+        host = f"127.0.0.1:{self.port}"
+        every: dict[str, str | None] = {"host": host, "cookie": self.cookie, **self.headers}
+        if method != "GET":
+            every["origin"] = f"http://{host}"
+        every.update(headers)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=SECONDS)
+        connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+        for name, value in every.items():
+            if value:
+                connection.putheader(name, value)
+        if body is not None:
+            connection.putheader("content-length", str(len(body)))
+        connection.endheaders(body)
+        return connection
+
+
+class Events:
+    """The events of one connection; `lines` are the bytes of all so far, without keep-alives."""
+
+    def __init__(self, answer: http.client.HTTPResponse) -> None:
+        self._answer = answer
+        self.lines: list[bytes] = []
+        self.last: dict[str, Any] = {}
+
+    def next(self) -> dict[str, Any]:
+        while True:
+            line = self._answer.readline()
+            assert line, "the server has closed the connection"
+            if line.startswith(b":") or not line.strip():
+                continue
+            self.lines.append(line)
+            if line.startswith(b"data: "):
+                self.last = json.loads(line[6:])
+                return self.last
+
+    def until(self, wanted: Any) -> dict[str, Any]:
+        """Read on until an event, which may be the last one read, satisfies a condition."""
+        if not self.last:
+            self.next()
+        while not wanted(self.last):
+            self.next()
+        return self.last
+
+
+def is_turn(news: Mapping[str, Any]) -> bool:
+    return bool(news["frame"]["turn"] and news["stage"] == "playing")
+
+
+def is_over(news: Mapping[str, Any]) -> bool:
+    return bool(news["stage"] == "over")
+
+
+@contextmanager
+def running(folder: Path, *paths: Path) -> Iterator[int]:
+    """Serve from a folder, with paths of the command line; give the port."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port: int = listening.getsockname()[1]
+        hosts = [f"127.0.0.1:{port}", f"localhost:{port}"]
+        app = make_app(folder, token=TOKEN, hosts=hosts, paths=paths)
+        config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1)
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        while not server.started:
+            assert thread.is_alive()
+            time.sleep(0.01)
+        try:
+            yield port
+        finally:
+            server.should_exit = True
+            thread.join(timeout=30)
+            assert not thread.is_alive()

@@ -1,0 +1,150 @@
+"""Games in a real browser: Debian's chromium, driven by Playwright."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.web.server import TOKEN, running
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.engine("chromium")
+SIZES = [(1280, 900), (390, 844)]
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with running(tmp_path_factory.mktemp("web") / "games") as port:
+        yield f"http://127.0.0.1:{port}"
+
+
+@pytest.fixture(params=SIZES, ids=["wide", "narrow"])
+def page(request: pytest.FixtureRequest, address: str) -> Iterator[Page]:
+    from playwright.sync_api import sync_playwright
+
+    from miai.process.programs import find_program
+
+    width, height = request.param
+    problems: list[str] = []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=str(find_program("chromium", advice={})), args=FLAGS
+        )
+        made = browser.new_page(viewport={"width": width, "height": height})
+        made.set_default_timeout(20_000)
+        made.on("pageerror", lambda error: problems.append(str(error)))
+        made.on(
+            "console",
+            lambda said: problems.append(said.text) if said.type == "error" else None,
+        )
+        made.goto(f"{address}/?token={TOKEN}")
+        made.wait_for_url(f"{address}/")
+        yield made
+        browser.close()
+    assert problems == []
+
+
+def begin(page: Page, address: str, game: str, opponent: str = "random") -> None:
+    page.goto(f"{address}/games/{game}")
+    page.select_option("[name='players.1.agent']", opponent)
+    page.click("button.go")
+    wait(page, "frame.turn")
+
+
+def wait(page: Page, condition: str) -> None:
+    """Wait for a condition of the page's script, whose policy lets Playwright compile none."""
+    until = time.monotonic() + 20
+    while not page.evaluate(f"typeof frame !== 'undefined' && frame && ({condition})"):
+        assert time.monotonic() < until, condition
+        page.wait_for_timeout(20)
+
+
+def shown(page: Page) -> int:
+    return int(page.evaluate("frame.number"))
+
+
+def test_a_game_is_played_to_its_end_by_typing(page: Page, address: str) -> None:
+    begin(page, address, "tic_tac_toe")
+    while not page.is_visible("#over"):
+        number = shown(page)
+        page.fill("#move", page.evaluate("frame.moves[0].text"))
+        page.press("#move", "Enter")
+        wait(
+            page,
+            f"frame.number > {number} && frame.turn || !document.getElementById('over').hidden",
+        )
+    assert "The game is over" in page.inner_text("#status")
+    page.click("#over a")
+    assert "random" in page.inner_text("h1")
+
+
+def test_the_tab_may_be_closed_and_opened_again(page: Page, address: str) -> None:
+    begin(page, address, "phantom_tic_tac_toe")
+    page.fill("#move", "b2")
+    page.press("#move", "Enter")
+    wait(page, "frame.turn && frame.number > 1")
+    before = page.evaluate("JSON.stringify(frame)")
+    page.goto(f"{address}/")
+    page.go_back()
+    wait(page, "frame.turn")
+    assert page.evaluate("JSON.stringify(frame)") == before
+
+
+def test_what_is_wrong_is_said_beside_the_field(page: Page, address: str) -> None:
+    page.goto(f"{address}/games/go")
+    page.fill("[name='game.board_size']", "99")
+    page.click("button.go")
+    assert "99 is too large" in page.inner_text("[id='game.board_size-help']")
+    assert page.input_value("[name='game.board_size']") == "99"
+
+
+def test_an_agent_s_parameters_come_with_it(page: Page, address: str) -> None:
+    page.goto(f"{address}/games/tic_tac_toe")
+    page.select_option("[name='players.1.agent']", "mcts")
+    page.click(".own summary >> visible=true")
+    page.wait_for_selector("[name='players.1.simulations']")
+
+
+def test_no_page_is_wider_than_the_window(page: Page, address: str) -> None:
+    for path in ("/", "/games/go", "/games/rbc"):
+        page.goto(f"{address}{path}")
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
+
+
+def test_a_game_of_go_is_played_by_clicks_and_arrow_keys(page: Page, address: str) -> None:
+    page.goto(f"{address}/games/go")
+    page.select_option("[name='players.1.agent']", "random")
+    page.fill("[name='game.board_size']", "5")
+    page.click("button.go")
+    page.wait_for_selector(".area")
+    page.click(".area[aria-label='C3']")
+    wait(page, "frame.turn && frame.number > 2")
+    page.locator(".area[tabindex='0']").focus()
+    before = page.evaluate("document.activeElement.getAttribute('aria-label')")
+    page.keyboard.press("ArrowRight")
+    after = page.evaluate("document.activeElement.getAttribute('aria-label')")
+    assert ord(after[0]) > ord(before[0])
+    page.keyboard.press("Enter")
+    wait(page, "frame.turn && frame.number > 4")
+    played = page.locator("#moves li").all_inner_texts()
+    assert (played[0], played[2]) == ("C3", after)
+
+
+def test_blind_chess_is_sensed_and_a_piece_is_dragged(page: Page, address: str) -> None:
+    begin(page, address, "rbc")
+    page.hover(".area[aria-label='e5']")
+    box = page.locator(".halo").bounding_box()
+    square = page.locator(".area[aria-label='e5']").bounding_box()
+    assert box is not None
+    assert square is not None
+    assert abs(box["width"] - 3 * square["width"]) < 1
+    page.click(".area[aria-label='e5']")
+    wait(page, "frame.turn && frame.moves.some((m) => m.text === 'e2e4')")
+    page.drag_and_drop(".area[aria-label='e2']", ".area[aria-label='e4']")
+    wait(page, "frame.turn && frame.number > 3")
+    page.wait_for_selector("#status:has-text('Your turn')")

@@ -1,0 +1,160 @@
+"""Games at the server's tables: played by requests, to the end, and over a restart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.web.server import Browser, is_over, is_turn, running
+
+import miai
+
+
+@pytest.fixture
+def browser(tmp_path: Path) -> Iterator[Browser]:
+    with running(tmp_path / "games") as port:
+        made = Browser(port)
+        made.enter()
+        yield made
+
+
+def test_a_game_against_an_agent_is_played_to_its_end_and_kept(browser: Browser) -> None:
+    table = browser.new_table(
+        "tic_tac_toe", players__0__agent="me", players__1__agent="random", seed="3"
+    )
+    state = miai.load_game("tic_tac_toe").new_initial_state()
+    with browser.watching(table) as events:
+        while True:
+            news = events.until(lambda n: is_turn(n) or is_over(n))
+            if is_over(news):
+                break
+            frame = news["frame"]
+            assert frame["number"] == len(news["moves"]) + 1
+            move = frame["moves"][-1]
+            answer = {"number": frame["number"], "kind": "move", "action": move["action"]}
+            assert browser.post(f"{table}/answers", answer).status == 200
+            events.next()
+    for text in news["moves"]:
+        state.apply_action(state.string_to_action(text))
+    assert state.is_terminal()
+    for value in state.returns():
+        assert f"{value:+g}" in news["result"]
+    replay = browser.ask(f"{table}/replay").text
+    assert "random" in replay
+    assert "tic_tac_toe" in browser.ask("/").text
+
+
+def test_only_the_answer_to_the_last_position_counts(browser: Browser) -> None:
+    table = browser.new_table("tic_tac_toe", players__0__agent="me", players__1__agent="random")
+    with browser.watching(table) as events:
+        first = events.until(is_turn)["frame"]["number"]
+        for number, action, problem in (
+            (first - 1, 4, "the position has changed"),
+            (first, 9, "that is not a legal move"),
+            (first, True, "say a move, resign or undo"),
+            ("1", 4, "the position has changed"),
+        ):
+            reply = browser.post(
+                f"{table}/answers", {"number": number, "kind": "move", "action": action}
+            )
+            assert reply.status == 409
+            assert problem in reply.json["problem"]
+        answer = {"number": first, "kind": "move", "action": 4}
+        assert browser.post(f"{table}/answers", answer).status == 200
+        events.until(lambda n: is_turn(n) and n["frame"]["number"] > first)
+        assert browser.post(f"{table}/answers", answer).status == 409, "a double click"
+
+
+def test_a_move_is_taken_back(browser: Browser) -> None:
+    table = browser.new_table("tic_tac_toe", players__0__agent="me", players__1__agent="random")
+    with browser.watching(table) as events:
+        first = events.until(is_turn)
+        assert not first["undo"]
+        number = first["frame"]["number"]
+        browser.post(f"{table}/answers", {"number": number, "kind": "move", "action": 4})
+        later = events.until(lambda n: is_turn(n) and n["frame"]["number"] == number + 2)
+        assert later["undo"]
+        browser.post(f"{table}/answers", {"number": number + 2, "kind": "undo"})
+        again = events.until(lambda n: is_turn(n) and n["moves"] == [])
+        assert again["frame"] == first["frame"]
+
+
+@pytest.mark.parametrize("game", ["tic_tac_toe", "phantom_tic_tac_toe"])
+def test_a_hint_is_a_legal_move_from_what_the_player_knows(browser: Browser, game: str) -> None:
+    table = browser.new_table(game, players__0__agent="me", players__1__agent="random", seed="5")
+    assert browser.post(f"{table}/hints", {}).status == 409, "the game has not begun"
+    with browser.watching(table) as events:
+        news = events.until(is_turn)
+        assert news["hints"]
+        reply = browser.post(f"{table}/hints", {})
+        assert reply.status == 200, reply.text
+        legal = {move["action"]: move["text"] for move in news["frame"]["moves"]}
+        assert f"mcts suggests {legal[reply.json['action']]}" in reply.json["text"]
+        assert browser.post(f"{table}/hints", {}).json == reply.json, "it changes nothing"
+
+
+def test_a_restart_loses_nothing(tmp_path: Path) -> None:
+    folder = tmp_path / "games"
+    with running(folder) as port:
+        browser = Browser(port)
+        browser.enter()
+        table = browser.new_table(
+            "phantom_tic_tac_toe", players__0__agent="me", players__1__agent="random", seed="1"
+        )
+        with browser.watching(table) as events:
+            number = events.until(is_turn)["frame"]["number"]
+            browser.post(f"{table}/answers", {"number": number, "kind": "move", "action": 4})
+            before = events.until(lambda n: is_turn(n) and n["frame"]["number"] > number)
+    with running(folder) as port:
+        browser.port = port
+        assert table in browser.ask("/").text
+        with browser.watching(table) as events:
+            after = events.until(is_turn)
+            assert after["frame"] == before["frame"]
+            number = after["frame"]["number"]
+            browser.post(f"{table}/answers", {"number": number, "kind": "resign"})
+            assert "resignation by x" in events.until(is_over)["result"]
+
+
+def test_a_torn_journal_loses_only_its_last_line(tmp_path: Path) -> None:
+    folder = tmp_path / "games"
+    with running(folder) as port:
+        browser = Browser(port)
+        browser.enter()
+        table = browser.new_table("tic_tac_toe", players__0__agent="me", players__1__agent="random")
+        with browser.watching(table) as events:
+            number = events.until(is_turn)["frame"]["number"]
+            browser.post(f"{table}/answers", {"number": number, "kind": "move", "action": 4})
+            events.until(lambda n: is_turn(n) and n["frame"]["number"] > number)
+    journal = folder / f"{table.rpartition('/')[2]}.jsonl"
+    journal.write_bytes(journal.read_bytes()[:-5])
+    with running(folder) as port:
+        browser.port = port
+        with browser.watching(table) as events:
+            news = events.until(is_turn)
+            assert len(news["moves"]) == 2, "the opponent has moved again"
+
+
+@pytest.mark.parametrize(
+    ("game", "entered", "mistake"),
+    [
+        ("go", {"game.board_size": "99"}, "99 is too large"),
+        ("go", {"game.komi": "many"}, "expected a number"),
+        ("go", {"players.1.agent": "mcts", "players.1.simulations": "-5"}, "-5 is too small"),
+        ("go", {"players.1.agent": "nobody"}, "choose who plays for white"),
+        ("go", {"players.1.agent": "me"}, "you can play for one player only"),
+        ("go", {"seed": "-1"}, "give a whole number from 0"),
+        ("go", {"clock.kind": "absolute"}, "needs seconds"),
+        ("go", {"clock.kind": "sundial"}, "is no clock"),
+    ],
+)
+def test_a_form_says_what_is_wrong_beside_the_field(
+    browser: Browser, game: str, entered: dict[str, str], mistake: str
+) -> None:
+    whole = {"players.0.agent": "me", "players.1.agent": "random", **entered}
+    reply = browser.form(f"/games/{game}", whole)
+    assert reply.status == 200
+    assert mistake in reply.text
+    for name, value in entered.items():
+        assert name.endswith(".agent") or value in reply.text, "what was entered is still there"

@@ -1,0 +1,235 @@
+"""The trainer of life and death in `miai web`."""
+
+from __future__ import annotations
+
+import io
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.web.server import TOKEN, Browser, Reply, running
+
+SGF = b"(;SZ[9]AB[da][db][cb][bb][ab]AW[ea][eb][ec][dc][cc][bc][ac]MA[db])"
+SETTLED = b"(;SZ[9]AB[ab][bb][cb][db][eb][ea]AW[ac][bc][cc][dc][ec][fc][fa][fb]MA[ab])"
+CORNER, MIDDLE = 8 * 9, 8 * 9 + 1
+
+
+@pytest.fixture
+def browser(tmp_path: Path) -> Iterator[Browser]:
+    with running(tmp_path / "games") as port:
+        made = Browser(port)
+        made.enter()
+        yield made
+
+
+def opened(browser: Browser, data: bytes, name: str = "mine.sgf") -> Reply:
+    body = io.BytesIO()
+    body.write(b'--edge\r\ncontent-disposition: form-data; name="file"; filename="')
+    body.write(name.encode() + b'"\r\ncontent-type: application/x-go-sgf\r\n\r\n')
+    body.write(data + b"\r\n--edge--\r\n")
+    kind = {"content-type": "multipart/form-data; boundary=edge"}
+    return browser.ask("/problems/opened", method="POST", body=body.getvalue(), headers=kind)
+
+
+def moved(browser: Browser, problem: str, line: list[int], move: int | None = None) -> Any:
+    said = {"line": line} if move is None else {"line": line, "move": move}
+    reply = browser.post(f"{problem}/moves", said)
+    assert reply.status == 200, reply.text
+    return reply.json
+
+
+def test_opened_problems_are_solved_refuted_and_counted(browser: Browser, tmp_path: Path) -> None:
+    assert opened(browser, SGF + SGF + SETTLED).headers["location"] == "/problems/own-1/"
+    listed = browser.ask("/problems/own-1/").text
+    assert listed.count('<a href="/problems/own-1/') == 3
+    page = browser.ask("/problems/own-1/0").text
+    assert "White to move: capture the block at D8." in page
+    first = moved(browser, "/problems/own-1/0", [])
+    assert {move["action"] for move in first["frames"][0]["moves"]} >= {CORNER, MIDDLE, 81}
+    assert [area["name"] for area in first["frames"][0]["areas"]] == ["A9", "B9", "C9"]
+    wrong = moved(browser, "/problems/own-1/0", [], CORNER)
+    assert wrong["outcome"] == "wrong"
+    assert "B9 refutes it" in wrong["text"]
+    assert wrong["frames"][0]["line"] == [CORNER, MIDDLE]
+    assert not wrong["frames"][0]["areas"], "the line is over"
+    right = moved(browser, "/problems/own-1/0", [], MIDDLE)
+    assert right["outcome"] in ("right", "solved")
+    assert right["counts"] == {"solved": 0, "tried": 1}, "only the first try counts"
+    solved = moved(browser, "/problems/own-1/1", [], MIDDLE)
+    while solved["outcome"] == "right":
+        line = solved["frames"][0]["line"]
+        shown = browser.post("/problems/own-1/0/solution", {"line": line}).json
+        move = shown["sequel"][1]["line"][len(line)]
+        solved = moved(browser, "/problems/own-1/1", line, move)
+    assert (solved["outcome"], solved["counts"]) == ("solved", {"solved": 1, "tried": 2})
+    assert "Alive" in browser.ask("/problems/own-1/2").text
+    assert browser.post("/problems/own-1/2/status", {"line": []}).json["status"].startswith("Alive")
+    marks = browser.ask("/problems/own-1/").text
+    assert (marks.count('class="missed"'), marks.count('class="solved"')) == (1, 1)
+
+
+def test_sets_and_score_survive_a_restart(tmp_path: Path) -> None:
+    for _ in range(2):
+        with running(tmp_path / "games") as port:
+            browser = Browser(port)
+            browser.enter()
+            if "own 1" not in browser.ask("/problems/").text:
+                opened(browser, SGF)
+                moved(browser, "/problems/own-1/0", [], CORNER)
+            assert "missed at the first try" in browser.ask("/problems/own-1/0").text
+
+
+def test_the_command_line_names_problems(tmp_path: Path) -> None:
+    (tmp_path / "mine.sgf").write_bytes(SGF)
+    with running(tmp_path / "games", tmp_path / "mine.sgf") as port:
+        browser = Browser(port)
+        browser.enter()
+        assert "mine.sgf" in browser.ask("/problems/").text
+        assert "capture the block at D8" in browser.ask("/problems/given-0/0").text
+        assert browser.ask("/problems/given-1/").status == 404
+
+
+def test_a_seed_determines_a_generated_problem(browser: Browser) -> None:
+    pictures = []
+    for seed in ("5", "5", "6"):
+        reply = browser.form("/problems/generated", {"empty": "6", "seed": seed})
+        assert reply.status == 303, reply.text
+        pictures.append(moved(browser, reply.headers["location"], [])["frames"][0]["picture"])
+    assert pictures[0] == pictures[1] != pictures[2]
+
+
+@pytest.mark.parametrize(
+    ("entered", "said"),
+    [
+        ({"empty": "3"}, "from 4 to 14"),
+        ({"empty": "x", "seed": ""}, "from 4 to 14"),
+        ({"empty": "99999999999999"}, "from 4 to 14"),
+        ({"empty": "6", "seed": "-1"}, "nine digits"),
+        ({"empty": "6", "seed": "<b>"}, "nine digits"),
+    ],
+)
+def test_mistakes_in_the_form_are_named(
+    browser: Browser, entered: dict[str, str], said: str
+) -> None:
+    reply = browser.form("/problems/generated", entered)
+    assert (reply.status, said in reply.text, "<b>" in reply.text.split("<form")[1]) == (
+        200,
+        True,
+        False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"", "Choose a file"),
+        (b"hello", "mine.sgf"),
+        (b"(;SZ[9]AB[aa])", "has no target"),
+        (b"(;SZ[9]AB[aa]MA[bb])", "empty point"),
+        (b"(;SZ[9999]AB[aa]MA[aa])", "mine.sgf"),
+        (b"\xff\xfe" * 100, "mine.sgf"),
+    ],
+)
+def test_files_without_a_problem_are_refused(browser: Browser, data: bytes, said: str) -> None:
+    reply = opened(browser, data)
+    assert reply.status == 200
+    assert 'role="alert"' in reply.text
+    assert said in reply.text
+
+
+def test_hostile_names_and_sizes(browser: Browser, tmp_path: Path) -> None:
+    evil = "../../<script>alert(1)</script>.sgf"
+    assert opened(browser, SGF, evil).headers["location"] == "/problems/own-1/"
+    assert opened(browser, SGF[:-1] + b"GN[<script>alert(2)</script>])").status == 303
+    for path in ("/problems/", "/problems/own-1/", "/problems/own-1/0", "/problems/own-2/0"):
+        assert "<script>alert" not in browser.ask(path).text
+    assert sorted(file.name for file in (tmp_path / "games" / "problems").glob("*.sgf")) == [
+        "own-1.sgf",
+        "own-2.sgf",
+    ]
+    assert opened(browser, b"(" + b";" * (2 << 20)).status == 413
+    for name in ("..", "%2e%2e", "own-9", "given-0", "shipped-1-99", "own-1.sgf"):
+        assert browser.ask(f"/problems/{name}/").status == 404, name
+    assert browser.ask("/problems/own-1/7").status == 404
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"",
+        b"[]",
+        b'{"line": 3}',
+        b'{"line": ["a"]}',
+        b'{"line": [true]}',
+        b'{"line": [], "move": "a"}',
+        b'{"line": [' + b"1," * 200 + b"1]}",
+        b'{"line": [-1]}',
+        b'{"line": [1e400]}',
+        b'{"line": [0, 0], "move": 3}',
+    ],
+)
+def test_lines_that_make_no_sense_are_refused(browser: Browser, said: bytes) -> None:
+    opened(browser, SGF)
+    kind = {"content-type": "application/json"}
+    for path in ("moves", "solution"):
+        reply = browser.ask(f"/problems/own-1/0/{path}", method="POST", body=said, headers=kind)
+        assert reply.status in (400, 409)
+        assert reply.json["problem"]
+
+
+@pytest.mark.engine("chromium")
+def test_a_problem_is_solved_in_a_browser_by_keyboard_and_by_clicks(tmp_path: Path) -> None:
+    from playwright.sync_api import sync_playwright
+    from tests.web.test_web_browser import FLAGS
+
+    from miai.process.programs import find_program
+
+    (tmp_path / "mine.sgf").write_bytes(SGF)
+    problems: list[str] = []
+    with (
+        running(tmp_path / "games", tmp_path / "mine.sgf") as port,
+        sync_playwright() as playwright,
+    ):
+        chromium = playwright.chromium.launch(
+            executable_path=str(find_program("chromium", advice={})), args=FLAGS
+        )
+        page = chromium.new_page(viewport={"width": 390, "height": 844})
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on(
+            "console", lambda said: problems.append(said.text) if said.type == "error" else None
+        )
+        address = f"http://127.0.0.1:{port}"
+        page.goto(f"{address}/?token={TOKEN}")
+        page.wait_for_url(f"{address}/")
+        page.goto(f"{address}/problems/given-0/0")
+
+        def await_status(words: str) -> None:
+            until = time.monotonic() + 20
+            while words not in page.inner_text("#status"):
+                assert time.monotonic() < until, page.inner_text("#status")
+                page.wait_for_timeout(20)
+
+        page.wait_for_selector("[aria-label=A9]")
+        page.focus("[aria-label=A9]")
+        page.keyboard.press("Enter")
+        await_status("Wrong: B9 refutes it")
+        page.click("#show")
+        await_status("The solution")
+        page.click("#next")
+        assert page.is_enabled("#back")
+        page.click("#again")
+        await_status("White to move")
+        page.wait_for_selector("[aria-label=B9]")
+        page.click("[aria-label=B9]")
+        until = time.monotonic() + 20
+        while "Solved" not in page.inner_text("#status") and time.monotonic() < until:
+            page.wait_for_timeout(50)
+            if "Right" in page.inner_text("#status") and page.query_selector(".area"):
+                page.locator(".area").last.click()
+        assert page.inner_text("#status").startswith(("Solved", "Wrong")), "the line has an end"
+        assert page.inner_text("#tried") == "1"
+        assert page.inner_text("#solved") == "0", "the first try was wrong"
+        chromium.close()
+    assert problems == []
