@@ -34,12 +34,7 @@ function show(number, { keepHash = false } = {}) {
   pick();
   const link = links.get(`#p${now}`);
   link.setAttribute("aria-current", "step");
-  const list = document.getElementById("moves");
-  const row = link.closest("tr");
-  const [top, bottom] = [row.offsetTop, row.offsetTop + row.offsetHeight];
-  const head = list.querySelector("thead").offsetHeight;
-  if (top - head < list.scrollTop) list.scrollTop = top - head;
-  if (bottom > list.scrollTop + list.clientHeight) list.scrollTop = bottom - list.clientHeight;
+  reveal(link.closest("tr"));
   slider.value = String(now);
   place.textContent = `${now} of ${last}`;
   for (const graph of graphs) {
@@ -57,6 +52,21 @@ function show(number, { keepHash = false } = {}) {
     }
   }
 }
+
+// Scrolls the list of moves to a row, so that a whole row is below the head.
+function reveal(row) {
+  const list = document.getElementById("moves");
+  const head = list.querySelector("thead").offsetHeight;
+  const bottom = row.offsetTop + row.offsetHeight;
+  if (row.offsetTop - head < list.scrollTop) list.scrollTop = row.offsetTop - head;
+  if (bottom <= list.scrollTop + list.clientHeight) return;
+  let first = row;
+  for (let above = row; above; above = above.previousElementSibling) {
+    if (above.offsetTop - head >= bottom - list.clientHeight) first = above;
+  }
+  list.scrollTop = first.offsetTop - head;
+}
+
 // Hides the views that are not chosen.
 function pick() {
   const figures = [...board.querySelectorAll("figure")];
@@ -97,7 +107,6 @@ function fromHash() {
   const found = /^#p(\d+)$/.exec(location.hash);
   show(found ? Number(found[1]) : 0, { keepHash: true });
 }
-
 
 function start() {
   root.classList.add("scripted");

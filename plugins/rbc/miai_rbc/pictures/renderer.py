@@ -289,9 +289,7 @@ class RbcRenderer:
             ("fog: not seen since the opponent may have moved there", fog),
             (
                 "in the fog: seen there before, and in which turn",
-                fog
-                + tag("use", href=pawn, opacity=_STALE)
-                + tag("g", _date_at(3, 0, 0), **_DATES),
+                fog + tag("use", href=pawn, opacity=_STALE) + tag("g", _date_at(3, 0, 0), **_DATES),
             ),
             ("an opponent's piece of unknown kind", _cross(0, 0, None)),
             ("window of the last sense", tag("rect", **window, **FRAME)),
