@@ -255,7 +255,7 @@ class GoRenderer:
         signs = (
             (_last_mark(1, 0), "last move"),
             (_dead_marks(1, [0]), "dead stone"),
-            (_choice_marks(1, [0]), "click here to call a chain dead or alive"),
+            (_choice_marks(1, [0]), "stands for its chain while dead stones are agreed on"),
         )
         return [
             (str(tag("svg", stone, mark, viewBox="-.5 -.5 1 1")), meaning)
