@@ -80,6 +80,18 @@ class BeliefDrawingRenderer(DrawingRenderer, Protocol):
         """Return the worlds of a belief as one picture, with the true position."""
 
 
+@runtime_checkable
+class ExplainedRenderer(DrawingRenderer, Protocol):
+    """A renderer whose pictures have signs that need a legend."""
+
+    def legend(self) -> Sequence[tuple[str, str]]:
+        """Return the signs of all pictures: a sample and its meaning.
+
+        A sample is one ``<svg>`` element that may refer to the definitions; a meaning is a few
+        words, such as ``last move``.
+        """
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Region:
     """An area of a picture that people can click or reach with the arrow keys.

@@ -139,6 +139,11 @@ class SquareBoard:
         box = f"0 0 {self.width} {self.height}"
         return str(tag("svg", board, *parts, *lines, viewBox=box, role="img"))
 
+    def sample(self, *parts: str) -> str:
+        """Return parts on square 0 as a small ``svg`` element, for a legend."""
+        box = " ".join(map(number, self.box(0)))
+        return str(tag("svg", *parts, viewBox=box))
+
     def _coordinates(self) -> Markup:
         bottom = self.margin + self.cell * self.rows
         names = [

@@ -18,6 +18,9 @@ from miai.plain import Json
 _LARGEST = 1e100
 """Maximum size of a value. No axis shows larger ones, and huge integers are not floats."""
 
+_MOST_PAWNS = 20.0
+"""Maximum evaluation in pawns of material and position; beyond it, it stands for a king."""
+
 
 class ValueUnit(StrEnum):
     """What a value measures; it is displayed accordingly.
@@ -118,6 +121,8 @@ class ValueScale:
       name: the quantity, such as ``win rate``.
       suffix: the unit after a number, with a space before it; may be empty.
       low, high: the bounds of the numbers shown; None without bounds.
+      ordinary: the magnitude beyond which numbers stand for a win or a loss, such as those of a
+        captured king; None if all numbers are of one kind.
     """
 
     name: str
@@ -126,6 +131,7 @@ class ValueScale:
     suffix: str = ""
     low: float | None = None
     high: float | None = None
+    ordinary: float | None = None
 
     def number(self, value: float) -> float:
         """Return the number that is shown for a value."""
@@ -136,7 +142,7 @@ def scale_of(unit: ValueUnit, info: GameInfo) -> ValueScale:
     """Return how values of a unit are shown in a game."""
     low, high = info.min_utility, info.max_utility
     if unit is ValueUnit.CENTIPAWNS:
-        return ValueScale(name="evaluation", factor=0.01, suffix=" pawns")
+        return ValueScale(name="evaluation", factor=0.01, suffix=" pawns", ordinary=_MOST_PAWNS)
     if unit is ValueUnit.SCORE:
         return ValueScale(name="score")
     if unit is ValueUnit.EXPECTED_UTILITY and is_win_or_loss(info):

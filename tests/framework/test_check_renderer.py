@@ -66,6 +66,16 @@ class RefersToNothing(Good):
         return ""
 
 
+class ExplainsNothing(Good):
+    def legend(self) -> list[tuple[str, str]]:
+        return [(sample, "") for sample, _ in super().legend()]
+
+
+class ExplainsWithoutAPicture(Good):
+    def legend(self) -> list[tuple[str, str]]:
+        return [("a yellow square", meaning) for _, meaning in super().legend()]
+
+
 class CountsItsCalls(Good):
     calls = 0
 
@@ -146,6 +156,8 @@ BROKEN: dict[Callable[[Game], PlainRenderer | Good | PhantomRenderer], str] = {
     LoadsPictures: "picture",
     LoadsFromThisServer: "picture",
     RefersToNothing: "picture",
+    ExplainsNothing: "picture",
+    ExplainsWithoutAPicture: "picture",
     CountsItsCalls: "observations-alone",
     RemembersTheTruth: "observations-alone",
     ClicksOutside: "regions",

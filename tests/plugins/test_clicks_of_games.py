@@ -16,7 +16,13 @@ from tests.framework.twin_histories import ALL_SEEING, SEATS, seen_by, twins
 import miai
 from miai import Game, PlayerView, State
 from miai.plugins.loader import registry
-from miai.render import BeliefDrawingRenderer, Clickable, Region, renderer_for
+from miai.render import (
+    BeliefDrawingRenderer,
+    Clickable,
+    ExplainedRenderer,
+    Region,
+    renderer_for,
+)
 from miai.squares import SquareBoard
 from miai.testing import check_renderer
 
@@ -89,6 +95,35 @@ def test_renderers_keep_the_rules(name: str, values: dict[str, Any]) -> None:
     game = miai.load_game(name, **values)
     assert isinstance(renderer_for(game), Clickable)
     assert check_renderer(game, seed=1, games=2, max_plies=24).positions > 6
+
+
+COLOURS = re.compile(r'(?:stroke|fill)="(#[0-9a-f]{6})"')
+
+
+@pytest.mark.parametrize(("name", "values"), VARIANTS, ids=IDS)
+def test_each_mark_in_a_picture_is_in_the_legend(name: str, values: dict[str, Any]) -> None:
+    """Colours that only some positions have are signs, unless they are those of pieces."""
+    game = miai.load_game(name, **values)
+    renderer = renderer_for(game)
+    if name == "kuhn_poker":  # cards and chips explain themselves
+        assert not isinstance(renderer, ExplainedRenderer)
+        return
+    assert isinstance(renderer, ExplainedRenderer)
+    drawn: set[str] = set()
+    for seed in range(3):
+        for _, view in decisions(game, seed):
+            drawn |= set(COLOURS.findall(renderer.svg(view)))
+    explained = {c for sample, _ in renderer.legend() for c in COLOURS.findall(sample)}
+    assert drawn - explained <= PIECES_AND_TEXT.get(name, {"#222222", "#ffffff"})
+
+
+PIECES_AND_TEXT = {
+    "go": {"#111111", "#fbfbfb"},
+    "tic_tac_toe": {"#0072b2", "#d55e00"},
+    "phantom_tic_tac_toe": {"#222222", "#0072b2", "#d55e00"},
+    "phantom_lines": {"#222222", "#0072b2", "#d55e00"},
+}
+"""Colours of marks that belong to players, and of captions."""
 
 
 @pytest.mark.parametrize(("name", "values"), VARIANTS, ids=IDS)

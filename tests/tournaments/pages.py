@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import re
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
@@ -37,6 +39,35 @@ class Node:
         return "".join(c if isinstance(c, str) else c.text() for c in self.children)
 
 
+def elements_of(text: str) -> Node:
+    """Return the tree of a piece of HTML after checking that it is balanced."""
+    reader = _Reader()
+    reader.feed(text)
+    reader.close()
+    assert len(reader.open) == 1, [node.tag for node in reader.open]
+    return reader.root
+
+
+def positions_of(page: Node) -> list[Node]:
+    """Return what a replay's script shows for each position: ``position`` and ``decision``.
+
+    Checks the pieces as `read_page` checks the page.
+    """
+    packed = base64.b64decode(page.one("script", id="positions").text())
+    document = json.loads(zlib.decompress(packed))
+    identities = {node.attributes["id"] for node in page.all() if "id" in node.attributes}
+    found = []
+    for pieces, decision in document["frames"]:
+        position = elements_of("".join(document["pieces"][piece] for piece in pieces))
+        said = elements_of(document["pieces"][decision])
+        for part in (position, said):
+            _check_inert(part, identities)
+            assert not any("id" in node.attributes for node in part.all())
+        position.tag, said.tag = "position", "decision"
+        found.append(Node("", {}, [position, said]))
+    return found
+
+
 class _Reader(HTMLParser):
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -67,14 +98,20 @@ class _Reader(HTMLParser):
 def read_page(page: str | Path) -> Node:
     """Return a page's tree after checking that it is balanced, whole, inert and without network."""
     text = page.read_text(encoding="utf-8") if isinstance(page, Path) else page
-    reader = _Reader()
-    reader.feed(text)
-    reader.close()
-    assert len(reader.open) == 1, [node.tag for node in reader.open]
-    root = reader.root
+    root = elements_of(text)
     _check_policy(root)
     identities = [node.attributes["id"] for node in root.all() if "id" in node.attributes]
     assert len(set(identities)) == len(identities)
+    _check_inert(root, set(identities))
+    return root
+
+
+def scripts(root: Node) -> list[Node]:
+    """Return the scripts that a browser runs."""
+    return [node for node in root.all("script") if node.attributes.get("type") != "text/plain"]
+
+
+def _check_inert(root: Node, identities: set[str]) -> None:
     for node in root.all():
         assert node.tag not in ("iframe", "object", "embed", "link", "base", "form", "img"), (
             node.tag
@@ -87,7 +124,6 @@ def read_page(page: str | Path) -> Node:
                 )
                 if value.startswith("#") and node.tag == "use":
                     assert value[1:] in identities, value
-    return root
 
 
 def _check_policy(root: Node) -> None:
@@ -95,7 +131,8 @@ def _check_policy(root: Node) -> None:
     rules = dict(rule.strip().partition(" ")[::2] for rule in policy.split(";"))
     assert rules["default-src"] == "'none'"
     assert rules["base-uri"] == rules["form-action"] == "'none'"
-    for tag, rule in (("script", "script-src-elem"), ("style", "style-src-elem")):
-        content = root.one(tag).text()
+    (script,) = scripts(root)
+    for node, rule in ((script, "script-src-elem"), (root.one("style"), "style-src-elem")):
+        content = node.text()
         digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
         assert rules[rule] == f"'sha256-{digest}'"

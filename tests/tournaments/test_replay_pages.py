@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.tournaments.pages import Node, read_page
+from tests.tournaments.pages import Node, elements_of, positions_of, read_page, scripts
 from tests.tournaments.support import config_text, player, refused, tournament
 
 from miai import EnumeratedBelief, load_game, make_agent, play
@@ -16,7 +17,7 @@ from miai.errors import RecordError
 from miai.game import Game
 from miai.pages import replay
 from miai.pages.replay import certain_text, decision_of, frames_of
-from miai.pages.replay_page import replay_page
+from miai.pages.replay_page import HEIGHT, WIDTH, moves_markup, replay_page
 from miai.record import GameRecord, MoveRecord
 from miai.render import PlainRenderer, renderer_for
 from miai.values import Evaluation
@@ -35,23 +36,23 @@ RANDOM: tuple[str, dict[str, Any]] = ("random", {})
 MCTS: tuple[str, dict[str, Any]] = ("mcts", {"simulations": 30})
 
 
-def frames(page: Node) -> list[Node]:
-    found = list(page.all("section", class_="frame"))
-    assert [node.attributes["id"] for node in found] == [f"p{i}" for i in range(len(found))]
-    return found
+def links_of(page: Node) -> list[Node]:
+    """Return the links of the list of moves."""
+    return list(page.one("div", id="moves").all("a"))
 
 
 def check_page(record: GameRecord, *, views: int, **options: Any) -> Node:
     page = read_page(replay_page(record, "g1", **options))
-    shown = frames(page)
+    shown = positions_of(page)
     assert len(shown) == len(record.moves) + 1
     for node, move in zip(shown[1:], record.moves, strict=True):
         assert node.one("h2").one("b").text() == move.text
     for node in shown:
         assert len(list(node.all("figure"))) == views
     assert page.one("input", id="slider").attributes["max"] == str(len(record.moves))
-    links = page.one("ol", id="moves")
-    assert len(list(links.all("a"))) == len(shown)
+    links = links_of(page)
+    assert [link.attributes["href"] for link in links] == [f"#p{i}" for i in range(len(shown))]
+    assert [link.text() for link in links[1:]] == [move.text for move in record.moves]
     return page
 
 
@@ -71,7 +72,7 @@ def test_a_game_without_pictures_is_text_and_says_what_the_search_said(
     page = check_page(record, views=1)
     game = load_game("tic_tac_toe")
     state = game.new_initial_state()
-    for node, move in zip(frames(page)[1:], record.moves, strict=True):
+    for node, move in zip(positions_of(page)[1:], record.moves, strict=True):
         before = state.clone()
         state.apply_action(move.action)
         assert node.one("pre").text() == str(state)
@@ -84,25 +85,29 @@ def test_a_game_without_pictures_is_text_and_says_what_the_search_said(
         line = node.one("p", class_="line-of-play").text()
         assert line.startswith(f"expected: {before.action_to_string(output['pv'][0])}")
     graph = page.one("svg", class_="graph")
-    assert len(list(graph.all("circle"))) == len(record.moves)
+    assert len(dots(graph)) == len(record.moves)
     assert files(page)["g1.jsonl"].decode() == record.to_json_lines()
+
+
+def dots(graph: Node) -> list[tuple[float, float]]:
+    """Return the points of a graph, of all players."""
+    paths = [path.attributes["d"] for path in graph.all("path", class_="dots")]
+    found = [match for path in paths for match in re.findall(r"M([\d.]+) ([\d.]+)h0", path)]
+    return [(float(x), float(y)) for x, y in found]
 
 
 def test_a_value_graph_is_of_the_first_players_view() -> None:
     record = record_of("tic_tac_toe", MCTS, MCTS)
     graph = read_page(replay_page(record, "g1")).one("svg", class_="graph")
-    heights = {}
-    for link in graph.all("a"):
-        circle = link.one("circle")
-        heights[int(link.attributes["href"][2:])] = float(circle.attributes["cy"])
+    heights = [y for _, y in sorted(dots(graph))]
+    assert len(heights) == len(record.moves)
     values = [
         float(str(move.statistics["value"])) * (1 if move.actor == 0 else -1)
         for move in record.moves
     ]
-    shown = [heights[i + 1] for i in range(len(values))]
     order = sorted(range(len(values)), key=lambda i: (-values[i], i))
-    assert [shown[i] for i in order] == sorted(shown)
-    assert (len(set(shown)) > 1) == (len(set(values)) > 1)
+    assert [heights[i] for i in order] == sorted(heights)
+    assert (len(set(heights)) > 1) == (len(set(values)) > 1)
 
 
 def evaluated(*entries: dict[str, Any]) -> Node:
@@ -116,7 +121,7 @@ def evaluated(*entries: dict[str, Any]) -> Node:
 
 def test_a_value_is_shown_in_its_unit() -> None:
     def said(page: Node) -> list[str]:
-        parts = [node.one("div", class_="said") for node in frames(page)[1:3]]
+        parts = [node.one("div", class_="said") for node in positions_of(page)[1:3]]
         heads = [[cell.text() for cell in part.all("th")][2] for part in parts]
         cells = [[cell.text() for cell in part.all("td")][1] for part in parts]
         lines = [part.one("p").text() for part in parts]
@@ -143,12 +148,85 @@ def test_a_value_is_shown_in_its_unit() -> None:
 def test_the_graph_shows_pawns_for_the_first_player() -> None:
     page = evaluated(*({"value": 200, "value_unit": "centipawns"},) * 2)
     graph = page.one("svg", class_="graph")
-    heights = {
-        link.attributes["href"]: float(link.one("circle").attributes["cy"])
-        for link in graph.all("a")
-    }
-    assert heights["#p1"] < heights["#p2"]  # the second player's advantage points down
+    (_, first), (_, second), *_ = sorted(dots(graph))
+    assert first < second  # the second player's advantage points down
     assert {"-2", "0", "2"} <= {node.text() for node in graph.all("text")}
+
+
+def test_values_of_a_lost_king_do_not_flatten_the_graph() -> None:
+    record = record_of("tic_tac_toe", RANDOM, RANDOM)
+    values = [150, -100_000, -100, 250, 99_999]
+    for move, value in zip(record.moves, values, strict=False):
+        sign = 1 if move.actor == 0 else -1
+        move.statistics = {"value": sign * value, "value_unit": "centipawns"}
+    graph = read_page(replay_page(record, "g1")).one("svg", class_="graph")
+    heights = [y for _, y in sorted(dots(graph))]
+    assert len(heights) == 3
+    assert heights[2] < heights[0] < heights[1]  # 2.5, 1.5 and -1 pawns
+    assert heights[1] - heights[2] > HEIGHT / 3
+    beyond = list(graph.all("path", class_="fill"))
+    assert sorted(path.one("title").text() for path in beyond) == [
+        "+999.99 pawns after ply 5",
+        "-1000 pawns after ply 2",
+    ]
+    labels = [float(node.text()) for node in graph.all("text") if "." in node.text()]
+    assert all(abs(label) < 5 for label in labels)
+    for path in beyond:
+        matched = re.fullmatch(r"M([\d.]+) ([\d.]+)l-4 (-?[\d.]+)h8z", path.attributes["d"])
+        assert matched is not None
+        x, y, down = map(float, matched.groups())
+        assert 0 < x < WIDTH
+        assert 0 < y < y + down < HEIGHT or 0 < y + down < y < HEIGHT
+
+
+def test_labels_of_an_axis_have_room() -> None:
+    page = evaluated(*({"value": 123_456.5},) * 2)
+    graph = page.one("svg", class_="graph")
+    for label in graph.all("text", text_anchor="end"):
+        assert float(label.attributes["x"]) - 8 * len(label.text()) >= 0, label.text()
+
+
+def test_moves_are_listed_by_turn() -> None:
+    def rows(name: str, *moves: tuple[int, str]) -> list[list[str]]:
+        listed = [
+            MoveRecord(ply=ply, actor=actor, action=0, text=text)
+            for ply, (actor, text) in enumerate(moves)
+        ]
+        table = elements_of(moves_markup(listed, load_game(name).info))
+        lines = [[c.text() for c in row.children if isinstance(c, Node)] for row in table.all("tr")]
+        assert lines[1] == ["0", "start"]
+        return [lines[0], *lines[2:]]
+
+    assert rows("tic_tac_toe", (0, "a1"), (1, "b2"), (0, "c3")) == [
+        ["#", "x", "o"],
+        ["1", "a1", "b2"],
+        ["2", "c3", ""],
+    ]
+    turns = (0, "sense e4"), (0, "e2e4"), (1, "sense -"), (1, "pass"), (0, "sense d5")
+    assert rows("rbc", *turns) == [
+        ["#", "white", "black"],
+        ["1", "sense e4 e2e4", "sense - pass"],
+        ["2", "sense d5", ""],
+    ]
+    assert rows("go", (1, "D4"), (0, "Q16"), (1, "C3")) == [
+        ["#", "black", "white"],
+        ["1", "", "D4"],
+        ["2", "Q16", "C3"],
+    ]
+    assert rows("kuhn_poker", (-1, "JQ"), (0, "p"), (1, "b"), (0, "b")) == [
+        ["#", "chance", "first", "second"],
+        ["1", "JQ", "p", "b"],
+        ["2", "", "b", ""],
+    ]
+
+
+def test_a_legend_explains_the_signs_of_a_game() -> None:
+    page = read_page(replay_page(record_of("phantom_tic_tac_toe", RANDOM, RANDOM), "g1"))
+    items = list(page.one("ul", class_="signs").all("li"))
+    assert "refused: the opponent's mark was there" in [item.text() for item in items]
+    assert all(len(list(item.all("svg"))) == 1 for item in items)
+    poker = read_page(replay_page(record_of("kuhn_poker", RANDOM, RANDOM), "g1"))
+    assert not list(poker.all("ul", class_="signs"))
 
 
 def test_go_is_drawn_and_offered_as_sgf() -> None:
@@ -157,20 +235,24 @@ def test_go_is_drawn_and_offered_as_sgf() -> None:
     assert files(page)["g1.sgf"].startswith(b"(;")
     game = load_game("go", board_size=5)
     state: Any = game.new_initial_state()
-    for move, node in zip(record.moves, frames(page)[1:], strict=True):
+    for move, node in zip(record.moves, positions_of(page)[1:], strict=True):
         state.apply_action(move.action)
         stones = int((state.board.stones() != 0).sum())
         svg = node.one("figure").one("svg")
-        if uses := [use for use in svg.all("use") if use.attributes["href"].startswith("#v")]:
-            svg = page.one("g", id=uses[0].attributes["href"][1:])
-        dots = max((path.attributes["d"].count("h0") for path in svg.all("path")), default=0)
-        assert dots == stones, move.ply
+        drawn = max((path.attributes["d"].count("h0") for path in svg.all("path")), default=0)
+        assert drawn == stones, move.ply
 
 
-def test_a_game_of_go_on_nine_lines_takes_less_than_a_megabyte() -> None:
+def test_a_long_game_is_a_small_page_with_the_elements_of_one_position() -> None:
     record = record_of("go", ("fast-random", {}), ("fast-random", {}), board_size=9)
     assert len(record.moves) > 60
-    assert len(replay_page(record, "g1")) < 1_000_000
+    written = replay_page(record, "g1")
+    assert len(written) < 100_000
+    page = read_page(written)
+    last = positions_of(page)[-1]
+    assert len(list(page.all("figure"))) == 1
+    assert page.one("section", id="position").text() == last.one("position").text()
+    assert len(list(page.all())) < 3 * len(record.moves) + 200
 
 
 def test_hidden_moves_are_shown_beside_the_truth_with_the_number_of_worlds() -> None:
@@ -179,7 +261,7 @@ def test_hidden_moves_are_shown_beside_the_truth_with_the_number_of_worlds() -> 
     game = load_game("phantom_tic_tac_toe")
     state = game.new_initial_state()
     beliefs = [EnumeratedBelief(game, p) for p in range(2)]
-    for number, node in enumerate(frames(page)):
+    for number, node in enumerate(positions_of(page)):
         if number:
             state.apply_action(record.moves[number - 1].action)
         truth = node.one("figure", data_view="truth")
@@ -210,7 +292,7 @@ def test_blind_chess_shows_truth_knowledge_and_belief() -> None:
     pytest.importorskip("miai_rbc")
     record = record_of("rbc", ("rbc-random", {}), ("rbc-random", {}), limit=12)
     page = check_page(record, views=3, worlds=5000)
-    for node in frames(page):
+    for node in positions_of(page):
         figures = [node.one("figure", data_view=view) for view in ("truth", "0", "1")]
         assert len(list(figures[0].all("svg"))) == 1
         assert all(len(list(figure.all("svg"))) == 2 for figure in figures[1:])
@@ -253,7 +335,9 @@ def test_agents_may_report_any_statistics() -> None:
     record.players[0].name = "<script>alert(1)</script>\u202e"
     record.detail = "</script><img src=x onerror=alert(1)>"
     page = read_page(replay_page(record, '"><b>'))
-    assert len(list(page.all("script"))) == 1
+    assert len(scripts(page)) == 1
+    assert len(positions_of(page)) == len(record.moves) + 1
+    assert "</script>" not in page.one("script", id="positions").text()
 
 
 def test_numbers_beyond_the_axis_are_omitted() -> None:
@@ -298,9 +382,9 @@ def test_the_command_writes_a_replay_and_knows_near_names(tmp_path: Path) -> Non
         row = store.results()[0]
     tournament("replay", tmp_path / "run", row.game_id)
     page = read_page(tmp_path / "run" / "report" / "replays" / f"{row.game_id}.html")
-    assert len(frames(page)) == row.moves + 1
+    assert len(positions_of(page)) == row.moves + 1
     tournament("replay", tmp_path / "run", row.game_id, "--out", tmp_path / "one.html")
-    assert len(frames(read_page(tmp_path / "one.html"))) == row.moves + 1
+    assert len(positions_of(read_page(tmp_path / "one.html"))) == row.moves + 1
     output = refused("replay", tmp_path / "run", row.game_id[:-1] + "z")
     assert "Did you mean" in output
     assert f"'{row.game_id}'" in output

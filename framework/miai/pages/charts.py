@@ -126,7 +126,7 @@ def _line(x1: float, x2: float, y1: float, y2: float, style: str) -> Markup:
 # -- lines over a common axis ----------------------------------------------------------------
 
 _WIDTH, _HEIGHT = 480, 300
-_LEFT, _RIGHT, _TOP, _BOTTOM = 46, 30, 16, 34
+_RIGHT, _TOP, _BOTTOM = 30, 20, 36
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,12 +166,13 @@ def line_chart(
     xs = [x for line in lines for x in line.x]
     ends = [y + m for line in lines for y in line.y[-1:] for m in (-space, space)]
     ys = [y for line in lines for y in line.y] + ends + list(levels.values())
-    across = Scale(0.0, max(xs, default=1.0), _LEFT, _WIDTH - _RIGHT)
     up = Scale(*widened(ys), _HEIGHT - _BOTTOM, _TOP)
+    heights = ticks(up.low, up.high)
+    across = Scale(0.0, max(xs, default=1.0), label_space(heights), _WIDTH - _RIGHT)
     banded = len(lines) <= SERIES
     parts = [
-        *_axes(across, up, x_label, y_label),
-        *(part for name, value in levels.items() for part in _level(name, up(value))),
+        *_axes(across, up, heights, x_label, y_label),
+        *(part for name, value in levels.items() for part in _level(name, across, up(value))),
         *(_band(i, line, across, up) for i, line in enumerate(lines) if banded and line.margins),
         *(_series(i, line, across, up) for i, line in enumerate(lines)),
     ]
@@ -186,12 +187,15 @@ def line_chart(
     return chart + legend([line.label for line in lines])
 
 
-def _axes(across: Scale, up: Scale, x_label: str, y_label: str) -> list[Markup]:
+def _axes(
+    across: Scale, up: Scale, heights: Sequence[float], x_label: str, y_label: str
+) -> list[Markup]:
     parts = []
-    for value in ticks(up.low, up.high):
+    left = number(across.start)
+    for value in heights:
         y = number(up(value))
-        parts.append(tag("path", class_="axis", d=f"M{_LEFT} {y}H{_WIDTH - _RIGHT}"))
-        parts.append(axis_text(f"{value:g}", _LEFT - 6, up(value) + 4, "end"))
+        parts.append(tag("path", class_="axis", d=f"M{left} {y}H{_WIDTH - _RIGHT}"))
+        parts.append(axis_text(f"{value:g}", across.start - 6, up(value) + 4, "end"))
     for value in ticks(across.low, across.high):
         parts.append(axis_text(f"{value:,.0f}", across(value), _HEIGHT - _BOTTOM + 15, "middle"))
     parts.append(axis_text(x_label, _WIDTH - _RIGHT, _HEIGHT - 4, "end"))
@@ -199,9 +203,15 @@ def _axes(across: Scale, up: Scale, x_label: str, y_label: str) -> list[Markup]:
     return parts
 
 
-def _level(name: str, y: float) -> tuple[Markup, Markup]:
-    path = tag("path", class_="zero", d=f"M{_LEFT} {number(y)}H{_WIDTH - _RIGHT}")
-    return path, axis_text(name, _LEFT + 4, y - 4, "start")
+def _level(name: str, across: Scale, y: float) -> tuple[Markup, Markup]:
+    left = across.start
+    path = tag("path", class_="zero", d=f"M{number(left)} {number(y)}H{_WIDTH - _RIGHT}")
+    return path, axis_text(name, left + 4, y - 4, "start")
+
+
+def label_space(values: Sequence[float]) -> int:
+    """Return the width that the labels of an axis need beside it."""
+    return max((len(f"{value:g}") for value in values), default=1) * 8 + 10
 
 
 def axis_text(text: str, x: float, y: float, anchor: str) -> Markup:
@@ -278,7 +288,8 @@ def stacked_bar(counts: Mapping[str, tuple[int, Markup]], *, label: str) -> Mark
 def ratio_bar(llr: float, lower: float, upper: float) -> Markup:
     """Return a log-likelihood ratio between the bounds of a sequential test."""
     at = Scale(lower - 0.4, upper + 0.4, 10, _WIDTH - 10)
-    start, end, here = (number(at(value), 1) for value in (lower, upper, llr))
+    middle = number(min(_WIDTH - 24, max(24, at(llr))), 1)  # where its text is whole
+    start, end = (number(at(value), 1) for value in (lower, upper))
     parts = [
         tag("path", class_="axis", d=f"M{start} 30H{end}"),
         tag("path", class_="zero", d=f"M{number(at(0), 1)} 20V40"),
@@ -286,7 +297,13 @@ def ratio_bar(llr: float, lower: float, upper: float) -> Markup:
         tag("g", tag("circle", class_="fill", cx=at(llr), cy=30, r=6), class_="s0"),
         tag("text", f"H0 at {lower:.2f}", x=start, y=60, text_anchor="start", class_="dim"),
         tag("text", f"H1 at {upper:.2f}", x=end, y=60, text_anchor="end", class_="dim"),
-        tag("text", f"{llr:.2f}", x=here, y=12, text_anchor="middle"),
+        tag(
+            "text",
+            f"{llr:.2f}",
+            x=middle,
+            y=12,
+            text_anchor="middle",
+        ),
     ]
     return tag(
         "svg",

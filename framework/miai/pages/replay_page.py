@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import base64
-import re
+import json
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -17,7 +18,7 @@ from miai.markup import number, tag
 from miai.pages import charts
 from miai.pages.document import Column, Table, printable_block
 from miai.pages.document_page import table_markup
-from miai.pages.layout import environment, inlined, name, text
+from miai.pages.layout import Assets, environment, inlined, name, text
 from miai.pages.replay import (
     TRUTH,
     WORLDS,
@@ -32,30 +33,34 @@ from miai.pages.replay import (
 )
 from miai.plugins.loader import registry
 from miai.record import GameRecord, MoveRecord
+from miai.render import ExplainedRenderer, renderer_for
 from miai.values import Evaluation, ValueScale, ValueUnit
 
-_PICTURE: Final = re.compile(r"<svg( [^>]*)>(.*)</svg>\s*", re.DOTALL)
-_BOX: Final = re.compile(r'viewBox="([-\d. ]+)"')
 
+class Positions:
+    """The positions of a page, which its script shows one at a time.
 
-class Album:
-    """Embeds each picture once; later occurrences refer to the first."""
+    They are kept as pieces of HTML, each once, in a compressed text. A whole game then takes a
+    tenth of its size as markup, and a browser builds the elements of one position only.
+    """
 
     def __init__(self) -> None:
-        self._identities: dict[str, str] = {}
+        self._numbers: dict[str, int] = {"": 0}
+        self._frames: list[tuple[list[int], int]] = []
 
-    def picture(self, svg: str) -> Markup:
-        """Return a picture, or a reference to the same one further up the page."""
-        match = _PICTURE.fullmatch(svg)
-        box = _BOX.search(match[1]) if match else None
-        if match is None or box is None:
-            return Markup(svg)  # noqa: S704 - a picture by an installed renderer
-        if svg in self._identities:
-            again = tag("use", href=f"#{self._identities[svg]}")
-            return tag("svg", again, viewBox=box[1], role="img")
-        identity = self._identities[svg] = f"v{len(self._identities)}"
-        head, body = map(Markup, match.groups())  # a picture by an installed renderer
-        return Markup("<svg%s>%s</svg>") % (head, tag("g", body, id=identity))
+    def add(self, position: Sequence[Markup], decision: Markup) -> None:
+        """Add a position, in pieces, and what was recorded about the decision that led there."""
+        pieces = [self._number(piece) for piece in position]
+        self._frames.append((pieces, self._number(decision)))
+
+    def packed(self) -> str:
+        """Return all positions as base64 of a zlib stream of JSON, which contains no markup."""
+        document = {"pieces": list(self._numbers), "frames": self._frames}
+        text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+        return base64.b64encode(zlib.compress(text.encode("utf-8"), 9)).decode("ascii")
+
+    def _number(self, piece: str) -> int:
+        return self._numbers.setdefault(str(piece), len(self._numbers))
 
 
 def decision_markup(decision: ReplayDecision, info: GameInfo) -> Markup:
@@ -72,7 +77,7 @@ def decision_markup(decision: ReplayDecision, info: GameInfo) -> Markup:
     if decision.figures:
         figures = "; ".join(f"{key} {value}" for key, value in decision.figures)
         parts.append(tag("p", text(figures, 1000), class_="note"))
-    return tag("div", *parts, class_="said")
+    return tag("div", *parts, class_="said") if parts else Markup()
 
 
 def _candidates(candidates: Sequence[Candidate], unit: ValueUnit, info: GameInfo) -> Markup:
@@ -92,6 +97,12 @@ def _candidates(candidates: Sequence[Candidate], unit: ValueUnit, info: GameInfo
     rows = tuple(zip(texts, *(cells for _, cells in figures), strict=True))
     return table_markup(Table("Considered", columns, rows, sortable=False))
 
+
+STYLES: Final = ("page.css", "replay.css")
+"""Style sheets of a replay."""
+
+SCRIPTS: Final = ("replay.js",)
+"""Scripts of a replay."""
 
 LARGEST = 1_000_000
 """Maximum size of a file in a page, in bytes."""
@@ -138,9 +149,8 @@ def _download(record: GameRecord, name: str, stem: str) -> Download:
     return Download(format=name, file=file, uri=f"data:application/octet-stream;base64,{coded}")
 
 
-WIDTH, HEIGHT = 640, 170
-LEFT, RIGHT = 44, 10
-_TOP, _BOTTOM = 10, 26
+WIDTH, HEIGHT = 400, 170
+_RIGHT, _TOP, _BOTTOM = 14, 10, 26
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,16 +171,20 @@ class GraphPoint:
 def value_graph(points: Sequence[GraphPoint], frames: int, scale: ValueScale) -> Markup:
     """Return the values of one scale over the plies.
 
-    The axis spans the scale's bounds, or the values themselves if it has none or some are outside.
-    The page's script moves the element of class ``cursor``.
+    The axis spans the scale's bounds, or the ordinary values themselves if it has none or some are
+    outside. Values beyond the axis are triangles at its edge, with the value as their title. The
+    page's script moves the element of class ``cursor``.
     """
     low, high = _bounds([point.value for point in points], scale)
-    across = charts.Scale(0, max(1, frames - 1), LEFT, WIDTH - RIGHT)
+    heights = charts.ticks(low, high, 4)
+    left = charts.label_space(heights)
+    across = charts.Scale(0, max(1, frames - 1), left, WIDTH - _RIGHT)
     up = charts.Scale(low, high, HEIGHT - _BOTTOM, _TOP)
-    parts = [*_axes(across, up, frames)]
+    parts = [*_axes(across, up, frames, heights)]
     for player in sorted({point.player for point in points}):
-        parts.append(_series(player, [p for p in points if p.player == player], across, up))
-    parts.append(tag("line", class_="cursor", x1=LEFT, x2=LEFT, y1=_TOP, y2=HEIGHT - _BOTTOM))
+        own = [p for p in points if p.player == player]
+        parts.append(_series(player, own, across, up, scale))
+    parts.append(tag("line", class_="cursor", x1=left, x2=left, y1=_TOP, y2=HEIGHT - _BOTTOM))
     return tag(
         "svg",
         *parts,
@@ -178,88 +192,120 @@ def value_graph(points: Sequence[GraphPoint], frames: int, scale: ValueScale) ->
         viewBox=f"0 0 {WIDTH} {HEIGHT}",
         role="img",
         aria_label=f"The players' values ({scale.name}) over the plies of the game",
-        data_left=LEFT,
-        data_right=WIDTH - RIGHT,
+        data_left=left,
+        data_right=WIDTH - _RIGHT,
     )
 
 
 def _bounds(values: Sequence[float], scale: ValueScale) -> tuple[float, float]:
     low, high = scale.low, scale.high
     if low is None or high is None or min(values) < low or max(values) > high:
-        return charts.widened([*values, 0.0])
+        ordinary = scale.ordinary
+        return charts.widened([v for v in values if ordinary is None or abs(v) <= ordinary] + [0.0])
     return low, high
 
 
-def _axes(across: charts.Scale, up: charts.Scale, frames: int) -> list[Markup]:
+def _axes(
+    across: charts.Scale, up: charts.Scale, frames: int, heights: Sequence[float]
+) -> list[Markup]:
     parts = []
-    for value in charts.ticks(up.low, up.high, 4):
+    for value in heights:
         y = up(value)
-        parts.append(tag("path", class_="axis", d=f"M{LEFT} {number(y)}H{WIDTH - RIGHT}"))
-        parts.append(charts.axis_text(f"{value:g}", LEFT - 6, y + 4, "end"))
-    for value in charts.ticks(0, max(1, frames - 1), 8):
+        path = f"M{number(across.start)} {number(y)}H{WIDTH - _RIGHT}"
+        parts.append(tag("path", class_="axis", d=path))
+        parts.append(charts.axis_text(f"{value:g}", across.start - 6, y + 4, "end"))
+    for value in charts.ticks(0, max(1, frames - 1), 6):
         if value == int(value):
             parts.append(charts.axis_text(f"{value:g}", across(value), HEIGHT - 8, "middle"))
     return parts
 
 
 def _series(
-    player: int, points: Sequence[GraphPoint], across: charts.Scale, up: charts.Scale
+    player: int,
+    points: Sequence[GraphPoint],
+    across: charts.Scale,
+    up: charts.Scale,
+    scale: ValueScale,
 ) -> Markup:
-    line = " ".join(f"{number(across(p.frame))},{number(up(p.value))}" for p in points)
-    links = [
-        tag(
-            "a",
-            tag("circle", class_="fill", cx=across(p.frame), cy=up(p.value), r=2.5),
-            href=f"#p{p.frame}",
-            tabindex="-1",
-            aria_hidden="true",
-        )
-        for p in points
-    ]
-    polyline = tag("polyline", class_="line", points=line)
-    return tag("g", polyline, *links, class_=charts.series_class(player))
+    places = [(number(across(p.frame)), number(up(p.value))) for p in points]
+    line = " ".join(f"{x},{y}" for x, y in places)
+    inside = [up.low <= p.value <= up.high for p in points]
+    dots = "".join(f"M{x} {y}h0" for (x, y), shown in zip(places, inside, strict=True) if shown)
+    outside = [p for p, shown in zip(points, inside, strict=True) if not shown]
+    return tag(
+        "g",
+        tag("polyline", class_="line", points=line),
+        tag("path", class_="dots", d=dots),
+        *(_beyond(p, across, up, scale) for p in outside),
+        class_=charts.series_class(player),
+    )
 
 
-def replay_page(record: GameRecord, game_id: str, *, worlds: int = WORLDS, report: str = "") -> str:
+def _beyond(point: GraphPoint, across: charts.Scale, up: charts.Scale, scale: ValueScale) -> Markup:
+    """Return the triangle of a value that is beyond the axis."""
+    x, y = number(across(point.frame)), number(up(point.value))
+    height = 7 if point.value > up.high else -7
+    title = f"{point.value:+g}{scale.suffix} after ply {point.frame}"
+    return tag("path", tag("title", title), class_="fill", d=f"M{x} {y}l-4 {height}h8z")
+
+
+def replay_page(
+    record: GameRecord,
+    game_id: str,
+    *,
+    worlds: int = WORLDS,
+    report: str = "",
+    assets: Assets | None = None,
+) -> str:
     """Return a recorded game as a page of HTML.
+
+    Without its script the page shows the last position and the list of moves.
 
     Args:
       game_id: identity of the game.
       worlds: maximum size of a player's belief; 0 for no beliefs.
       report: relative path of the tournament's report; empty for none.
+      assets: links to the files of `STYLES` and `SCRIPTS` for a page from a server; by default
+        they are part of the page.
 
     Raises:
       RecordError: the record contradicts its game, or the game cannot be loaded.
     """
     game = _game(record)
-    frames: list[Markup] = []
+    positions = Positions()
     points: dict[ValueScale, list[GraphPoint]] = {}
-    moves: list[Markup] = []
-    album = Album()
+    position, decision = [Markup()], Markup()
     for ply, frame in enumerate(frames_of(record, game, worlds=worlds)):
-        decision = None
+        decision = Markup()
         if frame.move is not None and frame.before is not None:
-            decision = decision_of(frame.move, frame.before)
-            if decision.evaluation is not None and frame.move.actor >= 0:
+            recorded = decision_of(frame.move, frame.before)
+            decision = decision_markup(recorded, game.info)
+            if recorded.evaluation is not None and frame.move.actor >= 0:
                 actor = frame.move.actor
-                evaluation = decision.evaluation.of_first_player(actor, game.info)
+                evaluation = recorded.evaluation.of_first_player(actor, game.info)
                 scale = evaluation.scale(game.info)
                 point = GraphPoint(ply, actor, scale.number(evaluation.value))
                 points.setdefault(scale, []).append(point)
-        frames.append(_frame(ply, frame, decision, record, game, album))
-        moves.append(_move_link(ply, frame.move, game))
-    graphs = [_graph(scale, own, len(frames), record, game) for scale, own in points.items()]
+        position = _position(ply, frame, record, game)
+        positions.add(position, decision)
+    count = len(record.moves) + 1
+    graphs = [_graph(scale, own, count, record, game) for scale, own in points.items()]
     return (
         environment()
         .get_template("replay.html")
         .render(
-            assets=inlined(styles=("page.css", "replay.css"), scripts=("replay.js",)),
+            assets=assets or inlined(styles=STYLES, scripts=SCRIPTS),
             title=text(game_id, 80),
             definitions=Markup(definitions(game)),  # noqa: S704 - by an installed renderer
             heading=_heading(record, game_id, game, report),
-            controls=_controls(len(frames), game),
-            frames=frames,
-            aside=[*graphs, _moves(moves), *_files(record, game_id)],
+            single=game.info.perfect_information,
+            controls=_controls(count, game),
+            position=Markup().join(position),
+            decision=decision,
+            positions=positions.packed(),
+            graphs=graphs,
+            moves=moves_markup(record.moves, game.info),
+            asides=[*_legend(game), *_files(record, game_id)],
             about=_about(record),
         )
     )
@@ -307,7 +353,7 @@ def _heading(record: GameRecord, game_id: str, game: Game, report: str) -> list[
 
 
 def _side(game: Game, seat: int) -> str:
-    return text(game.info.player_names[seat], 24)
+    return _actor_name(seat, game.info)
 
 
 def _controls(frames: int, game: Game) -> Markup:
@@ -346,29 +392,26 @@ def _controls(frames: int, game: Game) -> Markup:
 # -- a position -------------------------------------------------------------------------------
 
 
-def _frame(
-    number: int,
-    frame: Frame,
-    decision: ReplayDecision | None,
-    record: GameRecord,
-    game: Game,
-    album: Album,
-) -> Markup:
-    views = tag("div", *(_view(view, game, album) for view in frame.views), class_="views")
-    return tag(
-        "section",
+def _position(number: int, frame: Frame, record: GameRecord, game: Game) -> list[Markup]:
+    """Return a position in pieces, which other positions may share."""
+    style = "views single" if len(frame.views) == 1 else "views"
+    return [
         _caption(number, frame.move, game, record),
-        views,
-        *([decision_markup(decision, game.info)] if decision is not None else []),
-        class_="frame",
-        id=f"p{number}",
-    )
+        Markup('<div class="%s">') % style,
+        *(_view(view, game) for view in frame.views),
+        Markup("</div>"),
+    ]
 
 
 def _caption(number: int, move: MoveRecord | None, game: Game, record: GameRecord) -> Markup:
     if move is None:
         return tag("h2", "Before the first action")
-    parts: list[str] = [f"{number}. ", _actor(move, game), " ", tag("b", text(move.text, 60))]
+    parts: list[str] = [
+        f"{number}. ",
+        _actor_name(move.actor, game.info),
+        " ",
+        tag("b", text(move.text, 60)),
+    ]
     if move.opening:
         parts.append(tag("small", " from the opening"))
     elif move.seconds is not None:
@@ -384,25 +427,24 @@ def _ending(record: GameRecord) -> str:
     return f"{ending}, {record.detail}" if record.detail else ending
 
 
-def _actor(move: MoveRecord, game: Game) -> str:
-    return "chance" if move.actor < 0 else _side(game, move.actor)
-
-
-def _view(view: View, game: Game, album: Album) -> Markup:
+def _view(view: View, game: Game) -> Markup:
     single = game.info.perfect_information
     label = TRUTH if view.name == TRUTH else f"{_side(game, int(view.name))} knows"
     parts = [] if single else [tag("figcaption", label)]
-    parts.append(_position(view.picture, view.text, album))
+    parts.append(_drawn(view.picture, view.text))
     if view.worlds is not None:
-        parts.append(_worlds(view.worlds, album))
-    return tag("figure", *parts, data_view=view.name)
+        parts.append(_worlds(view.worlds))
+    style = None if view.worlds is None else "believing"
+    return tag("figure", *parts, data_view=view.name, class_=style)
 
 
-def _position(picture: str, lines: str, album: Album) -> Markup:
-    return album.picture(picture) if picture else tag("pre", printable_block(lines), tabindex="0")
+def _drawn(picture: str, lines: str) -> Markup:
+    if picture:
+        return Markup(picture)  # noqa: S704 - by an installed renderer
+    return tag("pre", printable_block(lines), tabindex="0")
 
 
-def _worlds(worlds: Worlds, album: Album) -> Markup:
+def _worlds(worlds: Worlds) -> Markup:
     if worlds.count is None:
         return tag("p", "Belief: ", text(worlds.note, 200), class_="worlds")
     size = f"{worlds.count:,} possible world{'' if worlds.count == 1 else 's'}"
@@ -411,7 +453,7 @@ def _worlds(worlds: Worlds, album: Album) -> Markup:
         tag("p", "Belief: ", label, class_="worlds", data_worlds=str(worlds.count))
     ]
     if worlds.picture:
-        parts.append(album.picture(worlds.picture))
+        parts.append(_drawn(worlds.picture, ""))
     elif worlds.certain and worlds.count > 1:
         parts.append(tag("pre", printable_block(worlds.certain), class_="certain", tabindex="0"))
     return tag("div", *parts, class_="belief")
@@ -431,16 +473,51 @@ def _graph(
     return tag("section", heading, value_graph(points, frames, scale), legend)
 
 
-def _move_link(number: int, move: MoveRecord | None, game: Game) -> Markup:
-    label = "start" if move is None else text(move.text, 40)
-    side = "" if move is None else f"a{move.actor}" if move.actor >= 0 else "chance"
-    title = None if move is None else _actor(move, game)
-    return tag("a", label, href=f"#p{number}", class_=side or None, title=title)
+def moves_markup(moves: Sequence[MoveRecord], info: GameInfo) -> Markup:
+    """Return the moves as a table: a numbered row for each round, a column for each player.
+
+    What a player does in one turn, such as to sense and to move, is one cell. Links lead to the
+    position after the move, ``#p1`` for the first.
+    """
+    actors = [*([-1] if any(move.actor < 0 for move in moves) else []), *range(info.num_players)]
+    rows: list[dict[int, list[Markup]]] = []
+    last = -1
+    for ply, move in enumerate(moves, start=1):
+        actor = max(move.actor, -1)
+        if actor < last or not rows:
+            rows.append({})
+        rows[-1].setdefault(actor, []).append(tag("a", text(move.text, 40), href=f"#p{ply}"))
+        last = actor
+    heads = [
+        tag("th", _actor_name(actor, info), scope="col", class_=_actor_class(actor))
+        for actor in actors
+    ]
+    start = tag("a", "start", href="#p0")
+    lines = [tag("tr", tag("th", "0", scope="row"), tag("td", start, colspan=len(actors)))]
+    for turn, row in enumerate(rows, start=1):
+        cells = (tag("td", Markup(" ").join(row.get(actor, []))) for actor in actors)
+        lines.append(tag("tr", tag("th", str(turn), scope="row"), *cells))
+    head = tag("thead", tag("tr", tag("th", "#", scope="col"), *heads))
+    return tag("table", head, tag("tbody", *lines))
 
 
-def _moves(moves: Sequence[Markup]) -> Markup:
-    items = [tag("li", move) for move in moves]
-    return tag("section", tag("h2", "Moves"), tag("ol", *items, id="moves", start="0"))
+def _actor_name(actor: int, info: GameInfo) -> str:
+    return "chance" if actor < 0 else text(info.player_names[actor], 24)
+
+
+def _actor_class(actor: int) -> str:
+    return "chance" if actor < 0 else charts.series_class(actor)
+
+
+def _legend(game: Game) -> list[Markup]:
+    renderer = renderer_for(game)
+    if not isinstance(renderer, ExplainedRenderer):
+        return []
+    items = [
+        tag("li", Markup(sample), text(meaning, 120))  # noqa: S704 - by an installed renderer
+        for sample, meaning in renderer.legend()
+    ]
+    return [tag("section", tag("h2", "Legend"), tag("ul", *items, class_="signs"))]
 
 
 def _files(record: GameRecord, game_id: str) -> list[Markup]:

@@ -14,6 +14,7 @@ from miai.render import (
     Clickable,
     Clicks,
     DrawingRenderer,
+    ExplainedRenderer,
     Region,
     Renderer,
     StyledRenderer,
@@ -26,8 +27,9 @@ from miai.testing.findings import ConformanceReport, Findings, refuse_unknown_ru
 RENDERER_RULES: Mapping[str, str] = {
     "raises": "no method raises",
     "text": "render() and hint() return text, styled() a text of rich",
-    "picture": "a picture is one svg element with a viewBox; it and the definitions are well "
-    "formed, contain no script, no handler of events and no link but to an id in the definitions",
+    "picture": "a picture is one svg element with a viewBox, as is each sample of a legend; "
+    "it and the definitions are well formed, contain no script, no handler of events and no link "
+    "but to an id in the definitions",
     "observations-alone": "text, picture and clicks depend on the view alone: not on earlier "
     "calls, nor on what is hidden from its player",
     "regions": "regions have names of their own, and lie inside the viewBox, as do their halos",
@@ -73,6 +75,11 @@ def check_renderer(
     refuse_unknown_rules(skip, RENDERER_RULES)
     findings = Findings(subject=f"the renderer of {game!r}", seed=seed, skip=skip)
     renderer = factory(game)
+    try:
+        for problem in _legend_problems(renderer):
+            findings.add("picture", f"legend(): {problem}", [])
+    except Exception as error:
+        findings.raised(error, "in legend()", [])
     seen: dict[tuple[int, str], tuple[object, ...]] = {}
     for number in range(games):
         findings.games += 1
@@ -174,6 +181,19 @@ def _state_problems(renderer: Renderer, state: State) -> Iterator[str]:
         yield from elements.problems(_Elements(renderer.svg_definitions()))
         if elements.view_box() is None:
             yield "not one svg element with a viewBox"
+
+
+def _legend_problems(renderer: Renderer) -> Iterator[str]:
+    if not isinstance(renderer, ExplainedRenderer):
+        return
+    definitions = _Elements(renderer.svg_definitions())
+    for sample, meaning in renderer.legend():
+        elements = _Elements(sample)
+        yield from elements.problems(definitions)
+        if elements.view_box() is None:
+            yield f"the sample of {meaning!r} is not one svg element with a viewBox"
+        if not meaning.strip():
+            yield f"a sample has no meaning: {shown(sample)}"
 
 
 def _region_problems(regions: Collection[Region], view_box: tuple[float, ...]) -> Iterator[str]:

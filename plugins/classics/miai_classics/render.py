@@ -64,9 +64,17 @@ class TicTacToeRenderer:
         """Return the board as a picture."""
         return self._board.picture(*_true_marks(self._board, state, last=_last(state)))
 
+    def legend(self) -> list[tuple[str, str]]:
+        """Return the sign of the last mark."""
+        return [_last_sign(self._board)]
+
     def clicks(self, view: PlayerView) -> Clicks:
         """Return a region for each cell."""
         return _cell_clicks(self._board, view)
+
+
+def _last_sign(board: SquareBoard) -> tuple[str, str]:
+    return board.sample(board.shade([0], _LAST)), "last mark"
 
 
 def _true_marks(board: SquareBoard, state: State, *, last: int | None = None) -> list[Markup]:
@@ -172,11 +180,11 @@ class PhantomRenderer:
         parts = []
         if known.hidden:
             unknown = CELLS[FULL & ~(known.marks[0] | known.marks[1])]
-            parts.append(board.shade(map(_square, unknown), FOG, opacity=0.4))
+            parts.append(self._fog(map(_square, unknown)))
         parts += _marks(board, known.marks, last=known.last)
         caption = _out_of_sight(known, view)
         if known.refused is not None:
-            parts.append(board.frame(board.box(_square(known.refused)), VERMILLION, width=5))
+            parts.append(self._refusal(_square(known.refused)))
             caption = f"{cell_name(known.refused)} was refused; {caption}"
         if known.result:
             caption = f"{known.result}; {caption}"
@@ -201,6 +209,23 @@ class PhantomRenderer:
         parts = [*self._board.heat(shares), *_true_marks(self._board, truth)]
         count = "1 world" if len(worlds) == 1 else f"{len(worlds)} worlds"
         return self._board.picture(*parts, captions=[count])
+
+    def legend(self) -> list[tuple[str, str]]:
+        """Return the signs of knowledge and of beliefs with their meanings."""
+        board = self._board
+        heat = Markup().join(board.heat({0: 0.6}))
+        return [
+            (_last_sign(board)[0], "the player's last mark; in the truth, the last one of both"),
+            (board.sample(self._fog([0])), "a mark of the opponent may be out of sight here"),
+            (board.sample(self._refusal(0)), "refused: the opponent's mark was there"),
+            (board.sample(heat), "belief: the stronger the orange, the more probable a mark"),
+        ]
+
+    def _fog(self, squares: Iterable[int]) -> Markup:
+        return self._board.shade(squares, FOG, opacity=0.4)
+
+    def _refusal(self, square: int) -> Markup:
+        return self._board.frame(self._board.box(square), VERMILLION, width=5)
 
     def clicks(self, view: PlayerView) -> Clicks:
         """Return a region for each cell."""

@@ -79,6 +79,10 @@ class BlindRenderer:
         """Return marks under the pieces for the latest events."""
 
     @abstractmethod
+    def _signs(self) -> Mapping[str, Markup]:
+        """Return the marks under the pieces, drawn on square 0, by their meanings."""
+
+    @abstractmethod
     def _news(self, observation: Observation, data: Mapping[str, Any]) -> str:
         """Return what an action of player 0 revealed, in words; empty for other data."""
 
@@ -113,7 +117,7 @@ class BlindRenderer:
         stacks = ["".join(sorted(set(stack))) for stack in zip(*boards, strict=True)]
         uncertain = [square for square, stack in enumerate(stacks) if len(stack) > 1]
         foggy = [square for square in uncertain if "." in stacks[square]]
-        parts = [self._board.shade(foggy, FOG, opacity=0.5), *self._marks(view)]
+        parts = [self._fog(foggy), *self._marks(view)]
         for square, stack in enumerate(stacks):
             if "." not in stack:
                 parts.append(self._shape(square, stack))
@@ -141,6 +145,20 @@ class BlindRenderer:
         assert isinstance(truth, BlindState)
         parts = [*self._board.heat(shares), *self._pieces(truth.letters())]
         return self._board.picture(*parts, captions=[_count(worlds)])
+
+    def legend(self) -> list[tuple[str, str]]:
+        """Return the signs of knowledge and of beliefs with their meanings."""
+        signs = {
+            "a hidden piece may stand here": self._fog([0]),
+            **self._signs(),
+            "belief: the stronger the orange, the more probable a hidden piece": Markup().join(
+                self._board.heat({0: 0.6})
+            ),
+        }
+        return [(self._board.sample(sign), meaning) for meaning, sign in signs.items()]
+
+    def _fog(self, squares: Iterable[int]) -> Markup:
+        return self._board.shade(squares, FOG, opacity=0.5)
 
     def _pieces(self, letters: str) -> list[Markup]:
         return [self._shape(square, x) for square, x in enumerate(letters) if x != "."]
@@ -229,8 +247,17 @@ class MiniRbcRenderer(BlindRenderer):
             squares = [s for s in range(self._squares) if self._board.name(s) == ended[1]]
             parts.append(self._board.shade(squares, _LAST, opacity=0.8))
         if (sensed := _latest_data(view, "seen")) is not None:
-            parts.append(self._board.frame(self._window(sensed[0]), GREEN, width=4))
+            parts.append(self._sensed(self._window(sensed[0])))
         return parts
+
+    def _signs(self) -> Mapping[str, Markup]:
+        return {
+            "White's last move ended here": self._board.shade([0], _LAST, opacity=0.8),
+            "window of White's last sense": self._sensed(self._board.box(0)),
+        }
+
+    def _sensed(self, window: Box) -> Markup:
+        return self._board.frame(window, GREEN, width=4)
 
     def _news(self, observation: Observation, data: Mapping[str, Any]) -> str:
         if "seen" in data:
@@ -332,19 +359,31 @@ class PhantomLinesRenderer(BlindRenderer):
         parts = []
         board = self._board
         if (sensed := _latest_data(view, "seen")) is not None:
-            line = self._lines[sensed[0]]
-            (x, y), (to_x, to_y) = board.centre(line[0]), board.centre(line[-1])
-            path = f"M{number(x)} {number(y)}L{number(to_x)} {number(to_y)}"
-            width: dict[str, Attribute] = {"stroke_width": 0.72 * board.cell, "opacity": 0.25}
-            parts.append(tag("path", d=path, stroke=GREEN, stroke_linecap="round", **width))
+            parts.append(self._sensed(self._lines[sensed[0]]))
         if (tried := _latest_data(view, "stood")) is not None:
             cell, stood = tried[0] - len(self._lines), tried[1]
-            box = board.box(cell)
             if stood:
                 parts.insert(0, board.shade([cell], _LAST, opacity=0.8))
             else:
-                parts.append(board.frame(box, VERMILLION, width=5))
+                parts.append(self._refusal(cell))
         return parts
+
+    def _signs(self) -> Mapping[str, Markup]:
+        return {
+            "x's last mark": self._board.shade([0], _LAST, opacity=0.8),
+            "the line that x sensed last": self._sensed([0]),
+            "refused: a mark of o was there": self._refusal(0),
+        }
+
+    def _sensed(self, line: Sequence[int]) -> Markup:
+        board = self._board
+        (x, y), (to_x, to_y) = board.centre(line[0]), board.centre(line[-1])
+        path = f"M{number(x)} {number(y)}L{number(to_x)} {number(to_y)}"
+        width: dict[str, Attribute] = {"stroke_width": 0.72 * board.cell, "opacity": 0.25}
+        return tag("path", d=path, stroke=GREEN, stroke_linecap="round", **width)
+
+    def _refusal(self, cell: int) -> Markup:
+        return self._board.frame(self._board.box(cell), VERMILLION, width=5)
 
     def _news(self, observation: Observation, data: Mapping[str, Any]) -> str:
         if "seen" in data:
@@ -436,12 +475,27 @@ class SubHuntRenderer(BlindRenderer):
     def _marks(self, view: PlayerView) -> list[Markup]:
         parts = []
         for action in self._pings_of_turn(view):
-            x, y, width, height = self._line(action)
-            place: dict[str, Attribute] = {"x": x, "y": y, "width": width, "height": height}
-            parts.append(tag("rect", **place, fill=BLUE, opacity=0.7))
+            parts.append(self._pinged(self._line(action)))
         if (charged := _latest_data(view, "hit")) is not None:
-            parts.append(self._board.frame(self._block(charged[0]), VERMILLION, width=4))
+            parts.append(self._charged(self._block(charged[0])))
         return parts
+
+    def _signs(self) -> Mapping[str, Markup]:
+        x, y, width, height = self._board.box(0)
+        return {
+            "a line that the hunter pinged this turn": self._pinged(
+                (x, y + height / 2 - 2, width, 4)
+            ),
+            "block of the last charge": self._charged((x, y, width, height)),
+        }
+
+    def _pinged(self, line: Box) -> Markup:
+        x, y, width, height = line
+        place: dict[str, Attribute] = {"x": x, "y": y, "width": width, "height": height}
+        return tag("rect", **place, fill=BLUE, opacity=0.7)
+
+    def _charged(self, block: Box) -> Markup:
+        return self._board.frame(block, VERMILLION, width=4)
 
     def _pings_of_turn(self, view: PlayerView) -> list[int]:
         pings: list[int] = []

@@ -1,31 +1,40 @@
-// Shows one position at a time. Without this script all of them stand below each other.
+// Shows one position at a time. Without this script the page shows the last one.
 "use strict";
 const root = document.documentElement;
-const frames = [...document.querySelectorAll(".frame")];
-const links = [...document.querySelectorAll("#moves a")];
+const board = document.getElementById("position");
+const decision = document.getElementById("decision");
+const links = new Map([...document.querySelectorAll("#moves a")].map((a) => [a.hash, a]));
 const slider = document.getElementById("slider");
 const place = document.getElementById("place");
 const graphs = [...document.querySelectorAll(".graph")];
 const playing = document.querySelector("[data-go=play]");
-const last = frames.length - 1;
+let pieces = [];
+let frames = [];
+let last = 0;
 let now = -1;
 let timer = 0;
+let shown = "all";
+
+// The positions are a zlib stream of JSON: pieces of HTML, and for each position their numbers.
+async function unpack() {
+  const packed = atob(document.getElementById("positions").textContent);
+  const bytes = Uint8Array.from(packed, (character) => character.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  ({ pieces, frames } = JSON.parse(await new Response(stream).text()));
+  last = frames.length - 1;
+}
 
 function show(number, { keepHash = false } = {}) {
   const next = Math.max(0, Math.min(last, number));
   if (next === now) return;
-  if (now >= 0) {
-    frames[now].classList.remove("now");
-    links[now].removeAttribute("aria-current");
-  }
+  links.get(`#p${now}`)?.removeAttribute("aria-current");
   now = next;
-  frames[now].classList.add("now");
-  const link = links[now];
+  board.innerHTML = frames[now][0].map((piece) => pieces[piece]).join("");
+  decision.innerHTML = pieces[frames[now][1]];
+  pick();
+  const link = links.get(`#p${now}`);
   link.setAttribute("aria-current", "step");
-  const list = link.closest("ol");
-  const [top, bottom] = [link.offsetTop - list.offsetTop, link.offsetTop - list.offsetTop + 28];
-  if (top < list.scrollTop) list.scrollTop = top;
-  if (bottom > list.scrollTop + list.clientHeight) list.scrollTop = bottom - list.clientHeight;
+  reveal(link.closest("tr"));
   slider.value = String(now);
   place.textContent = `${now} of ${last}`;
   for (const graph of graphs) {
@@ -42,6 +51,30 @@ function show(number, { keepHash = false } = {}) {
       // some browsers refuse that for files; the page works without
     }
   }
+}
+
+// Scrolls the list of moves to a row, so that a whole row is below the head.
+function reveal(row) {
+  const list = document.getElementById("moves");
+  const head = list.querySelector("thead").offsetHeight;
+  const bottom = row.offsetTop + row.offsetHeight;
+  if (row.offsetTop - head < list.scrollTop) list.scrollTop = row.offsetTop - head;
+  if (bottom <= list.scrollTop + list.clientHeight) return;
+  let first = row;
+  for (let above = row; above; above = above.previousElementSibling) {
+    if (above.offsetTop - head >= bottom - list.clientHeight) first = above;
+  }
+  list.scrollTop = first.offsetTop - head;
+}
+
+// Hides the views that are not chosen.
+function pick() {
+  const figures = [...board.querySelectorAll("figure")];
+  for (const figure of figures) {
+    figure.hidden = shown !== "all" && figure.dataset.view !== shown;
+  }
+  const visible = figures.filter((figure) => !figure.hidden);
+  board.querySelector(".views").classList.toggle("single", visible.length === 1);
 }
 function pause() {
   clearInterval(timer);
@@ -64,7 +97,8 @@ const goes = {
 const keys = { Home: "first", ArrowLeft: "back", ArrowRight: "on", End: "last", " ": "play" };
 
 function view(name) {
-  document.getElementById("board").dataset.shown = name;
+  shown = name;
+  pick();
   for (const button of document.querySelectorAll("button[data-view]")) {
     button.setAttribute("aria-pressed", String(button.dataset.view === name));
   }
@@ -74,37 +108,40 @@ function fromHash() {
   show(found ? Number(found[1]) : 0, { keepHash: true });
 }
 
-root.classList.add("scripted");
-document.getElementById("controls").hidden = false;
-for (const button of document.querySelectorAll("button[data-go]")) {
-  button.addEventListener("click", () => goes[button.dataset.go]());
-}
-for (const button of document.querySelectorAll("button[data-view]")) {
-  button.addEventListener("click", () => view(button.dataset.view));
-}
-for (const [number, link] of links.entries()) {
-  link.addEventListener("click", (event) => {
+function start() {
+  root.classList.add("scripted");
+  document.getElementById("controls").hidden = false;
+  for (const button of document.querySelectorAll("button[data-go]")) {
+    button.addEventListener("click", () => goes[button.dataset.go]());
+  }
+  for (const button of document.querySelectorAll("button[data-view]")) {
+    button.addEventListener("click", () => view(button.dataset.view));
+  }
+  for (const [hash, link] of links) {
+    link.addEventListener("click", (event) => {
+      event.preventDefault();
+      show(Number(hash.slice(2)));
+    });
+  }
+  slider.addEventListener("input", () => show(Number(slider.value)));
+  for (const graph of graphs) {
+    graph.addEventListener("click", (event) => {
+      const box = graph.getBoundingClientRect();
+      const x = ((event.clientX - box.left) / box.width) * graph.viewBox.baseVal.width;
+      const [left, right] = [Number(graph.dataset.left), Number(graph.dataset.right)];
+      show(Math.round(((x - left) / (right - left)) * last));
+    });
+  }
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const go = keys[event.key];
+    if (!go || (event.key === " " && event.target.closest("button, summary, a"))) return;
     event.preventDefault();
-    show(number);
+    goes[go]();
   });
+  addEventListener("hashchange", fromHash);
+  fromHash();
+  view("all");
 }
-slider.addEventListener("input", () => show(Number(slider.value)));
-for (const graph of graphs) {
-  graph.addEventListener("click", (event) => {
-    event.preventDefault();
-    const box = graph.getBoundingClientRect();
-    const x = ((event.clientX - box.left) / box.width) * graph.viewBox.baseVal.width;
-    const [left, right] = [Number(graph.dataset.left), Number(graph.dataset.right)];
-    show(Math.round(((x - left) / (right - left)) * last));
-  });
-}
-document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey) return;
-  const go = keys[event.key];
-  if (!go || (event.key === " " && event.target.closest("button, summary, a"))) return;
-  event.preventDefault();
-  goes[go]();
-});
-addEventListener("hashchange", fromHash);
-view("all");
-fromHash();
+// A browser without DecompressionStream keeps the page as it is.
+if ("DecompressionStream" in globalThis) unpack().then(start);

@@ -95,16 +95,11 @@ def board_picture(
     parts = [_dots(size, black + white, _BLACK, _OUTER)] if black or white else []
     parts += [_dots(size, white, _WHITE, _INNER)] if white else []
     if last is not None and last < size * size and stones.flat[last]:
-        x, y = _at(size, last)
-        parts.append(tag("circle", cx=x, cy=y, r=".2", fill=_MARK))
+        parts.append(_last_mark(size, last))
     if dead:
-        corners = [(x - 0.2, y - 0.2) for x, y in (_at(size, point) for point in dead)]
-        crosses = "".join(f"M{x:g} {y:g}l.4 .4m0-.4l-.4 .4" for x, y in corners)
-        parts.append(tag("path", d=crosses, stroke=_MARK, stroke_width=".1"))
+        parts.append(_dead_marks(size, dead))
     if choices:
-        corners = [(x - 0.18, y - 0.18) for x, y in (_at(size, point) for point in choices)]
-        squares = "".join(f"M{x:g} {y:g}h.36v.36h-.36z" for x, y in corners)
-        parts.append(tag("path", d=squares, fill="none", stroke=_CHOICE, stroke_width=".1"))
+        parts.append(_choice_marks(size, choices))
     side = _side(size)
     board = tag("use", href=f"#{BOARD_ID.format(size)}"), tag("g", *parts, transform=_CELLS)
     return tag("svg", *board, viewBox=f"0 0 {side} {side}", role="img")
@@ -125,6 +120,23 @@ def point_region(size: int, point: int) -> Region:
     column, row = _at(size, point)
     x, y = (_MARGIN + _CELL * (at - 0.5) for at in (column, row))
     return Region(name=vertex(point, size), box=(x, y, _CELL, _CELL))
+
+
+def _last_mark(size: int, point: int) -> Markup:
+    x, y = _at(size, point)
+    return tag("circle", cx=x, cy=y, r=".2", fill=_MARK)
+
+
+def _dead_marks(size: int, points: Iterable[int]) -> Markup:
+    corners = [(x - 0.2, y - 0.2) for x, y in (_at(size, point) for point in points)]
+    crosses = "".join(f"M{x:g} {y:g}l.4 .4m0-.4l-.4 .4" for x, y in corners)
+    return tag("path", d=crosses, stroke=_MARK, stroke_width=".1")
+
+
+def _choice_marks(size: int, points: Iterable[int]) -> Markup:
+    corners = [(x - 0.18, y - 0.18) for x, y in (_at(size, point) for point in points)]
+    squares = "".join(f"M{x:g} {y:g}h.36v.36h-.36z" for x, y in corners)
+    return tag("path", d=squares, fill="none", stroke=_CHOICE, stroke_width=".1")
 
 
 def _dots(
@@ -257,6 +269,19 @@ class GoRenderer:
             regions=[point_region(size, point) for point in range(size * size)],
             actions={a: (vertex(a, size),) for a in view.legal_actions if a < size * size},
         )
+
+    def legend(self) -> list[tuple[str, str]]:
+        """Return the marks on stones with their meanings."""
+        stone = _dots(1, [0], _BLACK, _OUTER)
+        signs = (
+            (_last_mark(1, 0), "last move"),
+            (_dead_marks(1, [0]), "dead stone"),
+            (_choice_marks(1, [0]), "stands for its chain while dead stones are agreed on"),
+        )
+        return [
+            (str(tag("svg", stone, mark, viewBox="-.5 -.5 1 1")), meaning)
+            for mark, meaning in signs
+        ]
 
     def hint(self, view: PlayerView) -> str:
         """Return a hint while dead stones are being agreed on, otherwise an empty text."""

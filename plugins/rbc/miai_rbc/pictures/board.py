@@ -32,6 +32,8 @@ VERMILLION: Final = "#d55e00"
 GREEN: Final = "#009e73"
 INK: Final = "#222222"
 FOG: Final = "#8a94a0"
+FRAME: Final[dict[str, Attribute]] = {"fill": "none", "stroke": GREEN, "stroke_width": 4}
+"""Attributes of the frame of a sensed window."""
 _COLOURS: Final = {
     "square light": "#ffffff",
     "square dark": "#e3e3e3",
@@ -92,7 +94,7 @@ def frame(player: int, squares: Iterable[int]) -> Markup:
     """Return the frame of a sensed window."""
     x, y, width, height = box_round(player, squares)
     place = {"x": x, "y": y, "width": width, "height": height}
-    return tag("rect", class_="window", **place, fill="none", stroke=GREEN, stroke_width=4)
+    return tag("rect", class_="window", **place, **FRAME)
 
 
 def box_round(player: int, squares: Iterable[int]) -> tuple[int, int, int, int]:

@@ -18,6 +18,7 @@ from miai_rbc.kernels.board import NOTHING
 from miai_rbc.pictures.board import (
     BLUE,
     FOG,
+    FRAME,
     INK,
     ORANGE,
     PIECES,
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
 
 _STALE: Final = 0.45
 """The opacity of a piece that may have moved since it was seen."""
+_FOG: Final[dict[str, Attribute]] = {"fill": FOG, "opacity": 0.75}
 _BOARD: Final = "rbc-board-{}"
 
 
@@ -71,7 +73,7 @@ def draw_knowledge(knowledge: Knowledge) -> str:
     player, board = knowledge.player, knowledge.own.board
     mine = board.occupied_co[player == 0]
     foggy = [s for s in chess.SQUARES if not mine >> s & 1 and s not in knowledge.fresh]
-    parts = [tag("path", d=_path(foggy, player), fill=FOG, opacity=0.75)] if foggy else []
+    parts = [tag("path", d=_path(foggy, player), **_FOG)] if foggy else []
     parts += _last_move(knowledge)
     if knowledge.lost:
         parts.append(_ring(knowledge.lost[-1][1], player))
@@ -101,8 +103,14 @@ _DATES: Final[dict[str, Attribute]] = {
 
 def _date(turn: int, square: int, player: int) -> Markup:
     """Return a turn's number in the upper right corner of a square."""
-    x, y = corner(player, square)
+    return _date_at(turn, *corner(player, square))
+
+
+def _date_at(turn: int, x: int, y: int) -> Markup:
     return tag("text", str(turn), x=x + SQUARE - 2, y=y + 11)
+
+
+_REQUESTED, _TAKEN = 0.2, 0.45  # opacities of the squares of a move
 
 
 def _last_move(knowledge: Knowledge) -> list[Markup]:
@@ -111,7 +119,7 @@ def _last_move(knowledge: Knowledge) -> list[Markup]:
         return []
     requested, taken = knowledge.moved.requested, knowledge.moved.taken
     parts = []
-    for move, name, opacity in ((requested, "requested", 0.2), (taken, "moved", 0.45)):
+    for move, name, opacity in ((requested, "requested", _REQUESTED), (taken, "moved", _TAKEN)):
         if move != NOTHING:
             path = _path((move & 63, move >> 6 & 63), knowledge.player)
             parts.append(tag("path", class_=name, d=path, fill=BLUE, opacity=opacity))
@@ -119,7 +127,10 @@ def _last_move(knowledge: Knowledge) -> list[Markup]:
 
 
 def _ring(square: int, player: int) -> Markup:
-    x, y = corner(player, square)
+    return _ring_at(*corner(player, square))
+
+
+def _ring_at(x: int, y: int) -> Markup:
     place = {"cx": x + SQUARE / 2, "cy": y + SQUARE / 2, "r": SQUARE / 2 - 2}
     return tag("circle", class_="lost", **place, fill="none", stroke=VERMILLION, stroke_width=3)
 
@@ -142,7 +153,11 @@ def _shape(name: str, square: int, player: int, **attributes: Attribute) -> Mark
 def _sighting(piece: str, square: int, player: int, opacity: float | None) -> Markup:
     if piece != UNKNOWN:
         return _shape(shape_of(piece), square, player, opacity=opacity)
-    x, y = corner(player, square)
+    return _cross(*corner(player, square), opacity)
+
+
+def _cross(x: int, y: int, opacity: float | None) -> Markup:
+    """Return the sign of a piece of unknown kind."""
     path = f"M{x + 13.5} {y + 13.5}l18 18m0-18l-18 18"
     return tag("path", d=path, stroke=VERMILLION, stroke_width=5, opacity=opacity)
 
@@ -282,6 +297,36 @@ class RbcRenderer:
         hidden = board.piece_map(mask=board.occupied_co[player == 1])
         parts += [_shape(outline_of(p.symbol()), square, player) for square, p in hidden.items()]
         return _svg(player, parts)
+
+    def legend(self) -> list[tuple[str, str]]:
+        """Return the signs of knowledge and of beliefs with their meanings."""
+        pawn, truth = (f"#{name}" for name in (shape_of("p"), outline_of("P")))
+        square: dict[str, Attribute] = {"width": SQUARE, "height": SQUARE}
+        window: dict[str, Attribute] = {"x": 3, "y": 3, "width": SQUARE - 6, "height": SQUARE - 6}
+        fog = tag("rect", **square, **_FOG)
+        signs = (
+            ("fog: not seen since the opponent may have moved there", fog),
+            (
+                "in the fog: seen there before, and in which turn",
+                fog + tag("use", href=pawn, opacity=_STALE) + tag("g", _date_at(3, 0, 0), **_DATES),
+            ),
+            ("an opponent's piece of unknown kind", _cross(0, 0, None)),
+            ("window of the last sense", tag("rect", **window, **FRAME)),
+            ("the player's last move", tag("rect", **square, fill=BLUE, opacity=_TAKEN)),
+            (
+                "a move that was requested and refused or cut short",
+                tag("rect", **square, fill=BLUE, opacity=_REQUESTED),
+            ),
+            ("the player lost a piece here last", _ring_at(0, 0)),
+            (
+                "belief: the stronger the orange, the more probable an opponent's piece",
+                tag("rect", **square, fill=ORANGE, opacity=0.6),
+            ),
+            ("belief: the paler the piece, the less probable", tag("use", href=pawn, opacity=0.3)),
+            ("truth, over a belief: an opponent's piece", tag("use", href=truth)),
+        )
+        box = f"0 0 {SQUARE} {SQUARE}"
+        return [(str(tag("svg", sample, viewBox=box)), meaning) for meaning, sample in signs]
 
     def _knowledge(self, view: PlayerView) -> Knowledge:
         """Return the knowledge of a view, updated if the view has grown since the last call."""
