@@ -33,6 +33,12 @@ settings.register_profile(
 settings.load_profile("miai")
 
 
+@pytest.fixture(autouse=True, scope="session")
+def users_data(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Keep what commands write for their user, such as replays, away from the user's own."""
+    os.environ["XDG_DATA_HOME"] = str(tmp_path_factory.mktemp("data"))
+
+
 COMPILED_TOGETHER = {
     "belief_search": "belief kernels",
     "comparing": "belief kernels",

@@ -366,8 +366,8 @@ class _Edits(ast.NodeVisitor):
         self.add(node, "break")
 
 
-def mutants_of(room: str, path: Path) -> list[Mutant]:
-    """Return the mutants of a module that compile."""
+def mutants_of(room: str, path: Path, *, checked: bool = True) -> list[Mutant]:
+    """Return the mutants of a module; those that do not compile only if not `checked`."""
     source = path.read_bytes()
     starts = [0]
     for line in source.splitlines(keepends=True):
@@ -384,12 +384,17 @@ def mutants_of(room: str, path: Path) -> list[Mutant]:
         key = (function, before, after)
         number = numbers[key] = numbers.get(key, -1) + 1
         mutant = Mutant(room, name, function, node.lineno, before, after, number, start, end)
-        try:
-            compile(edited(mutant, source), name, "exec", dont_inherit=True)
-        except SyntaxError:
-            continue
-        mutants.append(mutant)
+        if not checked or _compiles(edited(mutant, source)):
+            mutants.append(mutant)
     return mutants
+
+
+def _compiles(source: bytes) -> bool:
+    try:
+        compile(source, "mutant", "exec", dont_inherit=True)
+    except SyntaxError:
+        return False
+    return True
 
 
 def edited(mutant: Mutant, source: bytes) -> bytes:

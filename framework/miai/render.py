@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from miai.errors import UnknownComponentError
 from miai.game import Game, State
@@ -12,6 +14,9 @@ from miai.information import BeliefState, PlayerView
 from miai.plugins import kinds
 from miai.plugins.kinds import Kind
 from miai.plugins.loader import registry
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 
 class Renderer(Protocol):
@@ -23,6 +28,8 @@ class Renderer(Protocol):
 
 RENDERER: Kind[Renderer] = kinds.RENDERER
 
+_INK = "#1b1d21"
+
 
 @runtime_checkable
 class HintingRenderer(Renderer, Protocol):
@@ -30,6 +37,20 @@ class HintingRenderer(Renderer, Protocol):
 
     def hint(self, view: PlayerView) -> str:
         """Return a line for the player whose turn it is; may be empty."""
+
+
+@runtime_checkable
+class StyledRenderer(Renderer, Protocol):
+    """A renderer that also writes for terminals that show Unicode, and perhaps colours."""
+
+    def styled(self, view: PlayerView, marks: Mapping[int, str] | None = None) -> Text:
+        """Return what `render` shows, in signs and colours; without colours it must be clear too.
+
+        Args:
+          view: what the player has observed.
+          marks: a character for each action that a hint names, drawn at the action's place if it
+            has one.
+        """
 
 
 @runtime_checkable
@@ -128,6 +149,50 @@ class PlainRenderer:
             if parts:
                 lines.append(": ".join(parts))
         return "\n".join(lines[-12:]) or "no observations yet"
+
+
+def styled_board(
+    text: str,
+    signs: Mapping[str, tuple[str, str]],
+    *,
+    rows: range,
+    cells: int,
+    first: int = 0,
+    width: int = 1,
+    grounds: Sequence[str] = ("#7f8c97",),
+) -> Text:
+    """Return a position's text with a board of letters drawn as signs on a coloured ground.
+
+    Args:
+      text: as a renderer's `render` returns it.
+      signs: the sign and the colour, in rich's notation, of each letter; others stay as they are.
+      rows: the lines of the board.
+      cells: the number of cells in a row.
+      first: the column at which a row's first cell begins.
+      width: characters in a cell. Cells of one character get a space on either side.
+      grounds: colours of the squares; neighbours take turns.
+    """
+    from rich.text import Text
+
+    made = Text(no_wrap=True)
+    for number, line in enumerate(text.split("\n")):
+        made.append("\n" if number else "")
+        if number not in rows:
+            made.append(line)
+            continue
+        made.append(line[:first])
+        for cell in range(cells):
+            at, ground = first + cell * width, grounds[(number + cell) % len(grounds)]
+            letters = line[at : at + width]
+            letters = f" {letters} " if width == 1 else letters
+            drawn: list[tuple[str, str]] = []
+            for letter in letters:
+                near = drawn[-1][1] if drawn and letter == " " else _INK  # a space has any colour
+                drawn.append(signs.get(letter, (letter, near)))
+            for colour, run in groupby(drawn, key=itemgetter(1)):
+                made.append("".join(sign for sign, _ in run), f"{colour} on {ground}")
+        made.append(line[first + cells * width :])
+    return made
 
 
 def renderer_for(game: Game) -> Renderer:

@@ -18,7 +18,6 @@ from miai.playing.match import InProcessSeat, play_game
 from miai.process.agent_process import AgentProcess
 from miai.record import MoveRecord
 from miai.record_reader import read_record
-from miai.render import renderer_for
 from miai.search.protocol import SearchResult
 from miai.values import Evaluation, ValueUnit
 
@@ -165,7 +164,7 @@ def test_a_hint_shows_the_values_of_a_search_in_its_unit() -> None:
     view = PlayerView.at(game.new_initial_state(), 0)
     for unit, text in ((E, "win rate 75.0 %"), (U, "utility +0.50"), (C, "evaluation +0.01 pawns")):
         result = SearchResult(action=4, value=0.5, unit=unit, visits={4: 9}, values={4: 0.5})
-        assert f"1. b2: {text}, 9 visits" in hint_text(view, renderer_for(game), result)
+        assert f"1. b2: {text}, 9 visits" in hint_text(view, result)
 
 
 def test_a_record_of_before_units_is_shown_as_utility() -> None:

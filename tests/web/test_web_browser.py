@@ -10,7 +10,7 @@ import pytest
 from tests.web.server import TOKEN, running
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.engine("chromium")
 SIZES = [(1280, 900), (390, 844)]
@@ -23,19 +23,26 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}"
 
 
-@pytest.fixture(params=SIZES, ids=["wide", "narrow"])
-def page(request: pytest.FixtureRequest, address: str) -> Iterator[Page]:
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
     from playwright.sync_api import sync_playwright
 
     from miai.process.programs import find_program
 
-    width, height = request.param
-    problems: list[str] = []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=str(find_program("chromium", advice={})), args=FLAGS
         )
-        made = browser.new_page(viewport={"width": width, "height": height})
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(params=SIZES, ids=["wide", "narrow"])
+def page(request: pytest.FixtureRequest, address: str, chromium: Browser) -> Iterator[Page]:
+    width, height = request.param
+    problems: list[str] = []
+    with chromium.new_context(viewport={"width": width, "height": height}) as context:
+        made = context.new_page()
         made.set_default_timeout(20_000)
         made.on("pageerror", lambda error: problems.append(str(error)))
         made.on(
@@ -45,7 +52,6 @@ def page(request: pytest.FixtureRequest, address: str) -> Iterator[Page]:
         made.goto(f"{address}/?token={TOKEN}")
         made.wait_for_url(f"{address}/")
         yield made
-        browser.close()
     assert problems == []
 
 

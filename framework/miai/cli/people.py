@@ -21,10 +21,11 @@ from miai.errors import AgentUnavailableError, GameError, IllegalActionError, Mi
 from miai.game import Game, State
 from miai.information import PlayerView
 from miai.parameters import Parameters
-from miai.playing.match import play
+from miai.playing.advice import advice_text, advised
+from miai.playing.match import Seat, play
 from miai.playing.session import Session, TakeBack
 from miai.record import MoveRecord, PlayerRecord
-from miai.render import Renderer, action_text, hint_of, renderer_for
+from miai.render import Renderer, StyledRenderer, action_text, hint_of, renderer_for
 from miai.search.protocol import SearchResult
 from miai.seeds import derive_seed
 from miai.values import Evaluation
@@ -48,15 +49,34 @@ class MarkingRenderer(Renderer, Protocol):
         """Return the output of `render` with a character at the place of each action."""
 
 
-def hint_text(view: PlayerView, renderer: Renderer, result: SearchResult) -> str:
+def show_position(
+    renderer: Renderer, view: PlayerView, stream: TextIO, marks: Mapping[int, str] | None = None
+) -> None:
+    """Write a position: in signs and colours where the stream is a terminal that shows them.
+
+    Args:
+      marks: a character for each action to mark, drawn at its place by renderers that can.
+    """
+    if isinstance(renderer, StyledRenderer) and stream.isatty():
+        from rich.console import Console
+
+        console = Console(file=stream, highlight=False)
+        if "utf" in console.encoding.lower() and not console.is_dumb_terminal:
+            console.print(renderer.styled(view, marks), soft_wrap=True)
+            return
+    if marks is not None and isinstance(renderer, MarkingRenderer):
+        text = renderer.marked(view, marks)
+    else:
+        text = renderer.render(view)
+    print(text, file=stream, flush=True)
+
+
+def hint_text(view: PlayerView, result: SearchResult) -> str:
     """Return the hint of a search for the player to move."""
     state = view.state
     priors = _priors(result)
     best = _best(result, priors)
     lines = []
-    if isinstance(renderer, MarkingRenderer):
-        marks = {action: str(number) for number, action in enumerate(best, 1)}
-        lines.append(renderer.marked(view, marks))
     for number, action in enumerate(best, 1):
         facts = ", ".join(_facts(state.game, result, priors, action))
         lines.append(f"{number}. {action_text(state, action)}: {facts}")
@@ -141,7 +161,7 @@ Type a move in the game's notation, such as {example}, or one of:
   help       show this"""
 
 _OFFERS = {
-    "hint": "  hint, ?    ask a search for the best moves\n",
+    "hint": "  hint, ?    ask for good moves\n",
     "undo": "  undo       take back your last move and what followed\n",
     "save": "  save FILE  write the game so far; the suffix names the format\n",
 }
@@ -270,7 +290,7 @@ class HumanAgent(Agent):
         if self.session is None or command not in self._offers():
             self._say(_REFUSALS[command])
         elif command == "hint":
-            self._say(hint_text(self.view, self._renderer, self.session.advise(self.view.state)))
+            self._show_hint(self.session)
         elif command == "save":
             self._say(self.session.save(file.strip()) if file.strip() else "Name a file: save FILE")
         elif (ply := self.session.last_ply_of(self.view.player)) is None:
@@ -278,6 +298,20 @@ class HumanAgent(Agent):
         else:
             self._notes.clear()
             raise TakeBack(ply)
+
+    def _show_hint(self, session: PlaySession) -> None:
+        if not self.game.info.perfect_information:
+            self._say(session.advise_from(self.view))
+            return
+        result = session.advise(self.view.state)
+        best = _best(result, _priors(result))
+        show_position(
+            self._renderer,
+            self.view,
+            self.write or sys.stdout,
+            {action: str(number) for number, action in enumerate(best, 1)},
+        )
+        self._say(hint_text(self.view, result))
 
     # -- moves ----------------------------------------------------------------------------------
 
@@ -342,8 +376,9 @@ class HumanAgent(Agent):
         print(text, file=self.write, flush=True)
         self._lines_below += text.count("\n") + 1
 
-    def _show_board(self) -> None:
-        self._say(self._renderer.render(self.view))
+    def _show_board(self, marks: Mapping[int, str] | None = None) -> None:
+        assert self.write is not None, "new_game refuses to begin without it"
+        show_position(self._renderer, self.view, self.write, marks)
         self._lines_below = 0
         for line in self._notes:
             self._say(line)
@@ -362,6 +397,8 @@ class PlaySession:
       note: called with each new state and the move that led to it.
       save: writes a record to a file and returns a confirmation.
       adviser: builds the search for hints; None for none.
+      blind_adviser: in a game that hides information, the name of the agent that gives hints, and
+        what makes a seat for it; None for none.
     """
 
     def __init__(
@@ -372,11 +409,13 @@ class PlaySession:
         note: Callable[[State, MoveRecord], None],
         save: Callable[[GameRecord, str], str],
         adviser: Callable[[], Search] | None,
+        blind_adviser: tuple[str, Callable[[], Seat]] | None = None,
     ) -> None:
         self.session = Session(game, note=self._take)
         self._game, self._agents = game, agents
         self._note, self._save = note, save
         self._make_adviser = adviser
+        self._blind_adviser = blind_adviser
         self._adviser: Search | None = None
         self._seed = 0
         self._withheld: TextIO | None = None  # output of others in a game that hides information
@@ -419,7 +458,7 @@ class PlaySession:
 
     def can_advise(self) -> bool:
         """Return whether hints are available."""
-        return self._make_adviser is not None
+        return self._make_adviser is not None or self._blind_adviser is not None
 
     def advise(self, state: State) -> SearchResult:
         """Return the adviser's result for a position. Raises `MiaiError`."""
@@ -428,6 +467,12 @@ class PlaySession:
             self._adviser = self._make_adviser()
         self._adviser.new_game(self._seed)
         return self._adviser.search(state)
+
+    def advise_from(self, view: PlayerView) -> str:
+        """Return a hint that an agent gives from a player's observations. Raises `MiaiError`."""
+        assert self._blind_adviser is not None, "can_advise says so"
+        name, make_seat = self._blind_adviser
+        return advice_text(view, name, advised(make_seat(), view, seed=self._seed))
 
     def close(self) -> None:
         """Close the adviser, and print what the opponents printed in a game that is over now."""

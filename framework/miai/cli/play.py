@@ -6,8 +6,10 @@ The players are options named by the game: ``--black mcts --black.simulations 50
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,12 +17,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from miai.errors import AgentUnavailableError, ConfigError, near_matches
+from miai.files import user_data
 from miai.plain import parse_value
 from miai.plugins.kinds import AGENT, SEARCH
 
 if TYPE_CHECKING:
     from miai.agent import Agent
     from miai.game import Game, State
+    from miai.playing.match import Seat
     from miai.record import GameRecord, MoveRecord
     from miai.search.protocol import Search
 
@@ -53,12 +57,22 @@ def play(
         str,
         typer.Option(metavar="FILE", help="Write the game; the suffix selects the format."),
     ] = "",
+    replay: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            dir_okay=False,
+            help="Write a page that shows the game (default: for people at a terminal, one in the "
+            "user's data folder).",
+        ),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show only the result.")] = False,
     adviser: Annotated[
         str,
         typer.Option(
-            metavar="SEARCH",
-            help="Search that gives hints (default: the opponent's, or mcts).",
+            metavar="AGENT",
+            help="Agent that gives hints (default: the opponent, if it searches, else mcts or "
+            "ismcts).",
         ),
     ] = "",
 ) -> None:
@@ -74,15 +88,17 @@ def play(
     from miai.plain import parse_assignment
     from miai.record import Termination
 
-    game = load_game(game_name, **dict(parse_assignment(text) for text in settings or []))
+    parameters = dict(parse_assignment(text) for text in settings or [])
+    game = load_game(game_name, **parameters)
     options = [option for parameter in context.command.params for option in parameter.opts]
     players = parse_players(game, context.args, known=options)
     writer = writer_to(game, record) if record else None
     advise = _adviser(game, players, adviser)
+    blind = _blind_adviser(game, parameters, players, adviser)
     agents = [player.make_agent(game) for player in players]
     drawn = secrets.randbits(_SEED_BITS) if seed is None else seed
     display = _GameDisplay(quiet=quiet, human=any(player.agent == "human" for player in players))
-    result = _play_game(game, agents, seed=drawn, display=display, adviser=advise)
+    result = _play_game(game, agents, seed=drawn, display=display, advisers=(advise, blind))
     never_began = result.termination == Termination.UNAVAILABLE and not result.moves
     if never_began and result.loser is not None:
         raise players[result.loser].unavailable(result.detail)
@@ -93,6 +109,24 @@ def play(
     if writer:
         writer(result)
         print(f"written to {record}")
+    people = any(player.agent == "human" for player in players)
+    if replay or (people and not quiet and sys.stdin.isatty() and sys.stdout.isatty()):
+        _write_replay(result, replay or _replay_file(game, drawn))
+
+
+def _replay_file(game: Game, seed: int) -> Path:
+    day = datetime.now().astimezone().date().isoformat()
+    return user_data() / "games" / f"{day}-{game.info.name}-{seed:x}.html"
+
+
+def _write_replay(record: GameRecord, path: Path) -> None:
+    from miai.files import write_text, writing
+    from miai.pages.replay_page import replay_page
+
+    with writing(path, ConfigError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_text(path, replay_page(record, path.stem))
+    print(f"replay: {path}")
 
 
 def _adviser(
@@ -102,14 +136,9 @@ def _adviser(
 
     It has the opponent's parameters but is separate, so that hints do not change how that plays.
     """
-    from miai.errors import HiddenInformationError
     from miai.plugins.loader import registry
 
     if not game.info.perfect_information:
-        if name:
-            raise HiddenInformationError(
-                f"--adviser {name}: {game.info.name} hides information, so no search gives hints"
-            )
         return None
     searches = {component.name for component in registry().components("search")}
     playing = next((p for p in players if p.agent in searches and name in ("", p.agent)), None)
@@ -119,13 +148,35 @@ def _adviser(
     return lambda: component.build(game, values=values)
 
 
+def _blind_adviser(
+    game: Game, settings: Mapping[str, Any], players: Sequence[PlayerOptions], name: str
+) -> tuple[str, Callable[[], Seat]] | None:
+    """Return the agent for hints in a game that hides information, which has its own process."""
+    from miai.playing.advice import adviser_of
+    from miai.plugins.loader import registry
+    from miai.process.agent_process import AgentProcess
+
+    if game.info.perfect_information:
+        return None
+    playing = {player.agent: player.values for player in players}
+    if name:
+        values = playing.get(name, {})
+        agent = registry().get(AGENT, name, game=game.info.name).build(game, values=values)
+        agent.close()  # it would play: a search that needs the whole position refuses
+        return name, lambda: AgentProcess(game.info.name, settings, name, values, name=name)
+    found = adviser_of(game, list(playing.items()))
+    if found is None:
+        return None
+    return found[0], lambda: AgentProcess(game.info.name, settings, *found, name=found[0])
+
+
 def _play_game(
     game: Game,
     agents: Sequence[Agent],
     *,
     seed: int,
     display: _GameDisplay,
-    adviser: Callable[[], Search] | None,
+    advisers: tuple[Callable[[], Search] | None, tuple[str, Callable[[], Seat]] | None],
 ) -> GameRecord:
     """Return the record of the game. Raises `PluginError` if the game itself fails."""
     from miai.cli.people import PlaySession
@@ -133,7 +184,12 @@ def _play_game(
     from miai.plugins.loader import registry
 
     table = PlaySession(
-        game, agents, note=display.note, save=partial(save_unfinished, game), adviser=adviser
+        game,
+        agents,
+        note=display.note,
+        save=partial(save_unfinished, game),
+        adviser=advisers[0],
+        blind_adviser=advisers[1],
     )
     try:
         return table.play(seed=seed)
@@ -161,6 +217,7 @@ class _GameDisplay:
 
     def note(self, state: State, move: MoveRecord) -> None:
         """Show a move and the state after it."""
+        from miai.cli.people import show_position
         from miai.information import PlayerView
         from miai.render import renderer_for
 
@@ -171,7 +228,7 @@ class _GameDisplay:
         seconds = "" if move.seconds is None else f"  ({move.seconds:.2f} s)"
         print(f"{move.ply + 1:3}. {actor} {move.text}{seconds}")
         if info.perfect_information:
-            print(renderer_for(state.game).render(PlayerView.at(state, 0)))
+            show_position(renderer_for(state.game), PlayerView.at(state, 0), sys.stdout)
         else:
             print(state)
 

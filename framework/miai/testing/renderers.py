@@ -17,6 +17,7 @@ from miai.render import (
     ExplainedRenderer,
     Region,
     Renderer,
+    StyledRenderer,
     hint_of,
     renderer_for,
 )
@@ -25,7 +26,7 @@ from miai.testing.findings import ConformanceReport, Findings, refuse_unknown_ru
 
 RENDERER_RULES: Mapping[str, str] = {
     "raises": "no method raises",
-    "text": "render() and hint() return text",
+    "text": "render() and hint() return text, styled() a text of rich",
     "picture": "a picture is one svg element with a viewBox, as is each sample of a legend; "
     "it and the definitions are well formed, contain no script, no handler of events and no link "
     "but to an id in the definitions",
@@ -142,7 +143,8 @@ def _check_view(
 def _output(renderer: Renderer, view: PlayerView) -> tuple[object, object, Clicks | None]:
     drawn = renderer.svg(view) if isinstance(renderer, DrawingRenderer) else None
     clicks = renderer.clicks(view) if isinstance(renderer, Clickable) else None
-    return (renderer.render(view), hint_of(renderer, view)), drawn, clicks
+    styled = renderer.styled(view).markup if isinstance(renderer, StyledRenderer) else ""
+    return (renderer.render(view), hint_of(renderer, view), styled), drawn, clicks
 
 
 def _copy(view: PlayerView) -> PlayerView:

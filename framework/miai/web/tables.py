@@ -33,17 +33,14 @@ from miai.files import Journal
 from miai.game import Game, Observation, State
 from miai.information import PlayerView
 from miai.plain import Json, dumps, one_line, to_plain
+from miai.playing.advice import Adviser, advice_text, advised, adviser_of
 from miai.playing.match import Seat, SeatReply, play_game
 from miai.playing.session import Session, TakeBack
-from miai.plugins.kinds import AGENT
-from miai.plugins.loader import registry
 from miai.process.agent_process import AgentProcess
 from miai.process.limits import ProcessLimits
 from miai.record import GameRecord, MoveRecord
 from miai.record_reader import read_record
-from miai.render import action_text, renderer_for
-from miai.seeds import derive_seed
-from miai.values import Evaluation
+from miai.render import renderer_for
 from miai.web.frames import Camera, Frame
 
 PERSON: Final = "human"
@@ -52,7 +49,6 @@ IDLE_SECONDS: Final = 900.0
 MOST_RUNNING: Final = 64
 """Maximum number of games in progress at once."""
 _BACKLOG = 64  # messages that a slow browser may be behind
-_ADVICE = 5.0  # seconds that an agent with a clock takes for a hint
 _SHORTLY = 1.0  # seconds between a frame and the referee's question
 _SCHEMA = "miai.table/1"
 
@@ -419,7 +415,7 @@ class Table:
     def can_advise(self) -> bool:
         """Return whether hints are given: not between people."""
         people = [chair for chair in self.setting.chairs if chair.agent == PERSON]
-        return len(people) == 1 and bool(self._advisers())
+        return len(people) == 1 and self._adviser is not None
 
     def advise(self, player: int) -> tuple[int, str]:
         """Return a move for a person on its turn, and a line about it.
@@ -430,34 +426,16 @@ class Table:
         seat = self.seat(player)
         if seat is None or not seat.view.legal_actions or not self.can_advise():
             raise ConfigError("there is no hint here")
-        observations = list(seat.view.observations)
-        chair = self._advisers()[0]
-        adviser = self._process(chair)
-        try:
-            adviser.new_game(derive_seed(self.setting.seed, "hint"), player=player, log=None)
-            for observation in observations:
-                adviser.observe(observation)
-            reading = ClockReading(control=TimeControl(move_deadline=_ADVICE), limit=_ADVICE)
-            decision = adviser.act(reading, deadline=2 * _ADVICE).decision
-        finally:
-            adviser.close()
-        if decision.resign or decision.action not in seat.view.legal_actions:
-            return -1, f"{chair.agent} would resign"
-        position = (
-            seat.view.state if self.game.info.perfect_information else self.game.new_initial_state()
-        )
-        text = f"{chair.agent} suggests {action_text(position, decision.action)}"
-        if (evaluation := Evaluation.from_statistics(decision.statistics)) is not None:
-            text += f": {evaluation.text(self.game.info)}"
-        return decision.action, one_line(text)
+        agent, parameters = self._adviser or ("", {})
+        chair = Chair(agent=agent, parameters=dict(parameters))
+        decision = advised(self._process(chair), seat.view, seed=self.setting.seed)
+        action = -1 if decision.resign else decision.action
+        return action, advice_text(seat.view, agent, decision)
 
-    def _advisers(self) -> list[Chair]:
-        """Return who could give hints, best first: an opponent that thinks, or a search."""
-        sitting = [c for c in self.setting.chairs if c.agent not in (PERSON, "random")]
-        known = {c.name for c in registry().components(AGENT, game=self.setting.game, adapted=True)}
-        hides = not self.game.info.perfect_information
-        spare = [name for name in (("ismcts",) if hides else ("mcts",)) if name in known]
-        return [*sitting, *(Chair(agent=name) for name in spare)]
+    @property
+    def _adviser(self) -> Adviser | None:
+        chairs = [c for c in self.setting.chairs if c.agent != PERSON]
+        return adviser_of(self.game, [(chair.agent, chair.parameters) for chair in chairs])
 
     def _seat(self, player: int) -> Seat:
         chair = self.setting.chairs[player]

@@ -9,23 +9,33 @@ from typing import TYPE_CHECKING, Final
 from markupsafe import Markup
 
 from miai.markup import Attribute, tag
-from miai.render import Clicks
+from miai.render import Clicks, styled_board
 from miai.squares import BLUE, FOG, GREEN, INK, ORANGE, PAPER, VERMILLION, SquareBoard
 from miai_classics.kuhn_poker import CARDS, betting_text
 from miai_classics.tic_tac_toe import CELLS, FULL, LINES, NAMES, board_text, cell_name
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
     from miai import BeliefState, Game, Parameters, PlayerView, State
 
 # -- tic-tac-toe -----------------------------------------------------------------------------------
 
 _LAST: Final = "#fbe8b8"
 _COLOURS: Final = (BLUE, VERMILLION)
+_SIGNS: Final = {"x": ("✕", "bold #10243a"), "o": ("○", "bold #ffffff"), ".": ("·", "#c5ccd2")}
 _THREE: Final[dict[str, Attribute]] = {
     "stroke_width": 5,
     "stroke_linecap": "round",
     "opacity": 0.5,
 }
+
+
+def _styled(text: str, marks: Mapping[int, str] | None) -> Text:
+    letters = list(text)
+    for cell, mark in (marks or {}).items():
+        letters[4 * (cell // 3) + cell % 3] = mark
+    return styled_board("".join(letters), _SIGNS, rows=range(3), cells=3)
 
 
 class TicTacToeRenderer:
@@ -37,6 +47,10 @@ class TicTacToeRenderer:
     def render(self, view: PlayerView) -> str:
         """Return the board as three lines."""
         return str(view.state)
+
+    def styled(self, view: PlayerView, marks: Mapping[int, str] | None = None) -> Text:
+        """Return the board in signs and colours, with marks in the cells that a hint names."""
+        return _styled(self.render(view), marks)
 
     def svg_definitions(self) -> str:
         """Return the empty board."""
@@ -148,6 +162,10 @@ class PhantomRenderer:
         """Return the board as far as the player knows it, and how many marks it does not see."""
         known = _Phantom.of(view)
         return f"{board_text(known.marks)}\n{_out_of_sight(known, view)}"
+
+    def styled(self, view: PlayerView, marks: Mapping[int, str] | None = None) -> Text:
+        """Return the board in signs and colours, with marks in the cells that a hint names."""
+        return _styled(self.render(view), marks)
 
     def svg_definitions(self) -> str:
         """Return the empty board."""

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from miai import EnumeratedBelief
 from miai.markup import Attribute, number, tag
-from miai.render import Clicks, Region
+from miai.render import Clicks, Region, styled_board
 from miai.squares import (
     BLUE,
     FOG,
@@ -26,6 +26,8 @@ from miai_miniblind.blind import BlindGame, BlindState, board_text, squares_of
 from miai_miniblind.sub_hunt import HEADINGS
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
     from miai import BeliefState, Game, Observation, Parameters, PlayerView, State
     from miai_miniblind.mini_rbc import MiniRbc
     from miai_miniblind.phantom_lines import PhantomLines
@@ -33,6 +35,17 @@ if TYPE_CHECKING:
 
 _LAST: Final = "#fbe8b8"
 _SEA: Final = "#d9ebf7"
+_GROUNDS: Final = ("#8796a3", "#76848f")
+_SIGNS: Final = {
+    "K": ("♔", "bold #ffffff"),
+    "R": ("♖", "bold #ffffff"),
+    "k": ("♚", "bold #101418"),
+    "r": ("♜", "bold #101418"),
+    "x": ("✕", "bold #10243a"),
+    "o": ("○", "bold #ffffff"),
+    ".": ("·", "#c5ccd2"),
+    "?": ("?", "#c5ccd2"),
+}
 _PUBLIC: Final = ".KRx"  # letters of empty squares and of player 0's pieces
 _NOTHING: Final = "nothing was observed yet"
 
@@ -86,6 +99,12 @@ class BlindRenderer:
             return _NOTHING
         letters = (stack[0] if len(set(stack)) == 1 else "?" for stack in zip(*boards, strict=True))
         return f"{board_text(''.join(letters), self._columns)}\n{_count(boards)}"
+
+    def styled(self, view: PlayerView, marks: Mapping[int, str] | None = None) -> Text:
+        """Return the board in signs and colours; actions have no place of their own."""
+        text = self.render(view)
+        rows = range(text.count("\n"))
+        return styled_board(text, _SIGNS, rows=rows, cells=self._columns, grounds=_GROUNDS)
 
     def svg(self, view: PlayerView) -> str:
         """Return the board as the player knows it, the latest event and the number of worlds.

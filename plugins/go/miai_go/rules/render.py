@@ -14,11 +14,13 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from miai.markup import tag
-from miai.render import Clicks, Region
+from miai.render import Clicks, Region, styled_board
 from miai_go.rules.coordinates import COLUMNS, star_points, vertex
 from miai_go.rules.state import Phase
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
     from miai.game import Game, State
     from miai.information import PlayerView
     from miai_go.rules.game import GoGame
@@ -30,6 +32,18 @@ BOARD_ID: Final = "go-board-{}"
 
 WOOD: Final = "#f0d9a8"
 LINE: Final = "#6b5330"
+
+_SIGNS: Final = {
+    "X": ("●", "bold #111111"),
+    "O": ("○", "bold #ffffff"),
+    "x": ("▪", "#111111"),
+    "o": ("▫", "#ffffff"),
+    ".": ("·", LINE),
+    "+": ("+", LINE),
+    "(": ("(", "bold #d5312b"),
+    ")": (")", "bold #d5312b"),
+}
+"""Signs and colours of what lies on a point, for terminals; dead stones are squares."""
 
 _CELL = 20
 _MARGIN = 24
@@ -220,6 +234,13 @@ class GoRenderer:
     def marked(self, view: PlayerView, marks: Mapping[int, str]) -> str:
         """Return the position with a character drawn at the point of each action."""
         return describe(cast("GoState", view.state), marks=marks)
+
+    def styled(self, view: PlayerView, marks: Mapping[int, str] | None = None) -> Text:
+        """Return the position in stones on a wooden board, with marks at the points of actions."""
+        size = cast("GoGame", self.game).size
+        text = describe(cast("GoState", view.state), marks=marks)
+        rows, row = range(1, size + 1), 2 * size + 1  # the stones of a row and the spaces between
+        return styled_board(text, _SIGNS, rows=rows, cells=1, first=2, width=row, grounds=(WOOD,))
 
     def svg_definitions(self) -> str:
         """Return the definition of the empty board."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final, cast
 
 import chess
@@ -12,7 +12,7 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from miai.markup import Attribute, tag
-from miai.render import Clicks, Region
+from miai.render import Clicks, Region, styled_board
 from miai_rbc.belief.belief import RbcBelief
 from miai_rbc.kernels.board import NOTHING
 from miai_rbc.pictures.board import (
@@ -47,6 +47,8 @@ from miai_rbc.rules.knowledge import UNKNOWN, Knowledge
 from miai_rbc.rules.rows import piece_at
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
     from miai import BeliefState, Game, PlayerView, State
     from miai_rbc.rules.game import RbcGame, RbcState
 
@@ -182,7 +184,17 @@ def _path(squares: Iterable[int], player: int) -> str:
 # -- the renderer ----------------------------------------------------------------------------------
 
 _KEY: Final = "p: seen now, p': seen before, x: kind unknown, .: seen empty now, ?: not seen"
+_STYLED_KEY: Final = "♟: seen now, ♟': seen before, ✕: kind unknown, ?: not seen"
 _WIDTH = 80
+_GROUNDS: Final = ("#9a8a78", "#7d6d5c")
+_SIGNS: Final = {
+    **{name: (sign, "bold #ffffff") for name, sign in zip("KQRBNP", "♔♕♖♗♘♙", strict=True)},
+    **{name: (sign, "bold #101418") for name, sign in zip("kqrbnp", "♚♛♜♝♞♟", strict=True)},
+    UNKNOWN: ("✕", "bold #ffd21f"),
+    ".": (" ", ""),
+    "?": ("?", "#c9bfb2"),
+}
+"""Signs and colours of what stands on a square, for terminals."""
 
 
 class RbcRenderer:
@@ -199,6 +211,13 @@ class RbcRenderer:
         for news in _news(knowledge):
             lines += textwrap.wrap(news, _WIDTH)
         return "\n".join(lines)
+
+    def styled(self, view: PlayerView, marks: Mapping[int, str] | None = None) -> Text:
+        """Return the same with chessmen on a chequered board; marks are not drawn."""
+        text = self.render(view).replace(_KEY, _STYLED_KEY)
+        return styled_board(
+            text, _SIGNS, rows=range(2, 10), cells=8, first=2, width=3, grounds=_GROUNDS
+        )
 
     def hint(self, view: PlayerView) -> str:
         """Return what can be typed in this half of the turn; empty if it is the opponent's turn."""
