@@ -155,7 +155,7 @@ def test_a_terminal_gets_the_live_view_and_the_table_stays(tmp_path: Path) -> No
     child.expect("starting 2 players ...")
     child.expect("2 players, 5 rounds")
     child.expect("Ctrl-C stops")
-    child.expect("Ratings: ")
+    child.expect("Match: ann against bob")
     child.expect("Report: ")
     child.expect(pexpect.EOF)
     child.close()

@@ -79,7 +79,7 @@ def _wait_for_games(folder: Path) -> str:
     for _ in range(600):
         if (folder / "tournament.sqlite").exists():
             seen = frame(folder)
-            if "Ratings" in seen:
+            if "Standings" in seen:
                 return seen
         time.sleep(0.1)
     raise AssertionError("no game within a minute")

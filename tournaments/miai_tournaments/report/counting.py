@@ -147,6 +147,8 @@ class Standings:
       voids: games with a void attempt.
       forfeits: games that were lost by an agent's fault.
       payoffs: the payoffs, where results are payoffs; None where games are won, drawn or lost.
+      pairs: if there are only two players, results by identity of the pair of games, from the point
+        of view of the first of `players`; otherwise of no use.
       lengths: mean number of moves of a game.
       versions: all versions of each package that the games used.
       started: when the first and the last game began; empty without games.
@@ -162,6 +164,7 @@ class Standings:
     versions: Mapping[str, tuple[str, ...]]
     started: tuple[str, ...]
     payoffs: Payoffs | None = None
+    pairs: dict[str, Tally] = field(default_factory=dict)
 
     def note(self, row: GameRow) -> None:
         """Count one more finished game in the players' standings, pairings and lengths.
@@ -173,6 +176,7 @@ class Standings:
         self.pairings.setdefault((first, second), Tally()).add(outcome(row))
         for seat, name in enumerate((first, second)):
             self.players.setdefault(name, PlayerStanding()).add(row, seat)
+        _add_to_pairs(self.pairs, self.players, row)
         self.lengths.add(row.moves)
         if self.payoffs is not None:
             self.payoffs.add(row.pair_id, row.players, row.returns)
@@ -217,6 +221,7 @@ def count_games(
     """
     standing = {name: PlayerStanding() for name in players}
     pairings: dict[tuple[str, str], Tally] = {}
+    pairs: dict[str, Tally] = {}
     done: list[GameRow] = []
     statuses: Counter[str] = Counter()
     voids: list[GameRow] = []
@@ -232,6 +237,7 @@ def count_games(
             pairings.setdefault((first, second), Tally()).add(outcome(row))
             standing[first].add(row, 0)
             standing[second].add(row, 1)
+            _add_to_pairs(pairs, standing, row)
     started = sorted(row.started for row in done if row.started)
     return Standings(
         players=standing,
@@ -244,7 +250,17 @@ def count_games(
         versions=_versions(row.versions for row in done),
         started=(started[0], started[-1]) if started else (),
         payoffs=_payoffs((r.pair_id, r.players, r.returns) for r in done) if payoffs else None,
+        pairs=pairs if len(standing) == 2 else {},
     )
+
+
+def _add_to_pairs(
+    pairs: dict[str, Tally], players: Mapping[str, PlayerStanding], row: GameRow
+) -> None:
+    """Count a game of a match in its pair."""
+    if len(players) == 2:
+        sign = 1 if row.players[0] == next(iter(players)) else -1
+        pairs.setdefault(row.pair_id, Tally()).add(sign * outcome(row))
 
 
 def _payoffs(games: Iterable[tuple[str, Sequence[str], Sequence[float]]]) -> Payoffs:
@@ -293,6 +309,7 @@ CHUNK: Final = 100_000
 COLUMNS: Final = (
     *("players", "returns", "termination", "moves", "player_moves"),
     *("seconds", "cpu_seconds", "started", "versions"),
+    "pair_id",
 )
 
 Floats = NDArray[np.float64]
@@ -358,6 +375,8 @@ class _Count:
         """Games by pair, termination and outcome: 0 lost by the first, 1 drawn, 2 won."""
         self.sums = np.zeros((5, len(names)))
         """By player: seconds, their moves, CPU seconds, their moves, returns."""
+        self.pairs: dict[str, Tally] = {}
+        """Of a match, results by pair of games, as in `Standings`."""
         self.length = Mean()
         self.started: list[str] = []
 
@@ -373,6 +392,11 @@ class _Count:
             pair, ending = divmod(rest, len(self.endings.values))
             self.results[pair, ending, outcome] += int(count)
         self._add_times(pairs, returns, columns)
+        if len(self.names) == 2:
+            seats = [first for first, _ in self.players.values]
+            for pair_id, pair, result in zip(columns["pair_id"], pairs, outcomes, strict=True):
+                tally = self.pairs.setdefault(pair_id, Tally())
+                tally.add(1 - int(result) if seats[pair] else int(result) - 1)
         if set(map(type, columns["moves"])) != {int}:
             raise _OddError
         self.length.add(sum(columns["moves"]), len(pairs))
@@ -431,6 +455,7 @@ class _Count:
             lengths=self.length,
             versions=_versions(self.versions.values),
             started=tuple(self.started),
+            pairs=self.pairs,
         )
 
     def _pair(self, text: str) -> tuple[int, int]:

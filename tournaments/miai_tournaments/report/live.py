@@ -15,7 +15,7 @@ from miai.progress import LiveProgress, Progress, is_live_terminal
 from miai_tournaments.report.counting import FORFEITS, Standings, count_games
 from miai_tournaments.report.printing import renderable
 from miai_tournaments.report.report import build_report
-from miai_tournaments.report.sections import crosstable, standings_table
+from miai_tournaments.report.sections import crosstable, results_tables
 from miai_tournaments.store.folder import runner_of
 from miai_tournaments.store.rows import GameResult, GameRow, ScheduledGame, Status
 from miai_tournaments.store.store import Store
@@ -152,7 +152,7 @@ class LiveReporter(Reporter):
     def _update_tables(self) -> None:
         began = time.monotonic()
         report = build_report(self._standings)
-        blocks = [standings_table(report), crosstable(report)]
+        blocks = [*results_tables(report), crosstable(report)]
         self._progress.body = renderable(blocks, self._progress.console.width)
         ended = time.monotonic()
         self._tables_due = ended + max(TABLE_SECONDS, (ended - began) / TABLE_SHARE)

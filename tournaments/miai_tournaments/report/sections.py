@@ -38,7 +38,8 @@ from miai_tournaments.ratings.payoffs import Payoffs
 from miai_tournaments.ratings.performance import PerformanceRow
 from miai_tournaments.ratings.ratings import Z95, Estimate, Ratings
 from miai_tournaments.report.counting import FORFEITS, Tally
-from miai_tournaments.report.details import MOST_OPENINGS, Details, TimeUse
+from miai_tournaments.report.details import MOST_OPENINGS, Curve, Details, TimeUse
+from miai_tournaments.report.match import Match, match_of
 from miai_tournaments.store.rows import GameRow
 
 if TYPE_CHECKING:
@@ -80,8 +81,10 @@ def report_document(
     if not report.standings.players:
         empty = Section("ratings", "Standings", (Paragraph(("No games yet.",)),))
         return Document(title, lines, (empty,))
-    blocks: list[Block] = [standings_table(report), *verdict(report), _remarks(report)]
+    blocks: list[Block] = [*results_tables(report), *verdict(report), _remarks(report)]
     heading, note = ("Ratings", _RATINGS_NOTE) if report.ratings else ("Payoffs", _PAYOFFS_NOTE)
+    if match_of(report) is not None:
+        heading, note = "Match", _MATCH_NOTE
     sections = [
         Section("ratings", heading, tuple(blocks), note=note, wide=True),
         *_played(report),
@@ -102,7 +105,12 @@ def _played(report: TournamentReport) -> list[Section]:
         sections.append(_endings(report))
     sections += [_adjudication(report), _failures(report)]
     if played and details is not None:
-        sections += [_curves(details), _transitivity(details), _times(details), _openings(details)]
+        sections += [
+            _curves(report, details),
+            _transitivity(details),
+            _times(details),
+            _openings(details),
+        ]
     order = "format teams crosstable colours history endings adjudication transitivity time"
     ids = [*order.split(), "openings", "failures"]
     return sorted(sections, key=lambda section: ids.index(section.id))
@@ -213,6 +221,12 @@ _RATINGS_NOTE = (
 )
 
 
+_MATCH_NOTE = (
+    "Elo of a fit with draws and the advantage of moving first; the bar spans the 95 % interval. "
+    "Pairs are two games of one opening with swapped colours."
+)
+
+
 _PAYOFFS_NOTE = (
     "Mean payoff per game; two games of the same deal with swapped seats count as one. Bars span "
     "95 % intervals. Players are ranked by the mean payoff, not by games won."
@@ -248,17 +262,63 @@ def _progress(report: TournamentReport) -> str:
     return "; ".join(parts)
 
 
+def results_tables(report: TournamentReport) -> list[Table]:
+    """Return the standings, before them the difference of the players of a match."""
+    match = match_of(report)
+    return [*([] if match is None else [_match_table(match)]), standings_table(report)]
+
+
+def _match_table(match: Match) -> Table:
+    one, other = map(player_name, match.players)
+    gap, results = match.difference, match.results
+    span = f"{signed(gap.value)} Elo, 95% interval {signed(gap.low)} to {signed(gap.high)}"
+    extent = charts.widened([0.0, gap.low, gap.high])
+    bar = charts.rating_bar(gap.value, gap.low, gap.high, zero=0.0, extent=extent, label=span)
+    draws = f"{results.draws} of {counted(results.games, 'game')}, {percent(match.draw_ratio)}"
+    score = f"{results.points:g}/{results.games}, {percent(results.score)}"
+    rows: dict[str, Cell] = {
+        "difference": Cell(span, gap.value, "elo", markup=tag("span", span) + bar),
+        "superiority": Cell(
+            f"{_chance(match.superiority)} likely that {one} is stronger",
+            match.superiority,
+            "superiority",
+        ),
+        "score": Cell(score, results.score, "score"),
+        "draw ratio": Cell(draws, match.draw_ratio, "draw_ratio"),
+        "pentanomial": Cell(
+            f"{'-'.join(map(str, match.pentanomial))} pairs with 0, 0.5, 1, 1.5 and 2 points",
+            title=f"pairs of games by points of {one}",
+        ),
+    }
+    if match.bootstrap is not None:
+        low, high = match.bootstrap
+        rows["bootstrap"] = Cell(f"{signed(low)} to {signed(high)} Elo, 95% interval")
+    if match.unpaired:
+        rows["unpaired"] = Cell(counted(match.unpaired, "game"), match.unpaired, "unpaired")
+    columns = (Column("figure", align="left", least=8), Column("value", align="left", least=20))
+    title = f"Match: {one} against {other}"
+    return Table(title, columns, list(rows.items()), keys=list(rows), sortable=False)
+
+
+def _chance(chance: float) -> str:
+    """Return a probability as a percentage that is neither 0 nor 100."""
+    share = 100 * chance
+    return ">99.9%" if share > 99.95 else "<0.1%" if share < 0.05 else f"{share:.1f}%"
+
+
 def standings_table(report: TournamentReport) -> Table:
-    """Return the players by rating, or by mean payoff, with their totals."""
+    """Return the players by rating, or by mean payoff, with their totals.
+
+    Those of a match have no ratings: `results_tables` has their difference.
+    """
     standings, fit = report.standings, report.ratings
+    match = match_of(report) is not None
     means = (standing.seconds.value or 0.0 for standing in standings.players.values())
     short = max(means, default=0.0) < 0.1  # moves in milliseconds
     columns = [
         RANK,
         PLAYER,
-        Column("Elo" if fit else "payoff", style="bold"),
-        Column("\N{PLUS-MINUS SIGN}", title="half the width of the 95 % interval"),
-        Column("95 % interval", align="left", media=PAGE),
+        *([] if match else _estimate_columns("Elo" if fit else "payoff")),
         *([Column("score")] if fit else []),
         Column("W", drop=1),
         Column("D", drop=1),
@@ -267,18 +327,29 @@ def standings_table(report: TournamentReport) -> Table:
         Column("ms/move" if short else "s/move", drop=4, media=PRINTED),
         Column("cpu ms" if short else "cpu s", drop=5, media=PRINTED),
     ]
-    if report.bootstrap is not None:
+    if report.bootstrap is not None and not match:
         columns.append(Column("bootstrap", title="95 % interval, pairs resampled"))
     cells = _payoff_cells(report) if fit is None else _rating_cells(report, fit)
+    without: list[Cell | str] = [NONE, NONE, ""]
     rows = [
-        _standings_row(report, rank, name, cells.get(name), short=short)
+        _standings_row(report, rank, name, [] if match else cells.get(name, without), short=short)
         for rank, name in ranked(report)
     ]
     title = "Mean payoff per game with 95% intervals"
-    if fit is not None:
+    if match:
+        title = "Standings"
+    elif fit is not None:
         anchor = "mean" if fit.anchor is None else f"{player_name(fit.anchor)} held at"
         title = f"Ratings: Elo with 95% intervals, {anchor} {fit.anchor_elo:g}"
     return Table(title, tuple(columns), rows, keys=report.ranking())
+
+
+def _estimate_columns(what: str) -> list[Column]:
+    return [
+        Column(what, style="bold"),
+        Column("\N{PLUS-MINUS SIGN}", title="half the width of the 95 % interval"),
+        Column("95 % interval", align="left", media=PAGE),
+    ]
 
 
 def _rating_cells(report: TournamentReport, ratings: Ratings) -> dict[str, list[Cell | str]]:
@@ -326,18 +397,18 @@ def _standings_row(
     report: TournamentReport,
     rank: int,
     name: str,
-    cells: Sequence[Cell | str] | None,
+    cells: Sequence[Cell | str],
     *,
     short: bool,
 ) -> Row:
     standing = report.standings.players[name]
     total = standing.total
     row: list[Cell | str] = [Cell(str(rank), rank, "rank"), player_cell(name)]
-    row += [NONE, NONE, ""] if cells is None else cells
+    row += cells
     row += [] if report.ratings is None else [_score_cell(total.score)]
     row += [*_counts(total, "wins", "draws", "losses", "games")]
     row += [_move_time(mean.value, short) for mean in (standing.seconds, standing.cpu_seconds)]
-    if report.bootstrap is not None:
+    if report.bootstrap is not None and match_of(report) is None:
         index = report.bootstrap.players.index(name)
         low, high = report.bootstrap.intervals()[index].tolist()
         row.append(Cell(f"{signed(low)} to {signed(high)}", low))
@@ -821,9 +892,12 @@ def _replays(rows: Sequence[GameRow], folder: str) -> list[Section]:
 # -- ratings over games, cycles, the format ------------------------------------------------------
 
 
-def _curves(details: Details) -> Section:
-    """Return ratings over games, from two prefixes on."""
+def _curves(report: TournamentReport, details: Details) -> Section:
+    """Return ratings over games, from two prefixes on; of a match the difference."""
     curves = [curve for curve in details.curves if len(curve.games) > 1]
+    match = match_of(report)
+    if match is not None:
+        return _difference_curve(match, curves)
     shown = curves[:_MAX_CURVES]
     lines = [
         charts.PlotLine(
@@ -840,6 +914,28 @@ def _curves(details: Details) -> Section:
     note = "Ratings fitted again on the first games of the schedule; bands are 95 % intervals."
     if len(curves) > len(shown):
         note += f" The best {len(shown)} of {len(curves)}; the JSON has all."
+    return Section("history", title, (Figure(chart),) if lines else (), note=note)
+
+
+def _difference_curve(match: Match, curves: Sequence[Curve]) -> Section:
+    """Return the difference over games: the mean is fixed, so it is twice a rating."""
+    title = "Difference over games"
+    one, other = map(player_name, match.players)
+    lines = [
+        charts.PlotLine(
+            name_markup(curve.player, NAME_WIDTH),
+            f"{one} minus {other}: {signed(2 * curve.elo[-1])} Elo",
+            curve.games,
+            [2 * elo for elo in curve.elo],
+            [2 * Z95 * error for error in curve.standard_errors],
+        )
+        for curve in curves
+        if curve.player == match.players[0]
+    ]
+    chart = charts.line_chart(
+        lines, x_label="games", y_label="Elo", label=title, levels={"equal": 0.0}
+    )
+    note = "Fitted again on the first games of the schedule; the band is the 95 % interval."
     return Section("history", title, (Figure(chart),) if lines else (), note=note)
 
 

@@ -22,7 +22,7 @@ from miai.pages.document import Block, cut, printable, printable_block
 from miai.progress import clock_text
 from miai_tournaments.report.printing import renderable
 from miai_tournaments.report.report import TournamentReport, build_report
-from miai_tournaments.report.sections import crosstable, standings_table, verdict
+from miai_tournaments.report.sections import crosstable, results_tables, verdict
 from miai_tournaments.store.folder import has_store, runner_of
 from miai_tournaments.store.rows import GameRow
 from miai_tournaments.store.store import Store
@@ -86,7 +86,7 @@ class RunView:
         if self._report is None or not self._rows:
             return Text("No games yet.")
         report = self._report
-        blocks: list[Block] = [standings_table(report), *verdict(report), crosstable(report)]
+        blocks: list[Block] = [*results_tables(report), *verdict(report), crosstable(report)]
         return renderable(blocks, self._console.width)
 
     def _state(self, runner: str | None, done: int, total: int) -> str:

@@ -1,5 +1,15 @@
-// Tables whose heads sort them: a click, or Enter on the head.
+// Tables: heads that sort them, by a click or Enter, and a sign where columns are off screen.
 "use strict";
+function sign(frame) {
+  const beyond = frame.scrollWidth - frame.clientWidth;
+  frame.classList.toggle("beyond", beyond > 1);
+  frame.classList.toggle("ended", beyond > 1 && frame.scrollLeft > beyond - 2);
+}
+const sizes = new ResizeObserver((entries) => entries.forEach((entry) => sign(entry.target)));
+for (const frame of document.querySelectorAll(".scroll")) {
+  sizes.observe(frame);
+  frame.addEventListener("scroll", () => sign(frame), { passive: true });
+}
 for (const table of document.querySelectorAll("table.sortable")) {
   const heads = [...table.tHead.rows[0].cells];
   heads.forEach((head, column) => {

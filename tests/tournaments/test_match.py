@@ -1,0 +1,176 @@
+"""A match of two players is reported as their difference, the same way everywhere."""
+
+from __future__ import annotations
+
+import io
+import json
+import random
+from dataclasses import asdict, fields, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+from tests.tournaments.pages import read_page
+from tests.tournaments.test_report import INFO, game, small_tournament
+
+from miai_tournaments.ratings.ratings import fit_ratings
+from miai_tournaments.report.counting import count_games, count_store
+from miai_tournaments.report.live import LiveReporter
+from miai_tournaments.report.match import match_of
+from miai_tournaments.report.page import report_page
+from miai_tournaments.report.report import build_report
+from miai_tournaments.store.rows import GameResult, GameRow, PlayerRow, ScheduledGame
+from miai_tournaments.store.store import Store
+
+POINTS = {1: 1.0, 0: 0.5, -1: 0.0}
+
+
+def match_games(
+    results: list[tuple[int, int]], players: tuple[str, str] = ("new", "base")
+) -> list[GameRow]:
+    """Return pairs of games; results are for the first of `players`, who begins the first game."""
+    one, other = players
+    rows = []
+    for number, (begins, replies) in enumerate(results):
+        rows.append(game(2 * number, one, other, begins))
+        rows.append(game(2 * number + 1, other, one, -replies))
+    return [replace(row, pair_id=f"pair-{i // 2}") for i, row in enumerate(rows)]
+
+
+def some_results(pairs: int, *, seed: int = 3) -> list[tuple[int, int]]:
+    rng = random.Random(seed)
+    return [(rng.choice([1, 1, 0, -1]), rng.choice([1, 0, 0, -1])) for _ in range(pairs)]
+
+
+def test_the_figures_are_those_of_the_games() -> None:
+    results = some_results(40)
+    rows = match_games(results)
+    match = match_of(build_report(rows, players=("new", "base")))
+    assert match is not None
+    assert match.players == ("new", "base")
+    counts = [0] * 5
+    for begins, replies in results:
+        counts[int(2 * (POINTS[begins] + POINTS[replies]))] += 1
+    assert match.pentanomial == tuple(counts)
+    assert match.unpaired == 0
+    draws = sum(result == 0 for pair in results for result in pair)
+    assert match.draw_ratio == draws / 80
+    fit = fit_ratings(count_games(rows).results(), players=("new", "base"))
+    gap = fit.elo[0] - fit.elo[1]
+    assert match.difference.value == pytest.approx(gap)
+    assert gap > 0
+    assert match.superiority > 0.5
+    assert match.difference.low < gap < match.difference.high
+
+
+def test_the_first_player_entered_has_the_point_of_view() -> None:
+    rows = match_games([(1, 1), (1, 0), (1, -1)])
+    ahead = match_of(build_report(rows, players=("new", "base")))
+    behind = match_of(build_report(rows, players=("base", "new")))
+    assert ahead is not None
+    assert behind is not None
+    assert ahead.pentanomial == (0, 0, 1, 1, 1)
+    assert behind.pentanomial == (1, 1, 1, 0, 0)
+    assert ahead.difference.value == pytest.approx(-behind.difference.value)
+    assert ahead.difference.value > 0
+    assert ahead.superiority == pytest.approx(1 - behind.superiority)
+
+
+def test_a_game_without_its_other_half_is_not_in_a_pair() -> None:
+    match = match_of(build_report(match_games([(1, 1), (0, 0)])[:-1]))
+    assert match is not None
+    assert (match.pentanomial, match.unpaired) == ((0, 0, 0, 0, 1), 1)
+    assert match.results.games == 3
+
+
+def test_others_are_no_match() -> None:
+    rows = match_games(some_results(5))
+    assert match_of(build_report(small_tournament())) is None
+    assert match_of(build_report(rows, players=("new", "base", "third"))) is None
+    assert match_of(build_report(rows, anchor="base")) is None
+    assert match_of(build_report([], players=("new", "base"))) is None
+    pending = [replace(row, status="pending") for row in rows]
+    assert match_of(build_report(pending)) is None
+
+
+def test_every_medium_has_the_same_figures_and_no_ratings() -> None:
+    report = build_report(match_games(some_results(40)), info=INFO, details=True)
+    match = match_of(report)
+    assert match is not None
+    gap = match.difference
+    span = f"{gap.value:+.0f} Elo, 95% interval {gap.low:+.0f} to {gap.high:+.0f}"
+    figures = [
+        span,
+        f"{100 * match.superiority:.1f}% likely that new is stronger",
+        f"{'-'.join(map(str, match.pentanomial))} pairs with 0, 0.5, 1, 1.5 and 2 points",
+        f"{match.results.draws} of 80 games, {100 * match.draw_ratio:.1f}%",
+    ]
+    out = io.StringIO()
+    Console(file=out, width=100).print(report.render(100))
+    page = read_page(report_page(report))
+    section = page.one("section", id="ratings")
+    for text in (out.getvalue(), report.to_text(), report.to_markdown(), section.text()):
+        for figure in figures:
+            assert figure in text, figure
+        assert "Ratings: Elo" not in text
+    assert section.one("h2").text() == "Match"
+    assert "Elo" not in [cell.text() for cell in section.all("th")]
+    chart = page.one("section", id="history").one("svg", class_="chart")
+    assert len(list(chart.all("path", class_="line"))) + len(list(chart.all("polyline"))) == 1
+    document: Any = json.loads(json.dumps(report.to_json()))
+    assert document["match"]["pentanomial"] == list(match.pentanomial)
+    assert document["match"]["difference"]["elo"] == gap.value
+    assert {player["name"] for player in document["players"] if "elo" in player} == {"new", "base"}
+
+
+def test_the_live_view_of_a_match_shows_the_difference() -> None:
+    console = Console(file=io.StringIO(), width=100, force_terminal=True)
+    live = LiveReporter("match", console)
+    rows = match_games([(1, 1), (0, 1)])
+    live.begin(done=0, total=4, standings=lambda: count_games((), players=("new", "base")))
+    for row in rows:
+        scheduled = {f.name: getattr(row, f.name) for f in fields(ScheduledGame)}
+        result = {f.name: getattr(row, f.name) for f in fields(GameResult)}
+        live.finished(ScheduledGame(**scheduled), GameResult(**result))
+    live.tick([])
+    live._tables_due = 0.0
+    live.tick([])
+    console.print(live._progress.body)
+    live.close()
+    assert isinstance(console.file, io.StringIO)
+    assert "0-0-0-1-1 pairs" in console.file.getvalue()
+
+
+def test_the_bootstrap_interval_is_of_the_difference() -> None:
+    report = build_report(match_games(some_results(40)), bootstrap=200, bootstrap_seed=1)
+    match = match_of(report)
+    assert match is not None
+    assert match.bootstrap is not None
+    low, high = match.bootstrap
+    assert low < match.difference.value < high
+    own = report.bootstrap
+    assert own is not None
+    width = own.intervals()[0, 1] - own.intervals()[0, 0]
+    assert high - low == pytest.approx(2 * width)  # the mean of both is fixed
+    assert f"{low:+.0f} to {high:+.0f} Elo" in report.to_text()
+
+
+@pytest.mark.parametrize("names", [("new", "base"), ("base", "new")])
+def test_a_store_counts_the_same_pairs(tmp_path: Path, names: tuple[str, str]) -> None:
+    rows = match_games(some_results(12))[:-1]
+    scheduled = [
+        ScheduledGame(**{f.name: getattr(row, f.name) for f in fields(ScheduledGame)})
+        for row in rows
+    ]
+    players = [PlayerRow(name=name, agent="random") for name in names]
+    store = Store.create(tmp_path, replace(INFO, game="tic_tac_toe"), players, scheduled)
+    with store:
+        results = [
+            GameResult(**{f.name: getattr(row, f.name) for f in fields(GameResult)}) for row in rows
+        ]
+        store.finish((row.game_id, result, "{}") for row, result in zip(rows, results, strict=True))
+        by_column, by_row = count_store(store), count_games(rows, players=names)
+    assert by_column.pairs == by_row.pairs
+    assert {pair: asdict(tally) for pair, tally in by_column.pairs.items()}
+    assert sum(tally.games for tally in by_column.pairs.values()) == 23
