@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.engine("chromium")
+LOOKS = [(1280, 900, "light"), (390, 844, "dark")]
 GAMES = [component.name for component in registry().components(GAME)]
 PAGES = [
     "/",
@@ -55,7 +56,7 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture(params=[(1280, 900, "light"), (390, 844, "dark")], ids=["wide", "narrow"])
+@pytest.fixture(params=LOOKS, ids=["wide", "narrow"])
 def page(request: pytest.FixtureRequest, address: str, chromium: Browser) -> Iterator[Page]:
     width, height, scheme = request.param
     look: Literal["light", "dark"] = scheme
@@ -86,6 +87,9 @@ def test_pages_have_no_serious_fault(page: Page, address: str, path: str) -> Non
     assert faults(page) == []
 
 
+@pytest.mark.parametrize(
+    "page", [LOOKS[0], pytest.param(LOOKS[1], marks=pytest.mark.slow)], indirect=True
+)
 @pytest.mark.parametrize("game", GAMES)
 def test_tables_have_no_serious_fault(page: Page, address: str, game: str) -> None:
     page.goto(f"{address}/games/{game}")
