@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from miai.errors import RecordError
 from miai.game import Observation
@@ -211,6 +211,21 @@ class RecordFormat(Protocol):
         """Return the record in this format."""
 
 
+@runtime_checkable
+class ReadableFormat(RecordFormat, Protocol):
+    """A record format that is also read."""
+
+    def read(self, data: bytes, *, source: str) -> list[GameRecord]:
+        """Return the games of a file, at least one.
+
+        Args:
+          data: the file, of untrusted origin.
+          source: its name, for messages.
+
+        Raises `RecordError`, which names the file, the place and what is wrong.
+        """
+
+
 class JsonLines:
     """The record format ``jsonl``, which is lossless."""
 
@@ -222,3 +237,14 @@ class JsonLines:
     def write(self, record: GameRecord) -> str:
         """Return the record as JSON lines."""
         return record.to_json_lines()
+
+    def read(self, data: bytes, *, source: str) -> list[GameRecord]:
+        """Return the game of a file. Raises `RecordError`."""
+        from miai.record_reader import read_record
+
+        try:
+            return [read_record(data.decode("utf-8"))]
+        except UnicodeDecodeError as error:
+            raise RecordError(f"{source}: is not UTF-8: {error.reason}") from None
+        except RecordError as error:
+            raise RecordError(f"{source}: {error}") from None

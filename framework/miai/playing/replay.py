@@ -1,12 +1,21 @@
-"""Replays a recorded game and checks the record."""
+"""Replays a recorded game and checks the record; makes records of games from elsewhere."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from miai.errors import GameError, MiaiError, RecordError
 from miai.game import Game, Player, State
-from miai.record import GameRecord, MoveRecord, Termination, observations_as_json
+from miai.plain import Json
+from miai.playing.match import new_record
+from miai.record import (
+    GameRecord,
+    MoveRecord,
+    PlayerRecord,
+    Termination,
+    observations_as_json,
+)
 
 _TOLERANCE = 1e-9
 
@@ -39,6 +48,70 @@ def replay(record: GameRecord, game: Game | None = None) -> State:
         _apply(state, move)
     _check_end(record, state)
     return state
+
+
+def record_of_actions(
+    game: Game,
+    actions: Sequence[int],
+    *,
+    players: Sequence[str],
+    loser: int | None = None,
+    reason: Termination = Termination.RESIGNATION,
+    detail: str = "",
+    statistics: Sequence[Mapping[str, Json]] = (),
+) -> GameRecord:
+    """Return the record of a game that was played elsewhere.
+
+    Args:
+      actions: all of them, outcomes of chance included.
+      players: names, in player order.
+      loser: who lost, if the game did not end by its rules; None if it was stopped.
+      reason: why, if there is a loser.
+      detail: more about the end, if the game did not end by its rules.
+      statistics: of the moves, if there are any.
+
+    Raises `RecordError`, which names the ply, if an action is not legal.
+    """
+    record = new_record(game, [PlayerRecord(name=name, agent="") for name in players], seed=0)
+    state = game.new_initial_state()
+    record.start_observations = _observations(state)
+    for ply, action in enumerate(actions):
+        actor = int(state.current_player())
+        if actor == Player.TERMINAL:
+            raise RecordError(f"ply {ply}: the game is over: {state.result_to_string()}")
+        move = MoveRecord(ply=ply, actor=max(actor, -1), action=action, text="")
+        if not state.is_legal(action):
+            raise RecordError(f"ply {ply}: action {action} is not legal")
+        move.text = state.action_to_string(action)
+        move.statistics = statistics[ply] if statistics else {}
+        state.apply_action(action)
+        move.observations = _observations(state)
+        record.moves.append(move)
+    _conclude(record, state, loser, reason, detail)
+    return record
+
+
+def _conclude(
+    record: GameRecord, state: State, loser: int | None, reason: Termination, detail: str
+) -> None:
+    if state.is_terminal():
+        record.returns, record.detail = state.returns(), state.result_to_string()
+    elif loser is not None:
+        record.returns = state.game.resignation_returns(loser)
+        record.termination, record.loser, record.detail = reason, loser, detail
+    else:
+        record.returns = state.truncated_returns()
+        record.termination, record.detail = Termination.MOVE_LIMIT, detail
+        record.terminated, record.truncated = False, True
+    record.returns = tuple(map(float, record.returns))
+
+
+def _observations(state: State) -> dict[str, Json]:
+    if state.game.info.perfect_information:
+        return {}
+    return observations_as_json(
+        [state.observation(player) for player in range(state.game.num_players())]
+    )
 
 
 def _load(record: GameRecord) -> Game:

@@ -187,9 +187,9 @@ class PgnOpenings:
           ConfigError: not PGN, or an illegal move; names file, game and ply.
         """
         text = pgn_text(path)
-        check_words(text, source=str(path))
         openings: dict[tuple[tuple[int, ...], str], Opening] = {}
-        for where, game in self._games(text, str(path)):
+        for where, game in games_of(text, self.parameters, source=str(path)):
+            self._check_start(game, where)
             for leaf in _leaves(game):
                 opening = self._opening(leaf, where)
                 openings.setdefault((opening.actions, str(opening.settings)), opening)
@@ -197,23 +197,7 @@ class PgnOpenings:
             raise ConfigError(f"{path}: holds no game")
         return list(openings.values())
 
-    def _games(self, text: str, source: str) -> Iterator[tuple[str, chess.pgn.Game]]:
-        file, number, room = io.StringIO(text), 0, MAX_MOVES
-        while True:
-            number += 1
-            where = f"{source}: game {number}"
-            builder = _Builder(self.parameters, where=where, room=room)
-            game = _read_game(file, builder)
-            if game is None:
-                return
-            room = builder.room
-            self._check_start(game, where)
-            yield where, game
-
     def _check_start(self, game: chess.pgn.Game, where: str) -> None:
-        variant = game.headers.get("Variant", "Standard")
-        if variant.casefold() not in _STANDARD:
-            raise ConfigError(f"{where}: is of the variant {variant[:MAX_NAME]!r}, not of chess")
         if game.board().fen().split()[:4] != self.game.start.fen().split()[:4]:
             raise ConfigError(
                 f"{where}: starts from {game.board().fen()}, the game from {self.game.start.fen()};"
@@ -238,6 +222,30 @@ class PgnOpenings:
         if self.parameters.tell == "position":
             return position_opening(self.game, state.board().fen(en_passant="fen"), name=name)
         return Opening(tuple(state.history()), name=name)
+
+
+def games_of(
+    text: str, parameters: PgnParameters, *, source: str
+) -> Iterator[tuple[str, chess.pgn.Game]]:
+    """Yield the games of a text of PGN with their places in it.
+
+    Raises:
+      ConfigError: not PGN, or an illegal move; names source, game and ply.
+    """
+    check_words(text, source=source)
+    file, number, room = io.StringIO(text), 0, MAX_MOVES
+    while True:
+        number += 1
+        where = f"{source}: game {number}"
+        builder = _Builder(parameters, where=where, room=room)
+        game = _read_game(file, builder)
+        if game is None:
+            return
+        room = builder.room
+        variant = game.headers.get("Variant", "Standard")
+        if variant.casefold() not in _STANDARD:
+            raise ConfigError(f"{where}: is of the variant {variant[:MAX_NAME]!r}, not of chess")
+        yield where, game
 
 
 class _Builder(chess.pgn.GameBuilder[chess.pgn.Game]):
@@ -315,9 +323,13 @@ def pgn_text(path: Path) -> str:
     """
     check_file(path)
     with reading(path, ConfigError):
-        content = path.read_bytes()
+        return decoded(path.read_bytes(), source=str(path))
+
+
+def decoded(content: bytes, *, source: str) -> str:
+    """Return the text of the content of a PGN file, as `pgn_text`."""
     if b"\0" in content:
-        raise ConfigError(f"{path}: is not a text, so it is not PGN")
+        raise ConfigError(f"{source}: is not a text, so it is not PGN")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:

@@ -54,6 +54,10 @@ _COMPONENTS = (
         "Game histories of reconchess, which rc-replay and rc-playback read",
     ),
     (
+        *("record-format", "pgn", "miai_rbc.chess_games:PgnRecords", ""),
+        "Games of chess, read as games in which nobody sensed",
+    ),
+    (
         *("renderer", "rbc", "miai_rbc.pictures.renderer:RbcRenderer", ""),
         "Own pieces, the last sense, captures, and where the opponent was seen",
     ),

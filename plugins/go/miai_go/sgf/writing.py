@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, Final
@@ -11,6 +12,8 @@ from sgfmill import sgf
 from miai import __version__
 from miai.errors import MiaiError, RecordError
 from miai.parameters import build_parameters
+from miai.plain import Json
+from miai.playing.replay import record_of_actions
 from miai.record import GameRecord, MoveRecord, PlayerRecord, Termination
 from miai.values import Evaluation, ValueUnit
 from miai_go.rules.board import BLACK, WHITE
@@ -18,6 +21,7 @@ from miai_go.rules.coordinates import vertex
 from miai_go.rules.game import GoGame
 from miai_go.rules.parameters import GoParameters, Rules
 from miai_go.rules.state import GoState, Phase, Start
+from miai_go.sgf.reading import SgfGame, read_bytes
 
 APPLICATION: Final = "miai"
 
@@ -28,6 +32,7 @@ _RULE_NAMES: Final = {
     "aga": "AGA",
 }
 _PLACES: Final = "BW"
+_LONGEST_NAME, _LONGEST_COMMENT = 200, 2000  # that are read, in characters
 _COLORS: Final = "bw"
 
 
@@ -65,8 +70,8 @@ def clean_text(text: str) -> str:
 class SgfRecords:
     """The record format ``sgf``: moves, rules, players, result, clock and statistics.
 
-    A move's statistics are in its comment. Only the format ``jsonl`` keeps what SGF cannot express,
-    such as seeds and private observations.
+    It reads the main lines of games with their comments. A move's statistics are in its comment.
+    Only the format ``jsonl`` keeps what SGF cannot express, such as seeds.
     """
 
     suffix = ".sgf"
@@ -99,6 +104,64 @@ class SgfRecords:
             end = clean_text(f"{record.termination}: {record.detail}")
             file.get_last_node().add_comment_text(end)
         return sgf_text(file)
+
+    def read(self, data: bytes, *, source: str) -> list[GameRecord]:
+        """Return the main lines of the games of a file.
+
+        A game that sets up stones in the middle, or in which a player moves twice, begins after
+        that. Dead stones are not agreed on again.
+
+        Raises:
+          RecordError: the file is malformed, exceeds a limit, or a move is illegal by its rules.
+        """
+        try:
+            return [_record(game) for game in read_bytes(data, source=source)]
+        except (MiaiError, ValueError) as error:
+            if isinstance(error, RecordError):
+                raise
+            text = str(error)
+            text = text if text.startswith(source) else f"{source}: {text}"
+            raise RecordError(text) from error
+
+
+_RESULT: Final = re.compile(r"\s*([BW])\+([A-Za-z]?)")
+_LOSSES: Final = {"r": Termination.RESIGNATION, "t": Termination.TIME, "f": Termination.PROTOCOL}
+
+
+def _record(file: SgfGame) -> GameRecord:
+    """Return the main line of a game. Raises `MiaiError`."""
+    line = file.main_line()
+    values = {**file.parameters(line), "dead_stones": "none"}
+    game = GoGame(build_parameters(GoParameters, values, where="the file's rules"))
+    file.replay(game, line)  # its errors name the move
+    names = [file.black or "Black", file.white or "White"]
+    found = _RESULT.match(file.result)
+    loser, reason = None, Termination.RESIGNATION
+    if found is not None and found[2]:
+        loser, reason = _PLACES.index(found[1]) ^ 1, _LOSSES.get(found[2].lower(), reason)
+    detail = f"the file gives {clean_text(file.result)[:60]}" if file.result else ""
+    return record_of_actions(
+        game,
+        line.actions,
+        players=[clean_text(name)[:_LONGEST_NAME] for name in names],
+        loser=loser,
+        reason=reason,
+        detail=detail,
+        statistics=_comments(file, len(line.actions)),
+    )
+
+
+def _comments(file: SgfGame, count: int) -> list[dict[str, Json]]:
+    """Return the comments of the last moves of the main line."""
+    comments: list[dict[str, Json]] = []
+    node = file.root
+    while True:
+        if node.get_move()[0] is not None:
+            text = clean_text(node.get("C"))[:_LONGEST_COMMENT] if node.has_property("C") else ""
+            comments.append({"comment": text} if text.strip() else {})
+        if not len(node):
+            return comments[len(comments) - count :]
+        node = node[0]
 
 
 def state_to_sgf(state: GoState, *, black: str = "", white: str = "") -> str:

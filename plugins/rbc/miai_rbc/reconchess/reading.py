@@ -17,6 +17,7 @@ from miai.files import reading
 from miai.game import Observation
 from miai.parameters import build_parameters
 from miai.plain import dumps, loads
+from miai.playing.replay import record_of_actions
 from miai.record import GameRecord, Termination
 from miai_rbc.kernels.board import NOTHING, QUEENS
 from miai_rbc.parameters import START_FEN, RbcParameters
@@ -85,6 +86,27 @@ class ReconchessRecords:
                 f"the record cannot be written as a history of reconchess: {error}"
             ) from error
         return dumps(_head(record) | replay.lists | _end(record, replay.state)) + "\n"
+
+    def read(self, data: bytes, *, source: str) -> list[GameRecord]:
+        """Return the game of a history.
+
+        Raises:
+          RecordError: as `read_history`.
+        """
+        history = parse_history(data, source=source)
+        loser = None if history.winner is None else 1 - history.winner
+        reason = Termination.TIME if history.reason == "TIMEOUT" else Termination.RESIGNATION
+        white, black = (
+            name or colour for name, colour in zip(history.players, _NAMES, strict=True)
+        )
+        record = record_of_actions(
+            history.game,
+            history.actions,
+            players=(white, black),
+            loser=loser if history.reason in ("TIMEOUT", "RESIGN") else None,
+            reason=reason,
+        )
+        return [record]
 
 
 class _Replay:
@@ -221,13 +243,17 @@ def read_history(path: Path) -> History:
         the rules; the message names file, field and turn.
     """
     with reading(path, RecordError), path.open("rb") as file:
-        data = file.read(MAX_BYTES + 1)
+        return parse_history(file.read(MAX_BYTES + 1), source=str(path))
+
+
+def parse_history(data: bytes, *, source: str) -> History:
+    """Return the game of a history, as `read_history`."""
     try:
         if len(data) > MAX_BYTES:
             raise RecordError(f"longer than {MAX_BYTES} bytes, so not the history of one game")
         return _Reader(_parsed(data)).read()
     except RecordError as error:
-        raise RecordError(f"{path}: {error}") from None
+        raise RecordError(f"{source}: {error}") from None
 
 
 def _parsed(data: bytes) -> Mapping[str, Any]:

@@ -1,0 +1,169 @@
+"""Record formats that are read: what they write comes back, and bad files are refused."""
+
+from __future__ import annotations
+
+import io
+import random
+
+import chess
+import chess.pgn
+import pytest
+
+import miai
+from miai.api import record_format
+from miai.errors import RecordError
+from miai.playing.replay import replay
+from miai.plugins.loader import registry
+from miai.record import GameRecord, ReadableFormat, Termination
+
+PLAYERS = {"go": "fast-random", "rbc": "rbc-random", "kuhn_poker": "random"}
+
+
+def played(
+    game: str, *, limit: int | None = None, seed: int = 4, **parameters: object
+) -> GameRecord:
+    loaded = miai.load_game(game, **parameters)
+    agents = [miai.make_agent(PLAYERS[game], loaded) for _ in range(2)]
+    return miai.play(loaded, agents, seed=seed, move_limit=limit)
+
+
+def readable(name: str, game: str) -> ReadableFormat:
+    found = record_format(name, game)
+    assert isinstance(found, ReadableFormat)
+    return found
+
+
+def read_back(record: GameRecord, name: str) -> GameRecord:
+    written = readable(name, record.game)
+    (back,) = written.read(written.write(record).encode(), source=f"game{written.suffix}")
+    replay(back)
+    return back
+
+
+def moves(record: GameRecord) -> list[tuple[int, int, str]]:
+    return [(move.actor, move.action, move.text) for move in record.moves]
+
+
+@pytest.mark.parametrize(
+    ("name", "record"),
+    [
+        ("sgf", played("go", board_size=5, komi=6.5)),
+        ("sgf", played("go", board_size=9, handicap=3, rules="japanese", dead_stones="none")),
+        ("sgf", played("go", board_size=7, limit=11)),
+        ("reconchess", played("rbc", limit=40)),
+        ("reconchess", played("rbc")),
+        ("jsonl", played("rbc", limit=10)),
+        ("jsonl", played("kuhn_poker")),
+    ],
+)
+def test_what_is_written_is_read(name: str, record: GameRecord) -> None:
+    back = read_back(record, name)
+    assert moves(back) == moves(record)
+    assert back.returns == record.returns
+    assert back.loser == record.loser
+    assert [player.name for player in back.players] == [player.name for player in record.players]
+    if name != "jsonl":
+        assert readable(name, record.game).write(back).encode()
+
+
+def test_every_readable_format_is_of_a_suffix_of_its_own() -> None:
+    suffixes = []
+    for component in registry().components("record-format"):
+        built = component.build(values={})
+        assert isinstance(built, ReadableFormat), component.name
+        suffixes.append(built.suffix)
+    assert sorted(set(suffixes)) == sorted(suffixes) == [".json", ".jsonl", ".pgn", ".sgf"]
+
+
+def test_names_comments_and_the_end_of_an_sgf_game_are_taken() -> None:
+    data = b"(;GM[1]SZ[9]KM[5.5]RU[AGA]PB[Shusaku]PW[Gennan]RE[B+R];B[ee]C[ear-reddening];W[ce])"
+    (record,) = readable("sgf", "go").read(data, source="x.sgf")
+    replay(record)
+    assert [player.name for player in record.players] == ["Shusaku", "Gennan"]
+    assert [move.statistics for move in record.moves] == [{"comment": "ear-reddening"}, {}]
+    assert (record.termination, record.loser) == (Termination.RESIGNATION, 1)
+    assert record.game_parameters["komi"] == 5.5
+    assert record.returns[0] > record.returns[1]
+    timed = data.replace(b"B+R", b"W+Time")
+    (record,) = readable("sgf", "go").read(timed, source="x.sgf")
+    assert (record.termination, record.loser) == (Termination.TIME, 0)
+
+
+def test_a_collection_of_sgf_has_a_record_for_each_game() -> None:
+    data = b"(;GM[1]SZ[5];B[aa])(;GM[1]SZ[7];B[bb];W[cc])"
+    records = readable("sgf", "go").read(data, source="x.sgf")
+    assert [len(record.moves) for record in records] == [1, 2]
+    assert [record.game_parameters["board_size"] for record in records] == [5, 7]
+
+
+PGN = """[Event "?"]
+[White "Morphy"]
+[Black "Duke"]
+[Result "1-0"]
+
+1. e4 e5 2. Nf3 d6 3. d4 Bg4 1-0
+"""
+
+
+def test_a_game_of_chess_is_one_in_which_nobody_sensed() -> None:
+    (record,) = readable("pgn", "rbc").read(PGN.encode(), source="x.pgn")
+    replay(record)
+    assert [move.text for move in record.moves[:4]] == ["sense -", "e2e4", "sense -", "e7e5"]
+    assert [player.name for player in record.players] == ["Morphy", "Duke"]
+    assert (record.termination, record.loser) == (Termination.RESIGNATION, 1)
+    back = read_back(record, "pgn")
+    assert moves(back) == moves(record)
+    game = chess.pgn.read_game(io.StringIO(readable("pgn", "rbc").write(record)))
+    assert game is not None
+    assert not game.errors
+    assert (
+        game.end().board().fen().startswith("rn1qkbnr/ppp2ppp/3p4/4p3/3PP1b1/5N2/PPP2PPP/RNBQKB1R")
+    )
+    assert game.headers["Result"] == "1-0"
+
+
+def test_random_games_of_chess_come_back() -> None:
+    for seed in range(4):
+        print("seed", seed)
+        rng = random.Random(seed)
+        game = chess.pgn.Game()
+        node: chess.pgn.GameNode = game
+        while not node.board().is_game_over() and node.ply() < 60:
+            node = node.add_variation(rng.choice(list(node.board().legal_moves)))
+        (record,) = readable("pgn", "rbc").read(f"{game}\n".encode(), source="x.pgn")
+        again = chess.pgn.read_game(io.StringIO(readable("pgn", "rbc").write(record)))
+        assert again is not None
+        assert list(again.mainline_moves()) == list(game.mainline_moves())
+
+
+def test_moves_that_chess_forbids_are_not_written_as_pgn() -> None:
+    record = played("rbc")
+    assert "king" in record.detail
+    with pytest.raises(RecordError, match=r"not a move of chess.*write reconchess or jsonl"):
+        readable("pgn", "rbc").write(record)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("sgf", b"hello", "bad.*is not SGF"),
+        ("sgf", b"(;GM[2])", "bad.*GM\\[2\\] is not Go"),
+        ("sgf", b"(;SZ[9];B[ee];W[ee])", "bad.*occupied"),
+        ("sgf", b"(;SZ[9]KM[0.3];B[ee])", "bad.*komi"),
+        ("sgf", b"\x00\x01", "bad.*null byte"),
+        ("pgn", b"1. e4 e5 2. Ke3 *", "bad.*game 1.*Ke3"),
+        ("pgn", b"", "bad.*holds no game"),
+        ("pgn", b"\x00", "bad.*not a text"),
+        ("pgn", b'[Variant "Crazyhouse"]\n\n1. e4 *\n', "bad.*Crazyhouse"),
+        ("reconchess", b"{}", "bad.*GameHistory"),
+        ("reconchess", b"[" * 100_000, "bad.*JSON"),
+        ("reconchess", b"\xff", "bad.*JSON"),
+        ("jsonl", b"{}\n{}\n", "bad.*schema"),
+        ("jsonl", b"\xff\n", "bad.*UTF-8"),
+        ("jsonl", b"", "bad.*truncated"),
+    ],
+)
+def test_bad_files_are_refused_by_name(name: str, data: bytes, message: str) -> None:
+    game = {"sgf": "go", "jsonl": "go"}.get(name, "rbc")
+    with pytest.raises(RecordError, match=message):
+        readable(name, game).read(data, source="bad")
