@@ -25,15 +25,17 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.engine("chromium")
 LOOKS = [(1280, 900, "light"), (390, 844, "dark")]
 GAMES = [component.name for component in registry().components(GAME)]
+slow = pytest.mark.slow
 PAGES = [
     "/",
     "/games/go",
-    "/games/rbc",
-    "/problems/",
-    "/problems/shipped-10-14/",
+    pytest.param("/games/rbc", marks=slow),
+    pytest.param("/problems/", marks=slow),
+    pytest.param("/problems/shipped-10-14/", marks=slow),
     "/problems/shipped-10-14/3",
-    "/nowhere",
+    pytest.param("/nowhere", marks=slow),
 ]
+TABLES = [name if name in ("go", "rbc") else pytest.param(name, marks=slow) for name in GAMES]
 
 
 @pytest.fixture(scope="module")
@@ -87,10 +89,7 @@ def test_pages_have_no_serious_fault(page: Page, address: str, path: str) -> Non
     assert faults(page) == []
 
 
-@pytest.mark.parametrize(
-    "page", [LOOKS[0], pytest.param(LOOKS[1], marks=pytest.mark.slow)], indirect=True
-)
-@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("game", TABLES)
 def test_tables_have_no_serious_fault(page: Page, address: str, game: str) -> None:
     page.goto(f"{address}/games/{game}")
     page.select_option("[name='players.1.agent']", "random")
@@ -102,7 +101,7 @@ def test_tables_have_no_serious_fault(page: Page, address: str, game: str) -> No
     assert faults(page) == []
 
 
-@pytest.mark.parametrize("game", ["tic_tac_toe", "mini_rbc"])
+@pytest.mark.parametrize("game", [pytest.param("tic_tac_toe", marks=slow), "mini_rbc"])
 def test_replays_have_no_serious_fault(page: Page, tmp_path: Path, game: str) -> None:
     made = miai.load_game(game)
     record = miai.play(made, [miai.make_agent("random", made) for _ in range(2)], seed=2)
