@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -443,16 +444,21 @@ def _view(view: View, game: Game) -> Markup:
     single = game.info.perfect_information
     label = TRUTH if view.name == TRUTH else f"{_side(game, int(view.name))} knows"
     parts = [] if single else [tag("figcaption", label)]
-    parts.append(_drawn(view.picture, view.text))
+    parts.append(_drawn(view.picture, view.text, label="the position" if single else label))
     if view.worlds is not None:
         parts.append(_worlds(view.worlds))
     style = None if view.worlds is None else "believing"
     return tag("figure", *parts, data_view=view.name, class_=style)
 
 
-def _drawn(picture: str, lines: str) -> Markup:
+_SVG: Final = re.compile(r"<svg\b")
+
+
+def _drawn(picture: str, lines: str, *, label: str) -> Markup:
+    """Return a position with a label that is read aloud."""
     if picture:
-        return Markup(picture)  # noqa: S704 - by an installed renderer
+        start = Markup('<svg aria-label="{}"').format(label)
+        return Markup(_SVG.sub(lambda _: start, picture, count=1))  # noqa: S704 - a renderer's
     return tag("pre", printable_block(lines), tabindex="0")
 
 
@@ -465,7 +471,7 @@ def _worlds(worlds: Worlds) -> Markup:
         tag("p", "Belief: ", label, class_="worlds", data_worlds=str(worlds.count))
     ]
     if worlds.picture:
-        parts.append(_drawn(worlds.picture, ""))
+        parts.append(_drawn(worlds.picture, "", label="Belief"))
     elif worlds.certain and worlds.count > 1:
         parts.append(tag("pre", printable_block(worlds.certain), class_="certain", tabindex="0"))
     return tag("div", *parts, class_="belief")

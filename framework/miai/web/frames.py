@@ -37,7 +37,7 @@ class Frame(TypedDict):
     Attributes:
       number: of the player's observations so far; an answer to a frame repeats it.
       picture: an ``svg`` element; empty if the game draws none.
-      text: the position as text, where there is no picture.
+      text: the position as text, shown where there is no picture and read aloud where there is.
       turn: whether the player is to act.
       hint: a line about what can be done.
       areas, moves: the legal actions and where to click; empty if it is not the player's turn.
@@ -71,7 +71,7 @@ class Camera:
 
     def frame(self, view: PlayerView) -> Frame:
         """Return the position as the view's player knows it."""
-        renderer, drawn = self._renderer, isinstance(self._renderer, DrawingRenderer)
+        renderer = self._renderer
         legal = view.legal_actions
         clicks = Clicks()
         if legal and isinstance(renderer, Clickable):
@@ -93,7 +93,7 @@ class Camera:
         return {
             "number": len(view.observations),
             "picture": renderer.svg(view) if isinstance(renderer, DrawingRenderer) else "",
-            "text": "" if drawn else printable_block(renderer.render(view)),
+            "text": printable_block(renderer.render(view)),
             "turn": bool(legal),
             "hint": printable_block(hint_of(renderer, view)),
             "areas": areas,
@@ -107,7 +107,7 @@ class Camera:
         return {
             "number": state.move_number(),
             "picture": picture,
-            "text": "" if picture else printable_block(self._text(state)),
+            "text": printable_block(self._text(state)),
             "turn": False,
             "hint": "",
             "areas": [],

@@ -24,14 +24,15 @@ class Board {
     this.dragged = false;
   }
 
-  // Draws a frame: its picture, areas and moves.
-  draw({ picture, areas, moves }) {
+  // Draws a frame: its picture, what it shows in words, areas and moves.
+  draw({ picture, text, areas, moves }) {
     const kept = this.holder.contains(document.activeElement);
     this.holder.hidden = !picture;
     this.holder.innerHTML = picture;
     this.areas = areas;
     this.moves = moves;
     const drawn = this.holder.querySelector("svg");
+    if (drawn) drawn.setAttribute("aria-label", text);
     if (!drawn || !areas.length) return;
     const layer = document.createElementNS(SVG, "svg");
     layer.setAttribute("viewBox", drawn.getAttribute("viewBox"));

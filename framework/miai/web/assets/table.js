@@ -16,7 +16,7 @@ events.onerror = () => { element("status").textContent = "Connection lost; tryin
 function show(news) {
   if (!frame || frame.number !== news.frame.number || news.stage !== "playing") board.forget();
   frame = news.frame;
-  element("text").hidden = !frame.text;
+  element("text").hidden = !!frame.picture;
   element("text").textContent = frame.text;
   board.draw(frame);
   const yours = frame.turn && news.stage === "playing";

@@ -29,7 +29,7 @@ from miai_go.life.exercise import MOST_MOVES, Exercise, Outcome, Reply, status_t
 from miai_go.life.zones import ATTACKER
 from miai_go.rules.board import COLOR_NAMES
 from miai_go.rules.coordinates import vertex
-from miai_go.rules.render import board_definitions, board_picture, point_region
+from miai_go.rules.render import board_definitions, board_picture, draw, point_region
 from miai_go.web.sets import ProblemSet, Sets, is_source
 
 _MOST_EXERCISES: Final = 8
@@ -315,4 +315,11 @@ def _frame(exercise: Exercise, line: Sequence[int], *, over: bool = False) -> di
         last=line[-1] if line else None,
         choices=[target] if stones.flat[target] else (),
     )
-    return {"picture": picture, "areas": areas, "moves": moves, "line": list(line)}
+    text = draw(stones, last=line[-1] if line else None)
+    return {
+        "picture": picture,
+        "text": text,
+        "areas": areas,
+        "moves": moves,
+        "line": list(line),
+    }

@@ -1,0 +1,116 @@
+"""Whether people who use a keyboard, a screen reader or strong contrast can use the pages.
+
+axe-core checks the pages in a real browser; nothing serious or critical may be left.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import pytest
+from tests.web.server import TOKEN, running
+from tests.web.test_web_browser import FLAGS
+
+import miai
+from miai.pages.replay_page import replay_page
+from miai.plugins.kinds import GAME
+from miai.plugins.loader import registry
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.engine("chromium")
+LOOKS = [(1280, 900, "light"), (390, 844, "dark")]
+GAMES = [component.name for component in registry().components(GAME)]
+slow = pytest.mark.slow
+PAGES = [
+    "/",
+    "/games/go",
+    pytest.param("/games/rbc", marks=slow),
+    pytest.param("/problems/", marks=slow),
+    pytest.param("/problems/shipped-10-14/", marks=slow),
+    "/problems/shipped-10-14/3",
+    pytest.param("/nowhere", marks=slow),
+]
+TABLES = [name if name in ("go", "rbc") else pytest.param(name, marks=slow) for name in GAMES]
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with running(tmp_path_factory.mktemp("web") / "games") as port:
+        yield f"http://127.0.0.1:{port}"
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    from playwright.sync_api import sync_playwright
+
+    from miai.process.programs import find_program
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=str(find_program("chromium", advice={})), args=FLAGS
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(params=LOOKS, ids=["wide", "narrow"])
+def page(request: pytest.FixtureRequest, address: str, chromium: Browser) -> Iterator[Page]:
+    width, height, scheme = request.param
+    look: Literal["light", "dark"] = scheme
+    with chromium.new_context(
+        viewport={"width": width, "height": height}, color_scheme=look
+    ) as context:
+        made = context.new_page()
+        made.goto(f"{address}/?token={TOKEN}")
+        made.wait_for_url(f"{address}/")
+        yield made
+
+
+def faults(page: Page) -> list[str]:
+    """Return the serious faults that axe-core finds, each with its places."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    return [
+        f"{fault['id']}: {fault['help']}: {[node['html'][:120] for node in fault['nodes'][:4]]}"
+        for fault in found
+        if fault["impact"] in ("serious", "critical")
+    ]
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_pages_have_no_serious_fault(page: Page, address: str, path: str) -> None:
+    page.goto(f"{address}{path}")
+    assert faults(page) == []
+
+
+@pytest.mark.parametrize("game", TABLES)
+def test_tables_have_no_serious_fault(page: Page, address: str, game: str) -> None:
+    page.goto(f"{address}/games/{game}")
+    page.select_option("[name='players.1.agent']", "random")
+    page.click("button.go")
+    until = time.monotonic() + 20
+    while not page.evaluate("typeof frame !== 'undefined' && frame && frame.turn"):
+        assert time.monotonic() < until
+        page.wait_for_timeout(20)
+    assert faults(page) == []
+
+
+@pytest.mark.parametrize("game", [pytest.param("tic_tac_toe", marks=slow), "mini_rbc"])
+def test_replays_have_no_serious_fault(page: Page, tmp_path: Path, game: str) -> None:
+    made = miai.load_game(game)
+    record = miai.play(made, [miai.make_agent("random", made) for _ in range(2)], seed=2)
+    path = tmp_path / "replay.html"
+    path.write_text(replay_page(record, "a game"))
+    page.goto(path.as_uri())
+    assert faults(page) == []
+
+
+def test_a_fault_is_found(page: Page) -> None:
+    page.set_content("<html lang=en><title>x</title><main><h1>x</h1><img src='data:,'></main>")
+    assert [fault.partition(":")[0] for fault in faults(page)] == ["image-alt"]
