@@ -6,7 +6,7 @@ import base64
 import json
 import re
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -256,6 +256,8 @@ def replay_page(
     *,
     worlds: int = WORLDS,
     report: str = "",
+    links: Mapping[str, str] | None = None,
+    play_on: str = "",
     assets: Assets | None = None,
 ) -> str:
     """Return a recorded game as a page of HTML.
@@ -266,6 +268,9 @@ def replay_page(
       game_id: identity of the game.
       worlds: maximum size of a player's belief; 0 for no beliefs.
       report: relative path of the tournament's report; empty for none.
+      links: addresses by text, for the heading.
+      play_on: address for playing on from a position, to which the script adds ``?ply=``; empty for
+        none.
       assets: links to the files of `STYLES` and `SCRIPTS` for a page from a server; by default
         they are part of the page.
 
@@ -298,7 +303,9 @@ def replay_page(
             assets=assets or inlined(styles=STYLES, scripts=SCRIPTS),
             title=text(game_id, 80),
             definitions=Markup(definitions(game)),  # noqa: S704 - by an installed renderer
-            heading=_heading(record, game_id, game, report),
+            heading=_heading(record, game_id, game, _links(report, links)),
+            play_on=play_on,
+            plies=len(record.moves),
             single=game.info.perfect_information,
             controls=_controls(count, game),
             position=Markup().join(position),
@@ -328,7 +335,13 @@ def _game(record: GameRecord) -> Game:
 # -- the top ----------------------------------------------------------------------------------
 
 
-def _heading(record: GameRecord, game_id: str, game: Game, report: str) -> list[Markup]:
+def _links(report: str, links: Mapping[str, str] | None) -> dict[str, str]:
+    return {**({"The tournament's report": report} if report else {}), **(links or {})}
+
+
+def _heading(
+    record: GameRecord, game_id: str, game: Game, links: Mapping[str, str]
+) -> list[Markup]:
     players = [
         Markup("%s (%s)") % (name(player.name), _side(game, seat))
         for seat, player in enumerate(record.players)
@@ -348,8 +361,7 @@ def _heading(record: GameRecord, game_id: str, game: Game, report: str) -> list[
             class_="dim",
         ),
     ]
-    if report:
-        lines.append(tag("p", tag("a", "The tournament's report", href=report)))
+    lines += [tag("p", tag("a", words, href=address)) for words, address in links.items()]
     return lines
 
 

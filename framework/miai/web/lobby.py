@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from starlette.responses import Response
+
 from miai.api import load_game
 from miai.clock import TimeControl
 from miai.errors import ConfigError, MiaiError
@@ -15,13 +17,14 @@ from miai.information import PlayerView
 from miai.markup import tag
 from miai.pages.document import printable
 from miai.parameters import describe_parameters
-from miai.plain import parse_value
+from miai.plain import one_line, parse_value
 from miai.plugins.kinds import AGENT, GAME
 from miai.plugins.loader import registry
 from miai.plugins.registry import Component
 from miai.render import DrawingRenderer, renderer_for
 from miai.seeds import SEED_BITS
 from miai.web.tables import PERSON, Chair, Setting
+from miai.web.templating import page
 
 ME: Final = "me"
 GUEST: Final = "guest"
@@ -298,3 +301,63 @@ def _first_view(game: Game) -> PlayerView:
 def players_of(game: Game) -> Sequence[str]:
     """Return the names of a game's players, for people."""
     return [printable(name, 40) for name in game.info.player_names]
+
+
+def form_page(
+    game: str,
+    entered: Mapping[str, str],
+    mistakes: Mapping[str, str],
+    *,
+    me: int = 0,
+    rules: bool = True,
+    action: str = "",
+    heading: str = "",
+    notes: Sequence[str] = (),
+) -> Response:
+    """Return the form of a game.
+
+    Args:
+      entered: its values so far, by name.
+      mistakes: what is wrong with them, by name.
+      me: the player for whom the person at the browser plays unless another one is chosen.
+      rules: whether the game's parameters are fields.
+      action: the address to which the form is sent (default: that of new games).
+      heading, notes: what stands above the form (default: the game's name and summary).
+    """
+    component = registry().get(GAME, game)
+    try:
+        names = players_of(load_game(game))
+        fields = fields_of(component, "game", entered, mistakes) if rules else []
+    except MiaiError as error:
+        return page("problem.html", problem=one_line(str(error)), status=409)
+    agents = opponents(game)
+    players = []
+    for player, name in enumerate(names):
+        prefix = f"players.{player}"
+        default = ME if player == me else _first_opponent([agent.name for agent in agents])
+        chosen = entered.get(f"{prefix}.agent", default)
+        known = next((agent for agent in agents if agent.name == chosen), None)
+        own = [] if known is None else fields_of(known, prefix, entered, mistakes)
+        players.append((prefix, name, chosen, own, mistakes.get(f"{prefix}.agent", "")))
+    return page(
+        "game.html",
+        scripts=["game.js"],
+        game=game,
+        action=action or f"/games/{game}",
+        heading=heading or f"New game of {game}",
+        notes=notes or [component.summary],
+        fields=fields,
+        players=players,
+        choices=[(ME, "you"), (GUEST, "somebody you invite")],
+        agents=[(agent.name, agent.summary) for agent in agents],
+        clock=clock_fields(entered, mistakes),
+        seed=entered.get("seed", ""),
+        mistakes=mistakes,
+    )
+
+
+def _first_opponent(names: list[str]) -> str:
+    for name in ("mcts", "ismcts", "random"):
+        if name in names:
+            return name
+    return names[0] if names else ME

@@ -22,12 +22,9 @@ from miai.plugins.loader import registry
 from miai.web.frames import Camera
 from miai.web.guard import Browsers, digest_of, enter, new_cookie
 from miai.web.lobby import (
-    GUEST,
-    ME,
     FormError,
-    clock_fields,
     fields_of,
-    opponents,
+    form_page,
     picture_of,
     players_of,
     setting_of,
@@ -98,7 +95,7 @@ class Pages:
                 mistakes = error.mistakes
             except (MiaiError, OSError) as error:
                 mistakes = {"": one_line(str(error))}
-        return await to_thread.run_sync(_form, game, entered, mistakes)
+        return await to_thread.run_sync(form_page, game, entered, mistakes)
 
     def _make(self, game: str, entered: dict[str, str], browser: str) -> Table:
         setting, _ = setting_of(game, entered, browser=browser)
@@ -204,7 +201,8 @@ class Pages:
         record = table.record
         if record is None:
             return RedirectResponse(f"/tables/{table.id}", 303)
-        content = await to_thread.run_sync(lambda: replay_page(record, table.id))
+        play_on = f"/records/{table.id}/play" if request.state.owner else ""
+        content = await to_thread.run_sync(lambda: replay_page(record, table.id, play_on=play_on))
         return Response(content, media_type="text/html", headers={"content-security-policy": ""})
 
     async def _find(self, request: Request) -> Table:
@@ -229,46 +227,6 @@ def _game(request: Request) -> str:
         return registry().get(GAME, name).name
     except UnknownComponentError as error:
         raise HTTPException(404, one_line(str(error))) from error
-
-
-def _form(game: str, entered: dict[str, str], mistakes: dict[str, str]) -> Response:
-    from miai.api import load_game
-
-    component = registry().get(GAME, game)
-    try:
-        names = players_of(load_game(game))
-        fields = fields_of(component, "game", entered, mistakes)
-    except MiaiError as error:
-        return page("problem.html", problem=one_line(str(error)), status=409)
-    agents = opponents(game)
-    players = []
-    for player, name in enumerate(names):
-        prefix = f"players.{player}"
-        default = ME if player == 0 else _first_opponent([agent.name for agent in agents])
-        chosen = entered.get(f"{prefix}.agent", default)
-        known = next((agent for agent in agents if agent.name == chosen), None)
-        own = [] if known is None else fields_of(known, prefix, entered, mistakes)
-        players.append((prefix, name, chosen, own, mistakes.get(f"{prefix}.agent", "")))
-    return page(
-        "game.html",
-        scripts=["game.js"],
-        game=game,
-        summary=component.summary,
-        fields=fields,
-        players=players,
-        choices=[(ME, "you"), (GUEST, "somebody you invite")],
-        agents=[(agent.name, agent.summary) for agent in agents],
-        clock=clock_fields(entered, mistakes),
-        seed=entered.get("seed", ""),
-        mistakes=mistakes,
-    )
-
-
-def _first_opponent(names: list[str]) -> str:
-    for name in ("mcts", "ismcts", "random"):
-        if name in names:
-            return name
-    return names[0] if names else ME
 
 
 def _answer(table: Table, player: int, said: dict[str, Any]) -> None:

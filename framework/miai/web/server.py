@@ -22,6 +22,7 @@ from starlette.responses import Response
 
 from miai.errors import ConfigError
 from miai.web.guard import Browsers, Guard
+from miai.web.records import Records
 from miai.web.routes import Pages
 from miai.web.sections import Sections
 from miai.web.tables import Tables
@@ -34,6 +35,7 @@ LEAST_TOKEN: Final = 12
 """Minimum length of a token that the user chooses, in characters."""
 _TIDY_SECONDS = 20.0
 _BROWSERS = "browsers"
+_RECORDS = "records"
 
 
 def make_app(
@@ -56,6 +58,7 @@ def make_app(
     browsers.load()
     tables = Tables(folder)
     pages = Pages(tables, browsers)
+    records = Records(folder / _RECORDS, tables)
     sections = Sections(folder, [path.absolute() for path in paths])
 
     @contextlib.asynccontextmanager
@@ -74,13 +77,15 @@ def make_app(
             await to_thread.run_sync(tables.close)
             await to_thread.run_sync(sections.close)
 
-    return Starlette(
-        routes=[*pages.routes, *sections.routes],
+    app = Starlette(
+        routes=[*pages.routes, *records.routes, *sections.routes],
         lifespan=lifespan,
         middleware=[Middleware(Guard, token=token, hosts=hosts, browsers=browsers)],
         exception_handlers={HTTPException: _problem},
         max_body_size=MOST_BODY,
     )
+    app.state.most_body = MOST_BODY
+    return app
 
 
 async def _problem(request: Request, error: Exception) -> Response:

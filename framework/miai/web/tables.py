@@ -270,9 +270,20 @@ class Table:
 
     # -- storing -------------------------------------------------------------------------------
 
-    def create(self) -> None:
-        """Write the table for the first time. Raises `OSError`."""
-        self._journal.append([{"schema": _SCHEMA, **asdict(self.setting)}])
+    def create(self, earlier: Sequence[MoveRecord] = ()) -> None:
+        """Write the table for the first time. Raises `OSError`.
+
+        Args:
+          earlier: moves of a record, after which the game begins; their times and statistics are
+            left out.
+        """
+        moves = [
+            MoveRecord(ply=ply, actor=move.actor, action=move.action, text=move.text)
+            for ply, move in enumerate(earlier)
+        ]
+        head = {"schema": _SCHEMA, **asdict(self.setting)}
+        self._journal.append([head, *({"move": _plain(move)} for move in moves)])
+        self._session.moves.extend(moves)
         self._path.chmod(0o600)
 
     @classmethod
@@ -602,14 +613,18 @@ class Tables:
         self._tables: dict[str, Table] = {}
         self._lock = threading.Lock()
 
-    def new(self, setting: Setting) -> Table:
-        """Return a new table. Raises `MiaiError` or `OSError` if it cannot be made."""
+    def new(self, setting: Setting, *, earlier: Sequence[MoveRecord] = ()) -> Table:
+        """Return a new table. Raises `MiaiError` or `OSError` if it cannot be made.
+
+        Args:
+          earlier: moves of a record, after which the game begins.
+        """
         self._refuse_too_many()
         setting.created = datetime.now(UTC).isoformat(timespec="seconds")
         name = secrets.token_hex(6)
         path = self._folder / f"{name}.jsonl"
         table = Table(name, setting, path, hidden=[str(self._folder)])
-        table.create()
+        table.create(earlier)
         with self._lock:
             self._tables[name] = table
         return table

@@ -7,6 +7,7 @@ const links = new Map([...document.querySelectorAll("#moves a")].map((a) => [a.h
 const slider = document.getElementById("slider");
 const place = document.getElementById("place");
 const graphs = [...document.querySelectorAll(".graph")];
+const playOn = document.getElementById("play-on");
 const playing = document.querySelector("[data-go=play]");
 let pieces = [];
 let frames = [];
@@ -37,6 +38,7 @@ function show(number, { keepHash = false } = {}) {
   reveal(link.closest("tr"));
   slider.value = String(now);
   place.textContent = `${now} of ${last}`;
+  if (playOn) playOn.search = `?ply=${now}`;
   for (const graph of graphs) {
     const cursor = graph.querySelector(".cursor");
     const [left, right] = [Number(graph.dataset.left), Number(graph.dataset.right)];

@@ -1,0 +1,425 @@
+"""Records of games: files are opened, shown as replays, kept, and played on from any position.
+
+A file is read by the installed record formats (`miai.record.ReadableFormat`), chosen by its suffix,
+and played again by the rules before it is kept. Its name is shown and never used as a path. The
+settings of other components are not taken from a file, because they can name programs to run.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path, PurePosixPath
+from typing import Any, Final
+
+from anyio import CapacityLimiter, to_thread
+from starlette.datastructures import UploadFile
+from starlette.exceptions import HTTPException
+from starlette.formparsers import MultiPartException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from miai.api import load_game
+from miai.errors import ConfigError, MiaiError, RecordError
+from miai.files import write_text
+from miai.game import State
+from miai.pages.document import counted, printable
+from miai.pages.replay_page import replay_page
+from miai.plain import Json, one_line
+from miai.playing.replay import replay
+from miai.plugins.kinds import RECORD_FORMAT
+from miai.plugins.loader import registry
+from miai.record import GameRecord, ReadableFormat
+from miai.record_reader import read_record
+from miai.web.lobby import FormError, form_page, players_of, setting_of
+from miai.web.tables import Table, Tables
+from miai.web.templating import page
+
+MOST_RECORDS: Final = 500
+"""Maximum number of records that are kept."""
+MOST_FILES: Final = 20
+"""Maximum number of files that are opened at once."""
+MOST_GAMES: Final = 50
+"""Maximum number of games in a file."""
+_PAGES = 8  # rendered replays in memory
+_AT_ONCE = 2  # files read, or replays made, at the same time
+_LABEL = "miai.web"
+_NAME = 120  # cells of a file's name
+
+
+# -- reading --------------------------------------------------------------------------------------
+
+
+def formats() -> list[ReadableFormat]:
+    """Return the installed formats that can be read; broken ones are left out."""
+    found = []
+    for component in registry().components(RECORD_FORMAT):
+        try:
+            built = component.build(values={})
+        except MiaiError:
+            continue
+        if isinstance(built, ReadableFormat):
+            found.append(built)
+    return found
+
+
+def read_file(name: str, data: bytes) -> list[GameRecord]:
+    """Return the games of a file, each of which its rules allow.
+
+    Args:
+      name: the file's name, which chooses the format by its suffix.
+
+    Raises `RecordError`, which names the file and what is wrong.
+    """
+    shown = printable(name, _NAME)
+    suffix = PurePosixPath(name.replace("\\", "/")).suffix.lower()
+    known = formats()
+    chosen = [format_ for format_ in known if format_.suffix == suffix]
+    if not chosen:
+        suffixes = ", ".join(sorted({format_.suffix for format_ in known}))
+        raise RecordError(f"{shown}: files are opened whose names end in {suffixes}")
+    reasons = []
+    for format_ in chosen:
+        try:
+            records = format_.read(data, source=shown)
+            break
+        except MiaiError as error:
+            reasons.append(one_line(str(error)))
+    else:
+        raise RecordError("; ".join(reasons))
+    if len(records) > MOST_GAMES:
+        raise RecordError(
+            f"{shown}: holds {len(records)} games; at most {MOST_GAMES} are opened, split the file"
+        )
+    for number, record in enumerate(records, start=1):
+        place = shown if len(records) == 1 else f"{shown}, game {number}"
+        try:
+            _refuse_settings(record)
+            replay(record)
+        except MiaiError as error:
+            raise RecordError(f"{place}: {one_line(str(error))}") from error
+    return records
+
+
+def _refuse_settings(record: GameRecord) -> None:
+    for name, value in record.game_parameters.items():
+        values = value if isinstance(value, list) else [value]
+        if any(isinstance(part, Mapping) and part for part in values):
+            raise RecordError(
+                f"game_parameters.{printable(name, 60)}: settings of other components are not "
+                "taken from a file, because they can name programs to run; remove them"
+            )
+
+
+# -- keeping --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """A line of the list of records.
+
+    Attributes:
+      id: its name in addresses.
+      game, players: the game, and the players' names.
+      file: name of the file that it came from.
+      moves: number of actions.
+      result: how it ended.
+      opened: when the file was opened, ISO 8601 in UTC.
+    """
+
+    id: str
+    game: str
+    players: str
+    file: str
+    moves: int
+    result: str
+    opened: str
+
+
+class Shelf:
+    """The records that are kept, a file each.
+
+    Args:
+      folder: where they are; made on first use, for this user alone.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._lock = threading.Lock()
+
+    def add(self, records: Iterable[GameRecord], file: str) -> list[str]:
+        """Keep records, and return their names.
+
+        Raises:
+          ConfigError: too many are kept.
+          OSError: they cannot be written.
+        """
+        new = list(records)
+        with self._lock:
+            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            kept = len(list(self._folder.glob("*.jsonl")))
+            if kept + len(new) > MOST_RECORDS:
+                raise ConfigError(
+                    f"{counted(kept, 'record')} are kept, and at most {MOST_RECORDS}; remove some"
+                )
+            return [self._add(record, file) for record in new]
+
+    def _add(self, record: GameRecord, file: str) -> str:
+        name = secrets.token_hex(6)
+        label: dict[str, Json] = {
+            "file": printable(file, _NAME),
+            "moves": len(record.moves),
+            "result": one_line(f"{record.termination}, {record.detail}".rstrip(", ")),
+            "opened": datetime.now(UTC).isoformat(timespec="seconds"),
+        }
+        kept = replace(record, tags={**record.tags, _LABEL: label})
+        path = self._folder / f"{name}.jsonl"
+        write_text(path, kept.to_json_lines())
+        path.chmod(0o600)
+        return name
+
+    def get(self, name: str) -> GameRecord | None:
+        """Return a record by name; None if there is none. Raises `RecordError` if it is damaged."""
+        path = self._path(name)
+        if path is None:
+            return None
+        record = read_record(path.read_text(encoding="utf-8"))
+        record.tags = {key: value for key, value in record.tags.items() if key != _LABEL}
+        return record
+
+    def remove(self, name: str) -> None:
+        """Remove a record, if it is there."""
+        path = self._path(name)
+        if path is not None:
+            path.unlink(missing_ok=True)
+
+    def latest(self) -> list[Summary]:
+        """Return all records, those opened last first; damaged ones are left out."""
+        found = []
+        for path in self._folder.glob("*.jsonl"):
+            with path.open(encoding="utf-8") as file:
+                head = file.readline()
+            try:
+                found.append(_summary(path.stem, json.loads(head)))
+            except (KeyError, TypeError, ValueError):
+                continue
+        return sorted(found, key=lambda summary: (summary.opened, summary.id), reverse=True)
+
+    def _path(self, name: str) -> Path | None:
+        if len(name) != 12 or not set(name) <= set("0123456789abcdef"):
+            return None
+        path = self._folder / f"{name}.jsonl"
+        return path if path.is_file() else None
+
+
+def _summary(name: str, head: Mapping[str, Any]) -> Summary:
+    label = head["tags"][_LABEL]
+    return Summary(
+        id=name,
+        game=str(head["game"]),
+        players=" and ".join(printable(player["name"], 24) for player in head["players"]),
+        file=str(label["file"]),
+        moves=int(label["moves"]),
+        result=printable(str(label["result"]) or "-", 80),
+        opened=str(label["opened"]),
+    )
+
+
+# -- pages ----------------------------------------------------------------------------------------
+
+
+class Records:
+    """The pages of records.
+
+    Args:
+      folder: where records are kept.
+      tables: makes the tables of games that are played on, and has finished games.
+    """
+
+    def __init__(self, folder: Path, tables: Tables) -> None:
+        self._shelf, self._tables = Shelf(folder), tables
+        self._replays: OrderedDict[str, str] = OrderedDict()
+        self._changing = threading.Lock()
+        self._limiter = CapacityLimiter(_AT_ONCE)
+        self.routes = [
+            Route("/records/", self.overview, methods=["GET", "POST"]),
+            Route("/records/{record}", self.show),
+            Route("/records/{record}/remove", self.remove, methods=["POST"]),
+            Route("/records/{record}/play", self.play, methods=["GET", "POST"]),
+        ]
+
+    async def overview(self, request: Request) -> Response:
+        """List the records; open the files that are sent."""
+        names: list[str] = []
+        mistakes: list[str] = []
+        if request.method == "POST":
+            try:
+                names, mistakes = await self._open(request)
+            except (HTTPException, MultiPartException) as error:
+                if getattr(error, "status_code", 400) != 400:
+                    raise
+                reason = getattr(error, "detail", "") or getattr(error, "message", "")
+                mistakes = [f"the files were not received: {one_line(reason)}"]
+            if len(names) == 1 and not mistakes:
+                return RedirectResponse(f"/records/{names[0]}", 303)
+            if not mistakes:
+                return RedirectResponse("/records/", 303)
+        records = await to_thread.run_sync(self._shelf.latest)
+        return page(
+            "records.html",
+            scripts=["records.js"],
+            status=422 if mistakes else 200,
+            records=records,
+            mistakes=mistakes,
+            opened=len(names),
+            suffixes=sorted({format_.suffix for format_ in formats()}),
+            most=request.app.state.most_body,
+        )
+
+    async def _open(self, request: Request) -> tuple[list[str], list[str]]:
+        """Return the names of new records, and what is wrong with other files."""
+        names: list[str] = []
+        mistakes: list[str] = []
+        async with request.form(max_files=MOST_FILES, max_fields=5) as form:
+            files = [file for file in form.getlist("files") if isinstance(file, UploadFile)]
+            for file in files:
+                name, data = file.filename or "", await file.read()
+                if not name:
+                    continue
+                try:
+                    names += await to_thread.run_sync(self._keep, name, data, limiter=self._limiter)
+                except (MiaiError, OSError) as error:
+                    mistakes.append(one_line(str(error)))
+        if not names and not mistakes:
+            mistakes.append("choose a file")
+        return names, mistakes
+
+    def _keep(self, name: str, data: bytes) -> list[str]:
+        return self._shelf.add(read_file(name, data), name)
+
+    async def show(self, request: Request) -> Response:
+        """Show a record as a replay."""
+        name = request.path_params["record"]
+        content = await to_thread.run_sync(self._replay, name, limiter=self._limiter)
+        return Response(content, media_type="text/html", headers={"content-security-policy": ""})
+
+    def _replay(self, name: str) -> str:
+        """Return a replay. Raises `HTTPException` if there is no such record."""
+        record = self._record(name)
+        with self._changing:
+            content = self._replays.get(name, "")
+        if not content:
+            content = replay_page(
+                record, name, links={"Records": "/records/"}, play_on=f"/records/{name}/play"
+            )
+            with self._changing:
+                self._replays[name] = content
+                while len(self._replays) > _PAGES:
+                    self._replays.popitem(last=False)
+        return content
+
+    async def remove(self, request: Request) -> Response:
+        """Remove a record."""
+        name = request.path_params["record"]
+        await to_thread.run_sync(self._shelf.remove, name)
+        with self._changing:
+            self._replays.pop(name, None)
+        return RedirectResponse("/records/", 303)
+
+    async def play(self, request: Request) -> Response:
+        """Show the form for playing on from a position; make the table if it is sent."""
+        entered: dict[str, str] = {}
+        if request.method == "POST":
+            async with request.form(max_files=0, max_fields=500) as form:
+                entered = {key: value for key, value in form.items() if isinstance(value, str)}
+        return await to_thread.run_sync(
+            self._play,
+            request.path_params["record"],
+            request.query_params.get("ply", ""),
+            request.method == "POST",
+            entered,
+            request.state.browser,
+        )
+
+    def _play(
+        self, name: str, ply: str, sent: bool, entered: dict[str, str], browser: str
+    ) -> Response:
+        record = self._record(name)
+        state, moves = _position(record, ply)
+        mistakes: dict[str, str] = {}
+        if sent:
+            try:
+                table = self._table(record, len(moves), entered, browser)
+                return RedirectResponse(f"/tables/{table.id}", 303)
+            except FormError as error:
+                mistakes = error.mistakes
+            except (MiaiError, OSError) as error:
+                mistakes = {"": one_line(str(error))}
+        info = state.game.info
+        after = f"after ply {len(moves)}, {moves[-1].text}" if moves else "from the start"
+        to_move = players_of(state.game)[max(0, int(state.current_player()))]
+        notes = [f"The game goes on {printable(after, 80)}; {to_move} is next to act."]
+        if not info.perfect_information:
+            notes.append(
+                "Each player is told what it observed up to here, and no more. You may have seen "
+                "in the record what is hidden from your side."
+            )
+        return form_page(
+            record.game,
+            entered,
+            mistakes,
+            me=max(0, int(state.current_player())),
+            rules=False,
+            action=f"/records/{name}/play?ply={len(moves)}",
+            heading=f"Play on: {record.game}",
+            notes=notes,
+        )
+
+    def _table(
+        self, record: GameRecord, plies: int, entered: Mapping[str, str], browser: str
+    ) -> Table:
+        own = {key: value for key, value in entered.items() if not key.startswith("game.")}
+        setting, _ = setting_of(record.game, own, browser=browser)
+        setting.parameters = dict(record.game_parameters)
+        return self._tables.new(setting, earlier=record.moves[:plies])
+
+    def _record(self, name: str) -> GameRecord:
+        """Return a record, or a finished game of a table. Raises `HTTPException` for neither."""
+        try:
+            record = self._shelf.get(name)
+            if record is None and (table := self._tables.get(name)) is not None:
+                record = table.record
+        except MiaiError as error:
+            raise HTTPException(409, one_line(str(error))) from error
+        if record is None:
+            raise HTTPException(404, "There is no such record.")
+        return record
+
+
+def _position(record: GameRecord, ply: str) -> tuple[State, list[Any]]:
+    """Return the state after a number of plies, and the moves that led to it.
+
+    Raises `HTTPException` if there is no such position, or the game is over there.
+    """
+    if not (ply.isascii() and ply.isdigit() and len(ply) < 8) or int(ply) > len(record.moves):
+        raise HTTPException(
+            404, f"There is no such position; give a ply from 0 to {len(record.moves)}."
+        )
+    moves = record.moves[: int(ply)]
+    try:
+        state = load_game(record.game, **record.game_parameters).new_initial_state()
+        for move in moves:
+            state.apply_action(move.action)
+    except (MiaiError, ValueError) as error:
+        raise HTTPException(409, one_line(str(error))) from error
+    if state.is_terminal():
+        raise HTTPException(
+            409, f"The game is over after ply {len(moves)}: play on from an earlier position."
+        )
+    return state, moves
