@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from tests.tournaments.test_match import match_games, some_results
@@ -20,7 +20,7 @@ from miai_tournaments.report.page import report_page
 from miai_tournaments.report.report import build_report
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, FilePayload, Page
 
 pytestmark = pytest.mark.engine("chromium")
 SGF = "(;GM[1]SZ[5]KM[6.5]PB[Ann]PW[Bob]RE[B+R];B[cc]C[a fine move];W[bb];B[dd])"
@@ -73,7 +73,7 @@ def is_wider(page: Page) -> bool:
     return bool(page.evaluate("document.documentElement.scrollWidth > innerWidth"))
 
 
-def chosen(name: str, text: str) -> dict[str, Any]:
+def chosen(name: str, text: str) -> FilePayload:
     return {"name": name, "mimeType": "application/octet-stream", "buffer": text.encode()}
 
 
