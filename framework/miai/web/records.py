@@ -35,7 +35,7 @@ from miai.plain import Json, one_line
 from miai.playing.replay import replay
 from miai.plugins.kinds import RECORD_FORMAT
 from miai.plugins.loader import registry
-from miai.record import GameRecord, ReadableFormat
+from miai.record import GameRecord, ReadableFormat, Termination
 from miai.record_reader import read_record
 from miai.web.lobby import FormError, form_page, players_of, setting_of
 from miai.web.tables import Table, Tables
@@ -130,7 +130,7 @@ class Summary:
       file: name of the file that it came from.
       moves: number of actions.
       result: how it ended.
-      opened: when the file was opened, ISO 8601 in UTC.
+      opened: when the file was opened, such as ``2026-11-23 23:30``, in UTC.
     """
 
     id: str
@@ -175,7 +175,7 @@ class Shelf:
         label: dict[str, Json] = {
             "file": printable(file, _NAME),
             "moves": len(record.moves),
-            "result": one_line(f"{record.termination}, {record.detail}".rstrip(", ")),
+            "result": _result(record),
             "opened": datetime.now(UTC).isoformat(timespec="seconds"),
         }
         kept = replace(record, tags={**record.tags, _LABEL: label})
@@ -218,6 +218,12 @@ class Shelf:
         return path if path.is_file() else None
 
 
+def _result(record: GameRecord) -> str:
+    how = {Termination.TERMINAL: "", Termination.MOVE_LIMIT: "unfinished"}
+    parts = [how.get(record.termination, str(record.termination)), record.detail]
+    return one_line(", ".join(filter(None, parts)))
+
+
 def _summary(name: str, head: Mapping[str, Any]) -> Summary:
     label = head["tags"][_LABEL]
     return Summary(
@@ -227,7 +233,7 @@ def _summary(name: str, head: Mapping[str, Any]) -> Summary:
         file=str(label["file"]),
         moves=int(label["moves"]),
         result=printable(str(label["result"]) or "-", 80),
-        opened=str(label["opened"]),
+        opened=printable(str(label["opened"])[:16].replace("T", " "), 16),
     )
 
 
@@ -273,8 +279,7 @@ class Records:
         records = await to_thread.run_sync(self._shelf.latest)
         return page(
             "records.html",
-            scripts=["records.js"],
-            status=422 if mistakes else 200,
+            scripts=["records.js", "sort.js"],
             records=records,
             mistakes=mistakes,
             opened=len(names),

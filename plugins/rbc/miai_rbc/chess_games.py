@@ -118,7 +118,7 @@ def _record(game: chess.pgn.Game, where: str) -> GameRecord:
             actions,
             players=[_line(game.headers.get(side, side)) for side in ("White", "Black")],
             loser=_LOSERS.get(result),
-            detail=f"the file gives {_line(result)}",
+            detail=f"the file gives {_line(result)}" if result != "*" else "",
         )
     except (MiaiError, ValueError) as error:
         raise RecordError(f"{where}: {str(error).splitlines()[0]}") from error

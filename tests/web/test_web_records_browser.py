@@ -1,0 +1,202 @@
+"""Records in a real browser, and the replay and report pages on which they are shown."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.tournaments.test_match import match_games, some_results
+from tests.tournaments.test_report import INFO, round_robin
+from tests.web.server import TOKEN, running
+from tests.web.test_web_browser import SIZES, chromium  # noqa: F401 - a fixture
+
+import miai
+from miai.pages.replay_page import replay_page
+from miai_tournaments.report.page import report_page
+from miai_tournaments.report.report import build_report
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, FilePayload, Page
+
+pytestmark = pytest.mark.engine("chromium")
+SGF = "(;GM[1]SZ[5]KM[6.5]PB[Ann]PW[Bob]RE[B+R];B[cc]C[a fine move];W[bb];B[dd])"
+DROP = """([name, text]) => {
+  const data = new DataTransfer();
+  data.items.add(new File([text], name));
+  for (const kind of ["dragover", "drop"]) {
+    document.body.dispatchEvent(
+      new DragEvent(kind, { dataTransfer: data, bubbles: true, cancelable: true }));
+  }
+}"""
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with running(tmp_path_factory.mktemp("web") / "games") as port:
+        yield f"http://127.0.0.1:{port}"
+
+
+@pytest.fixture(params=SIZES, ids=["wide", "narrow"])
+def page(request: pytest.FixtureRequest, chromium: Browser) -> Iterator[Page]:  # noqa: F811
+    width, height = request.param
+    problems: list[str] = []
+    with chromium.new_context(viewport={"width": width, "height": height}) as context:
+        made = context.new_page()
+        made.set_default_timeout(20_000)
+        made.on("pageerror", lambda error: problems.append(str(error)))
+        made.on(
+            "console",
+            lambda said: problems.append(said.text) if said.type == "error" else None,
+        )
+        yield made
+    assert problems == []
+
+
+def enter(page: Page, address: str, path: str = "/records/") -> None:
+    page.goto(f"{address}/?token={TOKEN}")
+    page.wait_for_url(f"{address}/")
+    page.goto(f"{address}{path}")
+
+
+def until(page: Page, condition: str) -> None:
+    end = time.monotonic() + 20
+    while not page.evaluate(condition):
+        assert time.monotonic() < end, condition
+        page.wait_for_timeout(20)
+
+
+def is_wider(page: Page) -> bool:
+    return bool(page.evaluate("document.documentElement.scrollWidth > innerWidth"))
+
+
+def chosen(name: str, text: str) -> FilePayload:
+    return {"name": name, "mimeType": "application/octet-stream", "buffer": text.encode()}
+
+
+def test_a_file_is_chosen_stepped_through_and_played_on(page: Page, address: str) -> None:
+    enter(page, address)
+    assert not is_wider(page)
+    page.set_input_files("#files", [chosen("game.sgf", SGF)])
+    page.wait_for_url(re.compile(r"/records/[0-9a-f]{12}"))
+    until(page, "!document.getElementById('controls').hidden")
+    assert not is_wider(page)
+    page.press("body", "ArrowRight")
+    page.press("body", "ArrowRight")
+    assert page.evaluate("location.hash") == "#p2"
+    assert page.inner_text("#place") == "2 of 3"
+    assert len(page.query_selector_all("#position figure")) == 1
+    assert "C3" in page.inner_text("#moves")
+    page.click("#play-on")
+    page.wait_for_url(re.compile(r"/play\?ply=2$"))
+    assert not is_wider(page)
+    page.select_option("[name='players.1.agent']", "fast-random")
+    page.click("button.go")
+    page.wait_for_url(re.compile("/tables/"))
+    until(page, "typeof frame !== 'undefined' && frame && frame.turn")
+    assert page.inner_text("#moves").split() == ["C3", "B4"]
+
+
+def test_a_file_is_dropped_and_a_bad_one_refused(page: Page, address: str) -> None:
+    enter(page, address)
+    page.evaluate(DROP, ["bad.sgf", "(;SZ[5];B[aa];W[aa])"])
+    page.wait_for_selector(".mistake[role=alert]:not(:empty)")
+    assert "bad.sgf: node 3: the move at A5 is on an occupied point" in page.inner_text("main")
+    page.evaluate(DROP, ["large.sgf", "x" * (2 << 20)])
+    until(page, "document.getElementById('problem').textContent !== ''")
+    assert "large.sgf: 2048 KiB, more than" in page.inner_text("#problem")
+    page.evaluate(DROP, ["good.sgf", SGF])
+    page.wait_for_url(re.compile(r"/records/[0-9a-f]{12}"))
+
+
+def test_a_link_leads_to_a_ply(page: Page, address: str, tmp_path: Path) -> None:
+    enter(page, address)
+    page.set_input_files("#files", [chosen("game.sgf", SGF)])
+    page.wait_for_url(re.compile(r"/records/[0-9a-f]{12}"))
+    here = page.url.partition("#")[0]
+    game = miai.load_game("tic_tac_toe")
+    record = miai.play(game, [miai.make_agent("random", game) for _ in range(2)], seed=1)
+    kept = tmp_path / "kept.html"
+    kept.write_text(replay_page(record, "kept"), encoding="utf-8")
+    for url, last in ((here, 3), (kept.as_uri(), len(record.moves))):
+        page.goto("about:blank")
+        page.goto(f"{url}#p2")
+        until(page, "!document.getElementById('controls').hidden")
+        assert page.inner_text("#place") == f"2 of {last}"
+        page.evaluate("location.hash = '#p1'")
+        until(page, "document.getElementById('place').textContent.startsWith('1 of')")
+        page.evaluate("location.hash = '#p99'")
+        until(page, f"document.getElementById('place').textContent === '{last} of {last}'")
+
+
+def test_the_current_row_of_moves_is_whole(page: Page, tmp_path: Path) -> None:
+    game = miai.load_game("go", board_size=9)
+    record = miai.play(game, [miai.make_agent("fast-random", game) for _ in range(2)], seed=1)
+    kept = tmp_path / "kept.html"
+    kept.write_text(replay_page(record, "kept"), encoding="utf-8")
+    page.goto(f"{kept.as_uri()}#p0")
+    until(page, "!document.getElementById('controls').hidden")
+    inside = """() => {
+      const list = document.getElementById("moves").getBoundingClientRect();
+      const head = document.querySelector("#moves thead th").getBoundingClientRect();
+      const row = document.querySelector("[aria-current]").closest("tr").getBoundingClientRect();
+      const cut = [...document.querySelectorAll("#moves tbody tr")].some((other) => {
+        const box = other.getBoundingClientRect();
+        return box.top < head.bottom - 2 && box.bottom > head.bottom + 2;
+      });
+      return [row.top >= head.bottom - 2, row.bottom <= list.bottom + 2, !cut];
+    }"""
+    for ply in (20, 60, len(record.moves), 30, 1):
+        page.evaluate(f"location.hash = '#p{ply}'")
+        until(page, f"document.getElementById('place').textContent.startsWith('{ply} of')")
+        assert page.evaluate(inside) == [True, True, True], ply
+
+
+@pytest.mark.parametrize("size", [5, 9, 19])
+def test_a_whole_board_is_in_the_window(page: Page, tmp_path: Path, size: int) -> None:
+    game = miai.load_game("go", board_size=size)
+    agents = [miai.make_agent("fast-random", game) for _ in range(2)]
+    record = miai.play(game, agents, seed=1, move_limit=12)
+    kept = tmp_path / "kept.html"
+    kept.write_text(replay_page(record, "kept"), encoding="utf-8")
+    page.goto(kept.as_uri())
+    until(page, "!document.getElementById('controls').hidden")
+    box = page.evaluate("document.querySelector('#position svg').getBoundingClientRect().toJSON()")
+    width, height = page.evaluate("[innerWidth, innerHeight]")
+    assert 0 <= box["left"] < box["right"] <= width
+    assert 0 <= box["top"] < box["bottom"] <= height
+
+
+def test_columns_off_screen_have_a_sign(page: Page, tmp_path: Path) -> None:
+    kept = tmp_path / "report.html"
+    report = build_report(round_robin(9), info=INFO, details=True)
+    kept.write_text(report_page(report), encoding="utf-8")
+    page.goto(kept.as_uri())
+    page.wait_for_timeout(200)
+    signs = """() => [...document.querySelectorAll(".scroll")].map((frame) => [
+      frame.scrollWidth > frame.clientWidth + 1,
+      getComputedStyle(frame, "::before").content,
+    ])"""
+    found = page.evaluate(signs)
+    assert all(("more columns" in content) == wide for wide, content in found)
+    narrow = page.evaluate("innerWidth") < 500
+    assert any(wide for wide, _ in found) == narrow or not narrow
+    if narrow:
+        first = "document.querySelector('.scroll')"
+        assert "→" in found[0][1]
+        page.evaluate(f"{first}.scrollLeft = 10_000")
+        until(page, f"{first}.classList.contains('ended')")
+        assert "←" in page.evaluate(signs)[0][1]
+    assert not is_wider(page)
+
+
+def test_a_match_fits_the_window(page: Page, tmp_path: Path) -> None:
+    kept = tmp_path / "match.html"
+    report = build_report(match_games(some_results(20)), info=INFO, details=True)
+    kept.write_text(report_page(report), encoding="utf-8")
+    page.goto(kept.as_uri())
+    assert "likely that new is stronger" in page.inner_text("#ratings")
+    assert not is_wider(page)
