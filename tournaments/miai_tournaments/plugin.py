@@ -50,6 +50,8 @@ def miai_register(registry: Registry) -> None:
     for name, module in (("tournament", "config.load"), ("comparison", "compare.config")):
         path = f"miai_tournaments.{module}:config_file"
         registry.add("config-file", name, path, summary=f"The config of a {name}")
+    path = "miai_tournaments.web.runs:Runs"
+    registry.add("web-section", "runs", path, summary="Tournaments and comparisons")
 
 
 @hookimpl

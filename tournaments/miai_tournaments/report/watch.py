@@ -37,75 +37,133 @@ TABLE_SHARE: Final = 0.1
 WINDOW: Final = timedelta(minutes=5)
 """Time over which the rate of games is measured."""
 
-_MOST_BOARDS = 6
+MOST_BOARDS: Final = 6
+"""Maximum number of boards that are shown."""
+
 _BAR = 40
 _BOARD_WIDTH = 60
 
 
+class RunReading:
+    """A run that is read again and again from outside.
+
+    Attributes:
+      info: facts of the run.
+      rows: the games that are done.
+      report: the report on them; None before the first reading.
+      runner: the process that runs it, in words; None for none.
+      done, total: numbers of games.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.info = store.info()
+        self.rows: list[GameRow] = []
+        self.report: TournamentReport | None = None
+        self.runner: str | None = None
+        self.done = self.total = 0
+        self._due = 0.0
+
+    def update(self) -> None:
+        """Read the counts, and the games if enough time has passed or the run is over.
+
+        Raises `StoreError` if the store cannot be read.
+        """
+        self.runner = runner_of(self._store.folder)
+        counts = self._store.counts()
+        self.done, self.total = counts["done"], sum(counts.values())
+        if self.report is None or self.over or time.monotonic() >= self._due:
+            self._read()
+
+    def _read(self) -> None:
+        if self.report is not None and len(self.rows) == self.done:
+            return
+        began = time.monotonic()
+        self.info, self.rows = self._store.info(), self._store.results()
+        names = [player.name for player in self._store.players()]
+        self.report = build_report(self.rows, info=self.info, players=names)
+        ended = time.monotonic()
+        self._due = ended + max(REFRESH_SECONDS, (ended - began) / TABLE_SHARE)
+
+    @property
+    def over(self) -> bool:
+        """Whether nobody runs it."""
+        return self.runner is None
+
+    @property
+    def growing(self) -> bool:
+        """Whether the format may add games."""
+        return self.info.facts.get("open") is True
+
+    @property
+    def complete(self) -> bool:
+        """Whether all games are done and there will be no more."""
+        return self.over and self.done == self.total and not self.growing
+
+    def boards(self) -> list[LiveSnapshot]:
+        """Return the boards of running games; those that hide something as each player sees it."""
+        if self.over:
+            return []
+        finished = {row.game_id for row in self.rows}
+        return [b for b in read_boards(self._store.folder) if b.game_id not in finished]
+
+    def progress_text(self) -> str:
+        """Return the number of games, the rate and, if all are scheduled, the expected end."""
+        facts = f"{self.done}/{self.total} games" + (" scheduled so far" if self.growing else "")
+        a_minute = rate(self.rows, datetime.now(UTC))
+        if a_minute > 0 and (self.growing or self.done < self.total):
+            facts += f"  {a_minute:{',.0f' if a_minute >= 100 else '.3g'}} games/min"
+        if a_minute > 0 and self.done < self.total and not self.growing:
+            left = 60 * (self.total - self.done) / a_minute
+            end = datetime.now().astimezone() + timedelta(seconds=min(left, 1e8))
+            facts += f"  {clock_text(left)} left, until about {end:%Y-%m-%d %H:%M}"
+        return facts
+
+
 class RunView:
-    """The view of one run, updated again and again.
+    """The view of one run in a terminal, updated again and again.
 
     Attributes:
       over: whether the run has ended.
     """
 
     def __init__(self, store: Store, console: Console) -> None:
-        self._store, self._console = store, console
-        self._info = store.info()
-        self._rows: list[GameRow] = []
-        self._report: TournamentReport | None = None
-        self._due = 0.0
+        self._folder, self._console = store.folder, console
+        self._reading = RunReading(store)
         self.over = False
 
     def view(self) -> RenderableType:
         """Return the current view."""
-        runner = runner_of(self._store.folder)
-        counts = self._store.counts()
-        done, total = counts["done"], sum(counts.values())
-        self.over = runner is None
-        if self.over or time.monotonic() >= self._due:
-            self._read()
+        reading = self._reading
+        reading.update()
+        self.over = reading.over
+        bar = ProgressBar(total=max(1, reading.total), completed=reading.done, width=_BAR)
         return Group(
-            Text(printable(f"{self._info.name} ({self._info.game})", 100), style="bold"),
-            _progress(done, total, self._rows, growing=self._growing()),
-            Text(self._state(runner, done, total), style="dim"),
-            *self._boards(runner),
+            Text(printable(f"{reading.info.name} ({reading.info.game})", 100), style="bold"),
+            Columns([bar, Text(f"  {reading.progress_text()}")], padding=0),
+            Text(self._state(), style="dim"),
+            *self._boards(),
             Text(),
             self._tables(),
         )
 
-    def _read(self) -> None:
-        began = time.monotonic()
-        self._info, self._rows = self._store.info(), self._store.results()
-        names = [player.name for player in self._store.players()]
-        self._report = build_report(self._rows, info=self._info, players=names)
-        ended = time.monotonic()
-        self._due = ended + max(REFRESH_SECONDS, (ended - began) / TABLE_SHARE)
-
     def _tables(self) -> RenderableType:
-        if self._report is None or not self._rows:
+        report = self._reading.report
+        if report is None or not self._reading.rows:
             return Text("No games yet.")
-        report = self._report
         blocks: list[Block] = [*results_tables(report), *verdict(report), crosstable(report)]
         return renderable(blocks, self._console.width)
 
-    def _state(self, runner: str | None, done: int, total: int) -> str:
-        if runner is None and done == total and not self._growing():
+    def _state(self) -> str:
+        if self._reading.complete:
             return "the run is complete"
-        if runner is None:
-            return f"not running; continue with: miai tournament resume {self._store.folder}"
-        return f"run by {runner}; Ctrl-C ends this view, not the run"
+        if self._reading.over:
+            return f"not running; continue with: miai tournament resume {self._folder}"
+        return f"run by {self._reading.runner}; Ctrl-C ends this view, not the run"
 
-    def _growing(self) -> bool:
-        """Return whether the format may add games."""
-        return self._info.facts.get("open") is True
-
-    def _boards(self, runner: str | None) -> list[RenderableType]:
-        if runner is None:
-            return []
-        finished = {row.game_id for row in self._rows}
-        boards = [b for b in read_boards(self._store.folder) if b.game_id not in finished]
-        shown = [_board(board) for board in boards[:_MOST_BOARDS]]
+    def _boards(self) -> list[RenderableType]:
+        boards = self._reading.boards()
+        shown = [_board(board) for board in boards[:MOST_BOARDS]]
         more = len(boards) - len(shown)
         if more > 0:
             shown.append(Text(f"and {more} more", style="dim"))
@@ -175,20 +233,6 @@ def _span(row: GameRow) -> tuple[datetime, datetime] | None:
     except (ValueError, OverflowError):
         return None
     return None if begin.tzinfo is None else (begin, end)
-
-
-def _progress(done: int, total: int, rows: Sequence[GameRow], *, growing: bool) -> RenderableType:
-    """Return the bar, the rate and, if all games are scheduled, the expected end."""
-    facts = f"  {done}/{total} games" + (" scheduled so far" if growing else "")
-    a_minute = rate(rows, datetime.now(UTC))
-    if a_minute > 0 and (growing or done < total):
-        facts += f"  {a_minute:{',.0f' if a_minute >= 100 else '.3g'}} games/min"
-    if a_minute > 0 and done < total and not growing:
-        left = 60 * (total - done) / a_minute
-        end = datetime.now().astimezone() + timedelta(seconds=min(left, 1e8))
-        facts += f"  {clock_text(left)} left, until about {end:%Y-%m-%d %H:%M}"
-    bar = ProgressBar(total=max(1, total), completed=done, width=_BAR)
-    return Columns([bar, Text(facts)], padding=0)
 
 
 def _board(board: LiveSnapshot) -> RenderableType:

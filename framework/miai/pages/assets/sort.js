@@ -6,21 +6,24 @@ function sign(frame) {
   frame.classList.toggle("ended", beyond > 1 && frame.scrollLeft > beyond - 2);
 }
 const sizes = new ResizeObserver((entries) => entries.forEach((entry) => sign(entry.target)));
-for (const frame of document.querySelectorAll(".scroll")) {
-  sizes.observe(frame);
-  frame.addEventListener("scroll", () => sign(frame), { passive: true });
+function prepare(part) {
+  for (const frame of part.querySelectorAll(".scroll")) {
+    sizes.observe(frame);
+    frame.addEventListener("scroll", () => sign(frame), { passive: true });
+  }
+  for (const table of part.querySelectorAll("table.sortable")) {
+    const heads = [...table.tHead.rows[0].cells];
+    heads.forEach((head, column) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.textContent = head.textContent;
+      head.textContent = "";
+      head.append(button);
+      button.addEventListener("click", () => sort(table, heads, column));
+    });
+  }
 }
-for (const table of document.querySelectorAll("table.sortable")) {
-  const heads = [...table.tHead.rows[0].cells];
-  heads.forEach((head, column) => {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.textContent = head.textContent;
-    head.textContent = "";
-    head.append(button);
-    button.addEventListener("click", () => sort(table, heads, column));
-  });
-}
+prepare(document);
 function sort(table, heads, column) {
   const up = heads[column].getAttribute("aria-sort") === "descending";
   const body = table.tBodies[0];

@@ -1,0 +1,1 @@
+"""Pages of `miai web`: tournaments and comparisons, running or finished."""

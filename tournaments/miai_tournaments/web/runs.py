@@ -1,0 +1,404 @@
+"""The section ``runs`` of `miai web`: tournaments and comparisons that the command line named."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from anyio import to_thread
+from markupsafe import Markup
+from sse_starlette import EventSourceResponse
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from miai.errors import MiaiError
+from miai.markup import tag
+from miai.pages.document import Document, Section, printable, printable_block
+from miai.pages.document_page import section_markup
+from miai.plain import dumps, one_line
+from miai.web.sections import Site, assets
+from miai.web.templating import page
+from miai_tournaments.report.replays import chosen, replay_of
+from miai_tournaments.report.report import build_report
+from miai_tournaments.report.sections import report_document
+from miai_tournaments.report.watch import MOST_BOARDS, RunReading
+from miai_tournaments.store.address import COMPARISON
+from miai_tournaments.store.folder import ask_to_stop, has_store, runner_of
+from miai_tournaments.store.rows import GameRow
+from miai_tournaments.store.store import Store
+from miai_tournaments.workers.game_runner import LiveSnapshot
+
+REFRESH_SECONDS: Final = 1.0
+"""Time between two looks at a run that somebody watches."""
+
+_MOST_RUNS = 500
+_MOST_REPLAYS = 200
+_MOST_SPECTATORS = 2_000
+_QUIET_SECONDS = 15
+
+
+class Runs:
+    """The pages; see `miai.web.sections.Section`."""
+
+    def __init__(self, site: Site, parameters: object) -> None:
+        self._paths = site.paths
+        self._watched: dict[Path, WatchedRun] = {}
+        self._lock = threading.Lock()
+        self.routes = [
+            Route("/", self.overview),
+            Route("/assets/{name}", assets(__package__)),
+            Route("/{number:int}/", self.run),
+            Route("/{number:int}/events", self.events),
+            Route("/{number:int}/replays/{game}", self.replay),
+            Route("/{number:int}/stop", self.stop, methods=["GET", "POST"]),
+            Route("/{number:int}/resume", self.resume, methods=["GET", "POST"]),
+        ]
+
+    def shows(self, path: Path) -> bool:
+        """Return whether a path is the folder of a run, or holds such folders."""
+        return path.is_dir() and bool(_runs_in([path]))
+
+    def close(self) -> None:
+        """Close the stores; runs that were resumed go on."""
+        with self._lock:
+            for watched in self._watched.values():
+                watched.close()
+
+    # -- pages ---------------------------------------------------------------------------------
+
+    async def overview(self, request: Request) -> Response:
+        """Show all runs."""
+        return await to_thread.run_sync(self._overview)
+
+    def _overview(self) -> Response:
+        rows = [(number, *_summary(folder)) for number, folder in enumerate(self._folders())]
+        return page("runs.html", package=__package__, runs=rows)
+
+    async def run(self, request: Request) -> Response:
+        """Show a run."""
+        folder = await to_thread.run_sync(self._find, request)
+        return await to_thread.run_sync(self._page, request.path_params["number"], folder)
+
+    def _page(self, number: int, folder: Path) -> Response:
+        try:
+            if (folder / COMPARISON.file_name).exists():
+                return _comparison_page(folder)
+            watched = self._of(folder)
+            fragments = watched.fragments()
+        except (MiaiError, OSError) as error:
+            raise HTTPException(409, one_line(str(error))) from error
+        return page(
+            "run.html",
+            package=__package__,
+            styles=["/runs/assets/runs.css"],
+            scripts=["sort.js", "/runs/assets/run.js"],
+            number=number,
+            title=folder.name,
+            parts={name: Markup(part) for name, part in fragments.items()},  # noqa: S704 - made below
+        )
+
+    async def events(self, request: Request) -> Response:
+        """Send the parts of a run's page that have changed, as server-sent events."""
+        folder = await to_thread.run_sync(self._find, request)
+        try:
+            watched = await to_thread.run_sync(self._of, folder)
+        except (MiaiError, OSError) as error:
+            raise HTTPException(409, one_line(str(error))) from error
+        if watched.spectators >= _MOST_SPECTATORS:
+            raise HTTPException(503, "Too many people watch this run; reload the page later.")
+        return EventSourceResponse(watched.changes(), ping=_QUIET_SECONDS)
+
+    async def replay(self, request: Request) -> Response:
+        """Show a finished game."""
+        folder = await to_thread.run_sync(self._find, request)
+        game = request.path_params["game"].removesuffix(".html")
+        try:
+            content = await to_thread.run_sync(_replay, folder, game)
+        except (MiaiError, OSError) as error:
+            raise HTTPException(404, one_line(str(error))) from error
+        return Response(content, media_type="text/html", headers={"content-security-policy": ""})
+
+    async def stop(self, request: Request) -> Response:
+        """Ask whether to stop a run, and stop it."""
+        folder = await to_thread.run_sync(self._find, request)
+        number = request.path_params["number"]
+        if request.method == "GET":
+            return _question(
+                number,
+                "stop",
+                "Stop this run? Games that are being played are finished first. It can be resumed.",
+            )
+        try:
+            await to_thread.run_sync(ask_to_stop, folder)
+        except (MiaiError, OSError) as error:
+            raise HTTPException(409, one_line(str(error))) from error
+        return RedirectResponse(f"/runs/{number}/", 303)
+
+    async def resume(self, request: Request) -> Response:
+        """Ask whether to resume a run, and do it in a process that outlives the server."""
+        folder = await to_thread.run_sync(self._find, request)
+        number = request.path_params["number"]
+        if request.method == "GET":
+            return _question(
+                number,
+                "resume",
+                "Resume this run? It goes on in a process of its own, also when this server ends.",
+            )
+        if await to_thread.run_sync(runner_of, folder) is None:
+            try:
+                await to_thread.run_sync(_resume, folder)
+            except OSError as error:
+                raise HTTPException(409, f"The run cannot be resumed: {error.strerror}.") from error
+        return RedirectResponse(f"/runs/{number}/", 303)
+
+    # -- the rest ------------------------------------------------------------------------------
+
+    def _folders(self) -> list[Path]:
+        return _runs_in(self._paths)
+
+    def _find(self, request: Request) -> Path:
+        folders = self._folders()
+        number = int(request.path_params["number"])
+        if number >= len(folders):
+            raise HTTPException(404, "There is no such run.")
+        return folders[number]
+
+    def _of(self, folder: Path) -> WatchedRun:
+        with self._lock:
+            if folder not in self._watched:
+                self._watched[folder] = WatchedRun(folder)
+            return self._watched[folder]
+
+
+class WatchedRun:
+    """A tournament that somebody looks at; it is read once for all who do.
+
+    Attributes:
+      spectators: number of browsers that receive changes.
+
+    Raises `StoreError` if there is no run in the folder.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._lock = threading.Lock()
+        self._store = Store.read(folder)
+        self._reading = RunReading(self._store)
+        self._read_at = -REFRESH_SECONDS
+        self._made_for: tuple[object, ...] = ()
+        self._parts: dict[str, str] = {}
+        self._versions: dict[str, int] = {}
+        self._version = self._messages_of = 0
+        self._messages: dict[int, str] = {}
+        self._news = asyncio.Condition()
+        self._poll: asyncio.Task[None] | None = None
+        self.spectators = 0
+
+    def close(self) -> None:
+        """Close the store."""
+        with self._lock:
+            self._store.close()
+
+    def fragments(self) -> Mapping[str, str]:
+        """Return the parts of the page as HTML, not older than `REFRESH_SECONDS`.
+
+        Raises `StoreError` if the store cannot be read.
+        """
+        with self._lock:
+            if time.monotonic() - self._read_at >= REFRESH_SECONDS:
+                self._read()
+                self._read_at = time.monotonic()
+            return dict(self._parts)
+
+    async def changes(self) -> AsyncIterator[dict[str, str]]:
+        """Yield the parts of the page as they change, as data of server-sent events."""
+        self.spectators += 1
+        if self._poll is None or self._poll.done():
+            self._poll = asyncio.create_task(self._look())
+        known = 0
+        try:
+            while True:
+                async with self._news:
+                    await self._news.wait_for(lambda: self._version > known)  # noqa: B023
+                known, text = self._message(known)
+                yield {"data": text}
+        finally:
+            self.spectators -= 1
+
+    async def _look(self) -> None:
+        """Read the run again and again while anybody watches it."""
+        while self.spectators:
+            before = self._version
+            try:
+                await to_thread.run_sync(self.fragments)
+            except (MiaiError, OSError) as error:
+                with self._lock:
+                    self._put("state", str(tag("p", one_line(str(error)), class_="mistake")))
+            if self._version != before or before:
+                async with self._news:
+                    self._news.notify_all()
+            await asyncio.sleep(REFRESH_SECONDS)
+
+    def _message(self, known: int) -> tuple[int, str]:
+        """Return the latest version, and the parts that are newer than the known one as JSON."""
+        with self._lock:
+            if self._messages_of != self._version:
+                self._messages, self._messages_of = {}, self._version
+            if known not in self._messages:
+                newer = {n: self._parts[n] for n, made in self._versions.items() if made > known}
+                self._messages[known] = dumps(newer)
+            return self._version, self._messages[known]
+
+    def _read(self) -> None:
+        reading = self._reading
+        reading.update()
+        self._put("progress", _progress(reading))
+        self._put("state", _state(reading))
+        self._put("boards", _boards(reading.boards()))
+        made_for = (len(reading.rows), reading.complete, reading.total)
+        if made_for != self._made_for:
+            self._made_for = made_for
+            self._put("report", _report(self._store, reading))
+
+    def _put(self, name: str, part: str) -> None:
+        if self._parts.get(name) != part:
+            self._version += 1
+            self._parts[name], self._versions[name] = part, self._version
+
+
+def _runs_in(paths: Sequence[Path]) -> list[Path]:
+    """Return the folders of runs among paths and directly below them, in order."""
+    found: list[Path] = []
+    for path in paths:
+        if _is_run(path):
+            found.append(path)
+        elif path.is_dir():
+            try:
+                below = sorted(each for each in path.iterdir() if each.is_dir())
+            except OSError:
+                continue
+            found += [each for each in below if _is_run(each)]
+    return found[:_MOST_RUNS]
+
+
+def _is_run(folder: Path) -> bool:
+    return has_store(folder) or (folder / COMPARISON.file_name).exists()
+
+
+def _summary(folder: Path) -> tuple[str, str, str, str]:
+    """Return a run's folder, name, kind and state."""
+    try:
+        if (folder / COMPARISON.file_name).exists():
+            return folder.name, folder.name, "comparison", ""
+        with Store.read(folder) as store:
+            info, counts = store.info(), store.counts()
+        runner = runner_of(folder)
+        done, total = counts["done"], sum(counts.values())
+        state = "running" if runner else "complete" if done == total else "stopped"
+        return folder.name, f"{info.name} ({info.game})", "tournament", f"{state}, {done}/{total}"
+    except (MiaiError, OSError) as error:
+        return folder.name, folder.name, "", one_line(str(error))
+
+
+def _progress(reading: RunReading) -> str:
+    bar = tag("progress", value=reading.done, max=max(1, reading.total), aria_label="games")
+    return str(tag("p", bar, " ", reading.progress_text()))
+
+
+def _state(reading: RunReading) -> str:
+    if reading.complete:
+        return str(tag("p", "The run is complete.", class_="note"))
+    if reading.over:
+        text, word = "Nobody runs it now.", "resume"
+    else:
+        text, word = f"Run by {reading.runner}.", "stop"
+    return str(tag("p", text, " ", tag("a", f"{word} …", href=word), class_="note"))
+
+
+def _boards(boards: Sequence[LiveSnapshot]) -> str:
+    parts = [
+        tag(
+            "figure",
+            tag(
+                "figcaption",
+                f"{' - '.join(printable(name, 20) for name in board.players)}, ply {board.ply}",
+            ),
+            tag("pre", "\n".join(printable_block(line) for line in board.lines), tabindex="0"),
+        )
+        for board in boards[:MOST_BOARDS]
+    ]
+    if len(boards) > MOST_BOARDS:
+        parts.append(tag("p", f"and {len(boards) - MOST_BOARDS} more", class_="note"))
+    return "".join(parts)
+
+
+def _report(store: Store, reading: RunReading) -> str:
+    report = reading.report
+    if reading.complete:
+        report = build_report(store, details=True)
+    assert report is not None, "it has been read"
+    replays: list[GameRow] = chosen(reading.rows, _MOST_REPLAYS)
+    return _sections(report_document(report, replays=replays))
+
+
+def _sections(document: Document) -> str:
+    return "".join(section_markup(section) for section in document.sections)
+
+
+def _comparison_page(folder: Path) -> Response:
+    """Return the results of a comparison. Raises `MiaiError`."""
+    from miai_tournaments.compare.config import load_comparison
+    from miai_tournaments.compare.results import ComparisonStore
+    from miai_tournaments.compare.summary import summarize
+    from miai_tournaments.compare.tables import blocks
+    from miai_tournaments.store.database import READ
+
+    with ComparisonStore.open(folder, mode=READ) as store:
+        info, searches = store.info(), store.searches()
+    with tempfile.TemporaryDirectory() as temporary:
+        path = Path(temporary) / "comparison.toml"
+        path.write_text(info.config_text, encoding="utf-8")
+        comparison = load_comparison(path)
+    rows = summarize(comparison.blocks, comparison.arms, searches, baseline=comparison.baseline)
+    section = Section("results", "Results", tuple(blocks(comparison, rows)), wide=True)
+    return page(
+        "comparison.html",
+        package=__package__,
+        scripts=["sort.js"],
+        title=info.name,
+        report=Markup(section_markup(section)),  # noqa: S704 - made by tags
+        machine=info.machine,
+        created=info.created,
+    )
+
+
+def _replay(folder: Path, game: str) -> str:
+    with Store.read(folder) as store:
+        return replay_of(store, game, report="../")
+
+
+def _question(number: int, action: str, text: str) -> Response:
+    return page("question.html", package=__package__, number=number, action=action, text=text)
+
+
+def _resume(folder: Path) -> None:
+    command = [sys.executable, "-m", "miai", "tournament", "resume", str(folder)]
+    with (folder / "resume.log").open("ab") as log:
+        subprocess.Popen(  # it outlives this process
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            env=dict(os.environ),
+        )
