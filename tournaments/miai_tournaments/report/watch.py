@@ -56,7 +56,7 @@ class RunReading:
     """
 
     def __init__(self, store: Store) -> None:
-        self._store = store
+        self._folder = store.folder
         self.info = store.info()
         self.rows: list[GameRow] = []
         self.report: TournamentReport | None = None
@@ -64,23 +64,23 @@ class RunReading:
         self.done = self.total = 0
         self._due = 0.0
 
-    def update(self) -> None:
+    def update(self, store: Store) -> None:
         """Read the counts, and the games if enough time has passed or the run is over.
 
         Raises `StoreError` if the store cannot be read.
         """
-        self.runner = runner_of(self._store.folder)
-        counts = self._store.counts()
+        self.runner = runner_of(self._folder)
+        counts = store.counts()
         self.done, self.total = counts["done"], sum(counts.values())
         if self.report is None or self.over or time.monotonic() >= self._due:
-            self._read()
+            self._read(store)
 
-    def _read(self) -> None:
+    def _read(self, store: Store) -> None:
         if self.report is not None and len(self.rows) == self.done:
             return
         began = time.monotonic()
-        self.info, self.rows = self._store.info(), self._store.results()
-        names = [player.name for player in self._store.players()]
+        self.info, self.rows = store.info(), store.results()
+        names = [player.name for player in store.players()]
         self.report = build_report(self.rows, info=self.info, players=names)
         ended = time.monotonic()
         self._due = ended + max(REFRESH_SECONDS, (ended - began) / TABLE_SHARE)
@@ -105,11 +105,13 @@ class RunReading:
         if self.over:
             return []
         finished = {row.game_id for row in self.rows}
-        return [b for b in read_boards(self._store.folder) if b.game_id not in finished]
+        return [b for b in read_boards(self._folder) if b.game_id not in finished]
 
     def progress_text(self) -> str:
         """Return the number of games, the rate and, if all are scheduled, the expected end."""
         facts = f"{self.done}/{self.total} games" + (" scheduled so far" if self.growing else "")
+        if self.over:
+            return facts
         a_minute = rate(self.rows, datetime.now(UTC))
         if a_minute > 0 and (self.growing or self.done < self.total):
             facts += f"  {a_minute:{',.0f' if a_minute >= 100 else '.3g'}} games/min"
@@ -128,14 +130,14 @@ class RunView:
     """
 
     def __init__(self, store: Store, console: Console) -> None:
-        self._folder, self._console = store.folder, console
+        self._store, self._console = store, console
         self._reading = RunReading(store)
         self.over = False
 
     def view(self) -> RenderableType:
         """Return the current view."""
         reading = self._reading
-        reading.update()
+        reading.update(self._store)
         self.over = reading.over
         bar = ProgressBar(total=max(1, reading.total), completed=reading.done, width=_BAR)
         return Group(
@@ -158,7 +160,7 @@ class RunView:
         if self._reading.complete:
             return "the run is complete"
         if self._reading.over:
-            return f"not running; continue with: miai tournament resume {self._folder}"
+            return f"not running; continue with: miai tournament resume {self._store.folder}"
         return f"run by {self._reading.runner}; Ctrl-C ends this view, not the run"
 
     def _boards(self) -> list[RenderableType]:

@@ -69,10 +69,7 @@ class Runs:
         return path.is_dir() and bool(_runs_in([path]))
 
     def close(self) -> None:
-        """Close the stores; runs that were resumed go on."""
-        with self._lock:
-            for watched in self._watched.values():
-                watched.close()
+        """Do nothing: runs that were resumed go on."""
 
     # -- pages ---------------------------------------------------------------------------------
 
@@ -192,8 +189,8 @@ class WatchedRun:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._lock = threading.Lock()
-        self._store = Store.read(folder)
-        self._reading = RunReading(self._store)
+        with Store.read(folder) as store:
+            self._reading = RunReading(store)
         self._read_at = -REFRESH_SECONDS
         self._made_for: tuple[object, ...] = ()
         self._parts: dict[str, str] = {}
@@ -203,11 +200,6 @@ class WatchedRun:
         self._news = asyncio.Condition()
         self._poll: asyncio.Task[None] | None = None
         self.spectators = 0
-
-    def close(self) -> None:
-        """Close the store."""
-        with self._lock:
-            self._store.close()
 
     def fragments(self) -> Mapping[str, str]:
         """Return the parts of the page as HTML, not older than `REFRESH_SECONDS`.
@@ -260,15 +252,19 @@ class WatchedRun:
             return self._version, self._messages[known]
 
     def _read(self) -> None:
+        with Store.read(self._folder) as store:  # anew: a store belongs to its thread
+            self._update(store)
+
+    def _update(self, store: Store) -> None:
         reading = self._reading
-        reading.update()
+        reading.update(store)
         self._put("progress", _progress(reading))
         self._put("state", _state(reading))
         self._put("boards", _boards(reading.boards()))
         made_for = (len(reading.rows), reading.complete, reading.total)
         if made_for != self._made_for:
             self._made_for = made_for
-            self._put("report", _report(self._store, reading))
+            self._put("report", _report(store, reading))
 
     def _put(self, name: str, part: str) -> None:
         if self._parts.get(name) != part:

@@ -1,0 +1,151 @@
+"""Runs in `miai web`: tournaments as they go on and afterwards, and comparisons."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.comparing.comparisons import compare
+from tests.comparing.comparisons import config_text as comparison_text
+from tests.tournaments.support import command, config_text, environment, games_of, player
+from tests.tournaments.support import tournament as run_tournament
+from tests.web.server import Browser, running
+
+from miai.errors import ConfigError
+from miai_tournaments.store.folder import runner_of
+
+EVIL = "a-<script>alert(1)<"  # names of players are letters; those of folders are not
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a finished tournament and a broken store."""
+    folder = tmp_path_factory.mktemp("runs")
+    config = folder / "x.toml"
+    config.write_text(
+        config_text(player("ann"), player("bob"), player("cid"), tournament={"rounds": 1})
+    )
+    run_tournament("run", config, "--out", folder / EVIL)
+    (folder / "b-broken").mkdir()
+    (folder / "b-broken" / "tournament.sqlite").write_bytes(b"SQLite format 3\0" + b"x" * 500)
+    return folder
+
+
+@pytest.fixture
+def browser(runs: Path, tmp_path: Path) -> Iterator[Browser]:
+    with running(tmp_path / "games", runs) as port:
+        made = Browser(port)
+        made.enter()
+        yield made
+
+
+def test_the_overview_lists_runs_and_what_is_wrong(browser: Browser) -> None:
+    text = browser.ask("/runs/").text
+    assert re.findall(r'<a href="/runs/(\d+)/">', text) == ["0", "1"]
+    assert "complete, 6/6" in text
+    assert "b-broken" in text
+    assert "tournament.sqlite" in text
+    broken = browser.ask("/runs/1/")
+    assert (broken.status, "Traceback" in broken.text) == (409, False)
+    for path in ("/runs/2/", "/runs/2/events", "/runs/2/stop", "/runs/99999999999999999999/"):
+        assert browser.ask(path).status == 404
+
+
+def test_a_finished_run_has_its_report_and_its_replays(browser: Browser, runs: Path) -> None:
+    text = browser.ask("/runs/0/").text
+    assert "<script>alert" not in text
+    assert "&lt;script&gt;" in text
+    for heading in ("Ratings", "Crosstable", "By colour"):
+        assert f"<h2>{heading}</h2>" in text
+    links = re.findall(r'href="(replays/[^"]+)"', text)
+    assert len(links) == len(games_of(runs / EVIL)) == 6
+    replay = browser.ask(f"/runs/0/{links[0]}")
+    assert replay.status == 200
+    assert 'href="../"' in replay.text
+    for bad in ("replays/nothing.html", "replays/..%2f..%2fx.html", "replays/%00"):
+        assert browser.ask(f"/runs/0/{bad}").status == 404
+
+
+def test_a_quiet_run_sends_its_parts_once(browser: Browser) -> None:
+    with browser.watching("/runs/0") as events:
+        first = events.next()
+        assert set(first) == {"progress", "state", "boards", "report"}
+        assert "6/6 games" in first["progress"]
+        events._answer.fp.raw._sock.settimeout(2.5)  # type: ignore[attr-defined]
+        with pytest.raises(TimeoutError):
+            events.next()
+
+
+def test_strangers_and_guests_see_no_run(browser: Browser) -> None:
+    stranger = Browser(browser.port)
+    for path in ("/runs/", "/runs/0/", "/runs/0/events"):
+        assert stranger.ask(path).status == 403
+    assert browser.ask("/runs/0/stop", method="POST", headers={"origin": "http://x"}).status == 403
+
+
+def test_a_folder_without_runs_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    with (
+        pytest.raises(ConfigError, match="nothing that miai web can show"),
+        running(tmp_path / "games", tmp_path / "empty"),
+    ):
+        pass
+
+
+def test_a_comparison_shows_its_tables(tmp_path: Path) -> None:
+    (tmp_path / "few.toml").write_text(comparison_text())
+    compare(tmp_path / "few.toml", "--out", tmp_path / "few")
+    with running(tmp_path / "games", tmp_path / "few") as port:
+        browser = Browser(port)
+        browser.enter()
+        assert "comparison" in browser.ask("/runs/").text
+        page = browser.ask("/runs/0/")
+        assert page.status == 200, page.text
+        shown = json.loads((tmp_path / "few" / "comparison.json").read_text())
+        for row in shown["rows"]:
+            assert row["arm"] in page.text
+
+
+@pytest.mark.timeout(40)
+def test_a_run_is_watched_stopped_resumed_and_watched_to_its_end(tmp_path: Path) -> None:
+    config, out = tmp_path / "x.toml", tmp_path / "run"
+    players = (player("ann", "mcts", simulations=8000), player("bob", "mcts", simulations=8000))
+    config.write_text(config_text(*players, tournament={"rounds": 10}))
+    words = command("run", config, "--out", out)
+    with subprocess.Popen(words, stdout=subprocess.DEVNULL, env=environment()) as process:
+        until = time.monotonic() + 60
+        while not (out / "tournament.sqlite").exists() or runner_of(out) is None:
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        with running(tmp_path / "games", out) as port:
+            browser = Browser(port)
+            browser.enter()
+            with browser.watching("/runs/0") as events:
+                assert "stop …" in events.until(lambda parts: "state" in parts)["state"]
+                seen = events.until(lambda parts: done(parts) > 0)
+                events.until(lambda parts: done(parts) > done(seen))
+                assert "Stop this run?" in browser.ask("/runs/0/stop").text
+                assert runner_of(out) is not None, "a question stops nothing"
+                assert browser.form("/runs/0/stop", {}).status == 303
+                events.until(lambda parts: "resume …" in parts.get("state", ""))
+            assert process.wait(timeout=30) == 130
+            played = len(games_of(out))
+            assert 0 < played < 20
+            assert browser.ask("/runs/0/resume").status == 200
+            assert runner_of(out) is None, "a question resumes nothing"
+            with browser.watching("/runs/0") as events:
+                assert browser.form("/runs/0/resume", {}).status == 303
+                last = events.until(lambda parts: "is complete" in parts.get("state", ""))
+                assert last
+            assert "20/20 games" in browser.ask("/runs/0/").text
+    assert len(games_of(out)) == 20
+
+
+def done(parts: dict[str, str]) -> int:
+    found = re.search(r"(\d+)/\d+ games", parts.get("progress", ""))
+    return int(found[1]) if found else 0
