@@ -89,6 +89,15 @@ def test_names_comments_and_the_end_of_an_sgf_game_are_taken() -> None:
     assert (record.termination, record.loser) == (Termination.TIME, 0)
 
 
+def test_comments_stay_with_their_moves_where_stones_are_set_up_later() -> None:
+    data = b"(;GM[1]SZ[5];B[aa]C[one];W[bb];AW[cc]PL[B];B[dd]C[two];W[ee])"
+    (record,) = readable("sgf", "go").read(data, source="x.sgf")
+    replay(record)
+    assert [move.text for move in record.moves] == ["D2", "E1"]
+    assert [move.statistics for move in record.moves] == [{"comment": "two"}, {}]
+    assert sorted(record.game_parameters["white_stones"]) == ["B4", "C3"]
+
+
 def test_a_collection_of_sgf_has_a_record_for_each_game() -> None:
     data = b"(;GM[1]SZ[5];B[aa])(;GM[1]SZ[7];B[bb];W[cc])"
     records = readable("sgf", "go").read(data, source="x.sgf")

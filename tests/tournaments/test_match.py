@@ -10,10 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from markupsafe import Markup
 from rich.console import Console
 from tests.tournaments.pages import read_page
 from tests.tournaments.test_report import INFO, game, small_tournament
 
+from miai.pages import charts
+from miai.pages.charts import PlotLine
 from miai_tournaments.ratings.ratings import fit_ratings
 from miai_tournaments.report.counting import count_games, count_store
 from miai_tournaments.report.live import LiveReporter
@@ -122,6 +125,23 @@ def test_every_medium_has_the_same_figures_and_no_ratings() -> None:
     assert document["match"]["pentanomial"] == list(match.pentanomial)
     assert document["match"]["difference"]["elo"] == gap.value
     assert {player["name"] for player in document["players"] if "elo" in player} == {"new", "base"}
+
+
+def test_the_curve_is_of_the_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[PlotLine] = []
+    monkeypatch.setattr(
+        charts, "line_chart", lambda lines, **options: drawn.extend(lines) or Markup("")
+    )
+    report = build_report(match_games(some_results(40)), info=INFO, details=True)
+    match = match_of(report)
+    assert match is not None
+    report.to_markdown()
+    (line,) = drawn
+    assert line.y[-1] == pytest.approx(match.difference.value)
+    assert line.margins is not None
+    margin = match.difference.high - match.difference.value
+    assert line.margins[-1] == pytest.approx(margin)
+    assert line.x[-1] == 80
 
 
 def test_the_live_view_of_a_match_shows_the_difference() -> None:
