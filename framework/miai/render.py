@@ -76,8 +76,24 @@ class DrawingRenderer(Renderer, Protocol):
 class BeliefDrawingRenderer(DrawingRenderer, Protocol):
     """A renderer that also draws a player's belief."""
 
-    def svg_belief(self, belief: BeliefState[State], view: PlayerView, truth: State) -> str:
-        """Return the worlds of a belief as one picture, with the true position."""
+    def svg_belief(
+        self, belief: BeliefState[State], view: PlayerView, truth: State | None = None
+    ) -> str:
+        """Return the worlds of a belief as one picture, with the true position if it is given."""
+
+
+@runtime_checkable
+class EstimatingRenderer(DrawingRenderer, Protocol):
+    """A renderer that also draws how a position of perfect information may end.
+
+    Attributes:
+      estimate: what is estimated, such as ``ownership``.
+    """
+
+    estimate: str
+
+    def svg_estimate(self, view: PlayerView) -> str:
+        """Return the position with the estimate, which is the same each time."""
 
 
 @runtime_checkable

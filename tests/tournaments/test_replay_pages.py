@@ -326,7 +326,7 @@ def test_agents_may_report_any_statistics() -> None:
         "long": "x" * 10_000,
         "flag": True,
     }
-    found = decision_of(MoveRecord(ply=0, actor=0, action=0, text="", statistics=odd), state)
+    found = decision_of(odd, state)
     assert found.evaluation is None
     assert len(found.line) == 2
     assert [candidate.visits for candidate in found.candidates] == [None, 4.0]
@@ -346,7 +346,7 @@ def test_numbers_beyond_the_axis_are_omitted() -> None:
     for move, value in zip(record.moves, (10**400, -(10**400), 1e308, -1e308, 0.5), strict=False):
         move.statistics = {"value": value, "top": [[move.action, value, value]]}
     state = load_game("tic_tac_toe").new_initial_state()
-    found = [decision_of(move, state).evaluation for move in record.moves[:5]]
+    found = [decision_of(move.statistics, state).evaluation for move in record.moves[:5]]
     assert found == [None] * 4 + [Evaluation(0.5)]
     read_page(replay_page(record, "x"))
 

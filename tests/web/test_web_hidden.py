@@ -33,6 +33,8 @@ def sent(
     draws = iter(chance)
     patch.setattr("miai.playing.match._draw", lambda outcomes, rng: next(draws))
     patch.setattr(secrets, "token_hex", lambda size: "0123456789ab")
+    asked: list[bytes] = []
+    asked_public: set[bytes] = set()  # the opponent may have tried in vain more often
     with running(folder) as port:
         own, other, spectator = Browser(port), Browser(port), Browser(port)
         own.enter()
@@ -52,13 +54,18 @@ def sent(
                             is_turn(n) and action in [m["action"] for m in n["frame"]["moves"]]
                         )
                     )
+                    paths = [f"{table}/{path}" for path in ("estimate", "analysis")]
+                    if browser is own:
+                        asked += [own.ask(path).body for path in paths]
+                    asked_public |= {spectator.ask(path).body for path in paths}
                     answer = {"number": news["frame"]["number"], "kind": "move", "action": action}
                     assert browser.post(f"{table}/answers", answer).status == 200
                     events.next()
+                assert all(b"problem" in answer for answer in asked_public)
                 pages = [own.ask(path).body for path in (table, "/", f"{table}/replay")]
                 pages += [spectator.ask(path).body for path in (table, "/")]
         pages = [re.sub(rb"\d{4}-\d\d-\d\dT[\d:+]+", b"TIME", content) for content in pages]
-        return seen.lines + pages[:3], public.lines + pages[3:]
+        return seen.lines + asked + pages[:3], public.lines + sorted(asked_public) + pages[3:]
 
 
 @pytest.mark.parametrize(("name", "seat"), [pair for pair in SEATS if pair not in ALL_SEEING])

@@ -85,8 +85,8 @@ class BeliefFollower:
         except EmptyBeliefError as error:
             self._lost = f"not followed further: {error}"
 
-    def worlds(self, renderer: Renderer, view: PlayerView, truth: State) -> Worlds:
-        """Return the current belief, drawn beside the true state."""
+    def worlds(self, renderer: Renderer, view: PlayerView, truth: State | None = None) -> Worlds:
+        """Return the current belief, drawn beside the true state if it is given."""
         if self._lost:
             return Worlds(count=None, note=self._lost)
         belief: BeliefState[State] = self._belief
@@ -249,12 +249,14 @@ class Candidate:
     """An action that an agent considered.
 
     Attributes:
+      action: the action.
       text: the action in the game's notation.
       visits: number of visits; None if not recorded.
       value: value for the player to move, in the decision's unit; None if not recorded.
       prior: probability before the search; None if not recorded.
     """
 
+    action: int
     text: str
     visits: float | None = None
     value: float | None = None
@@ -280,13 +282,12 @@ class ReplayDecision:
     figures: tuple[tuple[str, str], ...]
 
 
-def decision_of(move: MoveRecord, before: State) -> ReplayDecision:
-    """Return what the agent recorded about a move.
+def decision_of(statistics: Mapping[str, Json], before: State) -> ReplayDecision:
+    """Return what an agent recorded about a decision.
 
     Args:
-      before: the state before the move; not changed.
+      before: the state before it; not changed.
     """
-    statistics = move.statistics
     return ReplayDecision(
         evaluation=Evaluation.from_statistics(statistics),
         unit=ValueUnit.of(statistics),
@@ -332,6 +333,7 @@ def _candidates(statistics: Mapping[str, Json], before: State) -> tuple[Candidat
     rows = _rows(statistics.get("top"), 3)
     candidates = [
         Candidate(
+            action=row[0],
             text=action_text(before, row[0]),
             visits=_number(row[1]),
             value=_number(row[2]),
@@ -340,7 +342,9 @@ def _candidates(statistics: Mapping[str, Json], before: State) -> tuple[Candidat
         for row in rows
     ]
     if not rows:
-        candidates = [Candidate(text=action_text(before, a), prior=p) for a, p in priors.items()]
+        candidates = [
+            Candidate(action=a, text=action_text(before, a), prior=p) for a, p in priors.items()
+        ]
     return tuple(candidates[:_MOST_LISTED])
 
 

@@ -284,7 +284,7 @@ def replay_page(
     for ply, frame in enumerate(frames_of(record, game, worlds=worlds)):
         decision = Markup()
         if frame.move is not None and frame.before is not None:
-            recorded = decision_of(frame.move, frame.before)
+            recorded = decision_of(frame.move.statistics, frame.before)
             decision = decision_markup(recorded, game.info)
             if recorded.evaluation is not None and frame.move.actor >= 0:
                 actor = frame.move.actor

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, Final
 
 from anyio import to_thread
@@ -58,6 +58,9 @@ class Pages:
             Route("/tables/{table}/events", self.events),
             Route("/tables/{table}/answers", self.answer, methods=["POST"]),
             Route("/tables/{table}/hints", self.hint, methods=["POST"]),
+            Route("/tables/{table}/analysis", self.analysis),
+            Route("/tables/{table}/estimate", self.estimate),
+            Route("/tables/{table}/pace", self.pace, methods=["POST"]),
             Route("/tables/{table}/invitations/{player:int}", self.invite, methods=["POST"]),
             Route("/tables/{table}/replay", self.replay),
         ]
@@ -180,10 +183,49 @@ class Pages:
         if player is None:
             return _refused("you only look on here", 403)
         try:
-            action, text = await to_thread.run_sync(table.advise, player)
+            advice = await to_thread.run_sync(table.advise, player)
         except MiaiError as error:
             return _refused(one_line(str(error)), 409)
-        return JSONResponse({"action": action, "text": text})
+        return JSONResponse(advice)
+
+    async def analysis(self, request: Request) -> Response:
+        """Send the values over a game and what an agent thought last."""
+        return await self._told(request, Table.analyse)
+
+    async def estimate(self, request: Request) -> Response:
+        """Send what a player may infer from its observations."""
+        return await self._told(request, Table.estimate)
+
+    async def _told(
+        self, request: Request, ask: Callable[[Table, int], Mapping[str, Any]]
+    ) -> Response:
+        table = await self._find(request)
+        player = table.player_of(request.state.browser)
+        try:
+            seat = _SPECTATOR if player is None else player
+            return JSONResponse(await to_thread.run_sync(ask, table, seat))
+        except MiaiError as error:
+            return _refused(one_line(str(error)), 409)
+
+    async def pace(self, request: Request) -> Response:
+        """Pause a game between agents, let it make one move, or let it go on."""
+        table = await self._find(request)
+        if not request.state.owner:
+            return _refused("you only look on here", 403)
+        try:
+            said = await request.json()
+        except ValueError:
+            said = None
+        kind = said.get("kind") if isinstance(said, dict) else None
+        if kind not in ("pause", "step", "continue"):
+            return _refused("say pause, step or continue", 400)
+        try:
+            await to_thread.run_sync(
+                lambda: table.set_pace(paused=kind != "continue", step=kind == "step")
+            )
+        except ConfigError as error:
+            return _refused(str(error), 409)
+        return JSONResponse({})
 
     async def invite(self, request: Request) -> Response:
         """Return the address by which somebody else can sit down."""

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypedDict
 
 from miai.agent import Decision
 from miai.api import load_game
@@ -41,6 +41,7 @@ from miai.process.limits import ProcessLimits
 from miai.record import GameRecord, MoveRecord
 from miai.record_reader import read_record
 from miai.render import renderer_for
+from miai.web.analysis import Estimate, Estimates, Thoughts, analysis_of, thoughts_of
 from miai.web.frames import Camera, Frame
 
 PERSON: Final = "human"
@@ -64,6 +65,14 @@ _NOTHING: Final[Frame] = {
 
 Stage = Literal["waiting", "playing", "suspended", "over", "failed"]
 _logger = logging.getLogger("miai.web")
+
+
+class Advice(TypedDict):
+    """A hint: an action, -1 to resign, a line about it, and what the adviser considered."""
+
+    action: int
+    text: str
+    thoughts: Thoughts
 
 
 class Interrupted(BaseException):
@@ -264,6 +273,10 @@ class Table:
         self._thread: threading.Thread | None = None
         self._seats: list[Seat] = []
         self._stopping = False
+        self._paused, self._steps, self._pace = False, 0, threading.Condition()
+        self._estimates = {
+            player: Estimates(self.game, renderer_for(self.game)) for player in self.channels
+        }
         self._ready = threading.Event()  # the players know all that was played before
         self._public: Frame = self._first_public_frame()
         self._session = Session(self.game, note=self._note)
@@ -428,8 +441,8 @@ class Table:
         people = [chair for chair in self.setting.chairs if chair.agent == PERSON]
         return len(people) == 1 and self._adviser is not None
 
-    def advise(self, player: int) -> tuple[int, str]:
-        """Return a move for a person on its turn, and a line about it.
+    def advise(self, player: int) -> Advice:
+        """Return a move for a person on its turn, a line about it, and what was considered.
 
         An agent in a process of its own chooses it, from what the person has observed and no more.
         Raises `ConfigError` if it is not the person's turn, `AgentError` if the agent fails.
@@ -441,7 +454,82 @@ class Table:
         chair = Chair(agent=agent, parameters=dict(parameters))
         decision = advised(self._process(chair), seat.view, seed=self.setting.seed)
         action = -1 if decision.resign else decision.action
-        return action, advice_text(seat.view, agent, decision)
+        known = self.game.info.perfect_information
+        before = seat.view.state if known else self.game.new_initial_state()
+        thoughts = thoughts_of(decision.statistics, before, player, self.renderer)
+        text = advice_text(seat.view, agent, decision)
+        return {"action": action, "text": text, "thoughts": thoughts}
+
+    # -- analysis ------------------------------------------------------------------------------
+
+    def can_analyse(self, player: int) -> bool:
+        """Return whether a player, or with -1 a spectator, may see what agents thought.
+
+        Not while people play each other or a game that hides something.
+        """
+        people = [chair for chair in self.setting.chairs if chair.agent == PERSON]
+        return self.stage == "over" or (len(people) <= 1 and not self.secret)
+
+    def analyse(self, player: int) -> dict[str, Any]:
+        """Return the values over the game and the latest thoughts; see `analysis_of`.
+
+        Raises `ConfigError` if they are not for this player now.
+        """
+        if not self.can_analyse(player):
+            raise ConfigError("the analysis is shown when the game is over")
+        record = self.record
+        moves = self.moves if record is None else record.moves
+        return analysis_of(self.game, moves, renderer_for(self.game))
+
+    def estimate_of(self, player: int) -> str:
+        """Return what can be estimated for a player, or with -1 a spectator; empty for nothing."""
+        people = [chair for chair in self.setting.chairs if chair.agent == PERSON]
+        if self.game.info.perfect_information:
+            return self._estimates[player].title if self.can_analyse(player) else ""
+        own = len(people) == 1 and player >= 0 and self.stage != "over"
+        return self._estimates[player].title if own else ""
+
+    def estimate(self, player: int) -> Estimate:
+        """Return what a player may infer from its observations.
+
+        Raises `ConfigError` if there is no estimate for it now.
+        """
+        if not self.estimate_of(player):
+            raise ConfigError("there is no estimate here")
+        seat = self.seat(player) if player >= 0 else None
+        if seat is not None:
+            return self._estimates[player].of(seat.view)
+        if not self.game.info.perfect_information:
+            return self._estimates[player].of(self._view(player))
+        state = self.game.new_initial_state()
+        for move in self.moves:
+            state.apply_action(move.action)
+        return self._estimates[player].of(PlayerView.at(state, 0))
+
+    # -- the pace of a game between agents -----------------------------------------------------
+
+    @property
+    def can_pause(self) -> bool:
+        """Whether the game can be paused: nobody waits for a person."""
+        return all(chair.agent != PERSON for chair in self.setting.chairs)
+
+    def set_pace(self, *, paused: bool, step: bool = False) -> None:
+        """Pause the game after the next move, or let it go on; `step` allows one move.
+
+        Raises `ConfigError` if a person plays.
+        """
+        if not self.can_pause:
+            raise ConfigError("only games between agents can be paused")
+        with self._pace:
+            self._paused, self._steps = paused, self._steps + 1 if step else 0
+            self._pace.notify_all()
+        self._show_stage()
+
+    def _await_pace(self) -> None:
+        with self._pace:
+            while self._paused and not self._steps and not self._stopping:
+                self._pace.wait(timeout=1.0)
+            self._steps = max(0, self._steps - 1)
 
     @property
     def _adviser(self) -> Adviser | None:
@@ -511,6 +599,9 @@ class Table:
             raise Interrupted
         self._journal.append([{"move": _plain(move)}])
         self._show_public(state)
+        self._await_pace()
+        if self._stopping:
+            raise Interrupted
 
     # -- showing -------------------------------------------------------------------------------
 
@@ -537,6 +628,9 @@ class Table:
             "problem": self.problem,
             "hints": player >= 0 and self.can_advise(),
             "undo": player >= 0 and self.can_take_back(player),
+            "paused": self._paused if self.can_pause else None,
+            "analysis": self.can_analyse(player),
+            "estimate": self.estimate_of(player),
             "left": None if left is None else round(left, 1),
             "result": self._result(),
         }

@@ -195,7 +195,9 @@ class PhantomRenderer:
         parts = _true_marks(self._board, state, last=_last(state))
         return self._board.picture(*parts, captions=[state.result_to_string()])
 
-    def svg_belief(self, belief: BeliefState[State], view: PlayerView, truth: State) -> str:
+    def svg_belief(
+        self, belief: BeliefState[State], view: PlayerView, truth: State | None = None
+    ) -> str:
         """Return all marks, on cells as orange as a mark of the opponent there is probable.
 
         All worlds count the same.
@@ -206,7 +208,9 @@ class PhantomRenderer:
             _square(cell): sum(world[cell] == theirs for world in worlds) / len(worlds)
             for cell in range(9)
         }
-        parts = [*self._board.heat(shares), *_true_marks(self._board, truth)]
+        parts = self._board.heat(shares)
+        if truth is not None:
+            parts += _true_marks(self._board, truth)
         count = "1 world" if len(worlds) == 1 else f"{len(worlds)} worlds"
         return self._board.picture(*parts, captions=[count])
 

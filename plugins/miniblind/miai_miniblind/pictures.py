@@ -131,7 +131,9 @@ class BlindRenderer:
             *self._pieces(state.letters()), captions=[state.result_to_string()]
         )
 
-    def svg_belief(self, belief: BeliefState[State], view: PlayerView, truth: State) -> str:
+    def svg_belief(
+        self, belief: BeliefState[State], view: PlayerView, truth: State | None = None
+    ) -> str:
         """Return the true board, on squares as orange as a piece of player 1 there is probable.
 
         All worlds count the same. Nothing is hidden from player 1.
@@ -142,8 +144,10 @@ class BlindRenderer:
             square: sum(letter not in _PUBLIC for letter in stack) / len(worlds)
             for square, stack in enumerate(stacks)
         }
-        assert isinstance(truth, BlindState)
-        parts = [*self._board.heat(shares), *self._pieces(truth.letters())]
+        parts = self._board.heat(shares)
+        if truth is not None:
+            assert isinstance(truth, BlindState)
+            parts += self._pieces(truth.letters())
         return self._board.picture(*parts, captions=[_count(worlds)])
 
     def legend(self) -> list[tuple[str, str]]:

@@ -77,6 +77,33 @@ class Board {
     });
   }
 
+  // Draws labels in boxes, such as moves that an agent considered; strength is from 0 to 1.
+  label(marks) {
+    this.holder.querySelector(".labels")?.remove();
+    const drawn = this.holder.querySelector("svg");
+    const placed = marks.filter(({ box }) => box);
+    if (!drawn || !placed.length) return;
+    const layer = document.createElementNS(SVG, "svg");
+    layer.setAttribute("viewBox", drawn.getAttribute("viewBox"));
+    layer.setAttribute("class", "labels");
+    layer.setAttribute("aria-hidden", "true");
+    for (const { box: [x, y, w, h], label, strength } of placed) {
+      const radius = 0.46 * Math.min(w, h);
+      const circle = document.createElementNS(SVG, "circle");
+      circle.setAttribute("cx", x + w / 2);
+      circle.setAttribute("cy", y + h / 2);
+      circle.setAttribute("r", radius);
+      circle.setAttribute("opacity", 0.35 + 0.6 * strength);
+      const text = document.createElementNS(SVG, "text");
+      text.setAttribute("x", x + w / 2);
+      text.setAttribute("y", y + h / 2);
+      text.setAttribute("font-size", radius * (label.length > 2 ? 0.85 : 1.05));
+      text.textContent = label;
+      layer.append(circle, text);
+    }
+    this.holder.append(layer);
+  }
+
   #showChosen() {
     this.mark(this.chosen, "chosen");
   }

@@ -19,11 +19,12 @@ function show(news) {
   element("text").hidden = !!frame.picture;
   element("text").textContent = frame.text;
   board.draw(frame);
+  showAside(news);
   const yours = frame.turn && news.stage === "playing";
   const clock = news.left === null ? "" : ` (${Math.floor(news.left)} s left)`;
   element("status").textContent = {
     waiting: "Waiting for everybody to sit down.",
-    playing: yours ? `Your turn.${clock}` : "The game goes on.",
+    playing: news.paused ? "Paused." : yours ? `Your turn.${clock}` : "The game goes on.",
     suspended: "The game is interrupted.",
     over: `The game is over: ${news.result}`,
     failed: "The game has failed.",
@@ -91,6 +92,7 @@ if (element("typed")) {
     event.target.disabled = false;
     if (frame.number !== number) return;
     element("hint").textContent = said.text || said.problem;
+    if (said.thoughts) showThoughts(said.thoughts);
     const move = frame.moves.find(({ action }) => action === said.action);
     board.mark(move ? move.path : [], "advised");
   });
@@ -98,6 +100,102 @@ if (element("typed")) {
   element("resign").addEventListener("click", () => {
     if (confirm("Resign this game?")) send({ kind: "resign" });
   });
+}
+// What is shown beside the board on request. It is asked for anew when the position changes.
+function showAside(news) {
+  element("pace").hidden = news.paused === null || news.stage !== "playing";
+  for (const button of document.querySelectorAll("[data-pace]")) {
+    button.disabled = (button.dataset.pace === "pause") === !!news.paused;
+  }
+  element("analysis").hidden = !news.analysis;
+  element("estimate").hidden = !news.estimate;
+  element("estimate").querySelector("summary").textContent = news.estimate;
+  if (news.analysis && element("analysis").open) ask("analysis", showAnalysis);
+  if (news.estimate && element("estimate").open) ask("estimate", showEstimate);
+}
+
+const asking = new Set();
+async function ask(what, answer) {
+  if (asking.has(what)) return;
+  asking.add(what);
+  const { number } = frame;
+  try {
+    const reply = await fetch(`${address}/${what}`);
+    if (reply.ok) answer(await reply.json());
+  } finally {
+    asking.delete(what);
+  }
+  if (frame.number !== number) ask(what, answer);
+}
+
+function showAnalysis({ graph, thoughts }) {
+  element("graph").innerHTML = graph;
+  if (thoughts) showThoughts(thoughts);
+  else element("thoughts").replaceChildren(made("p", "No agent has said what it thought."));
+}
+
+function showThoughts({ who, value, considered, line }) {
+  element("analysis").hidden = false;
+  const parts = [made("p", value ? `${who}: ${value}` : who)];
+  const label = (mark, text, strength) => ({ box: mark.box || boxOf(mark.action), label: text, strength });
+  const marks = considered.map((c) => label(c, `${Math.round(100 * c.share)}`, c.share));
+  if (considered.length) {
+    const table = made("table", "");
+    const columns = ["visits", "value", "prior"].filter((name) => considered.some((c) => c[name]));
+    const head = table.createTHead().insertRow();
+    for (const name of ["considered", ...columns]) head.append(made("th", name, { scope: "col" }));
+    const body = table.createTBody();
+    considered.forEach((c, i) => {
+      const row = body.insertRow();
+      row.append(made("th", c.text, { scope: "row" }), ...columns.map((name) => made("td", c[name])));
+      row.addEventListener("pointerenter", () => board.label([marks[i]]));
+      row.addEventListener("pointerleave", () => board.label(marks));
+    });
+    parts.push(table);
+  }
+  if (line.length) {
+    const expected = made("p", `expected: ${line.map(({ text }) => text).join(" ")}`, { tabIndex: 0 });
+    const steps = line.map((place, i) => label(place, `${i + 1}`, 1));
+    for (const name of ["pointerenter", "focus"]) {
+      expected.addEventListener(name, () => board.label(steps));
+    }
+    for (const name of ["pointerleave", "blur"]) {
+      expected.addEventListener(name, () => board.label(marks));
+    }
+    parts.push(expected);
+  }
+  element("thoughts").replaceChildren(...parts);
+  element("analysis").open = true;
+  board.label(marks);
+}
+
+// The area of a legal action of the position that is shown; null without one.
+function boxOf(action) {
+  const move = frame.moves.find((each) => each.action === action);
+  return move && move.path.length ? frame.areas[move.path.at(-1)].box : null;
+}
+
+function showEstimate({ title, picture, text }) {
+  const figure = element("estimate").querySelector("figure");
+  figure.querySelector(".picture").innerHTML = picture;
+  figure.querySelector("pre").hidden = !text;
+  figure.querySelector("pre").textContent = text;
+  figure.querySelector("figcaption").textContent = title;
+  figure.querySelector("svg")?.setAttribute("aria-label", title);
+}
+
+element("analysis").addEventListener("toggle", (event) => {
+  if (event.target.open) { if (!element("thoughts").children.length) ask("analysis", showAnalysis); } else board.label([]);
+});
+element("estimate").addEventListener("toggle", (event) => {
+  if (event.target.open) ask("estimate", showEstimate);
+});
+for (const button of document.querySelectorAll("[data-pace]")) {
+  button.addEventListener("click", () => fetch(`${address}/pace`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ kind: button.dataset.pace }),
+  }));
 }
 for (const button of document.querySelectorAll("[data-invite]")) {
   button.addEventListener("click", async () => {

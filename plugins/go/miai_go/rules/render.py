@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from miai.markup import tag
 from miai.render import Clicks, Region, styled_board
 from miai_go.rules.coordinates import COLUMNS, star_points, vertex
+from miai_go.rules.dead_stones import PlayoutJudge
+from miai_go.rules.parameters import PlayoutJudgeParameters
 from miai_go.rules.state import Phase
 
 if TYPE_CHECKING:
@@ -44,6 +46,9 @@ _SIGNS: Final = {
     ")": (")", "bold #d5312b"),
 }
 """Signs and colours of what lies on a point, for terminals; dead stones are squares."""
+
+_UNSURE = 0.2
+"""The excess of playouts below which a point is nobody's in an estimate."""
 
 _CELL = 20
 _MARGIN = 24
@@ -81,6 +86,7 @@ def board_picture(
     last: int | None = None,
     dead: Sequence[int] = (),
     choices: Sequence[int] = (),
+    owners: NDArray[np.float64] | None = None,
 ) -> Markup:
     """Return a position as an ``svg`` element that refers to `board_definitions`.
 
@@ -89,6 +95,8 @@ def board_picture(
       last: the action to mark; a pass is not marked.
       dead: points of stones to cross out.
       choices: points of stones to mark with a square: each stands for its chain.
+      owners: how often Black minus how often White owns each point, float64 of (points,); drawn
+        as squares, the larger the surer.
     """
     size = len(stones)
     black, white = (np.flatnonzero(stones == colour).tolist() for colour in (1, 2))
@@ -100,9 +108,25 @@ def board_picture(
         parts.append(_dead_marks(size, dead))
     if choices:
         parts.append(_choice_marks(size, choices))
+    if owners is not None:
+        parts += _owned(size, owners)
     side = _side(size)
     board = tag("use", href=f"#{BOARD_ID.format(size)}"), tag("g", *parts, transform=_CELLS)
     return tag("svg", *board, viewBox=f"0 0 {side} {side}", role="img")
+
+
+def _owned(size: int, owners: NDArray[np.float64]) -> list[Markup]:
+    """Return squares of each colour on the points that it is likely to own."""
+    parts = []
+    for sign, colour, edge in ((1, _BLACK, _WHITE), (-1, _WHITE, _BLACK)):
+        path = ""
+        for point in np.flatnonzero(sign * owners > _UNSURE).tolist():
+            x, y = _at(size, point)
+            half = 0.3 * abs(float(owners[point])) ** 0.5
+            path += f"M{x - half:.3g} {y - half:.3g}h{2 * half:.3g}v{2 * half:.3g}h-{2 * half:.3g}z"
+        if path:
+            parts.append(tag("path", d=path, fill=colour, stroke=edge, stroke_width=".03"))
+    return parts
 
 
 def _side(size: int) -> int:
@@ -224,6 +248,8 @@ def describe(state: GoState, *, marks: Mapping[int, str] | None = None) -> str:
 class GoRenderer:
     """The renderer of Go: the board with coordinates, star points and the last move marked."""
 
+    estimate = "ownership"
+
     def __init__(self, game: Game, parameters: object = None) -> None:
         self.game = game
 
@@ -261,6 +287,13 @@ class GoRenderer:
         return board_picture(
             position.board.stones(), last=position.last_action, dead=position.dead, choices=choices
         )
+
+    def svg_estimate(self, view: PlayerView) -> str:
+        """Return the position with the owner of each point in most of 1,000 random games."""
+        state = cast("GoState", view.state)
+        judge = PlayoutJudge(cast("GoGame", self.game), PlayoutJudgeParameters())
+        owners = judge.ownership(state.board)
+        return board_picture(state.board.stones(), last=state.last_action, owners=owners)
 
     def clicks(self, view: PlayerView) -> Clicks:
         """Return a region for each point; passing and resuming play are buttons."""

@@ -270,7 +270,9 @@ class RbcRenderer:
         board = cast("RbcState", state).board()
         return _svg(0, _pieces_of(board, board.occupied, 0))
 
-    def svg_belief(self, belief: BeliefState[State], view: PlayerView, truth: State) -> str:
+    def svg_belief(
+        self, belief: BeliefState[State], view: PlayerView, truth: State | None = None
+    ) -> str:
         """Return a belief as a picture, the opponent's true pieces outlined.
 
         A square is as orange as it is probable that the opponent stands there; the piece on it is
@@ -293,9 +295,10 @@ class RbcRenderer:
                 opacity = None if chance >= 1 else chance
                 parts.append(_shape(shape_of(PIECES[kind]), square, player, opacity=opacity))
         parts += _pieces_of(own, own.occupied_co[player == 0], player)
-        board = cast("RbcState", truth).board()
-        hidden = board.piece_map(mask=board.occupied_co[player == 1])
-        parts += [_shape(outline_of(p.symbol()), square, player) for square, p in hidden.items()]
+        if truth is not None:
+            board = cast("RbcState", truth).board()
+            hidden = board.piece_map(mask=board.occupied_co[player == 1])
+            parts += [_shape(outline_of(p.symbol()), at, player) for at, p in hidden.items()]
         return _svg(player, parts)
 
     def legend(self) -> list[tuple[str, str]]:

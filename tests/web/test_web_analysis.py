@@ -1,0 +1,196 @@
+"""What is shown beside a board: thoughts of agents, values, estimates, hints; the pace of games."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.framework.twin_histories import ALL_SEEING, SEATS, twins
+from tests.web.server import Browser, is_over, is_turn, running
+
+import miai
+from miai.information import PlayerView
+from miai.render import EstimatingRenderer, renderer_for
+from miai.web.analysis import Estimates, analysis_of
+
+
+@pytest.fixture
+def browser(tmp_path: Path) -> Iterator[Browser]:
+    with running(tmp_path / "games") as port:
+        made = Browser(port)
+        made.enter()
+        yield made
+
+
+def moved(browser: Browser, table: str, move: str) -> None:
+    """Play a move, and wait until it is one's turn again."""
+    with browser.watching(table) as events:
+        news = events.until(is_turn)
+        number = news["frame"]["number"]
+        (action,) = [m["action"] for m in news["frame"]["moves"] if m["text"] == move]
+        answer = {"number": number, "kind": "move", "action": action}
+        assert browser.post(f"{table}/answers", answer).status == 200
+        events.until(lambda n: is_turn(n) and n["frame"]["number"] > number)
+
+
+def test_an_opponent_s_thoughts_are_those_of_its_record(browser: Browser) -> None:
+    table = browser.new_table(
+        "go",
+        game__board_size="5",
+        players__0__agent="me",
+        players__1__agent="mcts",
+        players__1__simulations="200",
+        seed="3",
+    )
+    moved(browser, table, "C3")
+    analysis = browser.ask(f"{table}/analysis").json
+    thoughts = analysis["thoughts"]
+    assert thoughts["who"] == "white"
+    assert re.fullmatch(r"win rate \d+\.\d %", thoughts["value"])
+    considered = thoughts["considered"]
+    assert sum(int(row["visits"]) for row in considered) <= 200
+    visits = [int(row["visits"]) for row in considered]
+    assert visits == sorted(visits, reverse=True)
+    assert [row["share"] for row in considered] == [count / sum(visits) for count in visits]
+    with browser.watching(table) as events:
+        news = events.until(is_turn)
+        played = news["moves"][-1]
+        areas = {area["name"]: area["box"] for area in news["frame"]["areas"]}
+    assert considered[0]["text"] == thoughts["line"][0]["text"] == played
+    assert all(row["box"] == areas[row["text"]] for row in considered)
+    assert analysis["graph"].count("<svg") == 1
+    hint = browser.post(f"{table}/hints", {}).json
+    assert hint["thoughts"]["who"] == "black"
+    best = max(hint["thoughts"]["considered"], key=lambda row: int(row["visits"]))
+    assert best["action"] == hint["action"]
+
+
+def test_people_who_play_each_other_get_no_analysis(browser: Browser) -> None:
+    table = browser.new_table("tic_tac_toe", players__0__agent="me", players__1__agent="guest")
+    for path in ("analysis", "estimate"):
+        assert browser.ask(f"{table}/{path}").status == 409
+
+
+def test_thoughts_in_a_hidden_game_wait_for_its_end(browser: Browser) -> None:
+    chairs = {"players__0__agent": "me", "players__1__agent": "ismcts"}
+    table = browser.new_table("phantom_tic_tac_toe", players__1__simulations="50", **chairs)
+    moved(browser, table, "b2")
+    with browser.watching(table) as events:
+        news = events.until(is_turn)
+        assert not news["analysis"]
+        assert browser.ask(f"{table}/analysis").status == 409
+        answer = {"number": news["frame"]["number"], "kind": "resign"}
+        assert browser.post(f"{table}/answers", answer).status == 200
+        assert events.until(is_over)["analysis"]
+    assert browser.ask(f"{table}/analysis").json["thoughts"]["who"] == "o"
+
+
+def test_a_belief_is_drawn_from_the_player_s_observations(browser: Browser) -> None:
+    chairs = {"players__0__agent": "me", "players__1__agent": "random"}
+    table = browser.new_table("phantom_tic_tac_toe", seed="2", **chairs)
+    with browser.watching(table) as events:
+        assert events.until(is_turn)["estimate"] == "belief"
+    assert browser.ask(f"{table}/estimate").json["title"] == "1 possible world"
+    moved(browser, table, "b2")
+    seen = browser.ask(f"{table}/estimate").json
+    assert seen["title"] == "16 possible worlds", "8 cells, and o may have tried b2"
+    assert seen["picture"].count("<svg") == 1
+    assert browser.ask(f"{table}/estimate").json == seen
+    stranger = Browser(browser.port)
+    stranger.enter()
+    assert stranger.ask(f"{table}/estimate").status == 409
+
+
+@pytest.mark.parametrize(("name", "seat"), [pair for pair in SEATS if pair not in ALL_SEEING])
+def test_estimates_do_not_depend_on_what_is_hidden(name: str, seat: int) -> None:
+    pictures = []
+    for history in twins(name, seat):
+        game = miai.load_game(name)
+        estimates, view = Estimates(game, renderer_for(game)), PlayerView(game, seat)
+        shown = []
+        for observation in observations(name, seat, history):
+            view.observe(observation)
+            shown.append(estimates.of(view))
+        pictures.append(shown)
+    assert pictures[0] == pictures[1]
+    assert len({str(estimate) for estimate in pictures[0]}) > 1
+
+
+def observations(name: str, seat: int, history: Sequence[int]) -> Iterator[miai.Observation]:
+    state = miai.load_game(name).new_initial_state()
+    for action in (None, *history):
+        if action is not None:
+            state.apply_action(action)
+        if (observation := state.observation(seat)) is not None:
+            yield observation
+
+
+def test_ownership_is_that_of_a_settled_board() -> None:
+    game = miai.load_game("go", board_size=5)
+    state = game.new_initial_state()
+    for text in ["B1", "D1", "B2", "D2", "B3", "D3", "B4", "D4", "B5", "D5"]:
+        state.apply_action(state.string_to_action(text))
+    renderer = renderer_for(game)
+    assert isinstance(renderer, EstimatingRenderer)
+    picture = renderer.svg_estimate(PlayerView.at(state, 0))
+    assert picture == renderer.svg_estimate(PlayerView.at(state, 1))
+    squares = {
+        colour: re.findall(r"M([\d.-]+) ([\d.-]+)h([\d.]+)v", path)
+        for path, colour in re.findall(r'<path d="([^"]+)" fill="(#\w+)" stroke="#\w+"', picture)
+    }
+    centres = {
+        colour: {round(float(x) + float(width) / 2) for x, _, width in found}
+        for colour, found in squares.items()
+    }
+    assert centres["#111111"] <= {0, 1, 2}
+    assert centres["#fbfbfb"] <= {2, 3, 4}
+    assert {0, 1} <= centres["#111111"]
+    assert {3, 4} <= centres["#fbfbfb"]
+
+
+def test_a_game_between_agents_is_paused_stepped_and_continued(browser: Browser) -> None:
+    size = {"game__board_size": "3"}
+    table = browser.new_table("go", players__0__agent="random", players__1__agent="random", **size)
+    assert browser.post(f"{table}/pace", {"kind": "pause"}).status == 200
+    with browser.watching(table) as events:
+        events.until(lambda news: len(news["moves"]) >= 1)
+        for _ in range(3):
+            number = len(events.last["moves"])
+            assert browser.post(f"{table}/pace", {"kind": "step"}).status == 200
+            news = events.until(lambda n, number=number: len(n["moves"]) > number)
+            assert (len(news["moves"]), news["paused"]) == (number + 1, True)
+        assert browser.post(f"{table}/pace", {"kind": "continue"}).status == 200
+        assert events.until(is_over)["stage"] == "over"
+    for said, status in (({"kind": "stop"}, 400), ([], 400)):
+        assert browser.post(f"{table}/pace", said).status == status
+    own = browser.new_table("tic_tac_toe", players__0__agent="me", players__1__agent="random")
+    assert browser.post(f"{own}/pace", {"kind": "pause"}).status == 409
+
+
+def test_a_paused_game_is_suspended_and_goes_on(tmp_path: Path) -> None:
+    for _ in range(2):
+        with running(tmp_path) as port:
+            browser = Browser(port)
+            browser.enter()
+            tables = re.findall(r"/tables/\w+", browser.ask("/").text)
+            chairs = {"players__0__agent": "random", "players__1__agent": "random"}
+            table = tables[0] if tables else browser.new_table("tic_tac_toe", seed="1", **chairs)
+            with browser.watching(table) as events:
+                if tables:
+                    assert events.until(is_over)
+                else:
+                    browser.post(f"{table}/pace", {"kind": "pause"})
+                    events.until(lambda news: news["moves"] or is_over(news))
+
+
+def test_values_are_those_of_the_first_player() -> None:
+    game = miai.load_game("tic_tac_toe")
+    agents = [miai.make_agent("mcts", game, simulations=200) for _ in range(2)]
+    record = miai.play(game, agents, seed=1)
+    made = analysis_of(game, record.moves, renderer_for(game))
+    drawn = [float(y) for x, y in re.findall(r"M([\d.]+) ([\d.]+)h0", made["graph"])]
+    assert len(drawn) == len(record.moves)
+    assert np.ptp(drawn) < 60, "with good play the values of both are near a draw"
