@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import random
+from collections.abc import Sequence
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
@@ -129,9 +130,12 @@ def test_every_medium_has_the_same_figures_and_no_ratings() -> None:
 
 def test_the_curve_is_of_the_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[PlotLine] = []
-    monkeypatch.setattr(
-        charts, "line_chart", lambda lines, **options: drawn.extend(lines) or Markup("")
-    )
+
+    def draw(lines: Sequence[PlotLine], **options: object) -> Markup:
+        drawn.extend(lines)
+        return Markup()
+
+    monkeypatch.setattr(charts, "line_chart", draw)
     report = build_report(match_games(some_results(40)), info=INFO, details=True)
     match = match_of(report)
     assert match is not None
