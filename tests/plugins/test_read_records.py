@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import random
 
 import chess
@@ -89,6 +90,15 @@ def test_names_comments_and_the_end_of_an_sgf_game_are_taken() -> None:
     assert (record.termination, record.loser) == (Termination.TIME, 0)
 
 
+def test_comments_stay_with_their_moves_where_stones_are_set_up_later() -> None:
+    data = b"(;GM[1]SZ[5];B[aa]C[one];W[bb];AW[cc]PL[B];B[dd]C[two];W[ee])"
+    (record,) = readable("sgf", "go").read(data, source="x.sgf")
+    replay(record)
+    assert [move.text for move in record.moves] == ["D2", "E1"]
+    assert [move.statistics for move in record.moves] == [{"comment": "two"}, {}]
+    assert sorted(record.game_parameters["white_stones"]) == ["B4", "C3"]
+
+
 def test_a_collection_of_sgf_has_a_record_for_each_game() -> None:
     data = b"(;GM[1]SZ[5];B[aa])(;GM[1]SZ[7];B[bb];W[cc])"
     records = readable("sgf", "go").read(data, source="x.sgf")
@@ -136,11 +146,28 @@ def test_random_games_of_chess_come_back() -> None:
         assert list(again.mainline_moves()) == list(game.mainline_moves())
 
 
-def test_moves_that_chess_forbids_are_not_written_as_pgn() -> None:
+def test_moves_that_chess_forbids_are_a_comment_in_pgn() -> None:
     record = played("rbc")
     assert "king" in record.detail
-    with pytest.raises(RecordError, match=r"not a move of chess.*write reconchess or jsonl"):
-        readable("pgn", "rbc").write(record)
+    taken = [
+        json.loads(json.dumps(move.observations[str(move.actor)]))["data"]["taken"]
+        for move in record.moves
+        if not move.text.startswith("sense")
+    ]
+    text = readable("pgn", "rbc").write(record)
+    game = chess.pgn.read_game(io.StringIO(text))
+    assert game is not None
+    assert not game.errors
+    lines = [move.uci() if move else None for move in game.mainline_moves()]
+    rest = game.end().comment.partition("forbids: ")[2].split()
+    assert [*lines, *(None if move == "--" else move for move in rest)] == taken
+    assert rest
+    board = game.end().board()
+    assert not board.is_legal(chess.Move.from_uci(rest[0]))
+    assert game.headers["Result"] in ("1-0", "0-1")
+    (back,) = readable("pgn", "rbc").read(text.encode(), source="x.pgn")
+    replay(back)
+    assert back.returns == record.returns
 
 
 @pytest.mark.parametrize(
@@ -167,3 +194,13 @@ def test_bad_files_are_refused_by_name(name: str, data: bytes, message: str) -> 
     game = {"sgf": "go", "jsonl": "go"}.get(name, "rbc")
     with pytest.raises(RecordError, match=message):
         readable(name, game).read(data, source="bad")
+
+
+def test_a_name_cannot_leave_its_tag() -> None:
+    record = played("rbc", limit=6)
+    record.players[0].name = 'A"]\n\n1. e4 {\\'
+    (back,) = readable("pgn", "rbc").read(
+        readable("pgn", "rbc").write(record).encode(), source="x.pgn"
+    )
+    assert back.players[0].name == 'A"]1. e4 {\\'
+    assert len(back.moves) == 6

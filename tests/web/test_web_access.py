@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 import pytest
 from tests.web.server import TOKEN, running
@@ -20,7 +20,7 @@ from miai.plugins.kinds import GAME
 from miai.plugins.loader import registry
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, FilePayload, Page
 
 pytestmark = pytest.mark.engine("chromium")
 LOOKS = [(1280, 900, "light"), (390, 844, "dark")]
@@ -109,6 +109,18 @@ def test_replays_have_no_serious_fault(page: Page, tmp_path: Path, game: str) ->
     path.write_text(replay_page(record, "a game"))
     page.goto(path.as_uri())
     assert faults(page) == []
+
+
+def test_records_have_no_serious_fault(page: Page, address: str) -> None:
+    data = b"(;GM[1]SZ[5]PB[Ann]PW[Bob];B[cc];W[bb];B[dd])"
+    page.goto(f"{address}/records/")
+    file = {"name": "game.sgf", "mimeType": "application/x-go-sgf", "buffer": data}
+    page.set_input_files("#files", [cast("FilePayload", file)])
+    page.wait_for_selector("#play-on")
+    record = page.url.partition("#")[0]
+    for path in (record, f"{record}/play?ply=2", f"{address}/records/"):
+        page.goto(path)
+        assert faults(page) == [], path
 
 
 def test_a_fault_is_found(page: Page) -> None:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from tests.tournaments.pages import positions_of, read_page
@@ -356,3 +357,20 @@ def test_a_running_table_is_no_record(browser: Browser) -> None:
     name = table.rpartition("/")[2]
     for path in (f"/records/{name}", f"/records/{name}/play?ply=0"):
         assert browser.ask(path).status == 404
+
+
+def test_a_guest_sees_the_replay_and_does_not_play_on(port: int, browser: Browser) -> None:
+    table = browser.new_table("tic_tac_toe", players__0__agent="me", players__1__agent="guest")
+    address = browser.post(f"{table}/invitations/1", {}).json["address"]
+    guest = Browser(port)
+    assert guest.ask(urlsplit(address).path).status == 200
+    with browser.watching(table) as events:
+        number = events.until(is_turn)["frame"]["number"]
+        resignation = {"kind": "resign", "number": number}
+        assert browser.post(f"{table}/answers", resignation).status == 200
+        events.until(is_over)
+    assert 'id="play-on"' in browser.ask(f"{table}/replay").text
+    shown = guest.ask(f"{table}/replay")
+    assert shown.status == 200
+    assert 'id="play-on"' not in shown.text
+    assert guest.ask(f"{table.replace('tables', 'records')}/play?ply=0").status == 403

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.tournaments.test_match import match_games, some_results
+from tests.tournaments.test_head_to_head import match_games, some_results
 from tests.tournaments.test_report import INFO, round_robin
 from tests.web.server import TOKEN, running
 from tests.web.test_web_browser import SIZES, chromium  # noqa: F401 - a fixture

@@ -38,7 +38,7 @@ from miai.render import ExplainedRenderer, renderer_for
 from miai.values import Evaluation, ValueScale, ValueUnit
 
 
-class Positions:
+class PackedPositions:
     """The positions of a page, which its script shows one at a time.
 
     They are kept as pieces of HTML, each once, in a compressed text. A whole game then takes a
@@ -278,7 +278,7 @@ def replay_page(
       RecordError: the record contradicts its game, or the game cannot be loaded.
     """
     game = _game(record)
-    positions = Positions()
+    positions = PackedPositions()
     points: dict[ValueScale, list[GraphPoint]] = {}
     position, decision = [Markup()], Markup()
     for ply, frame in enumerate(frames_of(record, game, worlds=worlds)):

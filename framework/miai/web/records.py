@@ -121,7 +121,7 @@ def _refuse_settings(record: GameRecord) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
+class RecordSummary:
     """A line of the list of records.
 
     Attributes:
@@ -199,7 +199,7 @@ class Shelf:
         if path is not None:
             path.unlink(missing_ok=True)
 
-    def latest(self) -> list[Summary]:
+    def latest(self) -> list[RecordSummary]:
         """Return all records, those opened last first; damaged ones are left out."""
         found = []
         for path in self._folder.glob("*.jsonl"):
@@ -224,9 +224,9 @@ def _result(record: GameRecord) -> str:
     return one_line(", ".join(filter(None, parts)))
 
 
-def _summary(name: str, head: Mapping[str, Any]) -> Summary:
+def _summary(name: str, head: Mapping[str, Any]) -> RecordSummary:
     label = head["tags"][_LABEL]
-    return Summary(
+    return RecordSummary(
         id=name,
         game=str(head["game"]),
         players=" and ".join(printable(player["name"], 24) for player in head["players"]),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import chess
@@ -31,8 +31,8 @@ class PgnRecords:
     """The record format ``pgn``.
 
     A half-move of chess is a sense of nothing and a request; a null move (``--``) is a pass. Senses
-    and refused requests cannot be written, nor moves that chess forbids, such as the capture of a
-    king.
+    are not written, and refused requests are passes. From the first move that chess forbids on,
+    such as the capture of a king, moves are a comment.
     """
 
     suffix = ".pgn"
@@ -44,7 +44,7 @@ class PgnRecords:
         """Return a record of rbc as PGN, without senses.
 
         Raises:
-          RecordError: the record is of another game, or a move is not one of chess.
+          RecordError: the record is of another game, or its moves are not legal in it.
         """
         if record.game != "rbc":
             raise RecordError(f"PGN holds games of chess, not of {record.game}; write jsonl")
@@ -59,10 +59,10 @@ class PgnRecords:
             file.headers[side] = _line(player.name or player.agent or "?")
         file.headers["Date"] = record.started[:10].replace("-", ".") or "????.??.??"
         file.headers["Result"] = _RESULTS.get(record.returns, "*") if record.terminated else "*"
-        state = RbcGame(parameters).new_initial_state()
-        node: chess.pgn.GameNode = file
-        for move in record.moves:
-            node = _written(node, state, move.action)
+        node, rest = _written(file, _moves_taken(record, RbcGame(parameters)))
+        if rest:
+            moves = " ".join("--" if move == chess.Move.null() else move.uci() for move in rest)
+            node.comment = f"The game goes on with a move that chess forbids: {moves}"
         return f"{file}\n"
 
     def read(self, data: bytes, *, source: str) -> list[GameRecord]:
@@ -84,23 +84,37 @@ class PgnRecords:
         return records
 
 
-def _written(node: chess.pgn.GameNode, state: RbcState, action: int) -> chess.pgn.GameNode:
-    """Apply an action, and return the node of its move; the same node for a sense."""
-    player, board = state.current_player(), state.board()
-    state.apply_action(action)
-    if action <= SENSE_NOTHING:
-        return node
-    observation = state.observation(player)
-    assert observation is not None
-    data: Any = observation.data
-    taken: str | None = data["taken"]
-    move = chess.Move.null() if taken is None else chess.Move.from_uci(taken)
-    if move and not board.is_legal(move):
-        raise RecordError(
-            f"ply {state.move_number()}: {taken} is not a move of chess, as kings stay in check or "
-            "are captured; write reconchess or jsonl"
-        )
-    return node.add_variation(move)
+def _moves_taken(record: GameRecord, game: RbcGame) -> list[chess.Move]:
+    """Return the moves that were made, null moves for passes and for those that were refused."""
+    state: RbcState = game.new_initial_state()
+    moves = []
+    for move in record.moves:
+        player = state.current_player()
+        try:
+            state.apply_action(move.action)
+        except MiaiError as error:
+            raise RecordError(f"the record cannot be written as PGN: {error}") from error
+        if move.action > SENSE_NOTHING:
+            observation = state.observation(player)
+            assert observation is not None, "the mover observes what was made of its request"
+            data: Any = observation.data
+            taken: str | None = data["taken"]
+            moves.append(chess.Move.null() if taken is None else chess.Move.from_uci(taken))
+    return moves
+
+
+def _written(
+    file: chess.pgn.Game, moves: Sequence[chess.Move]
+) -> tuple[chess.pgn.GameNode, Sequence[chess.Move]]:
+    """Add moves up to the first that chess forbids; return the last node and the moves left."""
+    node: chess.pgn.GameNode = file
+    board = file.board()
+    for number, move in enumerate(moves):
+        if move and not board.is_legal(move):
+            return node, moves[number:]
+        node = node.add_variation(move)
+        board.push(move)
+    return node, ()
 
 
 def _record(game: chess.pgn.Game, where: str) -> GameRecord:

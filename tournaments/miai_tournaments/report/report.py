@@ -20,7 +20,7 @@ from miai_tournaments.ratings.payoffs import Payoffs
 from miai_tournaments.ratings.ratings import PRIOR_GAMES, Ratings, fit_ratings
 from miai_tournaments.report.counting import Standings, count_games, count_store, outcome
 from miai_tournaments.report.details import Adjudications, count_adjudications
-from miai_tournaments.report.match import match_of
+from miai_tournaments.report.head_to_head import head_to_head
 from miai_tournaments.store.rows import GameRow, PlayerRow, RunInfo
 from miai_tournaments.store.store import Store
 
@@ -89,7 +89,7 @@ class TournamentReport:
         }
         if self.info is not None and self.info.facts:
             document["format"] = dict(self.info.facts)
-        if (match := match_of(self)) is not None:
+        if (match := head_to_head(self)) is not None:
             document["match"] = match.to_json()
         if self.adjudications is not None:
             document["adjudication"] = self.adjudications.to_json()

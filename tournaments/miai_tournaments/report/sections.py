@@ -39,7 +39,7 @@ from miai_tournaments.ratings.performance import PerformanceRow
 from miai_tournaments.ratings.ratings import Z95, Estimate, Ratings
 from miai_tournaments.report.counting import FORFEITS, Tally
 from miai_tournaments.report.details import MOST_OPENINGS, Curve, Details, TimeUse
-from miai_tournaments.report.match import Match, match_of
+from miai_tournaments.report.head_to_head import HeadToHead, head_to_head
 from miai_tournaments.store.rows import GameRow
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def report_document(
         return Document(title, lines, (empty,))
     blocks: list[Block] = [*results_tables(report), *verdict(report), _remarks(report)]
     heading, note = ("Ratings", _RATINGS_NOTE) if report.ratings else ("Payoffs", _PAYOFFS_NOTE)
-    if match_of(report) is not None:
+    if head_to_head(report) is not None:
         heading, note = "Match", _MATCH_NOTE
     sections = [
         Section("ratings", heading, tuple(blocks), note=note, wide=True),
@@ -264,11 +264,11 @@ def _progress(report: TournamentReport) -> str:
 
 def results_tables(report: TournamentReport) -> list[Table]:
     """Return the standings, before them the difference of the players of a match."""
-    match = match_of(report)
+    match = head_to_head(report)
     return [*([] if match is None else [_match_table(match)]), standings_table(report)]
 
 
-def _match_table(match: Match) -> Table:
+def _match_table(match: HeadToHead) -> Table:
     one, other = map(player_name, match.players)
     gap, results = match.difference, match.results
     span = f"{signed(gap.value)} Elo, 95% interval {signed(gap.low)} to {signed(gap.high)}"
@@ -312,7 +312,7 @@ def standings_table(report: TournamentReport) -> Table:
     Those of a match have no ratings: `results_tables` has their difference.
     """
     standings, fit = report.standings, report.ratings
-    match = match_of(report) is not None
+    match = head_to_head(report) is not None
     means = (standing.seconds.value or 0.0 for standing in standings.players.values())
     short = max(means, default=0.0) < 0.1  # moves in milliseconds
     columns = [
@@ -408,7 +408,7 @@ def _standings_row(
     row += [] if report.ratings is None else [_score_cell(total.score)]
     row += [*_counts(total, "wins", "draws", "losses", "games")]
     row += [_move_time(mean.value, short) for mean in (standing.seconds, standing.cpu_seconds)]
-    if report.bootstrap is not None and match_of(report) is None:
+    if report.bootstrap is not None and head_to_head(report) is None:
         index = report.bootstrap.players.index(name)
         low, high = report.bootstrap.intervals()[index].tolist()
         row.append(Cell(f"{signed(low)} to {signed(high)}", low))
@@ -895,7 +895,7 @@ def _replays(rows: Sequence[GameRow], folder: str) -> list[Section]:
 def _curves(report: TournamentReport, details: Details) -> Section:
     """Return ratings over games, from two prefixes on; of a match the difference."""
     curves = [curve for curve in details.curves if len(curve.games) > 1]
-    match = match_of(report)
+    match = head_to_head(report)
     if match is not None:
         return _difference_curve(match, curves)
     shown = curves[:_MAX_CURVES]
@@ -917,7 +917,7 @@ def _curves(report: TournamentReport, details: Details) -> Section:
     return Section("history", title, (Figure(chart),) if lines else (), note=note)
 
 
-def _difference_curve(match: Match, curves: Sequence[Curve]) -> Section:
+def _difference_curve(match: HeadToHead, curves: Sequence[Curve]) -> Section:
     """Return the difference over games: the mean is fixed, so it is twice a rating."""
     title = "Difference over games"
     one, other = map(player_name, match.players)

@@ -19,7 +19,7 @@ _OUTCOMES: Final = 5  # of a pair: 0, 1/2, 1, 3/2 or 2 points
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Match:
+class HeadToHead:
     """The result of a match, from the first player's point of view.
 
     Attributes:
@@ -58,7 +58,7 @@ class Match:
         }
 
 
-def match_of(report: TournamentReport) -> Match | None:
+def head_to_head(report: TournamentReport) -> HeadToHead | None:
     """Return the match that a tournament is.
 
     None if it has more than two players, no game yet, results that are payoffs, or an anchor, in
@@ -78,7 +78,7 @@ def match_of(report: TournamentReport) -> Match | None:
         gaps = [report.bootstrap.elo[:, players.index(name)] for name in (one, other)]
         interval = _interval(gaps[0] - gaps[1])
     pentanomial, unpaired = _count_pairs(report.standings.pairs)
-    return Match(
+    return HeadToHead(
         players=(one, other),
         results=results,
         difference=ratings.difference(one, other),

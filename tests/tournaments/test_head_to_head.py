@@ -5,19 +5,23 @@ from __future__ import annotations
 import io
 import json
 import random
+from collections.abc import Sequence
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from markupsafe import Markup
 from rich.console import Console
 from tests.tournaments.pages import read_page
 from tests.tournaments.test_report import INFO, game, small_tournament
 
+from miai.pages import charts
+from miai.pages.charts import PlotLine
 from miai_tournaments.ratings.ratings import fit_ratings
 from miai_tournaments.report.counting import count_games, count_store
+from miai_tournaments.report.head_to_head import head_to_head
 from miai_tournaments.report.live import LiveReporter
-from miai_tournaments.report.match import match_of
 from miai_tournaments.report.page import report_page
 from miai_tournaments.report.report import build_report
 from miai_tournaments.store.rows import GameResult, GameRow, PlayerRow, ScheduledGame
@@ -46,7 +50,7 @@ def some_results(pairs: int, *, seed: int = 3) -> list[tuple[int, int]]:
 def test_the_figures_are_those_of_the_games() -> None:
     results = some_results(40)
     rows = match_games(results)
-    match = match_of(build_report(rows, players=("new", "base")))
+    match = head_to_head(build_report(rows, players=("new", "base")))
     assert match is not None
     assert match.players == ("new", "base")
     counts = [0] * 5
@@ -66,8 +70,8 @@ def test_the_figures_are_those_of_the_games() -> None:
 
 def test_the_first_player_entered_has_the_point_of_view() -> None:
     rows = match_games([(1, 1), (1, 0), (1, -1)])
-    ahead = match_of(build_report(rows, players=("new", "base")))
-    behind = match_of(build_report(rows, players=("base", "new")))
+    ahead = head_to_head(build_report(rows, players=("new", "base")))
+    behind = head_to_head(build_report(rows, players=("base", "new")))
     assert ahead is not None
     assert behind is not None
     assert ahead.pentanomial == (0, 0, 1, 1, 1)
@@ -78,7 +82,7 @@ def test_the_first_player_entered_has_the_point_of_view() -> None:
 
 
 def test_a_game_without_its_other_half_is_not_in_a_pair() -> None:
-    match = match_of(build_report(match_games([(1, 1), (0, 0)])[:-1]))
+    match = head_to_head(build_report(match_games([(1, 1), (0, 0)])[:-1]))
     assert match is not None
     assert (match.pentanomial, match.unpaired) == ((0, 0, 0, 0, 1), 1)
     assert match.results.games == 3
@@ -86,17 +90,17 @@ def test_a_game_without_its_other_half_is_not_in_a_pair() -> None:
 
 def test_others_are_no_match() -> None:
     rows = match_games(some_results(5))
-    assert match_of(build_report(small_tournament())) is None
-    assert match_of(build_report(rows, players=("new", "base", "third"))) is None
-    assert match_of(build_report(rows, anchor="base")) is None
-    assert match_of(build_report([], players=("new", "base"))) is None
+    assert head_to_head(build_report(small_tournament())) is None
+    assert head_to_head(build_report(rows, players=("new", "base", "third"))) is None
+    assert head_to_head(build_report(rows, anchor="base")) is None
+    assert head_to_head(build_report([], players=("new", "base"))) is None
     pending = [replace(row, status="pending") for row in rows]
-    assert match_of(build_report(pending)) is None
+    assert head_to_head(build_report(pending)) is None
 
 
 def test_every_medium_has_the_same_figures_and_no_ratings() -> None:
     report = build_report(match_games(some_results(40)), info=INFO, details=True)
-    match = match_of(report)
+    match = head_to_head(report)
     assert match is not None
     gap = match.difference
     span = f"{gap.value:+.0f} Elo, 95% interval {gap.low:+.0f} to {gap.high:+.0f}"
@@ -124,6 +128,26 @@ def test_every_medium_has_the_same_figures_and_no_ratings() -> None:
     assert {player["name"] for player in document["players"] if "elo" in player} == {"new", "base"}
 
 
+def test_the_curve_is_of_the_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[PlotLine] = []
+
+    def draw(lines: Sequence[PlotLine], **options: object) -> Markup:
+        drawn.extend(lines)
+        return Markup()
+
+    monkeypatch.setattr(charts, "line_chart", draw)
+    report = build_report(match_games(some_results(40)), info=INFO, details=True)
+    match = head_to_head(report)
+    assert match is not None
+    report.to_markdown()
+    (line,) = drawn
+    assert line.y[-1] == pytest.approx(match.difference.value)
+    assert line.margins is not None
+    margin = match.difference.high - match.difference.value
+    assert line.margins[-1] == pytest.approx(margin)
+    assert line.x[-1] == 80
+
+
 def test_the_live_view_of_a_match_shows_the_difference() -> None:
     console = Console(file=io.StringIO(), width=100, force_terminal=True)
     live = LiveReporter("match", console)
@@ -144,7 +168,7 @@ def test_the_live_view_of_a_match_shows_the_difference() -> None:
 
 def test_the_bootstrap_interval_is_of_the_difference() -> None:
     report = build_report(match_games(some_results(40)), bootstrap=200, bootstrap_seed=1)
-    match = match_of(report)
+    match = head_to_head(report)
     assert match is not None
     assert match.bootstrap is not None
     low, high = match.bootstrap
