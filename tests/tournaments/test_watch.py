@@ -130,6 +130,7 @@ def test_an_end_is_expected_only_where_all_games_are_known(
     growing: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(watch_module, "rate", lambda *_: 1070.4)
+    monkeypatch.setattr(watch_module, "runner_of", lambda folder: "process 1 on this machine")
     rows = [game(n, "a", "b", 1) for n in range(2)]
     scheduled = [
         ScheduledGame(**{key: getattr(row, key) for key in ScheduledGame.__dataclass_fields__})
