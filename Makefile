@@ -5,7 +5,7 @@ BIN := .venv/bin
 PACKAGES := pyproject.toml $(wildcard plugins/*/pyproject.toml)
 PYTEST_FLAGS ?= -n 2
 
-.PHONY: demo test check docs format bench figures soak mutants fuzz strength audit clean help
+.PHONY: demo test check docs format bench figures soak mutants fuzz strength pictures audit clean help
 
 demo: .venv/installed
 	$(BIN)/miai tournament run configs/quickstart.toml --out runs/demo-$$(date +%Y%m%d-%H%M%S)
@@ -44,6 +44,9 @@ strength: .venv/installed-dev
 figures: .venv/installed-dev
 	$(BIN)/python benchmarks/figures.py
 
+pictures: .venv/installed-dev
+	$(BIN)/python docs/site/pictures.py
+
 audit: .venv/installed-dev
 	$(BIN)/bandit -q -c pyproject.toml -ll -r framework tournaments plugins
 	$(BIN)/pip-audit --skip-editable
@@ -52,7 +55,7 @@ clean:
 	rm -rf docs/_build docs/api docs/catalogue .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 help:
-	@echo "demo test check docs format soak mutants fuzz strength bench figures audit clean"
+	@echo "demo test check docs format soak mutants fuzz strength bench figures pictures audit clean"
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

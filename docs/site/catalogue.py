@@ -229,10 +229,15 @@ def _gallery(docs: Path, games: list[str]) -> str:
         f"### {path.stem.replace('-', ' ')}\n\n![{path.stem}](../pictures/{path.name})"
         for path in sorted((docs / "pictures").glob("*.svg"))
     )
+    pages = "\n\n".join(
+        f"### {path.stem}\n\n![{path.stem}](../pictures/{path.name})"
+        for path in sorted((docs / "pictures").glob("*.png"))
+    )
     boards = "\n\n".join(f"### {name}\n\n{_shown(name, depth='')}" for name in games)
     return (
         "# Gallery\n\nPictures that miai draws. Every one is made by a command of miai or by the "
-        f"renderer of a game.\n\n## Boards\n\n{boards}\n\n## Plots\n\n{figures}\n"
+        f"renderer of a game.\n\n## Pages in the browser\n\n{pages}\n\n## Boards\n\n{boards}"
+        f"\n\n## Plots\n\n{figures}\n"
     )
 
 
