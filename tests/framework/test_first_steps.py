@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,7 +20,8 @@ from tests.warm_command import run_miai
 from miai.errors import MissingExtraError
 from miai.plugins.extras import missing_extra
 
-CONFIGS = Path(__file__).parents[2] / "configs"
+ROOT = Path(__file__).parents[2]
+CONFIGS = ROOT / "configs"
 
 
 def without(modules: Sequence[str], *words: str) -> subprocess.CompletedProcess[str]:
@@ -69,6 +73,49 @@ def test_only_a_missing_module_of_an_extra_counts() -> None:
     assert plots.extra == "miai[plots]"  # and not miai[dev]
     assert missing_extra(ModuleNotFoundError("x", name="no_such_module"), "miai_go", "it") is None
     assert missing_extra(ImportError("x", name="torch"), "miai_go", "it") is None
+
+
+PACKAGES = {
+    "framework/miai": ".",
+    "tournaments/miai_tournaments": ".",
+    "plugins/classics/miai_classics": "plugins/classics",
+    "plugins/go/miai_go": "plugins/go",
+    "plugins/miniblind/miai_miniblind": "plugins/miniblind",
+    "plugins/rbc/miai_rbc": "plugins/rbc",
+}
+COMES_WITH = {"llvmlite": "numba", "pydantic_core": "pydantic"}
+"""Modules that are part of a library that is required."""
+
+
+def imported(package: Path) -> set[str]:
+    """Return the top-level third-party modules that a package imports anywhere."""
+    modules = set()
+    for file in package.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(node, ast.Import):
+                modules |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                modules.add(node.module)
+    tops = {module.partition(".")[0] for module in modules}
+    return {top for top in tops - sys.stdlib_module_names if not top.startswith("miai")}
+
+
+def required(source: Path) -> set[str]:
+    """Return the names that a distribution requires, by itself or in an extra other than dev."""
+    project = tomllib.loads((source / "pyproject.toml").read_text("utf-8"))["project"]
+    texts = list(project["dependencies"])
+    for extra, names in project.get("optional-dependencies", {}).items():
+        texts += names if extra != "dev" else []
+    return {re.split(r"[^\w.-]", text, maxsplit=1)[0].lower().replace("-", "_") for text in texts}
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_what_is_imported_is_required_or_in_an_extra(package: str) -> None:
+    """Else an absent library makes a plugin broken, and no message can name the extra."""
+    known = required(ROOT) | required(ROOT / PACKAGES[package]) | {"pytest"}  # of pytest's plugin
+    modules = {COMES_WITH.get(module, module).lower() for module in imported(ROOT / package)}
+    assert modules
+    assert modules <= known, f"neither required nor in an extra: {sorted(modules - known)}"
 
 
 # Help, lists, completion
