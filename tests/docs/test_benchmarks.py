@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import runpy
 import subprocess
 import sys
@@ -109,6 +110,21 @@ KEYS = {
 
 def test_every_benchmark_is_run_here() -> None:
     assert {path.name for path in BENCHMARKS.glob("*.py")} == set(SMALL)
+
+
+def test_make_bench_runs_each_that_needs_no_argument() -> None:
+    done = subprocess.run(
+        ["make", "--dry-run", "bench"], cwd=BENCHMARKS.parent, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    begun = set(re.findall(r"benchmarks/(\w+\.py)", done.stdout))
+    needy = {
+        path.name
+        for path in BENCHMARKS.glob("*.py")
+        if re.search(r"""add_argument\(\s*["'](?!-)""", path.read_text("utf-8"))
+    }
+    assert "go_matches.py" in needy
+    assert begun == set(SMALL) - needy - {"figures.py"}
 
 
 @pytest.mark.parametrize("name", sorted(LONG | UNPLAYED))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -33,3 +34,16 @@ def test_a_row_is_old_when_its_code_has_changed() -> None:
     assert figures.is_old({"commit": before}, figure)
     assert not figures.is_old({"commit": newest}, figure)
     assert figures.is_old({"commit": "0000000"}, figure)
+
+
+def test_the_readme_says_what_was_measured() -> None:
+    """To the digits that it gives."""
+    rows = json.loads(figures.STORE.read_text("utf-8"))
+    readme = (ROOT / "README.md").read_text("utf-8")
+    for name, row in rows.items():
+        value = float(row["value"].removesuffix(" times").replace(",", ""))
+        rounded = float(f"{value:.3g}")
+        said = {f"{rounded:,.0f}", f"{value:.1f}", f"{value:.2f}", f"{value / 1e6:.1f} million"}
+        assert any(re.search(rf"(?<![\d.,]){text}(?![\d]|[.,]\d)", readme) for text in said), name
+    assert {row["date"] for row in rows.values()} == {"2026-11-23"}
+    assert "they were measured on 2026-11-23, on two cores of an AMD EPYC" in readme
