@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -204,7 +205,11 @@ SPIEL_GAMES = {
 
 
 def test_enough_random_games_are_played() -> None:
-    assert sum(GAMES.values()) + sum(SPIEL_GAMES.values()) >= 10_000
+    played = sum(GAMES.values()) + sum(SPIEL_GAMES.values())
+    assert played >= 10_000
+    small = sum(games[size] for games in (GAMES, SPIEL_GAMES) for size in (3, 4))
+    readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+    assert f"({small / played:.0%} on 3x3 and 4x4)".replace("%", " %") in readme
 
 
 @pytest.mark.parametrize("size", SPIEL_GAMES)
