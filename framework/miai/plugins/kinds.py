@@ -150,7 +150,7 @@ RETENTION: Kind[Any] = Kind(
     "retention", "miai.beliefs.retention:Retention", (), "What bounds forget at their memory limit"
 )
 WEB_SECTION: Kind[Any] = Kind(
-    "web-section", "miai.web.sections:Section", ("site",), "Pages of `miai web`"
+    "web-section", "miai.web.sections:WebSection", ("site",), "Pages of `miai web`"
 )
 
 KINDS: tuple[Kind[Any], ...] = (

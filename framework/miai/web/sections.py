@@ -54,7 +54,7 @@ class Site:
     paths: tuple[Path, ...] = ()
 
 
-class Section(Protocol):
+class WebSection(Protocol):
     """Pages of a plugin.
 
     Attributes:
@@ -72,7 +72,7 @@ class Section(Protocol):
         ...
 
 
-SECTION: Kind[Section] = WEB_SECTION
+SECTION: Kind[WebSection] = WEB_SECTION
 """`miai.plugins.kinds.WEB_SECTION`, typed."""
 
 
@@ -117,11 +117,11 @@ class _Mounted:
     def __init__(self, name: str, site: Site) -> None:
         self.name, self._site = name, site
         self._lock = threading.Lock()
-        self._section: Section | None = None
+        self._section: WebSection | None = None
         self._router: Router | None = None
 
     @property
-    def section(self) -> Section:
+    def section(self) -> WebSection:
         """The section. Raises `MiaiError` if it cannot be built."""
         with self._lock:
             if self._section is None:

@@ -48,7 +48,7 @@ _QUIET_SECONDS = 15
 
 
 class Runs:
-    """The pages; see `miai.web.sections.Section`."""
+    """The pages; see `miai.web.sections.WebSection`."""
 
     def __init__(self, site: Site, parameters: object) -> None:
         self._paths = site.paths

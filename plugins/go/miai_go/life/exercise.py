@@ -37,7 +37,7 @@ class Outcome(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ExerciseReply:
     """The answer to a person's move. Points are those of the board; ``size * size`` is a pass.
 
     Attributes:
@@ -125,7 +125,7 @@ class Exercise:
         moves = [self.zone.point(move) for move, _ in self._prover.moves(self._place(line))]
         return [*(move for move in moves if move != pass_), pass_]
 
-    def play(self, line: Sequence[int], move: int) -> Reply:
+    def play(self, line: Sequence[int], move: int) -> ExerciseReply:
         """Return the answer to the person's move after a line.
 
         Raises:
@@ -139,20 +139,20 @@ class Exercise:
         verdict = settled or self._verdict(place, self._nodes)
         if verdict == ProofVerdict.UNSOLVED:
             reason = f"the search reached its limit of {self._nodes} positions"
-            return Reply(Outcome.OPEN, played, reason)
+            return ExerciseReply(Outcome.OPEN, played, reason)
         if verdict != _wanted(self.learner):
             return self._refuted(place, played)
         if settled is not None:
-            return Reply(Outcome.SOLVED, played, self._ending(place))
+            return ExerciseReply(Outcome.SOLVED, played, self._ending(place))
         answer = self._resistance(place)
         if answer is None:
-            return Reply(Outcome.SOLVED, played, "the other side has no useful move left")
+            return ExerciseReply(Outcome.SOLVED, played, "the other side has no useful move left")
         answered, line = self._after(place, answer), (*played, answer)
         if self._settled(answered, self.learner) is not None:
-            return Reply(Outcome.SOLVED, line, self._ending(answered))
+            return ExerciseReply(Outcome.SOLVED, line, self._ending(answered))
         if len(line) >= MOST_MOVES:
-            return Reply(Outcome.OPEN, line, f"the line is longer than {MOST_MOVES} moves")
-        return Reply(Outcome.RIGHT, line)
+            return ExerciseReply(Outcome.OPEN, line, f"the line is longer than {MOST_MOVES} moves")
+        return ExerciseReply(Outcome.RIGHT, line)
 
     def solution(self, line: Sequence[int] = ()) -> tuple[int, ...]:
         """Return a line on which the person's side succeeds; empty if there is none.
@@ -220,13 +220,13 @@ class Exercise:
                 best = rank, point
         return None if best is None else best[1]
 
-    def _refuted(self, place: ZonePosition, line: tuple[int, ...]) -> Reply:
+    def _refuted(self, place: ZonePosition, line: tuple[int, ...]) -> ExerciseReply:
         answer = self._winning(place)
         if answer is None:  # the other side need not move
             answer = self.zone.size**2
         answered = self._after(place, answer)
         line = (*line, answer)
-        return Reply(
+        return ExerciseReply(
             Outcome.WRONG,
             line,
             self._ending(answered),

@@ -25,7 +25,7 @@ from miai.plain import one_line
 from miai.web.sections import Site, assets
 from miai.web.templating import page
 from miai_go.errors import ProblemError
-from miai_go.life.exercise import MOST_MOVES, Exercise, Outcome, Reply, status_text
+from miai_go.life.exercise import MOST_MOVES, Exercise, ExerciseReply, Outcome, status_text
 from miai_go.life.zones import ATTACKER
 from miai_go.rules.board import COLOR_NAMES
 from miai_go.rules.coordinates import vertex
@@ -38,7 +38,7 @@ _EMPTY: Final = (4, 14)
 
 
 class Trainer:
-    """The section ``problems`` of `miai web`; see `miai.web.sections.Section`."""
+    """The section ``problems`` of `miai web`; see `miai.web.sections.WebSection`."""
 
     def __init__(self, site: Site, parameters: object) -> None:
         self._sets = Sets(site.folder, [path for path in site.paths if is_source(path)])
@@ -200,7 +200,7 @@ class Trainer:
                 self._sets.note(found.name, number, solved=reply.outcome == Outcome.SOLVED)
             return self._told(exercise, found, reply)
 
-    def _told(self, exercise: Exercise, found: ProblemSet, reply: Reply) -> dict[str, Any]:
+    def _told(self, exercise: Exercise, found: ProblemSet, reply: ExerciseReply) -> dict[str, Any]:
         size = exercise.zone.size
         over = reply.outcome != Outcome.RIGHT
         return {
@@ -282,7 +282,7 @@ def _task(exercise: Exercise) -> str:
     return f"{mover} to move: {what} the block at {target}."
 
 
-def _text(reply: Reply, size: int) -> str:
+def _text(reply: ExerciseReply, size: int) -> str:
     last = vertex(reply.line[-1], size)
     because = f": {reply.reason}" if reply.reason else ""
     if reply.outcome == Outcome.SOLVED:
