@@ -12,7 +12,7 @@ import sqlite3
 import struct
 import sys
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, Final, Protocol, Self
@@ -159,19 +159,29 @@ def schema_of(connection: sqlite3.Connection) -> int:
     return int(version)
 
 
-def upgrade(path: Path, connection: sqlite3.Connection, steps: Sequence[Sequence[str]]) -> None:
+def upgrade(
+    path: Path,
+    connection: sqlite3.Connection,
+    steps: Sequence[Sequence[str]],
+    *,
+    convert: Callable[[int], None] | None = None,
+) -> None:
     """Bring a store to the newest schema, in one transaction. Raises `StoreError`.
 
     Args:
       steps: for each version from 1 on, the statements that lead to the next.
+      convert: converts the rows after the statements; receives the version before them.
     """
     with explained(path):
         if schema_of(connection) > len(steps):
             return
         with transaction(connection):
-            for statements in steps[schema_of(connection) - 1 :]:
+            before = schema_of(connection)
+            for statements in steps[before - 1 :]:
                 for statement in statements:
                     connection.execute(statement)
+            if convert is not None:
+                convert(before)
             connection.execute(f"PRAGMA user_version = {len(steps) + 1}")
 
 
@@ -308,13 +318,19 @@ class Connection(Protocol):
 
     Attributes:
       path: the file in the folder that messages name.
-      absent: expressions that replace columns which an older schema lacks.
       entered: the column that orders rows by entry.
     """
 
     path: Path
-    absent: Mapping[str, str]
     entered: str
+
+    @property
+    def schema(self) -> int:
+        """The present version of the tables; a writer may upgrade them at any time."""
+
+    @property
+    def absent(self) -> Mapping[str, str]:
+        """Expressions that replace columns which an older schema lacks."""
 
     def query(self, statement: str, values: Sequence[Any] = ()) -> Iterable[Sequence[Any]]:
         """Return rows."""
@@ -352,9 +368,19 @@ class SqliteConnection:
         absent: Mapping[int, Mapping[str, str]] = ABSENT,
     ) -> None:
         self.path = path
-        self.absent: Mapping[str, str] = absent.get(schema_of(connection), {})
+        self._absent = absent
         self._connection = connection
         self._identity = file_identity(path)
+
+    @property
+    def schema(self) -> int:
+        """The present version of the tables."""
+        return schema_of(self._connection)
+
+    @property
+    def absent(self) -> Mapping[str, str]:
+        """Expressions that replace columns which an older schema lacks."""
+        return self._absent.get(self.schema, {})
 
     def query(self, statement: str, values: Sequence[Any] = ()) -> Iterable[Sequence[Any]]:
         """Return rows."""
