@@ -44,7 +44,7 @@ def created(path: Path, schema: str, *, kind: RunKind = TOURNAMENT) -> Iterator[
     """
     # Not `miai.files`: SQLite writes the draft itself, with a journal beside it.
     draft = path.with_name(draft_names(path.name)[0])
-    with writing(path, StoreError), explained(path):
+    with writing(path, StoreError), explained(path, again="repeat the command"):
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists():
             raise StoreError(f"{path}: already exists; choose another folder")
@@ -204,13 +204,18 @@ def damaged(path: Path, what: str) -> StoreError:
 
 
 @contextmanager
-def explained(path: Path) -> Iterator[None]:
-    """Turn SQLite's exceptions in the block into `StoreError`, each with its remedy."""
+def explained(path: Path, *, again: str = "resume") -> Iterator[None]:
+    """Turn SQLite's exceptions in the block into `StoreError`, each with its remedy.
+
+    Args:
+      again: what to do after the remedy.
+    """
     try:
         yield
     except sqlite3.Error as error:
         name = getattr(error, "sqlite_errorname", "") or ""
         remedy = _REMEDIES.get(name.removeprefix("SQLITE_").split("_")[0], _REMEDY)
+        remedy = remedy.format(again=again)
         raise StoreError(f"{path}: {error}; {remedy}") from error
     except UnicodeDecodeError as error:  # from a message of SQLite that quotes the file
         raise damaged(path, "is corrupt: contains text that is not UTF-8") from error
@@ -228,8 +233,8 @@ def _uri(path: Path, mode: str) -> str:
 _REMEDY = "restore the file from a copy, or begin a new run in another folder"
 
 _REMEDIES = {
-    "FULL": "free some space on the disk, then resume",
-    "IOERR": "check the disk, then resume",
+    "FULL": "free some space on the disk, then {again}",
+    "IOERR": "check the disk, then {again}",
     "READONLY": "make the file and its folder writable",
     "CANTOPEN": "make the file and its folder readable and writable",
     "PERM": "make the file and its folder readable and writable",
