@@ -242,12 +242,13 @@ def test_a_full_disk_is_reported_and_not_the_rollback(tmp_path: Path) -> None:
 
 
 def test_a_disk_that_fills_while_a_store_is_made_does_not_ask_to_resume(tmp_path: Path) -> None:
-    with (
-        pytest.raises(StoreError, match="free some space on the disk, then repeat the command$"),
-        created(tmp_path / FILE_NAME, "CREATE TABLE t (x TEXT);") as connection,
-    ):
-        connection.execute("PRAGMA max_page_count = 10")
-        fill(connection)
+    def begin() -> None:
+        with created(tmp_path / FILE_NAME, "CREATE TABLE t (x TEXT);") as connection:
+            connection.execute("PRAGMA max_page_count = 10")
+            fill(connection)
+
+    with pytest.raises(StoreError, match=r"free some space on the disk, then repeat the command$"):
+        begin()
     assert not (tmp_path / FILE_NAME).exists()
 
 
