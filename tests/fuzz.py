@@ -373,7 +373,7 @@ def check_request() -> Check:
             sent.append(message)
 
         loop.run_until_complete(app(scope, receive, send))
-        start = sent[0] if sent else {"status": 0, "headers": []}
+        start: Any = sent[0] if sent else {"status": 0, "headers": []}
         return start["status"], dict(start["headers"])
 
     _, first = ask("GET", "/?token=a token of the fuzzer", [b"host: h"], b"")
