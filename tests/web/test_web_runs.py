@@ -18,6 +18,7 @@ from tests.web.server import Browser, running
 
 from miai.errors import ConfigError
 from miai_tournaments.store.folder import runner_of
+from miai_tournaments.store.store import Store
 
 EVIL = "a-<script>alert(1)<"  # names of players are letters; those of folders are not
 
@@ -111,11 +112,11 @@ def test_a_comparison_shows_its_tables(tmp_path: Path) -> None:
             assert row["arm"] in page.text
 
 
-@pytest.mark.timeout(40)
+@pytest.mark.timeout(80)
 def test_a_run_is_watched_stopped_resumed_and_watched_to_its_end(tmp_path: Path) -> None:
     config, out = tmp_path / "x.toml", tmp_path / "run"
     players = (player("ann", "mcts", simulations=8000), player("bob", "mcts", simulations=8000))
-    config.write_text(config_text(*players, tournament={"rounds": 10}))
+    config.write_text(config_text(*players, tournament={"rounds": 20}))
     words = command("run", config, "--out", out)
     with subprocess.Popen(words, stdout=subprocess.DEVNULL, env=environment()) as process:
         until = time.monotonic() + 60
@@ -129,21 +130,45 @@ def test_a_run_is_watched_stopped_resumed_and_watched_to_its_end(tmp_path: Path)
                 assert "stop …" in events.until(lambda parts: "state" in parts)["state"]
                 seen = events.until(lambda parts: done(parts) > 0)
                 events.until(lambda parts: done(parts) > done(seen))
+                assert "Pause this run?" in browser.ask("/runs/0/pause").text
+                assert browser.form("/runs/0/pause", {}).status == 303
+                paused = events.until(lambda parts: "Paused" in parts.get("state", ""))
+                assert "resume …" in paused["state"]
+                pid = process.pid
+                steady = stays(out)
+                assert browser.form("/runs/0/resume", {}).status == 303
+                events.until(lambda parts: "pause …" in parts.get("state", ""))
+                events.until(lambda parts: done(parts) > steady)
+                assert f"process {pid} " in str(runner_of(out)), "the same process goes on"
+                assert browser.ask("/runs/0/nothing").status == 404
                 assert "Stop this run?" in browser.ask("/runs/0/stop").text
                 assert runner_of(out) is not None, "a question stops nothing"
                 assert browser.form("/runs/0/stop", {}).status == 303
                 events.until(lambda parts: "resume …" in parts.get("state", ""))
             assert process.wait(timeout=30) == 130
             played = len(games_of(out))
-            assert 0 < played < 20
+            assert 0 < played < 40
             assert browser.ask("/runs/0/resume").status == 200
             assert runner_of(out) is None, "a question resumes nothing"
             with browser.watching("/runs/0") as events:
                 assert browser.form("/runs/0/resume", {}).status == 303
                 last = events.until(lambda parts: "is complete" in parts.get("state", ""))
                 assert last
-            assert "20/20 games" in browser.ask("/runs/0/").text
-    assert len(games_of(out)) == 20
+            assert "40/40 games" in browser.ask("/runs/0/").text
+    assert len(games_of(out)) == 40
+
+
+def stays(out: Path) -> int:
+    """Wait until a paused run has finished its games; return how many it has, which stays so."""
+    until, last, same = time.monotonic() + 60, -1, 0
+    while same < 8:
+        assert time.monotonic() < until, "the run goes on though it is paused"
+        with Store.read(out) as store:
+            counts = store.counts()
+        same = same + 1 if counts["done"] == last and not counts["running"] else 0
+        last = counts["done"]
+        time.sleep(0.25)
+    return last
 
 
 def done(parts: dict[str, str]) -> int:

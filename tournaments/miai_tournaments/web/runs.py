@@ -9,7 +9,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -33,7 +33,7 @@ from miai_tournaments.report.report import build_report
 from miai_tournaments.report.sections import report_document
 from miai_tournaments.report.watch import MOST_BOARDS, RunReading
 from miai_tournaments.store.address import COMPARISON
-from miai_tournaments.store.folder import ask_to_stop, has_store, runner_of
+from miai_tournaments.store.folder import ask_to_pause, ask_to_stop, end_pause, has_store, runner_of
 from miai_tournaments.store.rows import GameRow
 from miai_tournaments.store.store import Store
 from miai_tournaments.workers.game_runner import LiveSnapshot
@@ -60,8 +60,7 @@ class Runs:
             Route("/{number:int}/", self.run),
             Route("/{number:int}/events", self.events),
             Route("/{number:int}/replays/{game}", self.replay),
-            Route("/{number:int}/stop", self.stop, methods=["GET", "POST"]),
-            Route("/{number:int}/resume", self.resume, methods=["GET", "POST"]),
+            Route("/{number:int}/{request}", self.ask, methods=["GET", "POST"]),
         ]
 
     def shows(self, path: Path) -> bool:
@@ -125,37 +124,21 @@ class Runs:
             raise HTTPException(404, one_line(str(error))) from error
         return Response(content, media_type="text/html", headers={"content-security-policy": ""})
 
-    async def stop(self, request: Request) -> Response:
-        """Ask whether to stop a run, and stop it."""
+    async def ask(self, request: Request) -> Response:
+        """Ask whether to stop, pause or resume a run, and do it."""
         folder = await to_thread.run_sync(self._find, request)
-        number = request.path_params["number"]
+        number, word = request.path_params["number"], request.path_params["request"]
+        if word not in _REQUESTS:
+            raise HTTPException(404, "There is no such page.")
+        question, act = _REQUESTS[word]
         if request.method == "GET":
-            return _question(
-                number,
-                "stop",
-                "Stop this run? Games that are being played are finished first. It can be resumed.",
+            return page(
+                "question.html", package=__package__, number=number, action=word, text=question
             )
         try:
-            await to_thread.run_sync(ask_to_stop, folder)
+            await to_thread.run_sync(act, folder)
         except (MiaiError, OSError) as error:
             raise HTTPException(409, one_line(str(error))) from error
-        return RedirectResponse(f"/runs/{number}/", 303)
-
-    async def resume(self, request: Request) -> Response:
-        """Ask whether to resume a run, and do it in a process that outlives the server."""
-        folder = await to_thread.run_sync(self._find, request)
-        number = request.path_params["number"]
-        if request.method == "GET":
-            return _question(
-                number,
-                "resume",
-                "Resume this run? It goes on in a process of its own, also when this server ends.",
-            )
-        if await to_thread.run_sync(runner_of, folder) is None:
-            try:
-                await to_thread.run_sync(_resume, folder)
-            except OSError as error:
-                raise HTTPException(409, f"The run cannot be resumed: {error.strerror}.") from error
         return RedirectResponse(f"/runs/{number}/", 303)
 
     # -- the rest ------------------------------------------------------------------------------
@@ -315,10 +298,13 @@ def _state(reading: RunReading) -> str:
     if reading.complete:
         return str(tag("p", "The run is complete.", class_="note"))
     if reading.over:
-        text, word = "Nobody runs it now.", "resume"
+        text, words = "Nobody runs it now.", ["resume"]
+    elif reading.paused:
+        text, words = f"Paused by request, run by {reading.runner}.", ["resume", "stop"]
     else:
-        text, word = f"Run by {reading.runner}.", "stop"
-    return str(tag("p", text, " ", tag("a", f"{word} …", href=word), class_="note"))
+        text, words = f"Run by {reading.runner}.", ["pause", "stop"]
+    links = [part for word in words for part in (" ", tag("a", f"{word} …", href=word))]
+    return str(tag("p", text, *links, class_="note"))
 
 
 def _boards(boards: Sequence[LiveSnapshot]) -> str:
@@ -383,11 +369,10 @@ def _replay(folder: Path, game: str) -> str:
         return replay_of(store, game, report="../")
 
 
-def _question(number: int, action: str, text: str) -> Response:
-    return page("question.html", package=__package__, number=number, action=action, text=text)
-
-
 def _resume(folder: Path) -> None:
+    """Let a paused run go on, or resume one that nobody runs in a process of its own."""
+    if end_pause(folder) is not None or runner_of(folder) is not None:
+        return
     command = [sys.executable, "-m", "miai", "tournament", "resume", str(folder)]
     with (folder / "resume.log").open("ab") as log:
         subprocess.Popen(  # it outlives this process
@@ -398,3 +383,20 @@ def _resume(folder: Path) -> None:
             start_new_session=True,
             env=dict(os.environ),
         )
+
+
+_REQUESTS: Final[Mapping[str, tuple[str, Callable[[Path], object]]]] = {
+    "stop": (
+        "Stop this run? Games that are being played are finished first. It can be resumed.",
+        ask_to_stop,
+    ),
+    "pause": (
+        "Pause this run? Games that are being played are finished; its players stay ready.",
+        ask_to_pause,
+    ),
+    "resume": (
+        "Resume this run? It goes on in a process of its own, also when this server ends.",
+        _resume,
+    ),
+}
+"""The question and the action for each request."""
