@@ -16,9 +16,12 @@ from tests.tournaments.support import command, config_text, environment, games_o
 from tests.tournaments.support import tournament as run_tournament
 from tests.web.server import Browser, running
 
-from miai.errors import ConfigError
+from miai.errors import ConfigError, MiaiError
 from miai_tournaments.store.folder import runner_of
+from miai_tournaments.store.rows import RunInfo
 from miai_tournaments.store.store import Store
+from miai_tournaments.web.runs import LiveBoards
+from miai_tournaments.workers.game_runner import LiveSnapshot
 
 EVIL = "a-<script>alert(1)<"  # names of players are letters; those of folders are not
 
@@ -174,3 +177,60 @@ def stays(out: Path) -> int:
 def done(parts: dict[str, str]) -> int:
     found = re.search(r"(\d+)/\d+ games", parts.get("progress", ""))
     return int(found[1]) if found else 0
+
+
+def snapshot(game: str, actions: tuple[int, ...], **settings: object) -> LiveSnapshot:
+    names = ("ann", "bob")
+    lines = ("a board",)
+    return LiveSnapshot(
+        game_id="g~1", players=names, ply=4, lines=lines, settings=settings, actions=actions
+    )
+
+
+def live_boards(game: str, **parameters: object) -> LiveBoards:
+    return LiveBoards(
+        RunInfo(name="n", seed=0, rounds=1, game=game, game_version=1, game_parameters=parameters)
+    )
+
+
+def test_a_running_game_is_drawn_for_each_player_as_it_sees_it() -> None:
+    boards = live_boards("phantom_tic_tac_toe")
+    shown = boards.update([snapshot("phantom_tic_tac_toe", (4, 0, 8))])
+    assert re.findall(r'src="([^"]+)"', shown) == [
+        "boards/g~1/0.svg?ply=4",
+        "boards/g~1/1.svg?ply=4",
+    ]
+    one, other = boards.picture("g~1", 0), boards.picture("g~1", 1)
+    assert one is not None
+    assert other is not None
+    assert one.startswith("<svg")
+    # x has two crosses and o one circle, and neither sees the other's.
+    crosses, circles = 'stroke="#0072b2"', "<circle"
+    assert (one.count(crosses), one.count(circles)) == (2, 0)
+    assert (other.count(crosses), other.count(circles)) == (0, 1)
+    assert boards.picture("g~2", 0) is None
+    with pytest.raises(ValueError, match="no player 2"):
+        boards.picture("g~1", 2)
+    boards.update([])
+    assert boards.picture("g~1", 0) is None
+
+
+def test_a_board_of_a_game_has_its_own_settings() -> None:
+    boards = live_boards("go", board_size=5)
+    assert boards.update([snapshot("go", (0,), board_size=9)]).count("<img") == 1
+    nine = boards.picture("g~1", 0)
+    boards.update([snapshot("go", (0,))])
+    assert nine != boards.picture("g~1", 0)
+
+
+@pytest.mark.parametrize("actions", [(99,), (0, 0), (-1,), (2**80,)])
+def test_a_board_that_is_no_position_is_refused(actions: tuple[int, ...]) -> None:
+    boards = live_boards("tic_tac_toe")
+    boards.update([snapshot("tic_tac_toe", actions)])
+    with pytest.raises((MiaiError, ValueError)):
+        boards.picture("g~1", 0)
+
+
+def test_a_board_that_cannot_be_drawn_is_shown_as_text() -> None:
+    assert "<pre" in live_boards("nothing").update([snapshot("nothing", (1,))])
+    assert "<pre" in live_boards("tic_tac_toe").update([snapshot("tic_tac_toe", ())])

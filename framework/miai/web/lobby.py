@@ -14,7 +14,7 @@ from miai.clock import TimeControl
 from miai.errors import ConfigError, MiaiError
 from miai.game import Game, Player
 from miai.information import PlayerView
-from miai.markup import tag
+from miai.markup import svg_document, tag
 from miai.pages.document import printable
 from miai.parameters import describe_parameters
 from miai.plain import one_line, parse_value
@@ -282,9 +282,7 @@ def picture_of(name: str) -> str:
             fill="#808890",
         )
         picture = tag("svg", letter, viewBox="0 0 100 100")
-    head, _, body = picture.partition(">")
-    space = ' xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
-    return f"{head}{space}><defs>{definitions}</defs>{body}"
+    return svg_document(picture, definitions)
 
 
 def _first_view(game: Game) -> PlayerView:
