@@ -339,16 +339,14 @@ class LiveBoards:
         self._info = info
         self._lock = threading.Lock()
         self._boards: dict[str, LiveSnapshot] = {}
-        self._pictures: dict[tuple[str, int, int], str] = {}
+        self._pictures: dict[tuple[str, int], str] = {}
 
     def update(self, boards: Sequence[LiveSnapshot]) -> str:
         """Take the present boards and return their part of the page."""
         with self._lock:
-            self._boards = {board.game_id: board for board in boards[:MOST_BOARDS]}
-            ply = {board.game_id: board.ply for board in boards}
-            self._pictures = {
-                key: made for key, made in self._pictures.items() if ply.get(key[0]) == key[2]
-            }
+            before, self._boards = self._boards, {b.game_id: b for b in boards[:MOST_BOARDS]}
+            same = {name for name, board in self._boards.items() if before.get(name) == board}
+            self._pictures = {key: made for key, made in self._pictures.items() if key[0] in same}
         parts = [self._figure(board) for board in boards[:MOST_BOARDS]]
         if len(boards) > MOST_BOARDS:
             parts.append(tag("p", f"and {len(boards) - MOST_BOARDS} more", class_="note"))
@@ -384,7 +382,7 @@ class LiveBoards:
             board = self._boards.get(game_id)
             if board is None:
                 return None
-            key = (game_id, player, board.ply)
+            key = (game_id, player)
             if key not in self._pictures:
                 self._pictures[key] = self._draw(board, player)
             return self._pictures[key]
