@@ -37,6 +37,7 @@ def _alphago(simulations: int, *, elo: int | None) -> Opponent:
         name=f"alphago-{simulations}",
         agent="alphago",
         parameters={"simulations": simulations, "mix": 0.2},
+        requires=("torch",),
         elo=elo,
         summary=f"tree search with networks, {simulations:,} simulations per move",
     )
