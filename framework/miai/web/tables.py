@@ -63,7 +63,7 @@ _NOTHING: Final[Frame] = {
     "moves": [],
 }
 
-Stage = Literal["waiting", "playing", "suspended", "over", "failed"]
+Stage = Literal["waiting", "starting", "playing", "suspended", "over", "failed"]
 _logger = logging.getLogger("miai.web")
 
 
@@ -383,11 +383,6 @@ class Table:
             self._thread = threading.Thread(target=self._run, name=f"table-{self.id}", daemon=True)
             self._thread.start()
 
-    def await_ready(self) -> None:
-        """Wait a little until the game is where it was before."""
-        if self.running:
-            self._ready.wait(timeout=2)
-
     def suspend(self) -> None:
         """Stop the game where it is, and end its agents' processes."""
         with self._lock:
@@ -622,9 +617,13 @@ class Table:
         """Return everything that a page of a player, or with -1 of a spectator, shows now."""
         seat = self.seat(player) if player >= 0 else None
         left = None if seat is None else seat.seconds_left()
+        starting = self.running and (not self._ready.is_set() or self._session.catching_up)
+        frame = self._frame_at_rest(player) if starting else self.frame(player)
+        if starting:
+            frame = {**frame, "turn": False, "areas": [], "moves": []}
         news: dict[str, Any] = {
-            "frame": self.frame(player),
-            "stage": "suspended" if self._session.catching_up else self.stage,
+            "frame": frame,
+            "stage": "starting" if starting else self.stage,
             "problem": self.problem,
             "hints": player >= 0 and self.can_advise(),
             "undo": player >= 0 and self.can_take_back(player),
@@ -650,10 +649,12 @@ class Table:
 
     def _show(self, player: int) -> None:
         if not self._session.catching_up:
-            self.channels[player].send(self.news(player))
             self._ready.set()
+            self.channels[player].send(self.news(player))
 
     def _show_public(self, state: State) -> None:
+        if not self._session.catching_up:
+            self._ready.set()
         if not self.secret:
             self._public = Camera(self.game, self.renderer).truth(state)
             self.channels[-1].send(self.news(-1))

@@ -24,6 +24,7 @@ function show(news) {
   const clock = news.left === null ? "" : ` (${Math.floor(news.left)} s left)`;
   element("status").textContent = {
     waiting: "Waiting for everybody to sit down.",
+    starting: "The players are starting.",
     playing: news.paused ? "Paused." : yours ? `Your turn.${clock}` : "The game goes on.",
     suspended: "The game is interrupted.",
     over: `The game is over: ${news.result}`,
