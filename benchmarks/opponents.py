@@ -1,7 +1,7 @@
-"""How strong the opponents are that `miai web` offers: a round-robin among those of a game.
+"""Are the opponents of `miai web` in order of strength? A round-robin among those of a game.
 
-The ratings in the plugins are from this. The folder holds the tournament; the same command resumes
-it, and prints the ratings of a finished one.
+Each row is an opponent's result against the one before it. The folder holds the tournament; the
+same command resumes it, and prints the results of a finished one.
 
     python benchmarks/opponents.py FOLDER --game go
     python benchmarks/opponents.py FOLDER --game rbc --rounds 5 --json
@@ -13,8 +13,9 @@ import argparse
 import contextlib
 import json
 import sys
+from itertools import pairwise
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from common.conditions import conditions
 from miai.api import load_game
@@ -22,7 +23,6 @@ from miai.errors import MiaiError
 from miai.playing.opponents import opponents_of
 from miai_tournaments.config.load import check_tournament
 from miai_tournaments.report.live import Reporter
-from miai_tournaments.report.report import build_report
 from miai_tournaments.running.run import Options, run
 from miai_tournaments.store.store import Store
 
@@ -46,21 +46,26 @@ def play(folder: Path, game: str, *, rounds: int, workers: int, seed: int) -> No
         sys.exit(f"{folder}: {ending.kind}; the same command goes on")
 
 
-def ratings(folder: Path, game: str) -> list[dict[str, Any]]:
-    """Return the rating of each opponent, relative to the weakest, in the order of the plugin."""
+def results(folder: Path, game: str) -> list[dict[str, Any]]:
+    """Return each opponent's wins, draws and losses against the one before it."""
     names = [opponent.name for opponent in opponents_of(load_game(game))]
     with Store.read(folder) as store:
-        report = build_report(store, anchor=names[0])
-    players = {row["name"]: row for row in cast(list[dict[str, Any]], report.to_json()["players"])}
-    return [
-        {
-            "name": name,
-            "elo": round(players[name]["elo"]),
-            "error": round((players[name]["high"] - players[name]["low"]) / 2),
-            "games": players[name]["games"],
-        }
-        for name in names
-    ]
+        games = store.results()
+    rows = []
+    for weaker, name in pairwise(names):
+        own = [row for row in games if set(row.players) == {weaker, name}]
+        returns = [row.returns[row.players.index(name)] for row in own]
+        wins, losses = sum(r > 0 for r in returns), sum(r < 0 for r in returns)
+        rows.append(
+            {
+                "name": name,
+                "against": weaker,
+                "wins": wins,
+                "draws": len(own) - wins - losses,
+                "losses": losses,
+            }
+        )
+    return rows
 
 
 def main() -> None:
@@ -81,7 +86,7 @@ def main() -> None:
             workers=arguments.workers,
             seed=arguments.seed,
         )
-        rows = ratings(arguments.folder, arguments.game)
+        rows = results(arguments.folder, arguments.game)
     except MiaiError as error:
         sys.exit(f"opponents.py: {error}")
     figures = {"game": arguments.game, "opponents": rows, **conditions()}
@@ -89,7 +94,8 @@ def main() -> None:
         print(json.dumps(figures))
         return
     for row in rows:
-        print(f"{row['name']:<16} {row['elo']:>6} ± {row['error']:<4} {row['games']} games")
+        counts = f"{row['wins']}-{row['draws']}-{row['losses']}"
+        print(f"{row['name']:<16} against {row['against']:<16} {counts}")
 
 
 if __name__ == "__main__":

@@ -26,13 +26,6 @@ def test_every_game_has_opponents_with_valid_parameters(name: str) -> None:
         assert opponent.summary
 
 
-@pytest.mark.parametrize("name", GAMES)
-def test_measured_ratings_begin_at_zero_and_rise(name: str) -> None:
-    ratings = [o.elo for o in opponents_of(miai.load_game(name)) if o.elo is not None]
-    assert ratings == sorted(ratings)
-    assert not ratings or ratings[0] == 0
-
-
 def test_an_opponent_whose_library_is_missing_is_not_offered(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

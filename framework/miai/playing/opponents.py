@@ -22,7 +22,6 @@ class Opponent:
     Attributes:
       name: unique among the opponents of the game.
       agent, parameters: the component and its parameters.
-      elo: measured rating, relative to the weakest opponent of the game; None if not measured.
       summary: a few words that end the sentence "You play against ...".
       requires: modules of extras that the agent needs.
     """
@@ -30,7 +29,6 @@ class Opponent:
     name: str
     agent: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    elo: int | None = None
     summary: str = ""
     requires: tuple[str, ...] = ()
 

@@ -354,7 +354,9 @@ def form_page(
         fields=fields,
         players=players,
         choices=[(ME, "you"), (GUEST, "somebody you invite")],
-        ranks=[(RANK + o.name, _rank_label(level, o)) for level, o in enumerate(ranks, start=1)],
+        ranks=[
+            (RANK + o.name, f"{level}: {o.summary or o.name}") for level, o in enumerate(ranks, 1)
+        ],
         agents=[(agent.name, agent.summary) for agent in agents],
         clock=clock_fields(entered, mistakes),
         seed=entered.get("seed", ""),
@@ -365,8 +367,3 @@ def form_page(
 def _first_opponent(ranks: Sequence[Opponent]) -> str:
     """Return the choice of an opponent of middling strength."""
     return RANK + ranks[len(ranks) // 2].name if ranks else ME
-
-
-def _rank_label(level: int, opponent: Opponent) -> str:
-    elo = "" if opponent.elo is None else f" (Elo {opponent.elo:,})"
-    return f"{level}: {opponent.summary or opponent.name}{elo}"

@@ -8,35 +8,31 @@ from miai.playing.opponents import Opponent, Opponents
 
 
 def opponents(game: Game, parameters: Parameters) -> Opponents:
-    """Return the opponents; benchmarks/opponents.py measures their ratings."""
+    """Return the opponents; benchmarks/opponents.py plays them against each other."""
     quick = {"samples": 20, "considered": 100, "depth": 1}
     return Opponents(
         (
-            Opponent(name="random", agent="rbc-random", elo=0, summary="random senses and moves"),
+            Opponent(name="random", agent="rbc-random", summary="random senses and moves"),
             Opponent(
                 name="attacker",
                 agent="attacker",
-                elo=None,
                 summary="a rush at your king, without a look at your moves",
             ),
             Opponent(
                 name="minimax",
                 agent="rbc-minimax",
                 parameters={"depth": 1},
-                elo=None,
                 summary="the best guaranteed value, one move deep",
             ),
             Opponent(
                 name="quick",
                 agent="rbc-strong",
                 parameters=quick,
-                elo=None,
                 summary="sampled boards, one ply deep",
             ),
             Opponent(
                 name="strong",
                 agent="rbc-strong",
-                elo=None,
                 summary="200 sampled boards, three plies deep",
             ),
         )
