@@ -100,6 +100,18 @@ def test_a_file_is_chosen_stepped_through_and_played_on(page: Page, address: str
     assert page.inner_text("#moves").split() == ["C3", "B4"]
 
 
+def test_nobody_plays_on_from_the_end(page: Page, address: str) -> None:
+    enter(page, address)
+    page.set_input_files("#files", [chosen("over.sgf", "(;GM[1]SZ[5];B[cc];W[];B[])")])
+    page.wait_for_url(re.compile(r"/records/[0-9a-f]{12}"))
+    until(page, "!document.getElementById('controls').hidden")
+    page.press("body", "End")
+    assert page.inner_text("#place") == "3 of 3"
+    assert not page.is_visible("#play-on")
+    page.press("body", "ArrowLeft")
+    assert page.is_visible("#play-on")
+
+
 def test_a_file_is_dropped_and_a_bad_one_refused(page: Page, address: str) -> None:
     enter(page, address)
     page.evaluate(DROP, ["bad.sgf", "(;SZ[5];B[aa];W[aa])"])
