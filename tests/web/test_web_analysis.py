@@ -17,14 +17,6 @@ from miai.render import EstimatingRenderer, renderer_for
 from miai.web.analysis import Estimates, analysis_of
 
 
-@pytest.fixture
-def browser(tmp_path: Path) -> Iterator[Browser]:
-    with running(tmp_path / "games") as port:
-        made = Browser(port)
-        made.enter()
-        yield made
-
-
 def moved(browser: Browser, table: str, move: str) -> None:
     """Play a move, and wait until it is one's turn again."""
     with browser.watching(table) as events:
