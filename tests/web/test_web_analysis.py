@@ -13,8 +13,10 @@ from tests.web.server import Browser, is_over, is_turn, running
 
 import miai
 from miai.information import PlayerView
+from miai.pages.replay import BeliefFollower
 from miai.render import EstimatingRenderer, renderer_for
 from miai.web.analysis import Estimates, analysis_of
+from miai.web.tables import Table
 
 
 @pytest.fixture
@@ -194,3 +196,40 @@ def test_values_are_those_of_the_first_player() -> None:
     drawn = [float(y) for x, y in re.findall(r"M([\d.]+) ([\d.]+)h0", made["graph"])]
     assert len(drawn) == len(record.moves)
     assert np.ptp(drawn) < 60, "with good play the values of both are near a draw"
+
+
+def test_an_estimate_is_made_once_for_a_position(
+    browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted: list[object] = []
+    observe = BeliefFollower.observe
+    monkeypatch.setattr(
+        BeliefFollower, "observe", lambda self, seen: (counted.append(seen), observe(self, seen))
+    )
+    chairs = {"players__0__agent": "me", "players__1__agent": "random"}
+    table = browser.new_table("phantom_tic_tac_toe", seed="5", **chairs)
+    moved(browser, table, "b2")
+    first = browser.ask(f"{table}/estimate").json
+    followed = len(counted)
+    assert followed > 0
+    path = tmp_path / "games" / f"{table.rpartition('/')[2]}.jsonl"
+    suspended = Table.open(path, hidden=[])  # nobody sits there: each view is made anew
+    assert suspended.estimate(0) == first
+    assert suspended.estimate(0) == first
+    assert len(counted) == 2 * followed
+
+
+def test_ownership_is_estimated_once_for_a_position() -> None:
+    game = miai.load_game("go", board_size=5)
+    renderer = renderer_for(game)
+    assert isinstance(renderer, EstimatingRenderer)
+    made: list[PlayerView] = []
+    draw = renderer.svg_estimate
+    renderer.svg_estimate = lambda view: (made.append(view), draw(view))[1]  # type: ignore[method-assign]
+    estimates, state = Estimates(game, renderer), game.new_initial_state()
+    pictures = []
+    for action in (12, 7):
+        state.apply_action(action)
+        pictures += [estimates.of(PlayerView.at(state, 0))["picture"] for _ in range(2)]
+    assert len(made) == 2
+    assert pictures[0] == pictures[1] != pictures[2] == pictures[3]
