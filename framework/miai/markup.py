@@ -10,7 +10,7 @@ from typing import Final
 
 from markupsafe import Markup
 
-_VOID: Final = frozenset(("meta", "input", "br", "hr", "col"))
+_VOID: Final = frozenset(("meta", "input", "br", "hr", "col", "img"))
 _SELF_CLOSING: Final = frozenset(
     ("circle", "line", "path", "polygon", "polyline", "rect", "stop", "use")
 )
@@ -53,3 +53,10 @@ def _without_controls(value: str) -> str:
     if value.isascii() and value.isprintable():
         return value
     return "".join("?" if unicodedata.category(c)[0] == "C" else c for c in value)
+
+
+def svg_document(picture: str, definitions: str = "") -> str:
+    """Return an ``svg`` element as a document of its own, with the definitions it refers to."""
+    head, _, body = picture.partition(">")
+    space = ' xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
+    return f"{head}{space}><defs>{definitions}</defs>{body}"

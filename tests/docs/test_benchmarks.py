@@ -57,12 +57,17 @@ SMALL = {
     "rbc_minimax.py": ("--roots", "1", "--depth", "2", "--most", "60", "--arms", "table", "all"),
     "rbc_engine.py": ("--help",),  # asks Stockfish for minutes
     "rbc_matches.py": ("--help",),  # plays for minutes
+    "opponents.py": ("--help",),  # wants a folder and plays for an hour
+    "web.py": (
+        *("--parts", "start", "click", "games", "runner", "spectators", "--repeats", "1"),
+        *("--clicks", "2", "--games", "2", "--seconds", "1", "--pairs", "1", "--spectators", "3"),
+    ),
     "uci_client.py": ("--positions", "5", "--rounds", "1"),
     "figures.py": ("--help",),  # measures for many minutes; tests/docs/test_figures.py
 }
 LONG = {
     *("go_encoding.py", "go_search.py", "go_training.py", "tsumego.py", "rbc_minimax.py"),
-    *("go_targets.py", "tournament_overhead.py", "tournament_scale.py"),
+    *("go_targets.py", "tournament_overhead.py", "tournament_scale.py", "web.py"),
 }
 """Take ten seconds and more however little they are given to do."""
 UNPLAYED = {name for name, words in SMALL.items() if words == ("--help",)}
@@ -73,6 +78,10 @@ KEYS = {
     "belief_search.py": {"rows", "search", "date"},
     "sketches.py": {"bottom", "probes", "prefilter", "ensemble", "errors"},
     "rbc_minimax.py": {"rows", "senses", "moves", "date"},
+    "web.py": {
+        *("start_seconds", "click_answered_ms", "click_drawn_ms", "answer_ms_p95"),
+        *("runner_share_percent", "server_share_percent", "slower_percent"),
+    },
     "uci_client.py": {"rows", "positions", "date"},
     "go_playouts.py": {"playouts_per_second_9", "playouts_per_second_19"},
     "go_mcts.py": {"simulations_per_second", "openspiel_simulations_per_second", "ratio"},

@@ -18,7 +18,10 @@ import pytest
 from tests.warm_command import run_miai
 
 from miai.errors import MissingExtraError
+from miai.plugins.configs import ConfigFile
 from miai.plugins.extras import missing_extra
+from miai.plugins.kinds import CONFIG_FILE
+from miai.plugins.loader import registry
 
 ROOT = Path(__file__).parents[2]
 CONFIGS = ROOT / "configs"
@@ -198,6 +201,27 @@ def test_a_config_of_another_kind_names_its_command(
     assert done.returncode == 2
     assert done.stderr.startswith(f"miai: {CONFIGS / config}: is the config of {right}")
     assert not list(tmp_path.iterdir())
+
+
+def test_kinds_of_config_name_the_tables_of_their_models() -> None:
+    for component in registry().components(CONFIG_FILE):
+        kind = component.build(values={})
+        assert kind.same_tables(ConfigFile.of(kind.load())), component.name
+
+
+@pytest.mark.parametrize(
+    ("config", "right"),
+    [
+        ("go-sl.toml", "a supervised training; use `miai go train sl"),
+        ("tsumego-net.toml", "a life-and-death training; use `miai go tsumego train"),
+        ("go-value.toml", "a training by policy gradient or the training of a value network; use "),
+    ],
+)
+def test_a_training_config_is_recognised_without_torch(config: str, right: str) -> None:
+    path = CONFIGS / config
+    done = without(["torch"], "tournament", "run", str(path))
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"miai: {path}: is the config of {right}"), done.stderr
 
 
 # Watching before the run

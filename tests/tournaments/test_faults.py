@@ -34,7 +34,7 @@ from miai.process import agent_process
 from miai.process.agent_process import BEAT, STANDSTILL, Heartbeat
 from miai_tournaments.running.run import MOST_STANDSTILLS, judge
 from miai_tournaments.running.start import start_players
-from miai_tournaments.store.database import transaction
+from miai_tournaments.store.database import created, transaction
 from miai_tournaments.store.folder import LOCK
 from miai_tournaments.store.store import FILE_NAME, Store
 from miai_tournaments.workers.jobs import GameJob, Outcome
@@ -239,6 +239,17 @@ def test_a_full_disk_is_reported_and_not_the_rollback(tmp_path: Path) -> None:
         with pytest.raises(sqlite3.OperationalError, match="disk is full"):
             fill(connection)
         assert connection.execute("SELECT count(*) FROM t").fetchone() == (0,)
+
+
+def test_a_disk_that_fills_while_a_store_is_made_does_not_ask_to_resume(tmp_path: Path) -> None:
+    def begin() -> None:
+        with created(tmp_path / FILE_NAME, "CREATE TABLE t (x TEXT);") as connection:
+            connection.execute("PRAGMA max_page_count = 10")
+            fill(connection)
+
+    with pytest.raises(StoreError, match=r"free some space on the disk, then repeat the command$"):
+        begin()
+    assert not (tmp_path / FILE_NAME).exists()
 
 
 @pytest.fixture(scope="module")

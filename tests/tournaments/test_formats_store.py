@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import zlib
 from contextlib import closing
 from pathlib import Path
 
@@ -90,7 +91,7 @@ def test_a_store_of_schema_1_is_read_as_it_is(old: Path) -> None:
 
 def test_a_store_of_schema_1_is_upgraded_when_it_is_written_to(old: Path) -> None:
     with Store.read(old) as reader, Store.open(old) as store:
-        assert version(old) == 3
+        assert version(old) == 4
         assert [row.game_id for row in reader.results()] == ["a~b~0001a"]
         game = ScheduledGame(
             game_id="x", pair_id="x", round=2, players=("a", "b"), seed=1, settings={"komi": 1}
@@ -113,6 +114,104 @@ def test_an_upgrade_that_fails_leaves_the_old_store(old: Path) -> None:
     assert version(old) == 1
     with Store.read(old) as store:
         assert len(store.games()) == 2
+
+
+def changed(folder: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(folder / FILE_NAME)) as connection:
+        for statement in statements:
+            connection.execute(statement)
+        connection.commit()
+
+
+def with_two_played(folder: Path) -> None:
+    with Store.create(folder, INFO, PLAYERS, GAMES) as store:
+        store.finish([(game.game_id, RESULT, "r") for game in GAMES[:2]])
+        store.schedule(surplus=[GAMES[1].game_id, GAMES[3].game_id])
+
+
+@pytest.mark.parametrize(
+    ("change", "row"),
+    [
+        ("surplus = 1 WHERE game_id = 'a~b~0001a'", "a~b~0001a"),
+        ("status = 'void' WHERE game_id = 'a~b~0001a'", "a~b~0001a"),
+        ("status = 'pending', returns = '[]' WHERE game_id = 'a~b~0001a'", "a~b~0001a"),
+        ("surplus = 0 WHERE game_id = 'a~b~0001b'", "a~b~0001b"),
+        ("checksum = NULL WHERE game_id = 'a~b~0001a'", "a~b~0001a"),
+        ("void_count = 3 WHERE game_id = 'a~b~0001a'", "a~b~0001a"),
+    ],
+)
+def test_a_game_whose_row_was_changed_does_not_fall_out_of_the_results(
+    tmp_path: Path, change: str, row: str
+) -> None:
+    with_two_played(tmp_path)
+    changed(tmp_path, f"UPDATE games SET {change}")
+    with Store.read(tmp_path) as store:
+        for reading in (store.results, lambda: list(store.cells(["returns"]))):
+            with pytest.raises(StoreError, match=f"row '{row}': was damaged or changed"):
+                reading()
+
+
+def test_a_record_without_its_checksum_is_refused(tmp_path: Path) -> None:
+    with_two_played(tmp_path)
+    changed(tmp_path, "UPDATE records SET checksum = NULL")
+    with (
+        Store.read(tmp_path) as store,
+        pytest.raises(StoreError, match=r"'a~b~0001a': was damaged .*its checksum is missing"),
+    ):
+        store.record("a~b~0001a")
+
+
+def as_schema_3(folder: Path) -> None:
+    """Give a store the checksums of schema 3, of the columns that it named; some rows had none."""
+    with closing(sqlite3.connect(folder / FILE_NAME)) as connection:
+        names = (
+            "game_id, pair_id, round, players, seed, opening, settings, returns, termination, "
+            "loser, detail, moves, player_moves, seconds, cpu_seconds, wall_seconds, started, "
+            "versions"
+        )
+        cells = connection.execute(f"SELECT {names} FROM games WHERE rowid = 1").fetchone()
+        text = "\x1f".join(map(str, cells))
+        connection.execute("UPDATE games SET checksum = NULL")
+        connection.execute(
+            "UPDATE games SET checksum = ? WHERE rowid = 1", (zlib.crc32(text.encode()),)
+        )
+        connection.execute("UPDATE records SET checksum = NULL WHERE rowid = 2")
+        connection.execute("PRAGMA user_version = 3")
+        connection.commit()
+
+
+def test_a_store_of_schema_3_is_read_and_its_games_are_sealed(tmp_path: Path) -> None:
+    with_two_played(tmp_path)
+    with Store.read(tmp_path) as store:
+        expected = store.games(), store.surplus(), store.record("a~b~0001b")
+    as_schema_3(tmp_path)
+    with Store.read(tmp_path) as reader:
+        assert (reader.games(), reader.surplus(), reader.record("a~b~0001b")) == expected
+        assert [row.game_id for row in reader.results()] == ["a~b~0001a"]
+        with Store.open(tmp_path) as store:
+            assert version(tmp_path) == 4
+            assert (store.games(), store.surplus(), store.record("a~b~0001b")) == expected
+            assert [row.game_id for row in reader.results()] == ["a~b~0001a"]
+    changed(tmp_path, "UPDATE games SET detail = 'x' WHERE game_id = 'a~b~0001b'")
+    with Store.read(tmp_path) as store, pytest.raises(StoreError, match="'a~b~0001b': was damaged"):
+        store.results()
+
+
+def test_a_damaged_store_of_schema_3_is_not_sealed(tmp_path: Path) -> None:
+    with_two_played(tmp_path)
+    as_schema_3(tmp_path)
+    changed(tmp_path, "UPDATE games SET moves = 77 WHERE game_id = 'a~b~0001a'")
+    with pytest.raises(StoreError, match="'a~b~0001a': was damaged or changed"):
+        Store.open(tmp_path)
+    assert version(tmp_path) == 3
+
+
+def test_a_damaged_game_does_not_become_surplus_with_a_new_checksum(tmp_path: Path) -> None:
+    with Store.create(tmp_path, INFO, PLAYERS, GAMES) as store:
+        store.finish([(GAMES[0].game_id, RESULT, "r")])
+        changed(tmp_path, "UPDATE games SET moves = 77 WHERE game_id = 'a~b~0001a'")
+        with pytest.raises(StoreError, match="'a~b~0001a': was damaged or changed"):
+            store.schedule(surplus=[GAMES[0].game_id])
 
 
 def test_surplus_games_are_kept_and_count_nowhere(tmp_path: Path) -> None:

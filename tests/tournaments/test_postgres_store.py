@@ -225,13 +225,13 @@ def test_a_run_of_the_schema_before_is_read_and_upgraded(server: Server, tmp_pat
         assert [row.game_id for row in store.results()] == [PAIR[0].game_id]
     with Store.open(tmp_path / "run") as store:
         store.finish([(PAIR[1].game_id, RESULT, "{}")])
-    assert server.psql(f"SELECT version FROM {schema}.about") == "3"
-    checked = server.psql(f"SELECT game_id FROM {schema}.games WHERE checksum IS NOT NULL")
-    assert checked == PAIR[1].game_id
-    server.psql(f"UPDATE {schema}.games SET returns = '[0.0,0.0]' WHERE checksum IS NOT NULL")
+    assert server.psql(f"SELECT version FROM {schema}.about") == "4"
+    server.psql(
+        f"UPDATE {schema}.games SET returns = '[0.0,0.0]' WHERE pair_id = '{PAIR[0].pair_id}'"
+    )
     with (
         Store.read(tmp_path / "run") as store,
-        pytest.raises(StoreError, match=f"row '{PAIR[1].game_id}': was damaged or changed"),
+        pytest.raises(StoreError, match=f"row '{PAIR[0].game_id}': was damaged or changed"),
     ):
         store.results()
 

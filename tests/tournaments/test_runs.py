@@ -8,7 +8,7 @@ import re
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -251,6 +251,50 @@ def test_stop_asks_the_runner_to_finish_its_games(slow: Path, mischief: dict[str
     assert f"miai tournament resume {folder}" in out
     assert not (folder / "stop").exists()
     assert "continue with: miai tournament resume" in tournament("status", folder).stdout
+
+
+def test_a_paused_run_begins_no_game_until_it_is_resumed(
+    slow: Path, mischief: dict[str, str]
+) -> None:
+    folder = slow.parent / "out"
+    assert "does not exist" in refused("pause", folder)
+    with running(slow, folder, mischief, "--workers", 1) as process:
+        assert f"process {process.pid} " in tournament("pause", folder).stdout
+        wait_until(lambda: f"paused: process {process.pid} " in status_when_idle(folder))
+        played = games_done(folder)
+        time.sleep(2)
+        assert games_done(folder) == played
+        assert f"process {process.pid} " in tournament("resume", folder).stdout
+        wait_until(lambda: games_done(folder) > played)
+        assert f"running: process {process.pid} " in tournament("status", folder).stdout
+        tournament("pause", folder)
+        tournament("stop", folder)
+        out, _ = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "paused" in out
+    assert "the run goes on" in out
+    assert not (folder / "pause").exists()
+    assert "nothing to pause" in tournament("pause", folder).stdout
+
+
+def status_when_idle(folder: Path) -> str:
+    with Store.read(folder) as store:
+        if store.counts()["running"]:
+            return ""
+    output: str = tournament("status", folder).stdout
+    return output
+
+
+def games_done(folder: Path) -> int:
+    with Store.read(folder) as store:
+        return store.counts()["done"]
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    until = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.1)
 
 
 def test_a_signal_before_the_first_game_leaves_nothing(tmp_path: Path) -> None:

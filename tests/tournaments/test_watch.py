@@ -182,7 +182,7 @@ def played(
 ) -> None:
     """Play a game with a writer's hook, reading what it leaves after each action."""
     made = load_game(name, **parameters)
-    hook = writer.begin("g1", ("ann", "bob"))
+    hook = writer.begin("g1", ("ann", "bob"), parameters)
     assert hook is not None
 
     def on_move(state: Any, move: Any) -> None:
@@ -215,7 +215,7 @@ def test_boards_of_a_hidden_game_show_what_each_player_observes(
     shown = []
     for history in twins(name, seat):
         writer, state = BoardWriter(tmp_path / "logs"), loaded.new_initial_state()
-        hook = writer.begin("g1", ("ann", "bob"))
+        hook = writer.begin("g1", ("ann", "bob"), {})
         assert hook is not None
         for ply, action in enumerate(history):
             actor = int(state.current_player())
@@ -238,7 +238,7 @@ def test_short_games_leave_nothing(tmp_path: Path) -> None:
     played("tic_tac_toe", BoardWriter(tmp_path / "logs"), seen, tmp_path)
     assert all(found == [] for _, found in seen)
     assert not (tmp_path / "logs").exists()
-    assert BoardWriter(None).begin("g1", ("a", "b")) is None
+    assert BoardWriter(None).begin("g1", ("a", "b"), {}) is None
 
 
 def test_a_failed_board_write_does_not_end_the_game(

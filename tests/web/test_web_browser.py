@@ -154,3 +154,19 @@ def test_blind_chess_is_sensed_and_a_piece_is_dragged(page: Page, address: str) 
     page.drag_and_drop(".area[aria-label='e2']", ".area[aria-label='e4']")
     wait(page, "frame.turn && frame.number > 3")
     page.wait_for_selector("#status:has-text('Your turn')")
+
+
+def test_the_clock_of_the_player_to_move_ticks(page: Page, address: str) -> None:
+    page.goto(f"{address}/games/tic_tac_toe")
+    page.select_option("[name='players.1.agent']", "random")
+    page.click("text=Clock and seed")
+    page.select_option("[name='clock.kind']", "absolute")
+    page.fill("[name='clock.seconds']", "75")
+    page.click("button.go")
+    mine = page.locator("#clocks .runs time")
+    mine.wait_for()
+    until = time.monotonic() + 10
+    while mine.inner_text() not in ("1:13", "1:12", "1:11"):
+        assert time.monotonic() < until, mine.inner_text()
+        time.sleep(0.1)
+    assert page.locator("#clocks time").nth(1).inner_text() == "1:15"

@@ -12,6 +12,7 @@ from pathlib import Path
 from urllib.request import urlopen
 
 from tests.warm_command import run_miai
+from tests.web.server import Browser, is_turn
 
 
 def test_it_prints_its_address_answers_and_ends_with_ctrl_c(tmp_path: Path) -> None:
@@ -23,14 +24,17 @@ def test_it_prints_its_address_answers_and_ends_with_ctrl_c(tmp_path: Path) -> N
         assert found, line
         with urlopen(f"{found[1]}?token={found[2]}") as reply:
             assert reply.status == 200
-        process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=30)
+        browser = Browser(int(found[1].rstrip("/").rpartition(":")[2]))
+        browser.ask(f"/?token={found[2]}")
+        table = browser.new_table("tic_tac_toe", players__0__agent="me", players__1__agent="random")
+        with browser.watching(table) as events:  # a page that is open says nothing at the end
+            events.next()
+            process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=30)
     assert (process.returncode, errors.decode()) == (130, "miai: interrupted\n")
 
 
 def test_its_agents_die_with_it(tmp_path: Path) -> None:
-    from tests.web.server import Browser, is_turn
-
     command = [sys.executable, "-m", "miai", "web", "--port", "0", "--games", str(tmp_path / "g")]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -158,3 +159,44 @@ def test_a_form_says_what_is_wrong_beside_the_field(
     assert mistake in reply.text
     for name, value in entered.items():
         assert name.endswith(".agent") or value in reply.text, "what was entered is still there"
+
+
+CLOCK = {"clock__kind": "absolute", "clock__seconds": "300"}
+
+
+def test_both_clocks_are_shown_and_the_mover_s_runs(browser: Browser) -> None:
+    table = browser.new_table(
+        "tic_tac_toe", players__0__agent="me", players__1__agent="random", **CLOCK
+    )
+    spectator = Browser(browser.port)
+    spectator.enter()
+    with browser.watching(table) as events:
+        news = events.until(is_turn)
+        assert news["clocks"]["ticking"] == 0
+        assert 290 < news["clocks"]["left"][0] <= 300
+        time.sleep(1.2)
+        answer = {"number": news["frame"]["number"], "kind": "move", "action": 4}
+        assert browser.post(f"{table}/answers", answer).status == 200
+        number = news["frame"]["number"]
+        later = events.until(lambda n: is_turn(n) and n["frame"]["number"] > number)
+        mine, theirs = later["clocks"]["left"]
+        assert 280 < mine <= 298.9
+        assert 290 < theirs <= 300
+        time.sleep(0.5)
+        with spectator.watching(table) as public:
+            left, theirs_then = public.next()["clocks"]["left"]
+            assert 0.4 < mine - left < 20
+            assert theirs_then == theirs
+
+
+def test_the_clock_of_somebody_who_plays_a_hidden_game_is_its_own(browser: Browser) -> None:
+    table = browser.new_table(
+        "phantom_tic_tac_toe", players__0__agent="me", players__1__agent="random", **CLOCK
+    )
+    spectator = Browser(browser.port)
+    spectator.enter()
+    with browser.watching(table) as events, spectator.watching(table) as public:
+        mine, theirs = events.until(is_turn)["clocks"]["left"]
+        assert 290 < mine <= 300
+        assert theirs is None
+        assert public.next()["clocks"] == {"left": [None, None], "ticking": -1}

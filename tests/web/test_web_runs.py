@@ -17,9 +17,13 @@ from tests.tournaments.support import command, config_text, environment, games_o
 from tests.tournaments.support import tournament as run_tournament
 from tests.web.server import Browser, running
 
-from miai.errors import ConfigError
+from miai.errors import ConfigError, MiaiError
 from miai_tournaments.report.watch import RunReading
 from miai_tournaments.store.folder import runner_of
+from miai_tournaments.store.rows import RunInfo
+from miai_tournaments.store.store import Store
+from miai_tournaments.web.runs import LiveBoards
+from miai_tournaments.workers.game_runner import LiveSnapshot
 
 EVIL = "a-<script>alert(1)<"  # names of players are letters; those of folders are not
 
@@ -134,11 +138,11 @@ def test_a_comparison_shows_its_tables(tmp_path: Path) -> None:
             assert row["arm"] in page.text
 
 
-@pytest.mark.timeout(40)
+@pytest.mark.timeout(80)
 def test_a_run_is_watched_stopped_resumed_and_watched_to_its_end(tmp_path: Path) -> None:
     config, out = tmp_path / "x.toml", tmp_path / "run"
     players = (player("ann", "mcts", simulations=8000), player("bob", "mcts", simulations=8000))
-    config.write_text(config_text(*players, tournament={"rounds": 10}))
+    config.write_text(config_text(*players, tournament={"rounds": 20}))
     words = command("run", config, "--out", out)
     with subprocess.Popen(words, stdout=subprocess.DEVNULL, env=environment()) as process:
         until = time.monotonic() + 60
@@ -152,13 +156,24 @@ def test_a_run_is_watched_stopped_resumed_and_watched_to_its_end(tmp_path: Path)
                 assert "stop …" in events.until(lambda parts: "state" in parts)["state"]
                 seen = events.until(lambda parts: done(parts) > 0)
                 events.until(lambda parts: done(parts) > done(seen))
+                assert "Pause this run?" in browser.ask("/runs/0/pause").text
+                assert browser.form("/runs/0/pause", {}).status == 303
+                paused = events.until(lambda parts: "Paused" in parts.get("state", ""))
+                assert "resume …" in paused["state"]
+                pid = process.pid
+                steady = stays(out)
+                assert browser.form("/runs/0/resume", {}).status == 303
+                events.until(lambda parts: "pause …" in parts.get("state", ""))
+                events.until(lambda parts: done(parts) > steady)
+                assert f"process {pid} " in str(runner_of(out)), "the same process goes on"
+                assert browser.ask("/runs/0/nothing").status == 404
                 assert "Stop this run?" in browser.ask("/runs/0/stop").text
                 assert runner_of(out) is not None, "a question stops nothing"
                 assert browser.form("/runs/0/stop", {}).status == 303
                 events.until(lambda parts: "resume …" in parts.get("state", ""))
             assert process.wait(timeout=30) == 130
             played = len(games_of(out))
-            assert 0 < played < 20
+            assert 0 < played < 40
             assert browser.ask("/runs/0/resume").status == 200
             assert runner_of(out) is None, "a question resumes nothing"
             with browser.watching("/runs/0") as events:
@@ -171,10 +186,80 @@ def test_a_run_is_watched_stopped_resumed_and_watched_to_its_end(tmp_path: Path)
                 ]:
                     assert time.monotonic() < until, "the resumed run is not reaped"
                     time.sleep(0.05)
-            assert "20/20 games" in browser.ask("/runs/0/").text
-    assert len(games_of(out)) == 20
+            assert "40/40 games" in browser.ask("/runs/0/").text
+    assert len(games_of(out)) == 40
+
+
+def stays(out: Path) -> int:
+    """Wait until a paused run has finished its games; return how many it has, which stays so."""
+    until, last, same = time.monotonic() + 60, -1, 0
+    while same < 8:
+        assert time.monotonic() < until, "the run goes on though it is paused"
+        with Store.read(out) as store:
+            counts = store.counts()
+        same = same + 1 if counts["done"] == last and not counts["running"] else 0
+        last = counts["done"]
+        time.sleep(0.25)
+    return last
 
 
 def done(parts: dict[str, str]) -> int:
     found = re.search(r"(\d+)/\d+ games", parts.get("progress", ""))
     return int(found[1]) if found else 0
+
+
+def snapshot(game: str, actions: tuple[int, ...], **settings: object) -> LiveSnapshot:
+    names = ("ann", "bob")
+    lines = ("a board",)
+    return LiveSnapshot(
+        game_id="g~1", players=names, ply=4, lines=lines, settings=settings, actions=actions
+    )
+
+
+def live_boards(game: str, **parameters: object) -> LiveBoards:
+    return LiveBoards(
+        RunInfo(name="n", seed=0, rounds=1, game=game, game_version=1, game_parameters=parameters)
+    )
+
+
+def test_a_running_game_is_drawn_for_each_player_as_it_sees_it() -> None:
+    boards = live_boards("phantom_tic_tac_toe")
+    shown = boards.update([snapshot("phantom_tic_tac_toe", (4, 0, 8))])
+    assert re.findall(r'src="([^"]+)"', shown) == [
+        "boards/g~1/0.svg?ply=4",
+        "boards/g~1/1.svg?ply=4",
+    ]
+    one, other = boards.picture("g~1", 0), boards.picture("g~1", 1)
+    assert one is not None
+    assert other is not None
+    assert one.startswith("<svg")
+    # x has two crosses and o one circle, and neither sees the other's.
+    crosses, circles = 'stroke="#0072b2"', "<circle"
+    assert (one.count(crosses), one.count(circles)) == (2, 0)
+    assert (other.count(crosses), other.count(circles)) == (0, 1)
+    assert boards.picture("g~2", 0) is None
+    with pytest.raises(ValueError, match="no player 2"):
+        boards.picture("g~1", 2)
+    boards.update([])
+    assert boards.picture("g~1", 0) is None
+
+
+def test_a_board_of_a_game_has_its_own_settings() -> None:
+    boards = live_boards("go", board_size=5)
+    assert boards.update([snapshot("go", (0,), board_size=9)]).count("<img") == 1
+    nine = boards.picture("g~1", 0)
+    boards.update([snapshot("go", (0,))])
+    assert nine != boards.picture("g~1", 0)
+
+
+@pytest.mark.parametrize("actions", [(99,), (0, 0), (-1,), (2**80,)])
+def test_a_board_that_is_no_position_is_refused(actions: tuple[int, ...]) -> None:
+    boards = live_boards("tic_tac_toe")
+    boards.update([snapshot("tic_tac_toe", actions)])
+    with pytest.raises((MiaiError, ValueError)):
+        boards.picture("g~1", 0)
+
+
+def test_a_board_that_cannot_be_drawn_is_shown_as_text() -> None:
+    assert "<pre" in live_boards("nothing").update([snapshot("nothing", (1,))])
+    assert "<pre" in live_boards("tic_tac_toe").update([snapshot("tic_tac_toe", ())])

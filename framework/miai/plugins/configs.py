@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
-from miai.errors import ConfigError, PluginError
+from miai.errors import ConfigError
 from miai.plugins.kinds import CONFIG_FILE
 from miai.plugins.loader import registry
 
@@ -22,27 +22,41 @@ class ConfigFile:
     Attributes:
       noun: what it is called, with its article: ``a tournament``.
       command: the command that takes it, without the file.
-      model: the whole file.
+      required, optional: names of its tables.
+      load: returns the model of the whole file; may import heavy libraries.
     """
 
     noun: str
     command: str
-    model: type[BaseModel]
+    required: frozenset[str]
+    optional: frozenset[str]
+    load: Callable[[], type[BaseModel]]
+
+    @classmethod
+    def of(cls, model: type[BaseModel], *, noun: str = "", command: str = "") -> Self:
+        """Return the kind of a model that is imported already."""
+        required = {name for name, field in model.model_fields.items() if field.is_required()}
+        optional = frozenset(model.model_fields) - required
+        return cls(noun, command, frozenset(required), optional, lambda: model)
 
     def has_tables(self, raw: Mapping[str, Any]) -> bool:
         """Return whether all tables of a file are known, and all required ones are there."""
-        fields = self.model.model_fields
-        required = {name for name, field in fields.items() if field.is_required()}
-        return required <= set(raw) <= set(fields)
+        return self.required <= set(raw) <= self.required | self.optional
+
+    def same_tables(self, other: ConfigFile) -> bool:
+        """Return whether two kinds have the same tables."""
+        return (self.required, self.optional) == (other.required, other.optional)
 
     def accepts(self, raw: Mapping[str, Any]) -> bool:
-        """Return whether a file has no mistake."""
+        """Return whether a file has no mistake, or cannot be checked without a missing library."""
         from pydantic import ValidationError
 
         try:
-            self.model.model_validate(raw)
+            self.load().model_validate(raw)
         except ValidationError:
             return False
+        except ImportError:
+            return True
         return True
 
 
@@ -54,18 +68,14 @@ def refuse_other_config(path: Path, raw: Mapping[str, Any], model: type[BaseMode
       raw: its tables.
       model: what the command takes.
     """
-    if ConfigFile("", "", model).has_tables(raw):
+    own = ConfigFile.of(model)
+    if own.has_tables(raw):
         return
-    others = [kind for kind in _kinds() if kind.model is not model and kind.has_tables(raw)]
-    others = [kind for kind in others if kind.accepts(raw)] or others
-    if len(others) == 1:
-        (kind,) = others
-        raise ConfigError(f"{path}: is the config of {kind.noun}; use `{kind.command} {path}`")
-
-
-def _kinds() -> Iterator[ConfigFile]:
-    for component in registry().components(CONFIG_FILE):
-        try:
-            yield component.build(values={})
-        except PluginError:  # such as one that needs torch where that is not installed
-            continue
+    kinds = [component.build(values={}) for component in registry().components(CONFIG_FILE)]
+    others = [kind for kind in kinds if not kind.same_tables(own) and kind.has_tables(raw)]
+    others = [kind for kind in others if kind.accepts(raw)] if len(others) > 1 else others
+    if not others:
+        return
+    nouns = " or ".join(kind.noun for kind in others)
+    commands = " or ".join(f"`{kind.command} {path}`" for kind in others)
+    raise ConfigError(f"{path}: is the config of {nouns}; use {commands}")

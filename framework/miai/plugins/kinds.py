@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from miai.agent import Agent
     from miai.game import Game, State
     from miai.information import BeliefState
+    from miai.playing.opponents import Opponents
     from miai.plugins.configs import ConfigFile
     from miai.record import RecordFormat
 
@@ -134,6 +135,9 @@ ADJUDICATOR: Kind[Any] = Kind(
 RENDERER: Kind[Any] = Kind(
     "renderer", "miai.render:Renderer", ("game",), "Shows a position to people"
 )
+OPPONENTS: Kind[Opponents] = Kind(
+    "opponents", "miai.playing.opponents:Opponents", ("game",), "Opponents of a game by strength"
+)
 BELIEF_PROBLEM: Kind[Any] = Kind(
     "belief-problem",
     "miai.beliefs:RootedProblem",
@@ -164,6 +168,7 @@ KINDS: tuple[Kind[Any], ...] = (
     OPENING_READER,
     ADJUDICATOR,
     RENDERER,
+    OPPONENTS,
     BELIEF_PROBLEM,
     BELIEF_SEARCH,
     BOUNDS,

@@ -14,10 +14,11 @@ from miai.clock import TimeControl
 from miai.errors import ConfigError, MiaiError
 from miai.game import Game, Player
 from miai.information import PlayerView
-from miai.markup import tag
+from miai.markup import svg_document, tag
 from miai.pages.document import printable
 from miai.parameters import describe_parameters
 from miai.plain import one_line, parse_value
+from miai.playing.opponents import Opponent, opponents_of
 from miai.plugins.kinds import AGENT, GAME
 from miai.plugins.loader import registry
 from miai.plugins.registry import Component
@@ -27,6 +28,8 @@ from miai.web.tables import PERSON, Chair, Setting
 from miai.web.templating import page
 
 ME: Final = "me"
+RANK: Final = "rank:"
+"""Begins the value of a choice that is one of the game's `miai.playing.opponents.Opponents`."""
 GUEST: Final = "guest"
 """How a form names the person at this browser, and another one who is invited."""
 
@@ -151,7 +154,7 @@ def clock_fields(entered: Mapping[str, str], mistakes: Mapping[str, str]) -> lis
     return [kind, *numbers]
 
 
-def opponents(game: str) -> list[Component[Any]]:
+def agents_of(game: str) -> list[Component[Any]]:
     """Return the agents that can play a game in a process of their own, sorted by name."""
     agents = registry().components(AGENT, game=game, adapted=True)
     return [agent for agent in agents if agent.name != PERSON]
@@ -209,7 +212,11 @@ def _chair(
     agent = entered.get(f"{prefix}.agent", "")
     if agent in (ME, GUEST):
         return Chair(agent=agent)
-    known = {component.name: component for component in opponents(game)}
+    if agent.startswith(RANK):
+        for opponent in opponents_of(load_game(game)):
+            if RANK + opponent.name == agent:
+                return Chair(agent=opponent.agent, parameters=dict(opponent.parameters))
+    known = {component.name: component for component in agents_of(game)}
     if agent not in known:
         mistakes[f"{prefix}.agent"] = f"choose who plays for {name}"
         return Chair(agent=agent)
@@ -282,9 +289,7 @@ def picture_of(name: str) -> str:
             fill="#808890",
         )
         picture = tag("svg", letter, viewBox="0 0 100 100")
-    head, _, body = picture.partition(">")
-    space = ' xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
-    return f"{head}{space}><defs>{definitions}</defs>{body}"
+    return svg_document(picture, definitions)
 
 
 def _first_view(game: Game) -> PlayerView:
@@ -330,11 +335,11 @@ def form_page(
         fields = fields_of(component, "game", entered, mistakes) if rules else []
     except MiaiError as error:
         return page("problem.html", problem=one_line(str(error)), status=409)
-    agents = opponents(game)
+    agents, ranks = agents_of(game), opponents_of(load_game(game))
     players = []
     for player, name in enumerate(names):
         prefix = f"players.{player}"
-        default = ME if player == me else _first_opponent([agent.name for agent in agents])
+        default = ME if player == me else _first_opponent(ranks)
         chosen = entered.get(f"{prefix}.agent", default)
         known = next((agent for agent in agents if agent.name == chosen), None)
         own = [] if known is None else fields_of(known, prefix, entered, mistakes)
@@ -349,6 +354,9 @@ def form_page(
         fields=fields,
         players=players,
         choices=[(ME, "you"), (GUEST, "somebody you invite")],
+        ranks=[
+            (RANK + o.name, f"{level}: {o.summary or o.name}") for level, o in enumerate(ranks, 1)
+        ],
         agents=[(agent.name, agent.summary) for agent in agents],
         clock=clock_fields(entered, mistakes),
         seed=entered.get("seed", ""),
@@ -356,8 +364,6 @@ def form_page(
     )
 
 
-def _first_opponent(names: list[str]) -> str:
-    for name in ("mcts", "ismcts", "random"):
-        if name in names:
-            return name
-    return names[0] if names else ME
+def _first_opponent(ranks: Sequence[Opponent]) -> str:
+    """Return the choice of an opponent of middling strength."""
+    return RANK + ranks[len(ranks) // 2].name if ranks else ME

@@ -288,7 +288,6 @@ def _answer(table: Table, player: int, said: dict[str, Any]) -> None:
 
 
 async def _events(table: Table, seat: int) -> AsyncIterator[dict[str, str]]:
-    await to_thread.run_sync(table.await_ready)
     with table.channels[seat].listen() as queue:
         news = await to_thread.run_sync(table.news, seat)
         yield {"data": dumps(news)}

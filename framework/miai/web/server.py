@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import secrets
 import socket
 import sys
@@ -148,6 +149,11 @@ class _Server(uvicorn.Server):
         super().__init__(config)
         self._address, self._open = address, open_browser
 
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop answering; browsers that still receive events are cut off without complaints."""
+        logging.getLogger("uvicorn.error").addFilter(_is_no_cut_off)
+        await super().shutdown(sockets)
+
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to answer."""
         await super().startup(sockets)
@@ -156,6 +162,10 @@ class _Server(uvicorn.Server):
             sys.stdout.flush()
             if self._open:
                 webbrowser.open(self._address)
+
+
+def _is_no_cut_off(record: logging.LogRecord) -> bool:
+    return "without completing response" not in record.getMessage()
 
 
 def _socket(host: str, port: int) -> socket.socket:

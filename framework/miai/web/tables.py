@@ -22,7 +22,7 @@ from typing import Any, Final, Literal, TypedDict
 
 from miai.agent import Decision
 from miai.api import load_game
-from miai.clock import ClockReading, TimeControl
+from miai.clock import Clock, ClockReading, TimeControl
 from miai.errors import (
     AgentTimeoutError,
     ConfigError,
@@ -63,7 +63,7 @@ _NOTHING: Final[Frame] = {
     "moves": [],
 }
 
-Stage = Literal["waiting", "playing", "suspended", "over", "failed"]
+Stage = Literal["waiting", "starting", "playing", "suspended", "over", "failed"]
 _logger = logging.getLogger("miai.web")
 
 
@@ -114,6 +114,18 @@ class Setting:
     seed: int
     clock: Mapping[str, Any] = field(default_factory=dict)
     created: str = ""
+
+
+class Clocks(TypedDict):
+    """The clocks of a table as a page shows them.
+
+    Attributes:
+      left: seconds until each player's flag falls; None where the page may not know.
+      ticking: the player whose clock runs; -1 for none.
+    """
+
+    left: list[float | None]
+    ticking: int
 
 
 class PersonSeat:
@@ -202,11 +214,10 @@ class PersonSeat:
             self._answer = error
             self._changed.notify_all()
 
-    def seconds_left(self) -> float | None:
-        """Return the time that the person has for this move; None for any time."""
-        if self.limit is None:
-            return None
-        return max(0.0, self.limit - (time.monotonic() - self._asked))
+    @property
+    def asked(self) -> float | None:
+        """When the person was asked for a move, on the monotonic clock; None if it was not."""
+        return None if self.limit is None else self._asked
 
 
 class Channel:
@@ -279,6 +290,8 @@ class Table:
         }
         self._ready = threading.Event()  # the players know all that was played before
         self._public: Frame = self._first_public_frame()
+        first = int(self.game.new_initial_state().current_player())
+        self._turn = first, time.monotonic()  # who acts, and since when
         self._session = Session(self.game, note=self._note)
 
     # -- storing -------------------------------------------------------------------------------
@@ -378,15 +391,11 @@ class Table:
             if self._thread is not None or self.stage in ("over", "failed") or self.empty_chairs:
                 return
             self.stage, self._stopping = "playing", False
+            self._turn = self._turn[0], time.monotonic()
             self._ready.clear()
             self._seats = [self._seat(player) for player in range(self.game.num_players())]
             self._thread = threading.Thread(target=self._run, name=f"table-{self.id}", daemon=True)
             self._thread.start()
-
-    def await_ready(self) -> None:
-        """Wait a little until the game is where it was before."""
-        if self.running:
-            self._ready.wait(timeout=2)
 
     def suspend(self) -> None:
         """Stop the game where it is, and end its agents' processes."""
@@ -598,6 +607,7 @@ class Table:
         if self._stopping:
             raise Interrupted
         self._journal.append([{"move": _plain(move)}])
+        self._turn = int(state.current_player()), time.monotonic()
         self._show_public(state)
         self._await_pace()
         if self._stopping:
@@ -620,23 +630,44 @@ class Table:
 
     def news(self, player: int) -> dict[str, Any]:
         """Return everything that a page of a player, or with -1 of a spectator, shows now."""
-        seat = self.seat(player) if player >= 0 else None
-        left = None if seat is None else seat.seconds_left()
+        starting = self.running and (not self._ready.is_set() or self._session.catching_up)
+        frame = self._frame_at_rest(player) if starting else self.frame(player)
+        if starting:
+            frame = {**frame, "turn": False, "areas": [], "moves": []}
         news: dict[str, Any] = {
-            "frame": self.frame(player),
-            "stage": "suspended" if self._session.catching_up else self.stage,
+            "frame": frame,
+            "stage": "starting" if starting else self.stage,
             "problem": self.problem,
             "hints": player >= 0 and self.can_advise(),
             "undo": player >= 0 and self.can_take_back(player),
             "paused": self._paused if self.can_pause else None,
             "analysis": self.can_analyse(player),
             "estimate": self.estimate_of(player),
-            "left": None if left is None else round(left, 1),
+            "clocks": None if self.control.kind == "none" else self._clocks(player),
             "result": self._result(),
         }
         if self.game.info.perfect_information:
             news["moves"] = [move.text for move in self.moves]
         return news
+
+    def _clocks(self, player: int) -> Clocks:
+        """Return the clocks as a player, or with -1 a spectator, may see them."""
+        clocks = [Clock(self.control) for _ in range(self.game.num_players())]
+        for move in list(self.moves):
+            if move.actor >= 0 and move.seconds is not None:
+                clocks[move.actor].charge(move.seconds)
+        left: list[float | None] = [clock.limit() for clock in clocks]
+        turn, since = self._turn
+        seat = self.seat(player) if player >= 0 else None
+        if not self.game.info.perfect_information and self.stage != "over":
+            left = [own if each == player else None for each, own in enumerate(left)]
+            asked = None if seat is None else seat.asked
+            turn, since = (-1, 0.0) if asked is None else (player, asked)
+        if self.stage != "playing" or not self._ready.is_set():
+            turn = -1
+        if turn >= 0 and (own := left[turn]) is not None:
+            left[turn] = max(0.0, own - (time.monotonic() - since))
+        return {"left": [None if s is None else round(s, 1) for s in left], "ticking": turn}
 
     def _result(self) -> str:
         record = self.record
@@ -650,10 +681,12 @@ class Table:
 
     def _show(self, player: int) -> None:
         if not self._session.catching_up:
-            self.channels[player].send(self.news(player))
             self._ready.set()
+            self.channels[player].send(self.news(player))
 
     def _show_public(self, state: State) -> None:
+        if not self._session.catching_up:
+            self._ready.set()
         if not self.secret:
             self._public = Camera(self.game, self.renderer).truth(state)
             self.channels[-1].send(self.news(-1))

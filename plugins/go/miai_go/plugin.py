@@ -96,6 +96,7 @@ _COMPONENTS: Final = (
         "Openings from SGF: main lines, or every variation",
     ),
     ("web-section", "problems", "web.trainer:Trainer", "", "Problems of life and death to solve"),
+    ("opponents", "go", "search.opponents:opponents", "", "Opponents for people, weakest first"),
     (
         *("renderer", "go", "rules.render:GoRenderer", ""),
         "Board with coordinates, star points and the last move marked",

@@ -50,6 +50,10 @@ _COMPONENTS = (
         *("ReconchessParameters", "Any bot written for reconchess"),
     ),
     (
+        *("opponents", "rbc", "miai_rbc.agents.opponents:opponents", ""),
+        "Opponents for people, weakest first",
+    ),
+    (
         *("record-format", "reconchess", "miai_rbc.reconchess.reading:ReconchessRecords", ""),
         "Game histories of reconchess, which rc-replay and rc-playback read",
     ),

@@ -90,9 +90,13 @@ def resume(
     address: Address = None,
     records: Records = None,
 ) -> None:
-    """Play the remaining games of a tournament."""
+    """Play the remaining games of a tournament, or let a paused one go on."""
     from miai_tournaments.running.run import resume as play_on
+    from miai_tournaments.store.folder import end_pause
 
+    if (runner := end_pause(folder)) is not None:
+        print(f"{runner} goes on with {folder}")
+        return
     _prepare_process("miai tournament resume")
     _conclude(play_on(folder, _options(workers, executor, address, records)), folder)
 
@@ -254,6 +258,20 @@ def stop(folder: Folder) -> None:
         print(f"{folder} is not running; nothing to stop")
     else:
         print(f"asked {runner} to finish its running games and stop")
+
+
+@app.command()
+def pause(folder: Folder) -> None:
+    """Ask a running tournament to finish its current games and wait for `resume`."""
+    from miai_tournaments.store.folder import ask_to_pause
+    from miai_tournaments.store.store import Store
+
+    with Store.read(folder):
+        runner = ask_to_pause(folder)
+    if runner is None:
+        print(f"{folder} is not running; nothing to pause")
+    else:
+        print(f"asked {runner} to finish its running games and pause")
 
 
 def _prepare_process(title: str) -> None:

@@ -182,7 +182,7 @@ class Comparison:
 
 def config_file(parameters: Parameters) -> ConfigFile:
     """Return the kind of file that `load_comparison` takes."""
-    return ConfigFile("a comparison", "miai compare", ComparisonConfig)
+    return ConfigFile.of(ComparisonConfig, noun="a comparison", command="miai compare")
 
 
 def load_comparison(path: Path) -> Comparison:

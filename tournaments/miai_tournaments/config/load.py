@@ -260,7 +260,7 @@ def load_tournament(path: Path, assignments: Iterable[str] = ()) -> Tournament:
 
 def config_file(parameters: Parameters) -> ConfigFile:
     """Return the kind of file that `load_tournament` takes."""
-    return ConfigFile("a tournament", "miai tournament run", TournamentConfig)
+    return ConfigFile.of(TournamentConfig, noun="a tournament", command="miai tournament run")
 
 
 def check_tournament(

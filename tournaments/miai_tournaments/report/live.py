@@ -16,7 +16,7 @@ from miai_tournaments.report.counting import FORFEITS, Standings, count_games
 from miai_tournaments.report.printing import renderable
 from miai_tournaments.report.report import build_report
 from miai_tournaments.report.sections import crosstable, results_tables
-from miai_tournaments.store.folder import runner_of
+from miai_tournaments.store.folder import is_paused, runner_of
 from miai_tournaments.store.rows import GameResult, GameRow, ScheduledGame, Status
 from miai_tournaments.store.store import Store
 
@@ -101,6 +101,18 @@ class Reporter:
             self._ending = f"{line}; {waiting}"
             self._show_ending(self._ending)
 
+    def pause(self, running: int | None) -> None:
+        """Called when a pause begins, with the number of running games, and with None at its end.
+
+        Running games are finished.
+        """
+        if running is None:
+            self._show_ending("")
+            self.note("the run goes on")
+            return
+        waiting = f"; finishing {counted(running, 'running game')}" if running else ""
+        self._show_ending(f"paused{waiting}; `miai tournament resume` lets it go on")
+
     def tick(self, running: Sequence[str]) -> None:
         """Called a few times a second with the ids of the running games."""
 
@@ -109,7 +121,8 @@ class Reporter:
         self._progress.close()
 
     def _show_ending(self, line: str) -> None:
-        self.note(line)
+        if line:
+            self.note(line)
 
 
 class LiveReporter(Reporter):
@@ -172,6 +185,7 @@ class RunStatus:
       counts: games by status.
       runner: process that runs it now, in words; None for none.
       open: whether the format may add games after these.
+      paused: whether the process begins no game for now.
       voids: (game, void attempts, latest reason).
     """
 
@@ -182,6 +196,7 @@ class RunStatus:
     runner: str | None
     voids: tuple[tuple[str, int, str], ...]
     open: bool = False
+    paused: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """Return the state as plain data."""
@@ -201,7 +216,7 @@ class RunStatus:
         lines = [f"{self.name} ({self.game}) in {self.folder}", ", ".join([done, *others])]
         lines += [f"void {n}x: {game}: {one_line(reason)}" for game, n, reason in self.voids]
         if self.runner:
-            lines.append(f"running: {self.runner}")
+            lines.append(f"{'paused' if self.paused else 'running'}: {self.runner}")
         elif counts["done"] < self.total or self.open:
             lines.append(f"not running; continue with: miai tournament resume {self.folder}")
         return "\n".join(lines)
@@ -222,6 +237,7 @@ def read_status(folder: Path) -> RunStatus:
         game=info.game,
         counts=counts,
         runner=runner,
+        paused=runner is not None and is_paused(folder),
         voids=tuple(voids),
         open=info.facts.get("open") is True,
     )

@@ -23,7 +23,7 @@ from miai.progress import clock_text
 from miai_tournaments.report.printing import renderable
 from miai_tournaments.report.report import TournamentReport, build_report
 from miai_tournaments.report.sections import crosstable, results_tables, verdict
-from miai_tournaments.store.folder import has_store, runner_of
+from miai_tournaments.store.folder import has_store, is_paused, runner_of
 from miai_tournaments.store.rows import GameRow
 from miai_tournaments.store.store import Store
 from miai_tournaments.workers.game_runner import LiveSnapshot, read_boards
@@ -52,6 +52,7 @@ class RunReading:
       rows: the games that are done.
       report: the report on them; None before the first reading.
       runner: the process that runs it, in words; None for none.
+      paused: whether the runner begins no game for now.
       done, total: numbers of games.
     """
 
@@ -61,6 +62,7 @@ class RunReading:
         self.rows: list[GameRow] = []
         self.report: TournamentReport | None = None
         self.runner: str | None = None
+        self.paused = False
         self.done = self.total = 0
         self._due = 0.0
 
@@ -70,6 +72,7 @@ class RunReading:
         Raises `StoreError` if the store cannot be read.
         """
         self.runner = runner_of(self._folder)
+        self.paused = self.runner is not None and is_paused(self._folder)
         counts = store.counts()
         self.done, self.total = counts["done"], sum(counts.values())
         if self.report is None or self.over or time.monotonic() >= self._due:
@@ -161,6 +164,8 @@ class RunView:
             return "the run is complete"
         if self._reading.over:
             return f"not running; continue with: miai tournament resume {self._store.folder}"
+        if self._reading.paused:
+            return f"paused; go on with: miai tournament resume {self._store.folder}"
         return f"run by {self._reading.runner}; Ctrl-C ends this view, not the run"
 
     def _boards(self) -> list[RenderableType]:

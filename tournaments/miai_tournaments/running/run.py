@@ -340,6 +340,7 @@ class _Run:
                 schedule,
                 reporter=reporter,
                 stop_asked=self._stop_asked,
+                pause_asked=self._pause_asked,
                 files=self.files,
                 workers=self.workers,
             )
@@ -363,6 +364,9 @@ class _Run:
             return reason
         asked = self.lock is not None and self.lock.stop_asked()
         return "stopped by `miai tournament stop`" if asked else None
+
+    def _pause_asked(self) -> bool:
+        return self.lock is not None and self.lock.pause_asked()
 
 
 def _record_format(name: str, game: str) -> RecordFormat:
@@ -414,6 +418,7 @@ class _GameLoop:
     Args:
       stop_asked: returns the reason to stop, or None; called a few times a second. Running games
         are finished.
+      pause_asked: returns whether to begin no game for now.
       files: the record files to write beside the store.
       workers: maximum number of games played at once.
     """
@@ -426,6 +431,7 @@ class _GameLoop:
         *,
         reporter: Reporter,
         stop_asked: Callable[[], str | None],
+        pause_asked: Callable[[], bool],
         files: RecordFiles,
         workers: int,
     ) -> None:
@@ -433,7 +439,8 @@ class _GameLoop:
         self._executor = executor
         self._schedule = schedule
         self._reporter = reporter
-        self._stop_asked = stop_asked
+        self._stop_asked, self._pause_asked = stop_asked, pause_asked
+        self._paused = False
         self._files = files
         self._tournament = store.info().name
         self._queue: deque[GameRow] = deque(store.unfinished())
@@ -454,6 +461,7 @@ class _GameLoop:
         try:
             while self._needed_running() or (self._queue and self._ending is None):
                 self._check_stop()
+                self._check_pause()
                 self._submit()
                 self._take(self._executor.wait(POLL_SECONDS))
                 self._reporter.tick(self._executor.running)
@@ -471,6 +479,14 @@ class _GameLoop:
         if reason is not None:
             self._end(RunEnding("stopped", reason))
 
+    def _check_pause(self) -> None:
+        if self._ending is not None or self._pause_asked() == self._paused:
+            return
+        self._paused = not self._paused
+        if self._paused:
+            self._take_back()
+        self._reporter.pause(len(self._submitted) if self._paused else None)
+
     def _end(self, ending: RunEnding) -> None:
         """Begin no more games."""
         self._ending = self._ending or ending
@@ -484,7 +500,7 @@ class _GameLoop:
     def _submit(self) -> None:
         """Submit as many games as the executor takes."""
         room = self._executor.capacity - len(self._submitted)
-        if self._ending is not None or room <= 0 or not self._queue:
+        if self._ending is not None or self._paused or room <= 0 or not self._queue:
             return
         rows = [self._queue.popleft() for _ in range(min(room, len(self._queue)))]
         self._store.mark_running([row.game_id for row in rows])

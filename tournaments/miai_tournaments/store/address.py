@@ -134,11 +134,11 @@ class RunKind:
 TOURNAMENT: Final = RunKind(
     noun="tournament",
     file_name="tournament.sqlite",
-    schema=3,
+    schema=4,
     application_id=0x6D696169,  # miai
     begin="miai tournament run CONFIG --out",
     busy="see `miai tournament status {folder}`, or end it with `miai tournament stop {folder}`",
-    own=frozenset({"lock", "stop", "logs", "records", "store.json.new"}),
+    own=frozenset({"lock", "stop", "pause", "logs", "records", "store.json.new"}),
 )
 
 COMPARISON: Final = RunKind(

@@ -12,7 +12,7 @@ import sqlite3
 import struct
 import sys
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, Final, Protocol, Self
@@ -44,7 +44,7 @@ def created(path: Path, schema: str, *, kind: RunKind = TOURNAMENT) -> Iterator[
     """
     # Not `miai.files`: SQLite writes the draft itself, with a journal beside it.
     draft = path.with_name(draft_names(path.name)[0])
-    with writing(path, StoreError), explained(path):
+    with writing(path, StoreError), explained(path, again="repeat the command"):
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists():
             raise StoreError(f"{path}: already exists; choose another folder")
@@ -159,19 +159,29 @@ def schema_of(connection: sqlite3.Connection) -> int:
     return int(version)
 
 
-def upgrade(path: Path, connection: sqlite3.Connection, steps: Sequence[Sequence[str]]) -> None:
+def upgrade(
+    path: Path,
+    connection: sqlite3.Connection,
+    steps: Sequence[Sequence[str]],
+    *,
+    convert: Callable[[int], None] | None = None,
+) -> None:
     """Bring a store to the newest schema, in one transaction. Raises `StoreError`.
 
     Args:
       steps: for each version from 1 on, the statements that lead to the next.
+      convert: converts the rows after the statements; receives the version before them.
     """
     with explained(path):
         if schema_of(connection) > len(steps):
             return
         with transaction(connection):
-            for statements in steps[schema_of(connection) - 1 :]:
+            before = schema_of(connection)
+            for statements in steps[before - 1 :]:
                 for statement in statements:
                     connection.execute(statement)
+            if convert is not None:
+                convert(before)
             connection.execute(f"PRAGMA user_version = {len(steps) + 1}")
 
 
@@ -194,13 +204,18 @@ def damaged(path: Path, what: str) -> StoreError:
 
 
 @contextmanager
-def explained(path: Path) -> Iterator[None]:
-    """Turn SQLite's exceptions in the block into `StoreError`, each with its remedy."""
+def explained(path: Path, *, again: str = "resume") -> Iterator[None]:
+    """Turn SQLite's exceptions in the block into `StoreError`, each with its remedy.
+
+    Args:
+      again: what to do after the remedy.
+    """
     try:
         yield
     except sqlite3.Error as error:
         name = getattr(error, "sqlite_errorname", "") or ""
         remedy = _REMEDIES.get(name.removeprefix("SQLITE_").split("_")[0], _REMEDY)
+        remedy = remedy.format(again=again)
         raise StoreError(f"{path}: {error}; {remedy}") from error
     except UnicodeDecodeError as error:  # from a message of SQLite that quotes the file
         raise damaged(path, "is corrupt: contains text that is not UTF-8") from error
@@ -218,8 +233,8 @@ def _uri(path: Path, mode: str) -> str:
 _REMEDY = "restore the file from a copy, or begin a new run in another folder"
 
 _REMEDIES = {
-    "FULL": "free some space on the disk, then resume",
-    "IOERR": "check the disk, then resume",
+    "FULL": "free some space on the disk, then {again}",
+    "IOERR": "check the disk, then {again}",
     "READONLY": "make the file and its folder writable",
     "CANTOPEN": "make the file and its folder readable and writable",
     "PERM": "make the file and its folder readable and writable",
@@ -308,13 +323,19 @@ class Connection(Protocol):
 
     Attributes:
       path: the file in the folder that messages name.
-      absent: expressions that replace columns which an older schema lacks.
       entered: the column that orders rows by entry.
     """
 
     path: Path
-    absent: Mapping[str, str]
     entered: str
+
+    @property
+    def schema(self) -> int:
+        """The present version of the tables; a writer may upgrade them at any time."""
+
+    @property
+    def absent(self) -> Mapping[str, str]:
+        """Expressions that replace columns which an older schema lacks."""
 
     def query(self, statement: str, values: Sequence[Any] = ()) -> Iterable[Sequence[Any]]:
         """Return rows."""
@@ -352,9 +373,19 @@ class SqliteConnection:
         absent: Mapping[int, Mapping[str, str]] = ABSENT,
     ) -> None:
         self.path = path
-        self.absent: Mapping[str, str] = absent.get(schema_of(connection), {})
+        self._absent = absent
         self._connection = connection
         self._identity = file_identity(path)
+
+    @property
+    def schema(self) -> int:
+        """The present version of the tables."""
+        return schema_of(self._connection)
+
+    @property
+    def absent(self) -> Mapping[str, str]:
+        """Expressions that replace columns which an older schema lacks."""
+        return self._absent.get(self.schema, {})
 
     def query(self, statement: str, values: Sequence[Any] = ()) -> Iterable[Sequence[Any]]:
         """Return rows."""

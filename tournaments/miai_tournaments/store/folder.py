@@ -1,4 +1,4 @@
-"""The folder of a run: its lock, the request to stop, and whether it has a store.
+"""The folder of a run: its lock, requests to stop or pause, and whether it has a store.
 
 Layout of a tournament::
 
@@ -6,7 +6,7 @@ Layout of a tournament::
       tournament.sqlite   the store, the source of truth
       store.json          instead of it: the address of a shared database
       lock                held by the runner while it lives; names its process
-      stop                asks the runner that it names to end
+      stop, pause         ask the runner that they name to end, or to begin no game for now
       logs/GAME/          logs of agents
       records/            records as files, if the config asks for them
       report.txt, report.json
@@ -21,7 +21,7 @@ import os
 import secrets
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -34,9 +34,11 @@ from miai_tournaments.store.database import draft_names, file_identity
 _ATTEMPTS = 4
 _PAUSE = 0.05
 _STOP_SECONDS = 0.25
+_MAX_TOKEN = 100
 
 LOCK = "lock"
 STOP = "stop"
+PAUSE = "pause"
 LOGS = "logs"
 
 
@@ -67,7 +69,7 @@ class RunLock:
         self.folder = folder
         self.token = secrets.token_hex(8)
         self._checked = 0.0
-        self._asked = False
+        self._requests: set[str] = set()
         self._identity = file_identity(folder / LOCK)
         holder = {"pid": os.getpid(), "host": socket.gethostname(), "token": self.token}
         os.ftruncate(descriptor, 0)
@@ -79,6 +81,13 @@ class RunLock:
         Raises:
           StoreError: the lock was removed, so that this holder has it no longer.
         """
+        return STOP in self._read_requests()
+
+    def pause_asked(self) -> bool:
+        """Return whether this holder is asked to pause. Raises as `stop_asked`."""
+        return PAUSE in self._read_requests()
+
+    def _read_requests(self) -> Collection[str]:
         if time.monotonic() - self._checked >= _STOP_SECONDS:
             self._checked = time.monotonic()
             if file_identity(self.folder / LOCK) != self._identity:
@@ -86,9 +95,10 @@ class RunLock:
                     f"{self.folder / LOCK}: was removed or replaced while the run was going on, "
                     "so another runner may have begun; see that only one is running, then resume"
                 )
-            with contextlib.suppress(OSError, ValueError):
-                self._asked = (self.folder / STOP).read_text(encoding="utf-8") == self.token
-        return self._asked
+            self._requests = {
+                name for name in (STOP, PAUSE) if _addressee(self.folder / name) == self.token
+            }
+        return self._requests
 
 
 @contextmanager
@@ -104,8 +114,9 @@ def locked(folder: Path, *, kind: RunKind = TOURNAMENT) -> Iterator[RunLock]:
     try:
         _lock(descriptor, folder, kind)
         yield RunLock(folder, descriptor)
-        with contextlib.suppress(OSError):
-            (folder / STOP).unlink(missing_ok=True)
+        for name in (STOP, PAUSE):
+            with contextlib.suppress(OSError):
+                (folder / name).unlink(missing_ok=True)
     finally:
         os.close(descriptor)
 
@@ -149,12 +160,53 @@ def ask_to_stop(folder: Path) -> str | None:
     Raises:
       StoreError: the folder cannot be written.
     """
+    return _ask(folder, STOP)
+
+
+def ask_to_pause(folder: Path) -> str | None:
+    """Ask the runner of a folder to finish its games and begin no more until `end_pause`.
+
+    Returns and raises as `ask_to_stop`.
+    """
+    return _ask(folder, PAUSE)
+
+
+def end_pause(folder: Path) -> str | None:
+    """Let a paused runner go on; return it, in words. None if there is no paused runner.
+
+    Raises:
+      StoreError: the folder cannot be written.
+    """
+    runner = runner_of(folder)
+    if runner is None or not is_paused(folder):
+        return None
+    with writing(folder, StoreError):
+        (folder / PAUSE).unlink(missing_ok=True)
+    return runner
+
+
+def is_paused(folder: Path) -> bool:
+    """Return whether the runner of a folder is asked to pause."""
+    token = _holder(folder).get("token")
+    return token is not None and _addressee(folder / PAUSE) == token
+
+
+def _ask(folder: Path, request: str) -> str | None:
     runner = runner_of(folder)
     if runner is None:
         return None
     with writing(folder, StoreError):
-        write_text(folder / STOP, _holder(folder).get("token", ""))
+        write_text(folder / request, _holder(folder).get("token", ""))
     return runner
+
+
+def _addressee(path: Path) -> str | None:
+    """Return the token of the runner that a request is for; None if there is no request."""
+    try:
+        with path.open("rb") as file:
+            return file.read(_MAX_TOKEN).decode()
+    except (OSError, ValueError):
+        return None
 
 
 def _holder(folder: Path) -> dict[str, str]:

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from miai.errors import ConfigError, StoreError
 from miai_tournaments.store.address import ADDRESS_FILE, DRAFT_FILE, TOURNAMENT, Address
-from miai_tournaments.store.database import Writer
+from miai_tournaments.store.database import Connection, Writer
 from miai_tournaments.store.folder import has_store
 from miai_tournaments.store.tables import ABSENT, SCHEMA, UPGRADES
 
@@ -35,6 +36,12 @@ _LOCK_ATTEMPTS: Final = 10
 _LOCK_PAUSE: Final = 0.1
 
 _logger = logging.getLogger(__name__)
+
+_OLDEST: Final = 2
+"""The first schema of runs in a database."""
+
+Convert = Callable[[Connection, Writer, int], None]
+"""Converts the rows of a store after its tables are upgraded from a version."""
 
 _TYPES: Final = (("INTEGER", "BIGINT"), ("REAL", "DOUBLE PRECISION"))
 
@@ -71,11 +78,14 @@ def connect_new(folder: Path, address: Address) -> PostgresConnection:
     return PostgresConnection(folder, address, alone=True)
 
 
-def connect_existing(folder: Path, *, alone: bool) -> PostgresConnection:
+def connect_existing(
+    folder: Path, *, alone: bool, convert: Convert | None = None
+) -> PostgresConnection:
     """Return a connection to a folder's run.
 
     Args:
       alone: whether to take the lock, as every writer does.
+      convert: converts the rows of an older schema for a writer.
 
     Raises:
       StoreError: the database does not answer or lacks the run, or another driver runs it.
@@ -83,7 +93,7 @@ def connect_existing(folder: Path, *, alone: bool) -> PostgresConnection:
     connection = PostgresConnection(folder, Address.read(folder), alone=alone)
     try:
         with connection.explained():
-            connection.check()
+            connection.check(convert)
     except BaseException:
         connection.close()
         raise
@@ -107,11 +117,21 @@ class PostgresConnection:
     def __init__(self, folder: Path, address: Address, *, alone: bool) -> None:
         self.path = folder / ADDRESS_FILE
         self.address = address
-        self.absent: Mapping[str, str] = {}
         self._alone, self._in_transaction = alone, False
         self._sqlalchemy = _sqlalchemy()
         with self.explained():
             self._open()
+
+    @property
+    def schema(self) -> int:
+        """The present version of the tables."""
+        ((version,),) = self.query("SELECT version FROM about")
+        return int(version)
+
+    @property
+    def absent(self) -> Mapping[str, str]:
+        """Expressions that replace columns which an older schema lacks."""
+        return ABSENT.get(self.schema, {})
 
     def _open(self) -> None:
         """Connect, and take the lock if this is the writer."""
@@ -235,7 +255,7 @@ class PostgresConnection:
         )
         return bool(tables)
 
-    def check(self) -> None:
+    def check(self, convert: Convert | None) -> None:
         """Bring the tables to the newest schema, if this is the writer.
 
         Raises:
@@ -245,23 +265,23 @@ class PostgresConnection:
             raise StoreError(
                 f"{self.address.shown}: no longer contains a tournament; begin a new run with --out"
             )
-        ((version,),) = self.query("SELECT version FROM about")
-        if version == TOURNAMENT.schema - 1 and self._alone:
-            self._upgrade()
-        elif version == TOURNAMENT.schema - 1:
-            self.absent = ABSENT[version]
-        elif version != TOURNAMENT.schema:
+        version = self.schema
+        if not _OLDEST <= version <= TOURNAMENT.schema:
             raise StoreError(
                 f"{self.address.shown}: has schema {version}, but this miai reads schema "
                 f"{TOURNAMENT.schema}; use the version of miai that began the run"
             )
+        if version < TOURNAMENT.schema and self._alone:
+            self._upgrade(version, convert)
 
-    def _upgrade(self) -> None:
+    def _upgrade(self, version: int, convert: Convert | None) -> None:
         with self.transaction() as writer:
-            for statement in UPGRADES[-1]:
+            for statement in chain.from_iterable(UPGRADES[version - 1 :]):
                 for old, new in _TYPES:
                     statement = statement.replace(old, new)
                 writer.execute(statement)
+            if convert is not None:
+                convert(self, writer, version)
             writer.execute("UPDATE about SET version = ?", (TOURNAMENT.schema,))
 
     def _connect(self) -> sqlalchemy.Connection:

@@ -171,20 +171,25 @@ def check_sums(
     *,
     table: str = "games",
     names: Sequence[Any] | None = None,
+    required: Sequence[bool] | None = None,
 ) -> None:
     """Raise `ValueError` that names the first row whose checksum is not the one that was stored.
 
     Args:
       columns: of the rows.
-      stored: the checksums; None in a row of an older version.
+      stored: the checksums; None in a row without one.
       names: what to call the rows; by default by their first column.
+      required: the rows that need a checksum; by default none does.
     """
     names = columns[0] if names is None else names
-    for name, actual, expected in zip(names, checksums(columns), stored, strict=True):
-        if expected is not None and actual != expected:
+    required = [False] * len(names) if required is None else required
+    rows = zip(names, checksums(columns), stored, required, strict=True)
+    for name, actual, expected, needed in rows:
+        if needed if expected is None else actual != expected:
+            what = "is missing" if expected is None else "does not match"
             raise ValueError(
                 f"table {table}, row {_shown(name)}: was damaged or changed after it was written; "
-                "its checksum does not match"
+                f"its checksum {what}"
             )
 
 

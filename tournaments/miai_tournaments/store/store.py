@@ -21,7 +21,7 @@ from miai.errors import StoreError
 from miai.record import Termination
 from miai_tournaments.store import database, reading
 from miai_tournaments.store.address import ADDRESS_FILE, TOURNAMENT, Address
-from miai_tournaments.store.database import SqliteConnection, StoreBase, Writer
+from miai_tournaments.store.database import Connection, SqliteConnection, StoreBase, Writer
 from miai_tournaments.store.postgres import connect_existing, connect_new
 from miai_tournaments.store.rows import (
     GameResult,
@@ -31,7 +31,7 @@ from miai_tournaments.store.rows import (
     ScheduledGame,
     Status,
 )
-from miai_tournaments.store.tables import SCHEMA, UPGRADES
+from miai_tournaments.store.tables import SCHEMA, SEALED, UPGRADES
 
 FILE_NAME: Final = TOURNAMENT.file_name
 
@@ -43,10 +43,15 @@ REPLACE: Final = (
 
 _SCHEDULED: Final = ("game_id", "pair_id", "round", "players", "seed", "opening", "settings")
 _RESULT: Final = tuple(GameResult.__dataclass_fields__)
-_SEALED: Final = tuple(
-    name for name in reading.GAME_COLUMNS if name not in ("status", "void_count", "void_reason")
+_SEALED: Final = reading.GAME_COLUMNS
+"""The columns of a finished game that its checksum covers. Only the status ever changes: a game
+becomes surplus."""
+_SEALED_BEFORE: Final = tuple(
+    name for name in _SEALED if name not in ("status", "void_count", "void_reason")
 )
-"""The columns of a game that never change after it is finished; their checksum is stored."""
+"""The columns that checksums covered in older schemas."""
+_RECORD: Final = ("game_id", "record")
+_FINISHED: Final = "returns != '[]'"
 _ROWS_AT_ONCE: Final = 4096
 
 
@@ -130,15 +135,22 @@ class Store(StoreBase):
           StoreError: there is none, or it is corrupt, foreign or of a newer schema.
         """
         if (folder / ADDRESS_FILE).exists():
-            return cls(connect_existing(folder, alone=True))
+            return cls(connect_existing(folder, alone=True, convert=_seal_all))
         path = folder / FILE_NAME
         connection = database.connect(path, database.WRITE)
+        store = cls(SqliteConnection(path, connection))
         try:
-            database.upgrade(path, connection, UPGRADES)
+            with store._explained():
+                database.upgrade(
+                    path,
+                    connection,
+                    UPGRADES,
+                    convert=lambda schema: _seal_all(store._connection, connection, schema),
+                )
         except BaseException:
             connection.close()
             raise
-        return cls(SqliteConnection(path, connection))
+        return store
 
     @staticmethod
     def look(folder: Path) -> None:
@@ -181,6 +193,7 @@ class Store(StoreBase):
 
     def results(self) -> list[GameRow]:
         """Return the finished games that count, by round and pair."""
+        self._check_uncounted()
         return self._rows("status = 'done'")
 
     def unfinished(self) -> list[GameRow]:
@@ -202,17 +215,20 @@ class Store(StoreBase):
 
     def cells(self, columns: Sequence[str]) -> Iterator[Sequence[Any]]:
         """Yield raw columns of the finished games that count."""
-        unknown = set(columns) - set(_SEALED)
+        sealed = self._sealed
+        unknown = set(columns) - set(sealed)
         if unknown:
             raise ValueError(f"no columns {sorted(unknown)} that are final")
-        query = f"{self._select(_SEALED)} WHERE {self._surplus} = 0 AND status = 'done'"
-        places = [_SEALED.index(name) for name in columns]
+        self._check_uncounted()
+        query = f"{self._select(sealed)} WHERE {self._surplus} = 0 AND status = 'done'"
+        places = [sealed.index(name) for name in columns]
         with self._explained():
             rows = iter(self._connection.query(query))
             while chunk := list(islice(rows, _ROWS_AT_ONCE)):
                 cells = list(zip(*chunk, strict=True))
+                required = [self._all_sealed] * len(chunk)
                 try:
-                    reading.check_sums(cells[:-1], cells[-1])
+                    reading.check_sums(cells[:-1], cells[-1], required=required)
                 except ValueError:
                     self.results()  # names the malformed cell, if there is one
                     raise
@@ -257,7 +273,9 @@ class Store(StoreBase):
         with self._explained():
             rows = list(self._connection.query(query, (game_id,)))
             for name, record, stored in rows:
-                reading.check_sums([[name], [record]], [stored], table="records")
+                reading.check_sums(
+                    [[name], [record]], [stored], table="records", required=[self._all_sealed]
+                )
         if not rows:
             raise StoreError(f"{self.path}: no finished game '{game_id}'")
         return str(rows[0][1])
@@ -287,9 +305,10 @@ class Store(StoreBase):
         """
         with self._transaction() as connection:
             insert_games(connection, games)
-            connection.executemany(
-                "UPDATE games SET surplus = 1 WHERE game_id = ?", [(name,) for name in surplus]
-            )
+            for game_id in surplus:
+                self._check(game_id)
+                connection.execute("UPDATE games SET surplus = 1 WHERE game_id = ?", (game_id,))
+                _seal(self._connection, connection, "games", game_id)
             if facts is not None:
                 connection.execute(REPLACE, ("facts", as_json(facts)))
 
@@ -316,16 +335,8 @@ class Store(StoreBase):
                     "INSERT INTO records (game_id, record) VALUES (?, ?) ON CONFLICT DO NOTHING",
                     (game_id, record),
                 )
-                self._seal(connection, game_id)
-
-    def _seal(self, connection: Writer, game_id: str) -> None:
-        """Store the checksums of a finished game, as the database gives its cells back."""
-        for table, columns in (("games", _SEALED), ("records", ("game_id", "record"))):
-            query = f"SELECT {', '.join(columns)} FROM {table} WHERE game_id = ?"  # noqa: S608 - constants
-            for cells in list(self._connection.query(query, (game_id,))):
-                (checksum,) = reading.checksums([[cell] for cell in cells])
-                statement = f"UPDATE {table} SET checksum = ? WHERE game_id = ?"  # noqa: S608 - constants
-                connection.execute(statement, (checksum, game_id))
+                for table in ("games", "records"):
+                    _seal(self._connection, connection, table, game_id)
 
     def void(self, game_id: str, reason: str) -> None:
         """Record that an attempt at a game was void."""
@@ -350,25 +361,94 @@ class Store(StoreBase):
             f"WHERE {self._surplus} = {int(surplus)} AND {where} ORDER BY round, pair_id, game_id"
         )
         names = {player.name for player in self.players()}
-        places = [reading.GAME_COLUMNS.index(name) for name in _SEALED]
+        places = [reading.GAME_COLUMNS.index(name) for name in self._sealed]
         with self._explained():
             rows = list(self._connection.query(query))
             games = [reading.game_row(row[:-1], names) for row in rows]
             if rows:
                 cells = list(zip(*rows, strict=True))
-                reading.check_sums([cells[place] for place in places], cells[-1])
+                required = [self._all_sealed and bool(game.returns) for game in games]
+                sealed = [cells[place] for place in places]
+                reading.check_sums(sealed, cells[-1], required=required)
             return games
+
+    def _check(self, game_id: str) -> None:
+        """Raise `ValueError` if a finished game does not match its checksum."""
+        query = f"{self._select(_SEALED)} WHERE game_id = ? AND {_FINISHED}"
+        for *cells, stored in self._connection.query(query, (game_id,)):
+            reading.check_sums([[cell] for cell in cells], [stored], required=[True])
+
+    def _check_uncounted(self) -> None:
+        """Raise `StoreError` if a game no longer counts because its row was changed."""
+        if self._all_sealed:
+            self._rows(f"({_FINISHED} OR checksum IS NOT NULL)", surplus=True)
+            self._rows(f"status != 'done' AND ({_FINISHED} OR checksum IS NOT NULL)")
 
     def _select(self, columns: Sequence[str]) -> str:
         """Return the beginning of a query for columns of games, the checksum last."""
-        expressions = {
-            **self._connection.absent,
-            "status": f"CASE WHEN {self._surplus} = 1 THEN 'surplus' ELSE status END",
-        }
-        names = (expressions.get(name, name) for name in (*columns, "checksum"))
-        return f"SELECT {', '.join(names)} FROM games"  # noqa: S608 - constants
+        return _select("games", (*columns, "checksum"), self._connection.absent)
 
     @property
     def _surplus(self) -> str:
         """The column of this name, or its value in a store of an older schema."""
         return self._connection.absent.get("surplus", "surplus")
+
+    @property
+    def _all_sealed(self) -> bool:
+        """Whether every finished game has a checksum."""
+        return self._connection.schema >= SEALED
+
+    @property
+    def _sealed(self) -> Sequence[str]:
+        """The columns that checksums cover in this store."""
+        return _SEALED if self._all_sealed else _SEALED_BEFORE
+
+
+def _select(table: str, columns: Sequence[str], absent: Mapping[str, str]) -> str:
+    """Return the beginning of a query for columns of a table."""
+    surplus = absent.get("surplus", "surplus")
+    status = {"status": f"CASE WHEN {surplus} = 1 THEN 'surplus' ELSE status END"}
+    expressions = {**absent, **status} if table == "games" else absent
+    names = (expressions.get(name, name) for name in columns)
+    return f"SELECT {', '.join(names)} FROM {table}"  # noqa: S608 - constants
+
+
+def _seal(connection: Connection, writer: Writer, table: str, game_id: str) -> None:
+    """Store the checksum of a row of a finished game, as the database returns its cells."""
+    columns, finished = (_SEALED, _FINISHED) if table == "games" else (_RECORD, "TRUE")
+    query = f"{_select(table, columns, {})} WHERE game_id = ? AND {finished}"
+    for cells in list(connection.query(query, (game_id,))):
+        (checksum,) = reading.checksums([[cell] for cell in cells])
+        statement = f"UPDATE {table} SET checksum = ? WHERE game_id = ?"  # noqa: S608 - constants
+        writer.execute(statement, (checksum, game_id))
+
+
+def _seal_all(connection: Connection, writer: Writer, schema: int) -> None:
+    """Store the checksums of all finished games, within the transaction of an upgrade.
+
+    Args:
+      connection: to a store whose tables are upgraded.
+      writer: of the transaction.
+      schema: the version before the upgrade.
+
+    Raises:
+      ValueError: a row does not match the checksum that it has.
+    """
+    if schema >= SEALED:
+        return
+    for table, before, after, finished in (
+        ("games", _SEALED_BEFORE, _SEALED, _FINISHED),
+        ("records", _RECORD, _RECORD, "TRUE"),
+    ):
+        places = [after.index(name) for name in before]
+        query = f"{_select(table, (*after, 'checksum'), {})} WHERE {finished}"
+        rows = iter(connection.query(query))
+        updates: list[tuple[int, str]] = []
+        while chunk := list(islice(rows, _ROWS_AT_ONCE)):
+            *cells, stored = zip(*chunk, strict=True)
+            reading.check_sums([cells[place] for place in places], stored, table=table)
+            updates += zip(reading.checksums(cells), cells[0], strict=True)
+        writer.executemany(
+            f"UPDATE {table} SET checksum = ? WHERE game_id = ?",  # noqa: S608 - constants
+            updates,
+        )

@@ -59,8 +59,13 @@ UPGRADES: Final = (
         "ALTER TABLE games ADD COLUMN checksum INTEGER",
         "ALTER TABLE records ADD COLUMN checksum INTEGER",
     ),
+    (),
 )
-"""The statements that lead from schema 1 to 2, and so on."""
+"""The statements that lead from schema 1 to 2, and so on. Before 4, checksums do not cover a
+game's status and may be missing; `Store.open` computes them again."""
+
+SEALED: Final = 4
+"""The first schema in which every finished game has a checksum, of all its columns."""
 
 _NEW_IN_3: Final = {"checksum": "NULL"}
 ABSENT: Final[Mapping[int, Mapping[str, str]]] = {

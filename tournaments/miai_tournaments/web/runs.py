@@ -10,7 +10,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -22,22 +22,25 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from miai.api import load_game
 from miai.errors import MiaiError
-from miai.markup import tag
+from miai.game import Game
+from miai.markup import svg_document, tag
 from miai.pages.document import Document, Section, printable, printable_block
 from miai.pages.document_page import section_markup
 from miai.plain import dumps, one_line
+from miai.render import DrawingRenderer, renderer_for
 from miai.web.sections import Site, assets
-from miai.web.templating import page
+from miai.web.templating import TYPES, page
 from miai_tournaments.report.replays import chosen, replay_of
 from miai_tournaments.report.report import build_report
 from miai_tournaments.report.sections import report_document
 from miai_tournaments.report.watch import MOST_BOARDS, RunReading
 from miai_tournaments.store.address import COMPARISON
-from miai_tournaments.store.folder import ask_to_stop, has_store, runner_of
-from miai_tournaments.store.rows import GameRow
+from miai_tournaments.store.folder import ask_to_pause, ask_to_stop, end_pause, has_store, runner_of
+from miai_tournaments.store.rows import GameRow, RunInfo
 from miai_tournaments.store.store import Store
-from miai_tournaments.workers.game_runner import LiveSnapshot
+from miai_tournaments.workers.game_runner import LiveSnapshot, SeatViews
 
 REFRESH_SECONDS: Final = 1.0
 """Time between two looks at a run that somebody watches."""
@@ -62,8 +65,8 @@ class Runs:
             Route("/{number:int}/", self.run),
             Route("/{number:int}/events", self.events),
             Route("/{number:int}/replays/{game}", self.replay),
-            Route("/{number:int}/stop", self.stop, methods=["GET", "POST"]),
-            Route("/{number:int}/resume", self.resume, methods=["GET", "POST"]),
+            Route("/{number:int}/boards/{game}/{player:int}.svg", self.board),
+            Route("/{number:int}/{request}", self.ask, methods=["GET", "POST"]),
         ]
 
     def shows(self, path: Path) -> bool:
@@ -127,37 +130,36 @@ class Runs:
             raise HTTPException(404, _problem(folder, error)) from error
         return Response(content, media_type="text/html", headers={"content-security-policy": ""})
 
-    async def stop(self, request: Request) -> Response:
-        """Ask whether to stop a run, and stop it."""
+    async def board(self, request: Request) -> Response:
+        """Show a board of a running game."""
         folder = await to_thread.run_sync(self._find, request)
-        number = request.path_params["number"]
+        return await to_thread.run_sync(self._board, request, folder)
+
+    def _board(self, request: Request, folder: Path) -> Response:
+        game, player = request.path_params["game"], request.path_params["player"]
+        try:
+            picture = self._of(folder).boards.picture(game, player)
+        except Exception as error:  # of a foreign run
+            raise HTTPException(409, _problem(folder, error)) from error
+        if picture is None:
+            raise HTTPException(404, "This game is not being played.")
+        return Response(picture, media_type=TYPES["svg"])
+
+    async def ask(self, request: Request) -> Response:
+        """Ask whether to stop, pause or resume a run, and do it."""
+        folder = await to_thread.run_sync(self._find, request)
+        number, word = request.path_params["number"], request.path_params["request"]
+        if word not in _REQUESTS:
+            raise HTTPException(404, "There is no such page.")
+        question, act = _REQUESTS[word]
         if request.method == "GET":
-            return _question(
-                number,
-                "stop",
-                "Stop this run? Games that are being played are finished first. It can be resumed.",
+            return page(
+                "question.html", package=__package__, number=number, action=word, text=question
             )
         try:
-            await to_thread.run_sync(ask_to_stop, folder)
+            await to_thread.run_sync(act, folder)
         except (MiaiError, OSError) as error:
             raise HTTPException(409, one_line(str(error))) from error
-        return RedirectResponse(f"/runs/{number}/", 303)
-
-    async def resume(self, request: Request) -> Response:
-        """Ask whether to resume a run, and do it in a process that outlives the server."""
-        folder = await to_thread.run_sync(self._find, request)
-        number = request.path_params["number"]
-        if request.method == "GET":
-            return _question(
-                number,
-                "resume",
-                "Resume this run? It goes on in a process of its own, also when this server ends.",
-            )
-        if await to_thread.run_sync(runner_of, folder) is None:
-            try:
-                await to_thread.run_sync(_resume, folder)
-            except OSError as error:
-                raise HTTPException(409, f"The run cannot be resumed: {error.strerror}.") from error
         return RedirectResponse(f"/runs/{number}/", 303)
 
     # -- the rest ------------------------------------------------------------------------------
@@ -183,6 +185,7 @@ class WatchedRun:
     """A tournament that somebody looks at; it is read once for all who do.
 
     Attributes:
+      boards: of the running games.
       spectators: number of browsers that receive changes.
 
     Raises `StoreError` if there is no run in the folder.
@@ -193,6 +196,7 @@ class WatchedRun:
         self._lock = threading.Lock()
         with Store.read(folder) as store:
             self._reading = RunReading(store)
+        self.boards = LiveBoards(self._reading.info)
         self._read_at = -REFRESH_SECONDS
         self._made_for: tuple[object, ...] = ()
         self._parts: dict[str, str] = {}
@@ -264,7 +268,7 @@ class WatchedRun:
         reading.update(store)
         self._put("progress", _progress(reading))
         self._put("state", _state(reading))
-        self._put("boards", _boards(reading.boards()))
+        self._put("boards", self.boards.update(reading.boards()))
         made_for = (len(reading.rows), reading.complete, reading.total)
         if made_for != self._made_for:
             self._made_for = made_for
@@ -327,27 +331,95 @@ def _state(reading: RunReading) -> str:
     if reading.complete:
         return str(tag("p", "The run is complete.", class_="note"))
     if reading.over:
-        text, word = "Nobody runs it now.", "resume"
+        text, words = "Nobody runs it now.", ["resume"]
+    elif reading.paused:
+        text, words = f"Paused by request, run by {reading.runner}.", ["resume", "stop"]
     else:
-        text, word = f"Run by {reading.runner}.", "stop"
-    return str(tag("p", text, " ", tag("a", f"{word} …", href=word), class_="note"))
+        text, words = f"Run by {reading.runner}.", ["pause", "stop"]
+    links = [part for word in words for part in (" ", tag("a", f"{word} …", href=word))]
+    return str(tag("p", text, *links, class_="note"))
 
 
-def _boards(boards: Sequence[LiveSnapshot]) -> str:
-    parts = [
-        tag(
-            "figure",
+class LiveBoards:
+    """The boards of a run's running games: pictures, drawn when a browser asks for them, or text.
+
+    Args:
+      info: facts of the run.
+    """
+
+    def __init__(self, info: RunInfo) -> None:
+        self._info = info
+        self._lock = threading.Lock()
+        self._boards: dict[str, LiveSnapshot] = {}
+        self._pictures: dict[tuple[str, int], str] = {}
+
+    def update(self, boards: Sequence[LiveSnapshot]) -> str:
+        """Take the present boards and return their part of the page."""
+        with self._lock:
+            before, self._boards = self._boards, {b.game_id: b for b in boards[:MOST_BOARDS]}
+            same = {name for name, board in self._boards.items() if before.get(name) == board}
+            self._pictures = {key: made for key, made in self._pictures.items() if key[0] in same}
+        parts = [self._figure(board) for board in boards[:MOST_BOARDS]]
+        if len(boards) > MOST_BOARDS:
+            parts.append(tag("p", f"and {len(boards) - MOST_BOARDS} more", class_="note"))
+        return "".join(parts)
+
+    def _figure(self, board: LiveSnapshot) -> Markup:
+        players = " - ".join(printable(name, 20) for name in board.players)
+        caption = tag("figcaption", f"{players}, ply {board.ply}")
+        game = self._game(board)
+        if game is None or not isinstance(renderer_for(game), DrawingRenderer):
+            text = "\n".join(printable_block(line) for line in board.lines)
+            return tag("figure", caption, tag("pre", text, tabindex="0"))
+        open_ = game.info.perfect_information
+        views = [""] if open_ else [f"{printable(n, 20)} sees" for n in game.info.player_names]
+        pictures = [
             tag(
-                "figcaption",
-                f"{' - '.join(printable(name, 20) for name in board.players)}, ply {board.ply}",
-            ),
-            tag("pre", "\n".join(printable_block(line) for line in board.lines), tabindex="0"),
-        )
-        for board in boards[:MOST_BOARDS]
-    ]
-    if len(boards) > MOST_BOARDS:
-        parts.append(tag("p", f"and {len(boards) - MOST_BOARDS} more", class_="note"))
-    return "".join(parts)
+                "img",
+                src=f"boards/{board.game_id}/{player}.svg?ply={board.ply}",
+                alt=f"{view or 'board'}, ply {board.ply}",
+                title=view,
+                loading="lazy",
+            )
+            for player, view in enumerate(views)
+        ]
+        return tag("figure", caption, *pictures)
+
+    def picture(self, game_id: str, player: int) -> str | None:
+        """Return a board as an SVG document; None if the game is not being played.
+
+        Raises `MiaiError` or `ValueError` if the board's file does not describe a position.
+        """
+        with self._lock:
+            board = self._boards.get(game_id)
+            if board is None:
+                return None
+            key = (game_id, player)
+            if key not in self._pictures:
+                self._pictures[key] = self._draw(board, player)
+            return self._pictures[key]
+
+    def _draw(self, board: LiveSnapshot, player: int) -> str:
+        game = self._game(board)
+        renderer = None if game is None else renderer_for(game)
+        if game is None or not isinstance(renderer, DrawingRenderer):
+            raise ValueError("the game draws no picture")
+        views, state = SeatViews(), game.new_initial_state()
+        for action in board.actions:
+            state.apply_action(action)
+            views.follow(state)
+        shown = views.current()
+        if player >= len(shown):
+            raise ValueError(f"no player {player}")
+        return svg_document(renderer.svg(shown[player]), renderer.svg_definitions())
+
+    def _game(self, board: LiveSnapshot) -> Game | None:
+        if not board.actions:
+            return None
+        try:
+            return load_game(self._info.game, **{**self._info.game_parameters, **board.settings})
+        except MiaiError:
+            return None
 
 
 def _report(store: Store, reading: RunReading) -> str:
@@ -395,11 +467,10 @@ def _replay(folder: Path, game: str) -> str:
         return replay_of(store, game, report="../")
 
 
-def _question(number: int, action: str, text: str) -> Response:
-    return page("question.html", package=__package__, number=number, action=action, text=text)
-
-
 def _resume(folder: Path) -> None:
+    """Let a paused run go on, or resume one that nobody runs in a process of its own."""
+    if end_pause(folder) is not None or runner_of(folder) is not None:
+        return
     command = [sys.executable, "-m", "miai", "tournament", "resume", str(folder)]
     with (folder / "resume.log").open("ab") as log:
         process = subprocess.Popen(  # it may outlive this one
@@ -411,3 +482,20 @@ def _resume(folder: Path) -> None:
             env=dict(os.environ),
         )
     threading.Thread(target=process.wait, name="resumed run", daemon=True).start()  # reaps it
+
+
+_REQUESTS: Final[Mapping[str, tuple[str, Callable[[Path], object]]]] = {
+    "stop": (
+        "Stop this run? Games that are being played are finished first. It can be resumed.",
+        ask_to_stop,
+    ),
+    "pause": (
+        "Pause this run? Games that are being played are finished; its players stay ready.",
+        ask_to_pause,
+    ),
+    "resume": (
+        "Resume this run? It goes on in a process of its own, also when this server ends.",
+        _resume,
+    ),
+}
+"""The question and the action for each request."""

@@ -19,7 +19,7 @@ import time
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -50,6 +50,7 @@ _NAME: Final = ".board-"
 _MOST_LINES = 60
 _LONGEST_LINE = 120
 _LARGEST = 16_384
+_MOST_ACTIONS = 1_000
 _STALE_SECONDS = 24 * 3600
 
 
@@ -62,12 +63,16 @@ class LiveSnapshot(PlainData):
       players: names in seat order.
       ply: actions so far, chance included.
       lines: the position as text or, where the game hides information, the view of each player.
+      settings: parameters of this game that differ from the run's.
+      actions: the actions so far, chance included; empty if there are too many.
     """
 
     game_id: str
     players: tuple[str, ...]
     ply: int
     lines: tuple[str, ...]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    actions: tuple[int, ...] = ()
 
 
 class BoardWriter:
@@ -81,7 +86,9 @@ class BoardWriter:
         self.path = None if logs is None else logs / f"{_NAME}{os.getpid()}"
         self._written = False
 
-    def begin(self, game_id: str, players: Sequence[str]) -> MoveHook | None:
+    def begin(
+        self, game_id: str, players: Sequence[str], settings: Mapping[str, Any]
+    ) -> MoveHook | None:
         """Return a hook for the referee to call after each action; None to write nothing."""
         path = self.path
         if path is None:
@@ -101,8 +108,14 @@ class BoardWriter:
                 return
             if time.monotonic() < due:
                 return
+            actions = state.history()
             board = LiveSnapshot(
-                game_id=game_id, players=tuple(players), ply=move.ply + 1, lines=_lines(views)
+                game_id=game_id,
+                players=tuple(players),
+                ply=move.ply + 1,
+                lines=_lines(views),
+                settings=settings,
+                actions=tuple(actions) if len(actions) <= _MOST_ACTIONS else (),
             )
             broken = not _write(path, board)
             self._written = self._written or not broken
@@ -135,13 +148,18 @@ class SeatViews:
             self._observe(game.new_initial_state())
         self._observe(state)
 
+    def current(self) -> Sequence[PlayerView]:
+        """Return the view of each player, or one view if all see the position."""
+        assert self._state is not None, "`follow` was called"
+        return self._views or [PlayerView.at(self._state, 0)]
+
     def text(self) -> str:
         """Return the views as text, or the position if all see it."""
-        assert self._state is not None, "`follow` was called"
-        if not self._views:
-            return _rendered(PlayerView.at(self._state, 0))
-        names = self._views[0].game.info.player_names
-        parts = (f"{names[view.player]} sees:\n{_rendered(view)}" for view in self._views)
+        views = self.current()
+        if len(views) == 1:
+            return _rendered(views[0])
+        names = views[0].game.info.player_names
+        parts = (f"{names[view.player]} sees:\n{_rendered(view)}" for view in views)
         return "\n".join(parts)
 
     def _observe(self, state: State) -> None:
@@ -297,7 +315,7 @@ class GameRunner:
                 opening=job.opening,
                 tags={**job.tags, "isolation": str(seats[0].isolation)},
                 log_dir=self._logs,
-                on_move=self._boards.begin(job.job_id, job.players),
+                on_move=self._boards.begin(job.job_id, job.players, job.settings),
                 panel=panel,
             )
         finally:

@@ -5,8 +5,9 @@ for (const select of document.querySelectorAll("select.agent")) {
   const details = box.querySelector(".own");
   select.addEventListener("change", async () => {
     const { game, player } = box.dataset;
-    const answer = await fetch(`/games/${game}/players/${player}/${encodeURIComponent(select.value)}`);
     const fields = details.querySelector(".parameters");
+    const agent = select.selectedOptions[0].title ? select.value : ""; // others have no parameters
+    const answer = agent && await fetch(`/games/${game}/players/${player}/${encodeURIComponent(agent)}`);
     if (answer.ok) fields.innerHTML = await answer.text();
     else fields.replaceChildren();
     details.hidden = !fields.querySelector(".field, .mistake");

@@ -21,10 +21,11 @@ function show(news) {
   board.draw(frame);
   showAside(news);
   const yours = frame.turn && news.stage === "playing";
-  const clock = news.left === null ? "" : ` (${Math.floor(news.left)} s left)`;
+  showClocks(news.clocks);
   element("status").textContent = {
     waiting: "Waiting for everybody to sit down.",
-    playing: news.paused ? "Paused." : yours ? `Your turn.${clock}` : "The game goes on.",
+    starting: "The players are starting.",
+    playing: news.paused ? "Paused." : yours ? "Your turn." : "The game goes on.",
     suspended: "The game is interrupted.",
     over: `The game is over: ${news.result}`,
     failed: "The game has failed.",
@@ -37,6 +38,36 @@ function show(news) {
     element("played").hidden = !news.moves.length;
     element("moves").replaceChildren(...news.moves.map((text) => made("li", text)));
   }
+}
+
+let clocks = null;
+let shownAt = 0;
+function showClocks(news) {
+  clocks = news;
+  shownAt = performance.now();
+  tick();
+}
+
+// Shows the clocks as they are now: the one that runs has lost what passed since the news came.
+function tick() {
+  if (!clocks) return;
+  for (const time of document.querySelectorAll("#clocks time")) {
+    const player = Number(time.dataset.player);
+    const left = clocks.left[player];
+    const runs = player === clocks.ticking;
+    const seconds = Math.max(0, left - (runs ? (performance.now() - shownAt) / 1000 : 0));
+    time.parentElement.hidden = left === null;
+    time.parentElement.classList.toggle("runs", runs);
+    time.textContent = clockText(seconds);
+  }
+}
+if (element("clocks")) setInterval(tick, 100);
+
+// Minutes and seconds; tenths of a second in the last ten.
+function clockText(seconds) {
+  if (seconds < 10) return `0:0${seconds.toFixed(1)}`.replace("0:010.0", "0:10");
+  const whole = Math.floor(seconds);
+  return `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, "0")}`;
 }
 
 function showChoices(news, yours) {

@@ -1,0 +1,489 @@
+"""How quickly `miai web` answers, and what its pages cost a running tournament.
+
+Servers, runners and agents are real processes, the browser is Debian's chromium, and all traffic
+stays on the loopback interface. Parts:
+
+`start`       seconds from the command to a board of Go on the screen of a browser that is running:
+              the page of a game that was begun before.
+`click`       milliseconds from a click on a board of Go until the server has acknowledged it, and
+              until the new position is drawn.
+`games`       many games at once, each with a person that clicks after a second or so, against
+              agents in processes of their own: milliseconds from a click to its answer.
+`runner`      share of a core that an open page of a running tournament costs its runner and its
+              server; pairs of equal intervals with and without the page.
+`spectators`  games per second of a run with many spectators, by those with none, in alternation.
+              Runner, worker and agents have the first core; the server and the spectators' clients
+              the last one, as they would have on other machines.
+
+    python benchmarks/web.py [--json] [--parts NAME ...] [--games N] [--spectators N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import http.client
+import json
+import os
+import random
+import re
+import resource
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import psutil
+
+from common.conditions import conditions, spread
+from miai_tournaments.store.folder import runner_of
+from miai_tournaments.store.store import Store
+
+TOKEN = "a-token-of-the-benchmark"  # noqa: S105 - of servers on loopback that end with it
+CHROMIUM = "/usr/bin/chromium"
+MIAI = ("-m", "miai")
+WAIT_SECONDS = 120.0
+
+
+class Client:
+    """A browser without a screen; it keeps its cookie."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+        self.cookie = ""
+        reply, _ = self.ask(f"/?{urlencode({'token': TOKEN})}")
+        self.cookie = (reply.getheader("set-cookie") or "").partition(";")[0]
+
+    def ask(
+        self, path: str, body: bytes | None = None, kind: str = "application/json"
+    ) -> tuple[http.client.HTTPResponse, bytes]:
+        """Return the answer to a request, with its content."""
+        connection = self.connect(path, body, kind)
+        with contextlib.closing(connection):
+            reply = connection.getresponse()
+            return reply, reply.read()
+
+    def connect(
+        self, path: str, body: bytes | None = None, kind: str = "application/json"
+    ) -> http.client.HTTPConnection:
+        """Send a request and return the connection."""
+        host = f"127.0.0.1:{self.port}"
+        connection = http.client.HTTPConnection(host, timeout=WAIT_SECONDS)
+        headers = {"cookie": self.cookie}
+        if body is not None:
+            headers |= {"origin": f"http://{host}", "content-type": kind}
+        connection.request("POST" if body is not None else "GET", path, body, headers)
+        return connection
+
+    def new_table(self, game: str, fields: Mapping[str, str]) -> str:
+        """Begin a game and return the path of its page."""
+        form = urlencode(fields).encode()
+        reply, content = self.ask(f"/games/{game}", form, "application/x-www-form-urlencoded")
+        if reply.status != 303:
+            sys.exit(f"web.py: no table of {game}: {content.decode()[:300]}")
+        return reply.getheader("location") or ""
+
+    def lend(self, page: Any) -> None:
+        """Give the cookie to a page's browser."""
+        name, _, value = self.cookie.partition("=")
+        page.context.add_cookies([{"name": name, "value": value, "url": "http://127.0.0.1"}])
+
+    def news(self, table: str) -> Iterator[dict[str, Any]]:
+        """Yield what the server sends to a table's page."""
+        connection = self.connect(f"{table}/events")
+        with contextlib.closing(connection):
+            for line in connection.getresponse():
+                if line.startswith(b"data: "):
+                    yield json.loads(line[6:])
+
+
+class Server(psutil.Popen):
+    """A process of `miai web`.
+
+    Attributes:
+      port: where it listens on loopback.
+    """
+
+    port = 0
+
+
+@contextlib.contextmanager
+def server(
+    folder: Path, *paths: Path, core: int | None = None, python: str = sys.executable
+) -> Iterator[Server]:
+    """Run `miai web` until the block ends."""
+    words = [python, *MIAI, "web", "--port", "0", "--games", str(folder), "--token", TOKEN]
+    process = Server([*words, *map(str, paths)], stdout=subprocess.PIPE, text=True)
+    try:
+        if core is not None:
+            process.cpu_affinity([core])
+        found = re.search(r":(\d+)/", process.stdout.readline())
+        assert found is not None, "the server prints its address"
+        process.port = int(found[1])
+        yield process
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(WAIT_SECONDS)
+
+
+@contextlib.contextmanager
+def browser_page() -> Iterator[Any]:
+    """Run a browser with an empty page until the block ends."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser.new_page(viewport={"width": 1280, "height": 900})
+        browser.close()
+
+
+# -- start and click ------------------------------------------------------------------------------
+
+GO = {"game.board_size": "9", "players.0.agent": "me", "players.1.agent": "fast-random"}
+
+
+def measure_start(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the seconds from the command to the first board."""
+    seconds = []
+    with tempfile.TemporaryDirectory() as folder, browser_page() as page:
+        with server(Path(folder)) as process:
+            client = Client(process.port)
+            table = client.new_table("go", GO)
+        client.lend(page)
+        for _ in range(arguments.repeats):
+            began = time.perf_counter()
+            with server(Path(folder), python=arguments.python) as process:
+                page.goto(f"http://127.0.0.1:{process.port}{table}", wait_until="commit")
+                page.wait_for_selector("#picture svg")
+                seconds.append(time.perf_counter() - began)
+    return {"start_seconds": spread(seconds, 3)}
+
+
+CLOCK = """() => {
+  window.clicks = [];
+  document.addEventListener("click", () => clicks.push({ began: performance.now() }), true);
+  const ask = window.fetch;
+  window.fetch = async (...words) => {
+    const reply = await ask(...words);
+    if (String(words[0]).endsWith("/answers")) clicks.at(-1).answered ??= performance.now();
+    return reply;
+  };
+  new MutationObserver(() => { if (clicks.length) clicks.at(-1).drawn ??= performance.now(); })
+    .observe(document.getElementById("picture"), { childList: true });
+}"""
+
+
+def measure_click(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the milliseconds from clicks to their acknowledgement and to the new board."""
+    with tempfile.TemporaryDirectory() as folder, server(Path(folder)) as process:
+        client = Client(process.port)
+        table = client.new_table("go", GO)
+        with browser_page() as page:
+            client.lend(page)
+            page.goto(f"http://127.0.0.1:{process.port}{table}")
+            page.wait_for_selector("#picture .area", state="attached")
+            page.evaluate(CLOCK)
+            rng = random.Random(1)
+            for _ in range(arguments.clicks):
+                _await(lambda: "Your turn" in page.inner_text("#status"))
+                before = len(page.evaluate("clicks"))
+                legal = page.evaluate(
+                    "frame.moves.filter((m) => m.path.length).map((m) => m.path[0])"
+                )
+                page.locator(f'#picture .area[data-area="{rng.choice(legal)}"]').click(force=True)
+                _await(partial(_is_over, page, before))
+            clicks = [click for click in page.evaluate("clicks") if "answered" in click]
+    if not clicks:
+        sys.exit("web.py: no click was answered")
+    answered = [click["answered"] - click["began"] for click in clicks]
+    drawn = [click["drawn"] - click["began"] for click in clicks if "drawn" in click]
+    return {
+        "click_answered_ms": spread(answered, 1),
+        "click_drawn_ms": spread(drawn, 1),
+        "clicks": len(clicks),
+    }
+
+
+def _is_over(page: Any, before: int) -> bool:
+    """Return whether the click after so many others was drawn, or refused."""
+    clicks = page.evaluate("clicks")
+    return (len(clicks) > before and "drawn" in clicks[-1]) or page.inner_text("#problem") != ""
+
+
+def _await(condition: Callable[[], bool]) -> None:
+    until = time.monotonic() + WAIT_SECONDS
+    while not condition():
+        if time.monotonic() > until:
+            sys.exit("web.py: the page did not change")
+        time.sleep(0.01)
+
+
+# -- many games -----------------------------------------------------------------------------------
+
+
+def measure_games(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the milliseconds from clicks to answers in games that are played at once."""
+    milliseconds: list[float] = []
+    with tempfile.TemporaryDirectory() as folder, server(Path(folder)) as process:
+        client = Client(process.port)
+        fields = {"players.0.agent": "me", "players.1.agent": "random"}
+        tables = [client.new_table("phantom_tic_tac_toe", fields) for _ in range(arguments.games)]
+        until = time.monotonic() + arguments.seconds + 20
+        threads = [
+            threading.Thread(target=_play, args=(client, table, seed, milliseconds, until))
+            for seed, table in enumerate(tables)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        share = process.cpu_times().user + process.cpu_times().system
+    ordered = sorted(milliseconds)
+    return {
+        "games_at_once": arguments.games,
+        "answer_ms_median": round(statistics.median(ordered), 1),
+        "answer_ms_p95": round(ordered[int(0.95 * (len(ordered) - 1))], 1),
+        "answers": len(ordered),
+        "server_cpu_ms_per_answer": round(1000 * share / len(ordered), 1),
+    }
+
+
+def _play(client: Client, table: str, seed: int, milliseconds: list[float], until: float) -> None:
+    """Play a game to its end, or until a time, with a pause before each click."""
+    rng = random.Random(seed)
+    for news in client.news(table):
+        if news["stage"] == "over" or time.monotonic() > until:
+            return
+        if not news["frame"]["turn"]:
+            continue
+        time.sleep(rng.uniform(0.5, 1.5))
+        move = rng.choice(news["frame"]["moves"])
+        answer = {"kind": "move", "number": news["frame"]["number"], "action": move["action"]}
+        began = time.perf_counter()
+        reply, _ = client.ask(f"{table}/answers", json.dumps(answer).encode())
+        if reply.status == 200:
+            milliseconds.append(1000 * (time.perf_counter() - began))
+
+
+# -- a running tournament -------------------------------------------------------------------------
+
+RUN = """
+[tournament]
+name = "watched"
+rounds = 5000
+seed = 1
+
+[game]
+name = "tic_tac_toe"
+
+[run]
+workers = 1
+
+[[players]]
+name = "ann"
+agent = "mcts"
+simulations = 300
+
+[[players]]
+name = "bob"
+agent = "mcts"
+simulations = 300
+"""
+
+
+@contextlib.contextmanager
+def tournament(folder: Path, *, core: int | None = None) -> Iterator[psutil.Popen]:
+    """Run a tournament in `folder` until the block ends."""
+    config = folder.with_suffix(".toml")
+    config.write_text(RUN)
+    words = [sys.executable, *MIAI, "tournament", "run", str(config), "--out", str(folder)]
+    if core is not None:
+        words = ["taskset", "-c", str(core), *words]
+    process = psutil.Popen(words, stdout=subprocess.DEVNULL)
+    try:
+        _await(lambda: runner_of(folder) is not None and games_done(folder) > 20)
+        yield process
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(WAIT_SECONDS)
+
+
+def games_done(folder: Path) -> int:
+    """Return the number of finished games."""
+    try:
+        with Store.read(folder) as store:
+            return store.counts()["done"]
+    except Exception:  # the store is being made
+        return 0
+
+
+def used(process: psutil.Popen) -> float:
+    """Return the processor time that a process has used, in seconds."""
+    times = process.cpu_times()
+    return float(times.user + times.system)
+
+
+def measure_runner(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the shares of a core that an open page costs the runner and its server."""
+    runner: dict[bool, list[float]] = {False: [], True: []}
+    serving = []
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "run"
+        with (
+            tournament(folder) as run,
+            server(Path(name) / "g", folder) as process,
+            browser_page() as page,
+        ):
+            address = f"http://127.0.0.1:{process.port}/runs/0/"
+            page.goto(f"{address}?{urlencode({'token': TOKEN})}")
+            for turn in range(2 * arguments.pairs):
+                watched = turn % 2 == 1
+                page.goto(address if watched else "about:blank")
+                time.sleep(1)
+                before, serving_before, games = used(run), used(process), games_done(folder)
+                time.sleep(arguments.seconds)
+                games = games_done(folder) - games
+                runner[watched].append((used(run) - before) / games)
+                if watched:
+                    serving.append((used(process) - serving_before) / arguments.seconds)
+                    rate = games / arguments.seconds
+    pairs = zip(runner[True], runner[False], strict=True)
+    return {
+        "runner_share_percent": spread([100 * rate * (on - off) for on, off in pairs], 2),
+        "server_share_percent": spread([100 * share for share in serving], 1),
+        "runner_games_per_second": round(rate, 1),
+    }
+
+
+def measure_spectators(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return how much slower a run is with spectators, in percent."""
+    cores = sorted(os.sched_getaffinity(0))
+    rates: dict[bool, list[float]] = {False: [], True: []}
+    received = 0
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "run"
+        with (
+            tournament(folder, core=cores[0]),
+            server(Path(name) / "g", folder, core=cores[-1]) as process,
+        ):
+            os.sched_setaffinity(0, [cores[-1]])
+            client = Client(process.port)
+            for turn in range(2 * arguments.pairs):
+                watched = turn % 2 == 1
+                crowd = Crowd(client, arguments.spectators if watched else 0)
+                with crowd:
+                    before, began = games_done(folder), time.monotonic()
+                    time.sleep(arguments.seconds)
+                    rate = (games_done(folder) - before) / (time.monotonic() - began)
+                rates[watched].append(rate)
+                received += crowd.messages
+            os.sched_setaffinity(0, cores)
+    ratios = [on / off for on, off in zip(rates[True], rates[False], strict=True)]
+    return {
+        "spectators": arguments.spectators,
+        "slower_percent": spread([100 * (1 - ratio) for ratio in ratios], 2),
+        "games_per_second": [round(statistics.median(rates[on]), 1) for on in (False, True)],
+        "messages_per_spectator_and_second": round(
+            received / max(1, arguments.spectators) / arguments.pairs / arguments.seconds, 2
+        ),
+    }
+
+
+class Crowd:
+    """Spectators of the first run, in a thread of this process.
+
+    Attributes:
+      messages: number of events that they have received.
+    """
+
+    def __init__(self, client: Client, size: int) -> None:
+        self._client, self._size = client, size
+        self.messages = 0
+        self._connected = 0
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._watch()))
+
+    def __enter__(self) -> Crowd:
+        self._thread.start()
+        _await(lambda: self._connected == self._size)
+        time.sleep(1)
+        self.messages = 0
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    async def _watch(self) -> None:
+        watchers = [asyncio.create_task(self._look()) for _ in range(self._size)]
+        while not self._stop.is_set():
+            await asyncio.sleep(0.1)
+        for watcher in watchers:
+            watcher.cancel()
+        await asyncio.gather(*watchers, return_exceptions=True)
+
+    async def _look(self) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", self._client.port)
+        request = (
+            "GET /runs/0/events HTTP/1.1\r\n"
+            f"Host: 127.0.0.1:{self._client.port}\r\nCookie: {self._client.cookie}\r\n\r\n"
+        )
+        writer.write(request.encode())
+        await reader.readuntil(b"data: ")
+        self._connected += 1
+        try:
+            while data := await reader.read(1 << 16):
+                self.messages += data.count(b"data: ")
+        finally:
+            writer.close()
+
+
+PARTS: Mapping[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
+    "start": measure_start,
+    "click": measure_click,
+    "games": measure_games,
+    "runner": measure_runner,
+    "spectators": measure_spectators,
+}
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--json", action="store_true", help="Print one JSON object")
+    parser.add_argument("--parts", nargs="+", choices=[*PARTS], default=[*PARTS], help="What")
+    parser.add_argument(
+        "--python", default=sys.executable, help="Interpreter whose `miai web` part start begins"
+    )
+    parser.add_argument("--repeats", type=int, default=7, help="Starts of the server")
+    parser.add_argument("--clicks", type=int, default=60, help="Clicks on a board")
+    parser.add_argument("--games", type=int, default=50, help="Games at once")
+    parser.add_argument("--spectators", type=int, default=1000, help="Spectators of a run")
+    parser.add_argument("--pairs", type=int, default=4, help="Pairs of intervals with and without")
+    parser.add_argument("--seconds", type=float, default=15, help="Length of an interval")
+    arguments = parser.parse_args(words)
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 10_000), hard))
+    load = round(os.getloadavg()[0], 2)
+    figures: dict[str, Any] = {}
+    for part in arguments.parts:
+        figures |= PARTS[part](arguments)
+    figures |= {"load_before": load, **conditions()}
+    if arguments.json:
+        print(json.dumps(figures))
+        return
+    for key, value in figures.items():
+        print(f"{key:<36} {value}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,57 @@
+"""Opponents by strength."""
+
+from __future__ import annotations
+
+import importlib.util
+from importlib.machinery import ModuleSpec
+
+import pytest
+
+import miai
+from miai.playing.opponents import opponents_of
+from miai.plugins.kinds import AGENT, GAME
+from miai.plugins.loader import registry
+
+GAMES = sorted({component.name for component in registry().components(GAME)})
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_every_game_has_opponents_with_valid_parameters(name: str) -> None:
+    game = miai.load_game(name)
+    ranks = opponents_of(game)
+    assert len(ranks) > 1
+    assert len({opponent.name for opponent in ranks}) == len(ranks)
+    for opponent in ranks:
+        registry().get(AGENT, opponent.agent, game=name).fill(opponent.parameters)
+        assert opponent.summary
+
+
+def test_an_opponent_whose_library_is_missing_is_not_offered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    find = importlib.util.find_spec
+
+    def without_torch(name: str) -> ModuleSpec | None:
+        return None if name == "torch" else find(name)
+
+    game = miai.load_game("go")
+    before = [opponent.agent for opponent in opponents_of(game)]
+    monkeypatch.setattr(importlib.util, "find_spec", without_torch)
+    after = [opponent.agent for opponent in opponents_of(game)]
+    assert after == [agent for agent in before if agent != "alphago"]
+    assert len(after) < len(before)
+
+
+@pytest.mark.parametrize("name", ["tic_tac_toe", "phantom_tic_tac_toe"])
+def test_the_default_opponents_play_and_the_last_is_stronger_than_the_first(name: str) -> None:
+    game = miai.load_game(name)
+    ranks = opponents_of(game)
+    weak, strong = ranks[0], ranks[-1]
+    points = 0.0
+    for seed in range(12):
+        players = [
+            miai.make_agent(o.agent, game, seed=seed, **o.parameters)
+            for o in ((weak, strong) if seed % 2 else (strong, weak))
+        ]
+        points += miai.play(game, players, seed=seed).returns[seed % 2]
+    assert points >= 6
