@@ -12,6 +12,7 @@ from tests.framework.twin_histories import ALL_SEEING, SEATS, twins
 from tests.web.server import Browser, is_over, is_turn, running
 
 import miai
+from miai.game import Observation
 from miai.information import PlayerView
 from miai.pages.replay import BeliefFollower
 from miai.render import EstimatingRenderer, renderer_for
@@ -201,11 +202,14 @@ def test_values_are_those_of_the_first_player() -> None:
 def test_an_estimate_is_made_once_for_a_position(
     browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    counted: list[object] = []
+    counted: list[Observation] = []
     observe = BeliefFollower.observe
-    monkeypatch.setattr(
-        BeliefFollower, "observe", lambda self, seen: (counted.append(seen), observe(self, seen))
-    )
+
+    def counting(follower: BeliefFollower, seen: Observation) -> None:
+        counted.append(seen)
+        observe(follower, seen)
+
+    monkeypatch.setattr(BeliefFollower, "observe", counting)
     chairs = {"players__0__agent": "me", "players__1__agent": "random"}
     table = browser.new_table("phantom_tic_tac_toe", seed="5", **chairs)
     moved(browser, table, "b2")
@@ -219,13 +223,18 @@ def test_an_estimate_is_made_once_for_a_position(
     assert len(counted) == 2 * followed
 
 
-def test_ownership_is_estimated_once_for_a_position() -> None:
+def test_ownership_is_estimated_once_for_a_position(monkeypatch: pytest.MonkeyPatch) -> None:
     game = miai.load_game("go", board_size=5)
     renderer = renderer_for(game)
     assert isinstance(renderer, EstimatingRenderer)
     made: list[PlayerView] = []
     draw = renderer.svg_estimate
-    renderer.svg_estimate = lambda view: (made.append(view), draw(view))[1]  # type: ignore[method-assign]
+
+    def counting(view: PlayerView) -> str:
+        made.append(view)
+        return draw(view)
+
+    monkeypatch.setattr(renderer, "svg_estimate", counting)
     estimates, state = Estimates(game, renderer), game.new_initial_state()
     pictures = []
     for action in (12, 7):
