@@ -12,9 +12,12 @@ from tests.framework.twin_histories import ALL_SEEING, SEATS, twins
 from tests.web.server import Browser, is_over, is_turn, running
 
 import miai
+from miai.game import Observation
 from miai.information import PlayerView
+from miai.pages.replay import BeliefFollower
 from miai.render import EstimatingRenderer, renderer_for
 from miai.web.analysis import Estimates, analysis_of
+from miai.web.tables import Table
 
 
 def moved(browser: Browser, table: str, move: str) -> None:
@@ -186,3 +189,48 @@ def test_values_are_those_of_the_first_player() -> None:
     drawn = [float(y) for x, y in re.findall(r"M([\d.]+) ([\d.]+)h0", made["graph"])]
     assert len(drawn) == len(record.moves)
     assert np.ptp(drawn) < 60, "with good play the values of both are near a draw"
+
+
+def test_an_estimate_is_made_once_for_a_position(
+    browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted: list[Observation] = []
+    observe = BeliefFollower.observe
+
+    def counting(follower: BeliefFollower, seen: Observation) -> None:
+        counted.append(seen)
+        observe(follower, seen)
+
+    monkeypatch.setattr(BeliefFollower, "observe", counting)
+    chairs = {"players__0__agent": "me", "players__1__agent": "random"}
+    table = browser.new_table("phantom_tic_tac_toe", seed="5", **chairs)
+    moved(browser, table, "b2")
+    first = browser.ask(f"{table}/estimate").json
+    followed = len(counted)
+    assert followed > 0
+    path = tmp_path / "games" / f"{table.rpartition('/')[2]}.jsonl"
+    suspended = Table.open(path, hidden=[])  # nobody sits there: each view is made anew
+    assert suspended.estimate(0) == first
+    assert suspended.estimate(0) == first
+    assert len(counted) == 2 * followed
+
+
+def test_ownership_is_estimated_once_for_a_position(monkeypatch: pytest.MonkeyPatch) -> None:
+    game = miai.load_game("go", board_size=5)
+    renderer = renderer_for(game)
+    assert isinstance(renderer, EstimatingRenderer)
+    made: list[PlayerView] = []
+    draw = renderer.svg_estimate
+
+    def counting(view: PlayerView) -> str:
+        made.append(view)
+        return draw(view)
+
+    monkeypatch.setattr(renderer, "svg_estimate", counting)
+    estimates, state = Estimates(game, renderer), game.new_initial_state()
+    pictures = []
+    for action in (12, 7):
+        state.apply_action(action)
+        pictures += [estimates.of(PlayerView.at(state, 0))["picture"] for _ in range(2)]
+    assert len(made) == 2
+    assert pictures[0] == pictures[1] != pictures[2] == pictures[3]

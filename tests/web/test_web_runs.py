@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 from tests.comparing.comparisons import compare
 from tests.comparing.comparisons import config_text as comparison_text
@@ -17,6 +18,7 @@ from tests.tournaments.support import tournament as run_tournament
 from tests.web.server import Browser, running
 
 from miai.errors import ConfigError, MiaiError
+from miai_tournaments.report.watch import RunReading
 from miai_tournaments.store.folder import runner_of
 from miai_tournaments.store.rows import RunInfo
 from miai_tournaments.store.store import Store
@@ -92,6 +94,27 @@ def test_strangers_and_guests_see_no_run(browser: Browser) -> None:
     assert browser.ask("/runs/0/stop", method="POST", headers={"origin": "http://x"}).status == 403
 
 
+def test_a_run_that_breaks_its_reader_gives_a_message(
+    runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*given: object) -> None:
+        raise ValueError("<b>hostile")
+
+    with running(tmp_path / "games", runs) as port:
+        browser = Browser(port)
+        browser.enter()
+        with browser.watching("/runs/0") as events:
+            events.next()
+            with monkeypatch.context() as patch:
+                patch.setattr(RunReading, "update", fail)
+                state = events.next()["state"]
+                page = browser.ask("/runs/0/")
+            assert "cannot be shown: ValueError: &lt;b&gt;hostile" in state
+            assert (page.status, "ValueError: &lt;b&gt;hostile" in page.text) == (409, True)
+            assert "is complete" in events.next()["state"], "the stream goes on"
+    assert caplog.text.count("Traceback") >= 2
+
+
 def test_a_folder_without_runs_is_refused(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with (
@@ -157,6 +180,12 @@ def test_a_run_is_watched_stopped_resumed_and_watched_to_its_end(tmp_path: Path)
                 assert browser.form("/runs/0/resume", {}).status == 303
                 last = events.until(lambda parts: "is complete" in parts.get("state", ""))
                 assert last
+                until = time.monotonic() + 10
+                while psutil.STATUS_ZOMBIE in [
+                    child.status() for child in psutil.Process().children()
+                ]:
+                    assert time.monotonic() < until, "the resumed run is not reaped"
+                    time.sleep(0.05)
             assert "40/40 games" in browser.ask("/runs/0/").text
     assert len(games_of(out)) == 40
 

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any, TypedDict
 
-from miai.game import Game, State
+from miai.game import Game, Observation, State
 from miai.information import PlayerView
 from miai.markup import tag
 from miai.pages.document import printable, printable_block
 from miai.pages.replay import BeliefFollower, ReplayDecision, decision_of
 from miai.pages.replay_page import GraphPoint, value_graph
+from miai.plain import dumps, to_plain
 from miai.record import MoveRecord
 from miai.render import Clickable, EstimatingRenderer, Renderer
 from miai.values import Evaluation, ValueScale
@@ -170,6 +172,8 @@ def analysis_of(game: Game, moves: Sequence[MoveRecord], renderer: Renderer) -> 
 class Estimates:
     """Estimates of one player, or of an onlooker at a game without secrets.
 
+    The latest one is kept: it is the same for everybody who asks about the same position.
+
     Args:
       game: the game.
       renderer: the game's, used for nothing else.
@@ -178,9 +182,10 @@ class Estimates:
     def __init__(self, game: Game, renderer: Renderer) -> None:
         self._game, self._renderer = game, renderer
         self._lock = threading.Lock()
-        self._view: PlayerView | None = None
+        self._position: object = None
+        self._latest: Estimate | None = None
         self._follower: BeliefFollower | None = None
-        self._followed = 0
+        self._followed: list[str] = []
 
     @property
     def title(self) -> str:
@@ -192,23 +197,29 @@ class Estimates:
 
     def of(self, view: PlayerView) -> Estimate:
         """Return the estimate from what a player has observed."""
+        known = self._game.info.perfect_information
+        observations = view.observations[-1:] if known else view.observations[:]
+        observed = [_text(observation) for observation in observations]
+        position = (view.state.key() if known else None, observed)
         with self._lock:
-            if self._game.info.perfect_information:
-                renderer = self._renderer
-                picture = ""
-                if isinstance(renderer, EstimatingRenderer):
-                    picture = renderer.svg_estimate(view)
-                return {"title": self.title, "picture": picture, "text": ""}
-            return self._belief(view)
+            if self._latest is None or self._position != position:
+                self._latest = self._estimate(view) if known else self._belief(view, observed)
+                self._position = position
+            return self._latest
 
-    def _belief(self, view: PlayerView) -> Estimate:
-        if self._view is not view or self._follower is None:
-            self._view, self._followed = view, 0
+    def _estimate(self, view: PlayerView) -> Estimate:
+        renderer, picture = self._renderer, ""
+        if isinstance(renderer, EstimatingRenderer):
+            picture = renderer.svg_estimate(view)
+        return {"title": self.title, "picture": picture, "text": ""}
+
+    def _belief(self, view: PlayerView, observed: list[str]) -> Estimate:
+        if self._follower is None or observed[: len(self._followed)] != self._followed:
+            self._followed = []
             self._follower = BeliefFollower(self._game, view.player, limit=_MOST_WORLDS)
-        observations = view.observations[self._followed :]
-        for observation in observations:
+        for observation in view.observations[len(self._followed) : len(observed)]:
             self._follower.observe(observation)
-        self._followed += len(observations)
+        self._followed = observed
         worlds = self._follower.worlds(self._renderer, view)
         if worlds.count is None:
             return {"title": f"belief: {worlds.note}", "picture": "", "text": ""}
@@ -218,3 +229,8 @@ class Estimates:
             "picture": worlds.picture,
             "text": printable_block(worlds.certain),
         }
+
+
+def _text(observation: Observation) -> str:
+    """Return an observation as a text that equal ones share."""
+    return dumps(to_plain(asdict(observation), what="an observation"))

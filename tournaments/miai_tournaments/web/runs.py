@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import subprocess
 import sys
@@ -48,6 +49,7 @@ _MOST_RUNS = 500
 _MOST_REPLAYS = 200
 _MOST_SPECTATORS = 2_000
 _QUIET_SECONDS = 15
+_logger = logging.getLogger("miai.web")
 
 
 class Runs:
@@ -95,8 +97,8 @@ class Runs:
                 return _comparison_page(folder)
             watched = self._of(folder)
             fragments = watched.fragments()
-        except (MiaiError, OSError) as error:
-            raise HTTPException(409, one_line(str(error))) from error
+        except Exception as error:  # of a foreign run
+            raise HTTPException(409, _problem(folder, error)) from error
         return page(
             "run.html",
             package=__package__,
@@ -112,8 +114,8 @@ class Runs:
         folder = await to_thread.run_sync(self._find, request)
         try:
             watched = await to_thread.run_sync(self._of, folder)
-        except (MiaiError, OSError) as error:
-            raise HTTPException(409, one_line(str(error))) from error
+        except Exception as error:  # of a foreign run
+            raise HTTPException(409, _problem(folder, error)) from error
         if watched.spectators >= _MOST_SPECTATORS:
             raise HTTPException(503, "Too many people watch this run; reload the page later.")
         return EventSourceResponse(watched.changes(), ping=_QUIET_SECONDS)
@@ -124,8 +126,8 @@ class Runs:
         game = request.path_params["game"].removesuffix(".html")
         try:
             content = await to_thread.run_sync(_replay, folder, game)
-        except (MiaiError, OSError) as error:
-            raise HTTPException(404, one_line(str(error))) from error
+        except Exception as error:  # of a foreign run
+            raise HTTPException(404, _problem(folder, error)) from error
         return Response(content, media_type="text/html", headers={"content-security-policy": ""})
 
     async def board(self, request: Request) -> Response:
@@ -137,8 +139,8 @@ class Runs:
         game, player = request.path_params["game"], request.path_params["player"]
         try:
             picture = self._of(folder).boards.picture(game, player)
-        except (MiaiError, ValueError, OSError) as error:
-            raise HTTPException(409, one_line(str(error))) from error
+        except Exception as error:  # of a foreign run
+            raise HTTPException(409, _problem(folder, error)) from error
         if picture is None:
             raise HTTPException(404, "This game is not being played.")
         return Response(picture, media_type=TYPES["svg"])
@@ -237,9 +239,11 @@ class WatchedRun:
             before = self._version
             try:
                 await to_thread.run_sync(self.fragments)
-            except (MiaiError, OSError) as error:
+            except Exception as error:  # of a foreign run; the stream outlives it
                 with self._lock:
-                    self._put("state", str(tag("p", one_line(str(error)), class_="mistake")))
+                    self._put(
+                        "state", str(tag("p", _problem(self._folder, error), class_="mistake"))
+                    )
             if self._version != before or before:
                 async with self._news:
                     self._news.notify_all()
@@ -306,8 +310,16 @@ def _summary(folder: Path) -> tuple[str, str, str, str]:
         done, total = counts["done"], sum(counts.values())
         state = "running" if runner else "complete" if done == total else "stopped"
         return folder.name, f"{info.name} ({info.game})", "tournament", f"{state}, {done}/{total}"
-    except (MiaiError, OSError) as error:
-        return folder.name, folder.name, "", one_line(str(error))
+    except Exception as error:  # of a foreign run
+        return folder.name, folder.name, "", _problem(folder, error)
+
+
+def _problem(folder: Path, error: Exception) -> str:
+    """Return what is wrong with a run in a line; errors that nobody foresaw are logged."""
+    if isinstance(error, (MiaiError, OSError)):
+        return one_line(str(error))
+    _logger.error("%s", folder, exc_info=error)
+    return one_line(f"{folder.name} cannot be shown: {type(error).__name__}: {error}")
 
 
 def _progress(reading: RunReading) -> str:
@@ -461,7 +473,7 @@ def _resume(folder: Path) -> None:
         return
     command = [sys.executable, "-m", "miai", "tournament", "resume", str(folder)]
     with (folder / "resume.log").open("ab") as log:
-        subprocess.Popen(  # it outlives this process
+        process = subprocess.Popen(  # it may outlive this one
             command,
             stdin=subprocess.DEVNULL,
             stdout=log,
@@ -469,6 +481,7 @@ def _resume(folder: Path) -> None:
             start_new_session=True,
             env=dict(os.environ),
         )
+    threading.Thread(target=process.wait, name="resumed run", daemon=True).start()  # reaps it
 
 
 _REQUESTS: Final[Mapping[str, tuple[str, Callable[[Path], object]]]] = {
