@@ -8,7 +8,8 @@ stays on the loopback interface. Parts:
 `click`       milliseconds from a click on a board of Go until the server has acknowledged it, and
               until the new position is drawn.
 `games`       many games at once, each with a person that clicks after a second or so, against
-              agents in processes of their own: milliseconds from a click to its answer.
+              agents in processes of their own: milliseconds from a click to its answer, from the
+              time at which all have begun.
 `runner`      share of a core that an open page of a running tournament costs its runner and its
               server; pairs of equal intervals with and without the page.
 `spectators`  games per second of a run with many spectators, by those with none, in alternation.
@@ -208,6 +209,7 @@ def measure_click(arguments: argparse.Namespace) -> dict[str, Any]:
     drawn = [click["drawn"] - click["began"] for click in clicks if "drawn" in click]
     return {
         "click_answered_ms": spread(answered, 1),
+        "click_answered_ms_p95": round(p95(answered), 1),
         "click_drawn_ms": spread(drawn, 1),
         "clicks": len(clicks),
     }
@@ -237,9 +239,12 @@ def measure_games(arguments: argparse.Namespace) -> dict[str, Any]:
         client = Client(process.port)
         fields = {"players.0.agent": "me", "players.1.agent": "random"}
         tables = [client.new_table("phantom_tic_tac_toe", fields) for _ in range(arguments.games)]
-        until = time.monotonic() + arguments.seconds + 20
+        began = threading.Barrier(len(tables), timeout=WAIT_SECONDS)
         threads = [
-            threading.Thread(target=_play, args=(client, table, seed, milliseconds, until))
+            threading.Thread(
+                target=_play,
+                args=(client, table, seed, milliseconds, began, arguments.seconds + 20),
+            )
             for seed, table in enumerate(tables)
         ]
         for thread in threads:
@@ -247,24 +252,43 @@ def measure_games(arguments: argparse.Namespace) -> dict[str, Any]:
         for thread in threads:
             thread.join()
         share = process.cpu_times().user + process.cpu_times().system
-    ordered = sorted(milliseconds)
     return {
         "games_at_once": arguments.games,
-        "answer_ms_median": round(statistics.median(ordered), 1),
-        "answer_ms_p95": round(ordered[int(0.95 * (len(ordered) - 1))], 1),
-        "answers": len(ordered),
-        "server_cpu_ms_per_answer": round(1000 * share / len(ordered), 1),
+        "answer_ms_median": round(statistics.median(milliseconds), 1),
+        "answer_ms_p95": round(p95(milliseconds), 1),
+        "answers": len(milliseconds),
+        "server_cpu_ms_per_answer": round(1000 * share / len(milliseconds), 1),
     }
 
 
-def _play(client: Client, table: str, seed: int, milliseconds: list[float], until: float) -> None:
-    """Play a game to its end, or until a time, with a pause before each click."""
+def p95(values: Sequence[float]) -> float:
+    """Return the 95th percentile."""
+    return sorted(values)[int(0.95 * (len(values) - 1))]
+
+
+def _play(
+    client: Client,
+    table: str,
+    seed: int,
+    milliseconds: list[float],
+    began: threading.Barrier,
+    seconds: float,
+) -> None:
+    """Play a game to its end, or for a time, with a pause before each click.
+
+    Args:
+      began: passed when it is the person's turn in every game; their agents have started then.
+    """
     rng = random.Random(seed)
+    until = 0.0
     for news in client.news(table):
-        if news["stage"] == "over" or time.monotonic() > until:
+        if news["stage"] == "over" or (until and time.monotonic() > until):
             return
         if not news["frame"]["turn"]:
             continue
+        if not until:
+            began.wait()
+            until = time.monotonic() + seconds
         time.sleep(rng.uniform(0.5, 1.5))
         move = rng.choice(news["frame"]["moves"])
         answer = {"kind": "move", "number": news["frame"]["number"], "action": move["action"]}
