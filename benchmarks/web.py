@@ -14,7 +14,8 @@ stays on the loopback interface. Parts:
               server; pairs of equal intervals with and without the page.
 `spectators`  games per second of a run with many spectators, by those with none, in alternation.
               Runner, worker and agents have the first core; the server and the spectators' clients
-              the last one, as they would have on other machines.
+              the last one, as they would have on other machines. The same for processor time of
+              the run per game, which other work on the machine disturbs less.
 
     python benchmarks/web.py [--json] [--parts NAME ...] [--games N] [--spectators N]
 """
@@ -292,10 +293,10 @@ def _play(
         time.sleep(rng.uniform(0.5, 1.5))
         move = rng.choice(news["frame"]["moves"])
         answer = {"kind": "move", "number": news["frame"]["number"], "action": move["action"]}
-        began = time.perf_counter()
+        asked = time.perf_counter()
         reply, _ = client.ask(f"{table}/answers", json.dumps(answer).encode())
         if reply.status == 200:
-            milliseconds.append(1000 * (time.perf_counter() - began))
+            milliseconds.append(1000 * (time.perf_counter() - asked))
 
 
 # -- a running tournament -------------------------------------------------------------------------
@@ -356,6 +357,11 @@ def used(process: psutil.Popen) -> float:
     return float(times.user + times.system)
 
 
+def used_by_all(process: psutil.Popen) -> float:
+    """Return the processor time of a process and of those that it has begun, in seconds."""
+    return sum(sum(each.cpu_times()[:4]) for each in [process, *process.children(recursive=True)])
+
+
 def measure_runner(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the shares of a core that an open page costs the runner and its server."""
     runner: dict[bool, list[float]] = {False: [], True: []}
@@ -392,11 +398,12 @@ def measure_spectators(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return how much slower a run is with spectators, in percent."""
     cores = sorted(os.sched_getaffinity(0))
     rates: dict[bool, list[float]] = {False: [], True: []}
+    costs: dict[bool, list[float]] = {False: [], True: []}
     received = 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "run"
         with (
-            tournament(folder, core=cores[0]),
+            tournament(folder, core=cores[0]) as run,
             server(Path(name) / "g", folder, core=cores[-1]) as process,
         ):
             os.sched_setaffinity(0, [cores[-1]])
@@ -405,16 +412,19 @@ def measure_spectators(arguments: argparse.Namespace) -> dict[str, Any]:
                 watched = turn % 2 == 1
                 crowd = Crowd(client, arguments.spectators if watched else 0)
                 with crowd:
-                    before, began = games_done(folder), time.monotonic()
+                    before, spent, began = games_done(folder), used_by_all(run), time.monotonic()
                     time.sleep(arguments.seconds)
-                    rate = (games_done(folder) - before) / (time.monotonic() - began)
-                rates[watched].append(rate)
+                    games, spent = games_done(folder) - before, used_by_all(run) - spent
+                    rates[watched].append(games / (time.monotonic() - began))
+                    costs[watched].append(spent / games)
                 received += crowd.messages
             os.sched_setaffinity(0, cores)
     ratios = [on / off for on, off in zip(rates[True], rates[False], strict=True)]
+    dearer = [on / off for on, off in zip(costs[True], costs[False], strict=True)]
     return {
         "spectators": arguments.spectators,
         "slower_percent": spread([100 * (1 - ratio) for ratio in ratios], 2),
+        "dearer_percent": spread([100 * (ratio - 1) for ratio in dearer], 2),
         "games_per_second": [round(statistics.median(rates[on]), 1) for on in (False, True)],
         "messages_per_spectator_and_second": round(
             received / max(1, arguments.spectators) / arguments.pairs / arguments.seconds, 2
