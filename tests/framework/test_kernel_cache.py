@@ -143,18 +143,3 @@ def test_an_unwritable_cache_works_without_a_lock(tmp_path: Path) -> None:
         with compiling(folder, "rules"):
             pass
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_kernel_is_begun_without_scipy_and_others_may_use_its_algebra() -> None:
-    program = """
-import sys
-import numba, numpy as np
-import miai
-miai.load_game("go", board_size=3).new_initial_state().legal_actions()
-assert "numba.np.arraymath" in sys.modules
-assert "scipy.linalg" not in sys.modules
-total = numba.njit(lambda a: np.dot(a, a)[0, 0])(np.eye(2))
-assert (total, "scipy.linalg" in sys.modules) == (1.0, True)
-"""
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr

@@ -11,12 +11,15 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 import uvicorn
 
 from miai.web.server import make_app
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
 
 TOKEN = "a token of the tests"
 SECONDS = 60.0
@@ -171,3 +174,9 @@ def running(folder: Path, *paths: Path) -> Iterator[int]:
             server.should_exit = True
             thread.join(timeout=30)
             assert not thread.is_alive()
+
+
+def heed(page: Page, problems: list[str]) -> None:
+    """Note the errors of a page's scripts and what it logs as errors."""
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("console", lambda said: problems.append(said.text) if said.type == "error" else None)

@@ -6,13 +6,10 @@ axe-core checks the pages in a real browser; nothing serious or critical may be 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, cast
 
 import pytest
-from tests.web.server import TOKEN, running
-from tests.web.test_web_browser import FLAGS
 
 import miai
 from miai.pages.replay_page import replay_page
@@ -20,10 +17,9 @@ from miai.plugins.kinds import GAME
 from miai.plugins.loader import registry
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, FilePayload, Page
+    from playwright.sync_api import FilePayload, Page
 
 pytestmark = pytest.mark.engine("chromium")
-LOOKS = [(1280, 900, "light"), (390, 844, "dark")]
 GAMES = [component.name for component in registry().components(GAME)]
 slow = pytest.mark.slow
 PAGES = [
@@ -36,39 +32,6 @@ PAGES = [
     pytest.param("/nowhere", marks=slow),
 ]
 TABLES = [name if name in ("go", "rbc") else pytest.param(name, marks=slow) for name in GAMES]
-
-
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with running(tmp_path_factory.mktemp("web") / "games") as port:
-        yield f"http://127.0.0.1:{port}"
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    from playwright.sync_api import sync_playwright
-
-    from miai.process.programs import find_program
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=str(find_program("chromium", advice={})), args=FLAGS
-        )
-        yield browser
-        browser.close()
-
-
-@pytest.fixture(params=LOOKS, ids=["wide", "narrow"])
-def page(request: pytest.FixtureRequest, address: str, chromium: Browser) -> Iterator[Page]:
-    width, height, scheme = request.param
-    look: Literal["light", "dark"] = scheme
-    with chromium.new_context(
-        viewport={"width": width, "height": height}, color_scheme=look
-    ) as context:
-        made = context.new_page()
-        made.goto(f"{address}/?token={TOKEN}")
-        made.wait_for_url(f"{address}/")
-        yield made
 
 
 def faults(page: Page) -> list[str]:

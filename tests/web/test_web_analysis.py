@@ -20,14 +20,6 @@ from miai.web.analysis import Estimates, analysis_of
 from miai.web.tables import Table
 
 
-@pytest.fixture
-def browser(tmp_path: Path) -> Iterator[Browser]:
-    with running(tmp_path / "games") as port:
-        made = Browser(port)
-        made.enter()
-        yield made
-
-
 def moved(browser: Browser, table: str, move: str) -> None:
     """Play a move, and wait until it is one's turn again."""
     with browser.watching(table) as events:

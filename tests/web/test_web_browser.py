@@ -3,56 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.web.server import TOKEN, running
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Page
 
 pytestmark = pytest.mark.engine("chromium")
-SIZES = [(1280, 900), (390, 844)]
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
-
-
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with running(tmp_path_factory.mktemp("web") / "games") as port:
-        yield f"http://127.0.0.1:{port}"
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    from playwright.sync_api import sync_playwright
-
-    from miai.process.programs import find_program
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=str(find_program("chromium", advice={})), args=FLAGS
-        )
-        yield browser
-        browser.close()
-
-
-@pytest.fixture(params=SIZES, ids=["wide", "narrow"])
-def page(request: pytest.FixtureRequest, address: str, chromium: Browser) -> Iterator[Page]:
-    width, height = request.param
-    problems: list[str] = []
-    with chromium.new_context(viewport={"width": width, "height": height}) as context:
-        made = context.new_page()
-        made.set_default_timeout(20_000)
-        made.on("pageerror", lambda error: problems.append(str(error)))
-        made.on(
-            "console",
-            lambda said: problems.append(said.text) if said.type == "error" else None,
-        )
-        made.goto(f"{address}/?token={TOKEN}")
-        made.wait_for_url(f"{address}/")
-        yield made
-    assert problems == []
 
 
 def begin(page: Page, address: str, game: str, opponent: str = "random") -> None:

@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.web.server import Browser, is_over, is_turn, running
 
 import miai
-
-
-@pytest.fixture
-def browser(tmp_path: Path) -> Iterator[Browser]:
-    with running(tmp_path / "games") as port:
-        made = Browser(port)
-        made.enter()
-        yield made
 
 
 def test_a_game_against_an_agent_is_played_to_its_end_and_kept(browser: Browser) -> None:

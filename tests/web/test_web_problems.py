@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import io
 import time
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.web.server import TOKEN, Browser, Reply, running
+from tests.web.server import TOKEN, Browser, Reply, heed, running
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser as Chromium
 
 SGF = b"(;SZ[9]AB[da][db][cb][bb][ab]AW[ea][eb][ec][dc][cc][bc][ac]MA[db])"
 SETTLED = b"(;SZ[9]AB[ab][bb][cb][db][eb][ea]AW[ac][bc][cc][dc][ec][fc][fa][fb]MA[ab])"
 CORNER, MIDDLE = 8 * 9, 8 * 9 + 1
-
-
-@pytest.fixture
-def browser(tmp_path: Path) -> Iterator[Browser]:
-    with running(tmp_path / "games") as port:
-        made = Browser(port)
-        made.enter()
-        yield made
 
 
 def opened(browser: Browser, data: bytes, name: str = "mine.sgf") -> Reply:
@@ -180,26 +174,17 @@ def test_lines_that_make_no_sense_are_refused(browser: Browser, said: bytes) -> 
 
 
 @pytest.mark.engine("chromium")
-def test_a_problem_is_solved_in_a_browser_by_keyboard_and_by_clicks(tmp_path: Path) -> None:
-    from playwright.sync_api import sync_playwright
-    from tests.web.test_web_browser import FLAGS
-
-    from miai.process.programs import find_program
-
+def test_a_problem_is_solved_in_a_browser_by_keyboard_and_by_clicks(
+    tmp_path: Path, chromium: Chromium
+) -> None:
     (tmp_path / "mine.sgf").write_bytes(SGF)
     problems: list[str] = []
     with (
         running(tmp_path / "games", tmp_path / "mine.sgf") as port,
-        sync_playwright() as playwright,
+        chromium.new_context(viewport={"width": 390, "height": 844}) as context,
     ):
-        chromium = playwright.chromium.launch(
-            executable_path=str(find_program("chromium", advice={})), args=FLAGS
-        )
-        page = chromium.new_page(viewport={"width": 390, "height": 844})
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        page.on(
-            "console", lambda said: problems.append(said.text) if said.type == "error" else None
-        )
+        page = context.new_page()
+        heed(page, problems)
         address = f"http://127.0.0.1:{port}"
         page.goto(f"{address}/?token={TOKEN}")
         page.wait_for_url(f"{address}/")
@@ -231,5 +216,4 @@ def test_a_problem_is_solved_in_a_browser_by_keyboard_and_by_clicks(tmp_path: Pa
         assert page.inner_text("#status").startswith(("Solved", "Wrong")), "the line has an end"
         assert page.inner_text("#tried") == "1"
         assert page.inner_text("#solved") == "0", "the first try was wrong"
-        chromium.close()
     assert problems == []

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from tests.tournaments.test_head_to_head import match_games, some_results
 from tests.tournaments.test_report import INFO, round_robin
-from tests.web.server import TOKEN, running
-from tests.web.test_web_browser import SIZES, chromium  # noqa: F401 - a fixture
+from tests.web.server import TOKEN
 
 import miai
 from miai.pages.replay_page import replay_page
@@ -20,7 +18,7 @@ from miai_tournaments.report.page import report_page
 from miai_tournaments.report.report import build_report
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, FilePayload, Page
+    from playwright.sync_api import FilePayload, Page
 
 pytestmark = pytest.mark.engine("chromium")
 SGF = "(;GM[1]SZ[5]KM[6.5]PB[Ann]PW[Bob]RE[B+R];B[cc]C[a fine move];W[bb];B[dd])"
@@ -32,28 +30,6 @@ DROP = """([name, text]) => {
       new DragEvent(kind, { dataTransfer: data, bubbles: true, cancelable: true }));
   }
 }"""
-
-
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with running(tmp_path_factory.mktemp("web") / "games") as port:
-        yield f"http://127.0.0.1:{port}"
-
-
-@pytest.fixture(params=SIZES, ids=["wide", "narrow"])
-def page(request: pytest.FixtureRequest, chromium: Browser) -> Iterator[Page]:  # noqa: F811
-    width, height = request.param
-    problems: list[str] = []
-    with chromium.new_context(viewport={"width": width, "height": height}) as context:
-        made = context.new_page()
-        made.set_default_timeout(20_000)
-        made.on("pageerror", lambda error: problems.append(str(error)))
-        made.on(
-            "console",
-            lambda said: problems.append(said.text) if said.type == "error" else None,
-        )
-        yield made
-    assert problems == []
 
 
 def enter(page: Page, address: str, path: str = "/records/") -> None:
@@ -98,6 +74,18 @@ def test_a_file_is_chosen_stepped_through_and_played_on(page: Page, address: str
     page.wait_for_url(re.compile("/tables/"))
     until(page, "typeof frame !== 'undefined' && frame && frame.turn")
     assert page.inner_text("#moves").split() == ["C3", "B4"]
+
+
+def test_nobody_plays_on_from_the_end(page: Page, address: str) -> None:
+    enter(page, address)
+    page.set_input_files("#files", [chosen("over.sgf", "(;GM[1]SZ[5];B[cc];W[];B[])")])
+    page.wait_for_url(re.compile(r"/records/[0-9a-f]{12}"))
+    until(page, "!document.getElementById('controls').hidden")
+    page.press("body", "End")
+    assert page.inner_text("#place") == "3 of 3"
+    assert not page.is_visible("#play-on")
+    page.press("body", "ArrowLeft")
+    assert page.is_visible("#play-on")
 
 
 def test_a_file_is_dropped_and_a_bad_one_refused(page: Page, address: str) -> None:

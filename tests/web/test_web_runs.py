@@ -141,7 +141,7 @@ def test_a_comparison_shows_its_tables(tmp_path: Path) -> None:
 @pytest.mark.timeout(80)
 def test_a_run_is_watched_stopped_resumed_and_watched_to_its_end(tmp_path: Path) -> None:
     config, out = tmp_path / "x.toml", tmp_path / "run"
-    players = (player("ann", "mcts", simulations=8000), player("bob", "mcts", simulations=8000))
+    players = (player("ann", "mcts", simulations=3000), player("bob", "mcts", simulations=3000))
     config.write_text(config_text(*players, tournament={"rounds": 20}))
     words = command("run", config, "--out", out)
     with subprocess.Popen(words, stdout=subprocess.DEVNULL, env=environment()) as process:

@@ -4,22 +4,13 @@ from __future__ import annotations
 
 import json
 import stat
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.web.server import TOKEN, Browser, is_turn, running
+from tests.web.server import TOKEN, Browser, is_turn
 
 from miai.errors import ConfigError
 from miai.web.server import serve
-
-
-@pytest.fixture
-def browser(tmp_path: Path) -> Iterator[Browser]:
-    with running(tmp_path / "games") as port:
-        made = Browser(port)
-        made.enter()
-        yield made
 
 
 def test_a_browser_without_the_token_gets_nothing(browser: Browser) -> None:

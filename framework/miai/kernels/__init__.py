@@ -10,7 +10,6 @@ The cost of a compilation grows with the number of Python expressions, and is pa
 combination of argument types; LLVM takes little of it.
 """
 
-import importlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -18,33 +17,11 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
 import numba.core.config
-import numba.np.linalg
 
 from miai.kernels.cache import compiling, find_cache
 
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
-
-
-def _import_without_scipy() -> None:
-    """Import numba's array functions, which ask for SciPy's BLAS only to see whether it is there.
-
-    Importing SciPy would take as long as numba itself. Kernels have no linear algebra; numba asks
-    again where a function has some.
-    """
-
-    def absent() -> None:
-        raise ImportError("not needed by kernels")
-
-    ask = numba.np.linalg.ensure_blas
-    numba.np.linalg.ensure_blas = absent
-    try:
-        importlib.import_module("numba.np.arraymath")
-    finally:
-        numba.np.linalg.ensure_blas = ask
-
-
-_import_without_scipy()
 
 _NUMBA_CONFIG: Any = numba.core.config  # its attributes are created at run time
 

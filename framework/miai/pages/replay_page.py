@@ -33,7 +33,7 @@ from miai.pages.replay import (
     frames_of,
 )
 from miai.plugins.loader import registry
-from miai.record import GameRecord, MoveRecord
+from miai.record import GameRecord, MoveRecord, Termination
 from miai.render import ExplainedRenderer, renderer_for
 from miai.values import Evaluation, ValueScale, ValueUnit
 
@@ -305,7 +305,7 @@ def replay_page(
             definitions=Markup(definitions(game)),  # noqa: S704 - by an installed renderer
             heading=_heading(record, game_id, game, _links(report, links)),
             play_on=play_on,
-            plies=len(record.moves),
+            open_plies=_open_plies(record),
             single=game.info.perfect_information,
             controls=_controls(count, game),
             position=Markup().join(position),
@@ -478,6 +478,11 @@ def _worlds(worlds: Worlds) -> Markup:
 
 
 # -- the side ---------------------------------------------------------------------------------
+
+
+def _open_plies(record: GameRecord) -> int:
+    """Return the last ply at which the game is not over by its rules."""
+    return len(record.moves) - (record.termination is Termination.TERMINAL)
 
 
 def _graph(

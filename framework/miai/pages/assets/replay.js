@@ -38,7 +38,10 @@ function show(number, { keepHash = false } = {}) {
   reveal(link.closest("tr"));
   slider.value = String(now);
   place.textContent = `${now} of ${last}`;
-  if (playOn) playOn.search = `?ply=${now}`;
+  if (playOn) {
+    playOn.search = `?ply=${now}`;
+    playOn.hidden = now > Number(playOn.dataset.plies);
+  }
   for (const graph of graphs) {
     const cursor = graph.querySelector(".cursor");
     const [left, right] = [Number(graph.dataset.left), Number(graph.dataset.right)];

@@ -1,0 +1,64 @@
+"""What the tests of the pages share: a server, a browser without a screen, and a real one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.web.server import TOKEN, Browser, heed, running
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser as Chromium
+    from playwright.sync_api import Page
+
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
+LOOKS = [(1280, 900, "light"), (390, 844, "dark")]
+
+
+@pytest.fixture
+def browser(tmp_path: Path) -> Iterator[Browser]:
+    """A browser that has shown the token to a server of its own."""
+    with running(tmp_path / "games") as port:
+        made = Browser(port)
+        made.enter()
+        yield made
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a server that a file's tests share."""
+    with running(tmp_path_factory.mktemp("web") / "games") as port:
+        yield f"http://127.0.0.1:{port}"
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Chromium]:
+    from playwright.sync_api import sync_playwright
+
+    from miai.process.programs import find_program
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=str(find_program("chromium", advice={})), args=FLAGS
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(params=LOOKS, ids=["wide", "narrow"])
+def page(request: pytest.FixtureRequest, address: str, chromium: Chromium) -> Iterator[Page]:
+    """A page that has shown the token; its script may raise and log no error."""
+    width, height, scheme = request.param
+    problems: list[str] = []
+    with chromium.new_context(
+        viewport={"width": width, "height": height}, color_scheme=scheme
+    ) as context:
+        made = context.new_page()
+        made.set_default_timeout(20_000)
+        heed(made, problems)
+        made.goto(f"{address}/?token={TOKEN}")
+        made.wait_for_url(f"{address}/")
+        yield made
+    assert problems == []

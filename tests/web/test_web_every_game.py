@@ -1,0 +1,160 @@
+"""Every installed game, played to its end in a real browser: by clicks, and by keyboard alone."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Literal
+
+import pytest
+from tests.web.server import TOKEN, heed
+
+from miai.plugins.kinds import GAME
+from miai.plugins.loader import registry
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.engine("chromium")
+
+GAMES = sorted(component.name for component in registry().components(GAME))
+SHORT = {
+    "go": {"board_size": "3", "max_moves": "16"},
+    "rbc": {"full_turn_limit": "3"},
+    "mini_rbc": {"max_turns": "4"},
+    "sub_hunt": {"max_turns": "5"},
+}
+"""Parameters that make long games short; the default for others."""
+
+LOOKS = [
+    (width, height, scheme)
+    for width, height in ((1280, 900), (390, 844))
+    for scheme in ("light", "dark")
+]
+QUICK = {
+    ("phantom_tic_tac_toe", "clicks", (1280, 900, "light")),
+    ("tic_tac_toe", "keys", (390, 844, "dark")),
+}
+"""The games of the default run; the others are slow."""
+
+CASES = [
+    pytest.param(
+        game,
+        way,
+        look,
+        id=f"{game}-{way}-{look[0]}-{look[2]}",
+        marks=() if (game, way, look) in QUICK else pytest.mark.slow,
+    )
+    for game in GAMES
+    for way in ("clicks", "keys")
+    for look in LOOKS
+]
+MOST_STEPS = 80
+
+
+@pytest.fixture
+def page(request: pytest.FixtureRequest, address: str, chromium: Browser) -> Iterator[Page]:
+    width, height, scheme = request.getfixturevalue("look")
+    shown: Literal["light", "dark"] = scheme
+    problems: list[str] = []
+    with chromium.new_context(
+        viewport={"width": width, "height": height}, color_scheme=shown, has_touch=width < 500
+    ) as context:
+        made = context.new_page()
+        made.set_default_timeout(20_000)
+        heed(made, problems)
+        made.goto(f"{address}/?token={TOKEN}")
+        made.wait_for_url(f"{address}/")
+        yield made
+    assert problems == []
+
+
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize(("game", "way", "look"), CASES)
+def test_a_game_is_played_to_its_end(
+    game: str, way: str, look: tuple[int, int, str], page: Page, address: str
+) -> None:
+    rng = random.Random(f"{game} {way} {look}")
+    page.goto(f"{address}/games/{game}")
+    for name, value in SHORT.get(game, {}).items():
+        page.fill(f"[name='game.{name}']", value)
+    page.select_option("[name='players.1.agent']", "random")
+    page.click("button.go")
+    number = 0
+    while (frame := next_turn(page, number)) is not None:
+        number = frame["number"]
+        move = rng.choice([m for m in frame["moves"] if m["path"]] or frame["moves"])
+        if way == "clicks":
+            play_by_clicks(page, move, touch=look[0] < 500)
+        else:
+            play_by_keys(page, move, frame["areas"])
+        assert page.inner_text("#problem") == ""
+    assert page.inner_text("#status").startswith("The game is over")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.click("#over a")
+    page.wait_for_selector("h1")
+
+
+def next_turn(page: Page, after: int) -> dict[str, Any] | None:
+    """Wait for one's turn in a later position; return its frame, or None if the game is over."""
+    until = time.monotonic() + 30
+    while time.monotonic() < until:
+        if page.is_visible("#over"):
+            return None
+        frame: dict[str, Any] | None = page.evaluate("typeof frame === 'undefined' ? null : frame")
+        if frame and frame["turn"] and frame["number"] > after:
+            return frame
+        page.wait_for_timeout(20)
+    raise AssertionError(f"nothing happens: {page.inner_text('main')}")
+
+
+def play_by_clicks(page: Page, move: dict[str, Any], *, touch: bool) -> None:
+    for area in move["path"]:
+        place = page.locator(f".area[data-area='{area}']")
+        place.tap() if touch else place.click()
+    if not move["path"] or page.locator("#menu").get_attribute("open") is not None:
+        holder = "#buttons" if not move["path"] else "#menu"
+        page.locator(f"{holder} button").get_by_text(move["text"], exact=True).click()
+
+
+def play_by_keys(page: Page, move: dict[str, Any], areas: list[dict[str, Any]]) -> None:
+    for area in move["path"]:
+        tab_to(page, ".area")
+        go_to(page, area, areas)
+        page.keyboard.press("Enter")
+    if not move["path"] or page.locator("#menu").get_attribute("open") is not None:
+        tab_to(page, "#menu button" if move["path"] else "#buttons button", move["text"])
+        page.keyboard.press("Enter")
+
+
+def tab_to(page: Page, selector: str, text: str = "") -> None:
+    """Press Tab until the focus is on an element."""
+    for _ in range(MOST_STEPS):
+        if page.evaluate(
+            "([selector, text]) => document.activeElement.matches(selector)"
+            " && (!text || document.activeElement.textContent === text)",
+            [selector, text],
+        ):
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError(f"the keyboard does not reach {selector} {text}")
+
+
+def go_to(page: Page, target: int, areas: list[dict[str, Any]]) -> None:
+    """Press arrow keys until the focus is on an area."""
+    for _ in range(MOST_STEPS):
+        at = int(page.evaluate("document.activeElement.dataset.area"))
+        if at == target:
+            return
+        (x, y), (goal_x, goal_y) = (centre(areas[n]["box"]) for n in (at, target))
+        if abs(goal_x - x) > abs(goal_y - y):
+            page.keyboard.press("ArrowRight" if goal_x > x else "ArrowLeft")
+        else:
+            page.keyboard.press("ArrowDown" if goal_y > y else "ArrowUp")
+    raise AssertionError(f"the arrow keys do not reach {areas[target]['name']}")
+
+
+def centre(box: list[float]) -> tuple[float, float]:
+    x, y, width, height = box
+    return x + width / 2, y + height / 2

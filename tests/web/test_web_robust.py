@@ -1,0 +1,196 @@
+"""What goes wrong at a browser: a server that dies, two tabs, double clicks, going back."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.request import urlopen
+
+import pytest
+from tests.web.server import TOKEN, heed
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.engine("chromium")
+
+
+def begin(page: Page, address: str, game: str, opponent: str = "random") -> None:
+    page.goto(f"{address}/games/{game}")
+    page.select_option("[name='players.1.agent']", opponent)
+    page.click("button.go")
+    wait(page, "frame.turn")
+
+
+def wait(page: Page, condition: str) -> None:
+    until = time.monotonic() + 30
+    while not page.evaluate(f"typeof frame !== 'undefined' && !!frame && ({condition})"):
+        assert time.monotonic() < until, f"{condition}: {page.inner_text('main')}"
+        page.wait_for_timeout(20)
+
+
+def number_of(page: Page) -> int:
+    return int(page.evaluate("frame.number"))
+
+
+def click_a_move(page: Page) -> None:
+    area = page.evaluate("frame.moves.find((m) => m.path.length).path[0]")
+    page.locator(f".area[data-area='{area}']").click()
+
+
+@contextmanager
+def server(folder: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
+    """Run the real command until the block ends or it is killed."""
+    words = ["web", "--port", str(port), "--games", str(folder), "--token", TOKEN.replace(" ", "-")]
+    with subprocess.Popen(
+        [sys.executable, "-m", "miai", *words], stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert b"http://" in process.stdout.readline()
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def free_port() -> int:
+    import socket
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port: int = listening.getsockname()[1]
+        return port
+
+
+def test_a_server_that_is_killed_loses_nothing_and_the_open_page_goes_on(
+    tmp_path: Path, chromium: Browser
+) -> None:
+    port, errors = free_port(), list[str]()
+    address = f"http://127.0.0.1:{port}"
+    with chromium.new_context() as context:
+        page = context.new_page()
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        with server(tmp_path / "games", port) as process:
+            page.goto(f"{address}/?token={TOKEN.replace(' ', '-')}")
+            page.wait_for_url(f"{address}/")
+            begin(page, address, "tic_tac_toe")
+            for _ in range(2):
+                number = number_of(page)
+                click_a_move(page)
+                wait(page, f"frame.number > {number} && frame.turn")
+            played = page.locator("#moves li").all_inner_texts()
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            until = time.monotonic() + 10
+            while "Connection lost" not in page.inner_text("#status"):
+                assert time.monotonic() < until
+                page.wait_for_timeout(50)
+        assert len(played) == 4
+        with server(tmp_path / "games", port):
+            # Without being loaded again, the page finds the server.
+            wait(page, "document.getElementById('status').textContent === 'Your turn.'")
+            assert page.locator("#moves li").all_inner_texts() == played
+            while not page.is_visible("#over"):
+                number = number_of(page)
+                click_a_move(page)
+                wait(
+                    page,
+                    f"frame.number > {number} && frame.turn"
+                    " || !document.getElementById('over').hidden",
+                )
+            assert page.locator("#moves li").all_inner_texts()[:4] == played
+    assert errors == []
+
+
+def test_a_double_click_is_one_move(page: Page, address: str) -> None:
+    begin(page, address, "tic_tac_toe")
+    page.locator(".area[aria-label='b2']").dblclick()
+    wait(page, "frame.turn && frame.number > 2")
+    page.wait_for_timeout(300)
+    played = page.locator("#moves li").all_inner_texts()
+    assert len(played) == 2
+    assert played[0] == "b2"
+    assert page.inner_text("#problem") == ""
+
+
+def test_two_tabs_on_one_seat_stay_in_step(page: Page, address: str) -> None:
+    begin(page, address, "tic_tac_toe")
+    problems: list[str] = []
+    other = page.context.new_page()
+    heed(other, problems)
+    other.goto(page.url)
+    wait(other, "frame.turn")
+    number = number_of(page)
+    page.locator(".area[aria-label='b2']").click()
+    wait(other, f"frame.number > {number} && frame.turn")
+    assert other.locator("#moves li").all_inner_texts()[0] == "b2"
+    # A tab that has not heard of the move yet: its answer is to a position that has gone.
+    stale = {"number": number, "kind": "move", "action": 0}
+    answer: dict[str, Any] = other.evaluate(
+        "async ([address, answer]) => (await fetch(address, {method: 'POST',"
+        " headers: {'content-type': 'application/json'}, body: JSON.stringify(answer)})).json()",
+        [f"{page.url}/answers", stale],
+    )
+    assert "the position has changed" in answer["problem"]
+    before = number_of(other)
+    click_a_move(other)
+    wait(page, f"frame.number > {before}")
+    assert all("409" in problem for problem in problems)
+
+
+def test_going_back_and_forward_shows_the_present_position(page: Page, address: str) -> None:
+    begin(page, address, "tic_tac_toe")
+    page.locator(".area[aria-label='b2']").click()
+    wait(page, "frame.turn && frame.number > 2")
+    played = page.locator("#moves li").all_inner_texts()
+    table = page.url
+    page.click("text=Games")
+    page.wait_for_url(re.compile(r"/$"))
+    page.go_back()
+    assert page.url == table
+    wait(page, "frame.turn")
+    assert page.locator("#moves li").all_inner_texts() == played
+    page.go_back()
+    page.go_forward()
+    wait(page, "frame.turn")
+    assert page.locator("#moves li").all_inner_texts() == played
+
+
+def test_an_invited_person_plays_in_another_browser(
+    page: Page, address: str, chromium: Browser
+) -> None:
+    page.goto(f"{address}/games/tic_tac_toe")
+    page.select_option("[name='players.1.agent']", "guest")
+    page.click("button.go")
+    page.click("[data-invite]")
+    output = page.locator("[data-invite] + output")
+    until = time.monotonic() + 10
+    while not output.inner_text():
+        assert time.monotonic() < until
+        page.wait_for_timeout(20)
+    invitation = output.inner_text()
+    with chromium.new_context() as context:
+        guest = context.new_page()
+        guest.goto(invitation)
+        guest.wait_for_url(re.compile("/tables/"))
+        wait(page, "frame.turn")
+        page.locator(".area[aria-label='b2']").click()
+        wait(guest, "frame.turn && frame.number > 1")
+        guest.locator(".area[aria-label='a1']").click()
+        wait(page, "frame.turn && frame.number > 2")
+        assert page.locator("#moves li").all_inner_texts() == ["b2", "a1"]
+    with chromium.new_context() as context:
+        third = context.new_page()
+        assert third.goto(invitation).status == 410  # type: ignore[union-attr]  # an answer
+
+
+def test_the_address_alone_lets_nobody_in(page: Page, address: str) -> None:
+    begin(page, address, "tic_tac_toe")
+    with pytest.raises(OSError, match="403"):
+        urlopen(page.url)
