@@ -17,7 +17,7 @@ from miai.information import PlayerView
 from miai.pages.replay import BeliefFollower
 from miai.render import EstimatingRenderer, renderer_for
 from miai.web.analysis import Estimates, analysis_of
-from miai.web.tables import Table
+from miai.web.tables import GameTable
 
 
 def moved(browser: Browser, table: str, move: str) -> None:
@@ -209,7 +209,7 @@ def test_an_estimate_is_made_once_for_a_position(
     followed = len(counted)
     assert followed > 0
     path = tmp_path / "games" / f"{table.rpartition('/')[2]}.jsonl"
-    suspended = Table.open(path, hidden=[])  # nobody sits there: each view is made anew
+    suspended = GameTable.open(path, hidden=[])  # nobody sits there: each view is made anew
     assert suspended.estimate(0) == first
     assert suspended.estimate(0) == first
     assert len(counted) == 2 * followed

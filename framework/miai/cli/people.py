@@ -23,7 +23,7 @@ from miai.information import PlayerView
 from miai.parameters import Parameters
 from miai.playing.advice import advice_text, advised
 from miai.playing.match import Seat, play
-from miai.playing.session import Session, TakeBack
+from miai.playing.session import RevisableGame, TakeBack
 from miai.record import MoveRecord, PlayerRecord
 from miai.render import Renderer, StyledRenderer, action_text, hint_of, renderer_for
 from miai.search.protocol import SearchResult
@@ -411,7 +411,7 @@ class PlaySession:
         adviser: Callable[[], Search] | None,
         blind_adviser: tuple[str, Callable[[], Seat]] | None = None,
     ) -> None:
-        self.session = Session(game, note=self._take)
+        self.session = RevisableGame(game, note=self._take)
         self._game, self._agents = game, agents
         self._note, self._save = note, save
         self._make_adviser = adviser

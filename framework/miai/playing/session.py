@@ -24,7 +24,7 @@ class TakeBack(BaseException):
         self.ply = ply
 
 
-class Session:
+class RevisableGame:
     """A game whose moves can be taken back.
 
     After a `TakeBack` the referee begins the game again with the moves that are left.

@@ -31,7 +31,7 @@ class Move(TypedDict):
     path: list[int]
 
 
-class Frame(TypedDict):
+class SeatFrame(TypedDict):
     """A position as one player knows it.
 
     Attributes:
@@ -69,7 +69,7 @@ class Camera:
         renderer = self._renderer
         return renderer.svg_definitions() if isinstance(renderer, DrawingRenderer) else ""
 
-    def frame(self, view: PlayerView) -> Frame:
+    def frame(self, view: PlayerView) -> SeatFrame:
         """Return the position as the view's player knows it."""
         renderer = self._renderer
         legal = view.legal_actions
@@ -100,7 +100,7 @@ class Camera:
             "moves": moves,
         }
 
-    def truth(self, state: State) -> Frame:
+    def truth(self, state: State) -> SeatFrame:
         """Return the true position, for a game that is over or has no secrets from anybody."""
         renderer = self._renderer
         picture = renderer.svg_state(state) if isinstance(renderer, DrawingRenderer) else ""

@@ -38,7 +38,7 @@ from miai.plugins.loader import registry
 from miai.record import GameRecord, ReadableFormat, Termination
 from miai.record_reader import read_record
 from miai.web.lobby import FormError, form_page, players_of, setting_of
-from miai.web.tables import Table, Tables
+from miai.web.tables import GameTable, GameTables
 from miai.web.templating import page
 
 MOST_RECORDS: Final = 500
@@ -248,7 +248,7 @@ class Records:
       tables: makes the tables of games that are played on, and has finished games.
     """
 
-    def __init__(self, folder: Path, tables: Tables) -> None:
+    def __init__(self, folder: Path, tables: GameTables) -> None:
         self._shelf, self._tables = Shelf(folder), tables
         self._replays: OrderedDict[str, str] = OrderedDict()
         self._changing = threading.Lock()
@@ -388,7 +388,7 @@ class Records:
 
     def _table(
         self, record: GameRecord, plies: int, entered: Mapping[str, str], browser: str
-    ) -> Table:
+    ) -> GameTable:
         own = {key: value for key, value in entered.items() if not key.startswith("game.")}
         setting, _ = setting_of(record.game, own, browser=browser)
         setting.parameters = dict(record.game_parameters)

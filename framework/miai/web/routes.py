@@ -30,7 +30,7 @@ from miai.web.lobby import (
     setting_of,
 )
 from miai.web.sections import assets
-from miai.web.tables import PERSON, Table, Tables
+from miai.web.tables import PERSON, GameTable, GameTables
 from miai.web.templating import TYPES, page
 
 _SPECTATOR: Final = -1
@@ -45,7 +45,7 @@ class Pages:
       browsers: those that are known; guests are added.
     """
 
-    def __init__(self, tables: Tables, browsers: Browsers) -> None:
+    def __init__(self, tables: GameTables, browsers: Browsers) -> None:
         self._tables, self._browsers = tables, browsers
         self.routes = [
             Route("/", self.lobby),
@@ -100,7 +100,7 @@ class Pages:
                 mistakes = {"": one_line(str(error))}
         return await to_thread.run_sync(form_page, game, entered, mistakes)
 
-    def _make(self, game: str, entered: dict[str, str], browser: str) -> Table:
+    def _make(self, game: str, entered: dict[str, str], browser: str) -> GameTable:
         setting, _ = setting_of(game, entered, browser=browser)
         return self._tables.new(setting)
 
@@ -190,14 +190,14 @@ class Pages:
 
     async def analysis(self, request: Request) -> Response:
         """Send the values over a game and what an agent thought last."""
-        return await self._told(request, Table.analyse)
+        return await self._told(request, GameTable.analyse)
 
     async def estimate(self, request: Request) -> Response:
         """Send what a player may infer from its observations."""
-        return await self._told(request, Table.estimate)
+        return await self._told(request, GameTable.estimate)
 
     async def _told(
-        self, request: Request, ask: Callable[[Table, int], Mapping[str, Any]]
+        self, request: Request, ask: Callable[[GameTable, int], Mapping[str, Any]]
     ) -> Response:
         table = await self._find(request)
         player = table.player_of(request.state.browser)
@@ -247,7 +247,7 @@ class Pages:
         content = await to_thread.run_sync(lambda: replay_page(record, table.id, play_on=play_on))
         return Response(content, media_type="text/html", headers={"content-security-policy": ""})
 
-    async def _find(self, request: Request) -> Table:
+    async def _find(self, request: Request) -> GameTable:
         try:
             table = await to_thread.run_sync(self._tables.get, request.path_params["table"])
         except MiaiError as error:
@@ -256,7 +256,7 @@ class Pages:
             raise HTTPException(404, "There is no such game.")
         return table
 
-    def _go_on(self, table: Table) -> None:
+    def _go_on(self, table: GameTable) -> None:
         try:
             self._tables.resume(table)
         except ConfigError as error:
@@ -271,7 +271,7 @@ def _game(request: Request) -> str:
         raise HTTPException(404, one_line(str(error))) from error
 
 
-def _answer(table: Table, player: int, said: dict[str, Any]) -> None:
+def _answer(table: GameTable, player: int, said: dict[str, Any]) -> None:
     """Pass an answer on. Raises `ConfigError` if it cannot be taken."""
     seat, number, action = table.seat(player), said.get("number"), said.get("action")
     if seat is None or type(number) is not int:
@@ -287,7 +287,7 @@ def _answer(table: Table, player: int, said: dict[str, Any]) -> None:
         raise ConfigError("say a move, resign or undo")
 
 
-async def _events(table: Table, seat: int) -> AsyncIterator[dict[str, str]]:
+async def _events(table: GameTable, seat: int) -> AsyncIterator[dict[str, str]]:
     with table.channels[seat].listen() as queue:
         news = await to_thread.run_sync(table.news, seat)
         yield {"data": dumps(news)}
@@ -303,7 +303,7 @@ def _who(agent: str) -> str:
     return "a person" if agent == PERSON else agent
 
 
-def _summary(table: Table) -> dict[str, str]:
+def _summary(table: GameTable) -> dict[str, str]:
     players = ", ".join(
         f"{name}: {_who(chair.agent)}"
         for name, chair in zip(players_of(table.game), table.setting.chairs, strict=True)

@@ -35,14 +35,14 @@ from miai.information import PlayerView
 from miai.plain import Json, dumps, one_line, to_plain
 from miai.playing.advice import Adviser, advice_text, advised, adviser_of
 from miai.playing.match import Seat, SeatReply, play_game
-from miai.playing.session import Session, TakeBack
+from miai.playing.session import RevisableGame, TakeBack
 from miai.process.agent_process import AgentProcess
 from miai.process.limits import ProcessLimits
 from miai.record import GameRecord, MoveRecord
 from miai.record_reader import read_record
 from miai.render import renderer_for
 from miai.web.analysis import Estimate, Estimates, Thoughts, analysis_of, thoughts_of
-from miai.web.frames import Camera, Frame
+from miai.web.frames import Camera, SeatFrame
 
 PERSON: Final = "human"
 IDLE_SECONDS: Final = 900.0
@@ -53,7 +53,7 @@ _BACKLOG = 64  # messages that a slow browser may be behind
 _SHORTLY = 1.0  # seconds between a frame and the referee's question
 _SCHEMA = "miai.table/1"
 
-_NOTHING: Final[Frame] = {
+_NOTHING: Final[SeatFrame] = {
     "number": 0,
     "picture": "",
     "text": "The position is hidden until the game is over.",
@@ -146,7 +146,7 @@ class PersonSeat:
         self.parameters: Mapping[str, Any] = {}
         self._game, self._camera, self._show = game, camera, show
         self.view = PlayerView(game, 0)
-        self.frame: Frame = camera.frame(self.view)
+        self.frame: SeatFrame = camera.frame(self.view)
         self.limit: float | None = None
         self._asked, self._asking = 0.0, False
         self._answer: Decision | BaseException | None = None
@@ -220,7 +220,7 @@ class PersonSeat:
         return None if self.limit is None else self._asked
 
 
-class Channel:
+class SeatChannel:
     """Messages to the browsers that look at one seat, or at the table from outside."""
 
     def __init__(self) -> None:
@@ -255,7 +255,7 @@ class Channel:
                 queue.put_nowait(text)
 
 
-class Table:
+class GameTable:
     """One game, and everything that happens at it.
 
     Attributes:
@@ -276,7 +276,7 @@ class Table:
         self.stage: Stage = "waiting"
         self.problem = ""
         self.record: GameRecord | None = None
-        self.channels = {player: Channel() for player in range(-1, self.game.num_players())}
+        self.channels = {player: SeatChannel() for player in range(-1, self.game.num_players())}
         self.touched = time.monotonic()
         self._path, self._journal = path, Journal(path)
         self._hidden = tuple(hidden)
@@ -289,10 +289,10 @@ class Table:
             player: Estimates(self.game, renderer_for(self.game)) for player in self.channels
         }
         self._ready = threading.Event()  # the players know all that was played before
-        self._public: Frame = self._first_public_frame()
+        self._public: SeatFrame = self._first_public_frame()
         first = int(self.game.new_initial_state().current_player())
         self._turn = first, time.monotonic()  # who acts, and since when
-        self._session = Session(self.game, note=self._note)
+        self._session = RevisableGame(self.game, note=self._note)
 
     # -- storing -------------------------------------------------------------------------------
 
@@ -313,7 +313,7 @@ class Table:
         self._path.chmod(0o600)
 
     @classmethod
-    def open(cls, path: Path, *, hidden: Sequence[str]) -> Table:
+    def open(cls, path: Path, *, hidden: Sequence[str]) -> GameTable:
         """Return a table as its journal tells.
 
         Raises `RecordError` if the journal is damaged, `MiaiError` if the game is not installed.
@@ -615,7 +615,7 @@ class Table:
 
     # -- showing -------------------------------------------------------------------------------
 
-    def frame(self, player: int) -> Frame:
+    def frame(self, player: int) -> SeatFrame:
         """Return what a player, or with -1 a spectator, sees now."""
         seat = self.seat(player) if player >= 0 else None
         if seat is not None:
@@ -695,10 +695,10 @@ class Table:
         for player, channel in self.channels.items():
             channel.send(self.news(player))
 
-    def _first_public_frame(self) -> Frame:
+    def _first_public_frame(self) -> SeatFrame:
         return Camera(self.game, self.renderer).truth(self.game.new_initial_state())
 
-    def _frame_at_rest(self, player: int) -> Frame:
+    def _frame_at_rest(self, player: int) -> SeatFrame:
         """Return a frame of a game that does not go on now, made from its moves."""
         camera = Camera(self.game, renderer_for(self.game))
         if self.stage != "over" and not self.game.info.perfect_information:
@@ -728,7 +728,7 @@ def _plain(move: MoveRecord) -> dict[str, Json]:
     return values
 
 
-class Tables:
+class GameTables:
     """All tables of a server.
 
     Args:
@@ -737,10 +737,10 @@ class Tables:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._tables: dict[str, Table] = {}
+        self._tables: dict[str, GameTable] = {}
         self._lock = threading.Lock()
 
-    def new(self, setting: Setting, *, earlier: Sequence[MoveRecord] = ()) -> Table:
+    def new(self, setting: Setting, *, earlier: Sequence[MoveRecord] = ()) -> GameTable:
         """Return a new table. Raises `MiaiError` or `OSError` if it cannot be made.
 
         Args:
@@ -750,13 +750,13 @@ class Tables:
         setting.created = datetime.now(UTC).isoformat(timespec="seconds")
         name = secrets.token_hex(6)
         path = self._folder / f"{name}.jsonl"
-        table = Table(name, setting, path, hidden=[str(self._folder)])
+        table = GameTable(name, setting, path, hidden=[str(self._folder)])
         table.create(earlier)
         with self._lock:
             self._tables[name] = table
         return table
 
-    def get(self, name: str) -> Table | None:
+    def get(self, name: str) -> GameTable | None:
         """Return a table by name, read from its journal if need be; None if there is none."""
         with self._lock:
             if name in self._tables:
@@ -766,16 +766,16 @@ class Tables:
             path = self._folder / f"{name}.jsonl"
             if not path.is_file():
                 return None
-            self._tables[name] = Table.open(path, hidden=[str(self._folder)])
+            self._tables[name] = GameTable.open(path, hidden=[str(self._folder)])
             return self._tables[name]
 
-    def resume(self, table: Table) -> None:
+    def resume(self, table: GameTable) -> None:
         """Let a table's game go on. Raises `ConfigError` if too many games are in progress."""
         if not table.running and table.stage not in ("over", "failed"):
             self._refuse_too_many()
         table.resume()
 
-    def latest(self, count: int = 30) -> list[Table]:
+    def latest(self, count: int = 30) -> list[GameTable]:
         """Return the tables that were changed last, newest first; damaged ones are left out."""
         paths = sorted(
             self._folder.glob("*.jsonl"), key=lambda path: path.stat().st_mtime, reverse=True
