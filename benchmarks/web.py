@@ -8,12 +8,14 @@ stays on the loopback interface. Parts:
 `click`       milliseconds from a click on a board of Go until the server has acknowledged it, and
               until the new position is drawn.
 `games`       many games at once, each with a person that clicks after a second or so, against
-              agents in processes of their own: milliseconds from a click to its answer.
+              agents in processes of their own: milliseconds from a click to its answer, from the
+              time at which all have begun.
 `runner`      share of a core that an open page of a running tournament costs its runner and its
               server; pairs of equal intervals with and without the page.
 `spectators`  games per second of a run with many spectators, by those with none, in alternation.
               Runner, worker and agents have the first core; the server and the spectators' clients
-              the last one, as they would have on other machines.
+              the last one, as they would have on other machines. The same for processor time of
+              the run per game, which other work on the machine disturbs less.
 
     python benchmarks/web.py [--json] [--parts NAME ...] [--games N] [--spectators N]
 """
@@ -208,6 +210,7 @@ def measure_click(arguments: argparse.Namespace) -> dict[str, Any]:
     drawn = [click["drawn"] - click["began"] for click in clicks if "drawn" in click]
     return {
         "click_answered_ms": spread(answered, 1),
+        "click_answered_ms_p95": round(p95(answered), 1),
         "click_drawn_ms": spread(drawn, 1),
         "clicks": len(clicks),
     }
@@ -237,9 +240,12 @@ def measure_games(arguments: argparse.Namespace) -> dict[str, Any]:
         client = Client(process.port)
         fields = {"players.0.agent": "me", "players.1.agent": "random"}
         tables = [client.new_table("phantom_tic_tac_toe", fields) for _ in range(arguments.games)]
-        until = time.monotonic() + arguments.seconds + 20
+        began = threading.Barrier(len(tables), timeout=WAIT_SECONDS)
         threads = [
-            threading.Thread(target=_play, args=(client, table, seed, milliseconds, until))
+            threading.Thread(
+                target=_play,
+                args=(client, table, seed, milliseconds, began, arguments.seconds + 20),
+            )
             for seed, table in enumerate(tables)
         ]
         for thread in threads:
@@ -247,31 +253,50 @@ def measure_games(arguments: argparse.Namespace) -> dict[str, Any]:
         for thread in threads:
             thread.join()
         share = process.cpu_times().user + process.cpu_times().system
-    ordered = sorted(milliseconds)
     return {
         "games_at_once": arguments.games,
-        "answer_ms_median": round(statistics.median(ordered), 1),
-        "answer_ms_p95": round(ordered[int(0.95 * (len(ordered) - 1))], 1),
-        "answers": len(ordered),
-        "server_cpu_ms_per_answer": round(1000 * share / len(ordered), 1),
+        "answer_ms_median": round(statistics.median(milliseconds), 1),
+        "answer_ms_p95": round(p95(milliseconds), 1),
+        "answers": len(milliseconds),
+        "server_cpu_ms_per_answer": round(1000 * share / len(milliseconds), 1),
     }
 
 
-def _play(client: Client, table: str, seed: int, milliseconds: list[float], until: float) -> None:
-    """Play a game to its end, or until a time, with a pause before each click."""
+def p95(values: Sequence[float]) -> float:
+    """Return the 95th percentile."""
+    return sorted(values)[int(0.95 * (len(values) - 1))]
+
+
+def _play(
+    client: Client,
+    table: str,
+    seed: int,
+    milliseconds: list[float],
+    began: threading.Barrier,
+    seconds: float,
+) -> None:
+    """Play a game to its end, or for a time, with a pause before each click.
+
+    Args:
+      began: passed when it is the person's turn in every game; their agents have started then.
+    """
     rng = random.Random(seed)
+    until = 0.0
     for news in client.news(table):
-        if news["stage"] == "over" or time.monotonic() > until:
+        if news["stage"] == "over" or (until and time.monotonic() > until):
             return
         if not news["frame"]["turn"]:
             continue
+        if not until:
+            began.wait()
+            until = time.monotonic() + seconds
         time.sleep(rng.uniform(0.5, 1.5))
         move = rng.choice(news["frame"]["moves"])
         answer = {"kind": "move", "number": news["frame"]["number"], "action": move["action"]}
-        began = time.perf_counter()
+        asked = time.perf_counter()
         reply, _ = client.ask(f"{table}/answers", json.dumps(answer).encode())
         if reply.status == 200:
-            milliseconds.append(1000 * (time.perf_counter() - began))
+            milliseconds.append(1000 * (time.perf_counter() - asked))
 
 
 # -- a running tournament -------------------------------------------------------------------------
@@ -332,6 +357,11 @@ def used(process: psutil.Popen) -> float:
     return float(times.user + times.system)
 
 
+def used_by_all(process: psutil.Popen) -> float:
+    """Return the processor time of a process and of those that it has begun, in seconds."""
+    return sum(sum(each.cpu_times()[:4]) for each in [process, *process.children(recursive=True)])
+
+
 def measure_runner(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the shares of a core that an open page costs the runner and its server."""
     runner: dict[bool, list[float]] = {False: [], True: []}
@@ -368,11 +398,12 @@ def measure_spectators(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return how much slower a run is with spectators, in percent."""
     cores = sorted(os.sched_getaffinity(0))
     rates: dict[bool, list[float]] = {False: [], True: []}
+    costs: dict[bool, list[float]] = {False: [], True: []}
     received = 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "run"
         with (
-            tournament(folder, core=cores[0]),
+            tournament(folder, core=cores[0]) as run,
             server(Path(name) / "g", folder, core=cores[-1]) as process,
         ):
             os.sched_setaffinity(0, [cores[-1]])
@@ -381,16 +412,19 @@ def measure_spectators(arguments: argparse.Namespace) -> dict[str, Any]:
                 watched = turn % 2 == 1
                 crowd = Crowd(client, arguments.spectators if watched else 0)
                 with crowd:
-                    before, began = games_done(folder), time.monotonic()
+                    before, spent, began = games_done(folder), used_by_all(run), time.monotonic()
                     time.sleep(arguments.seconds)
-                    rate = (games_done(folder) - before) / (time.monotonic() - began)
-                rates[watched].append(rate)
+                    games, spent = games_done(folder) - before, used_by_all(run) - spent
+                    rates[watched].append(games / (time.monotonic() - began))
+                    costs[watched].append(spent / games)
                 received += crowd.messages
             os.sched_setaffinity(0, cores)
     ratios = [on / off for on, off in zip(rates[True], rates[False], strict=True)]
+    dearer = [on / off for on, off in zip(costs[True], costs[False], strict=True)]
     return {
         "spectators": arguments.spectators,
         "slower_percent": spread([100 * (1 - ratio) for ratio in ratios], 2),
+        "dearer_percent": spread([100 * (ratio - 1) for ratio in dearer], 2),
         "games_per_second": [round(statistics.median(rates[on]), 1) for on in (False, True)],
         "messages_per_spectator_and_second": round(
             received / max(1, arguments.spectators) / arguments.pairs / arguments.seconds, 2

@@ -81,6 +81,7 @@ KEYS = {
     "web.py": {
         *("start_seconds", "click_answered_ms", "click_drawn_ms", "answer_ms_p95"),
         *("runner_share_percent", "server_share_percent", "slower_percent"),
+        *("click_answered_ms_p95", "dearer_percent"),
     },
     "uci_client.py": {"rows", "positions", "date"},
     "go_playouts.py": {"playouts_per_second_9", "playouts_per_second_19"},
