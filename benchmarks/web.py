@@ -3,8 +3,9 @@
 Servers, runners and agents are real processes, the browser is Debian's chromium, and all traffic
 stays on the loopback interface. Parts:
 
-`start`       seconds from the command to a board of Go on the screen of a browser that is running:
-              the page of a game that was begun before.
+`start`       seconds from the command to a board on the screen of a browser that is running: the
+              page of a game that was begun before, of tic-tac-toe and of Go, whose rules are
+              compiled.
 `click`       milliseconds from a click on a board of Go until the server has acknowledged it, and
               until the new position is drawn.
 `games`       many games at once, each with a person that clicks after a second or so, against
@@ -153,21 +154,36 @@ def browser_page() -> Iterator[Any]:
 GO = {"game.board_size": "9", "players.0.agent": "me", "players.1.agent": "fast-random"}
 
 
+SMALL = {"players.0.agent": "me", "players.1.agent": "random"}
+
+
 def measure_start(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the seconds from the command to the first board."""
+    """Return the seconds from the command to the first board, compiled rules or not."""
+    with browser_page() as page:
+        return {
+            "start_seconds": spread(_starts(page, "tic_tac_toe", SMALL, arguments), 2),
+            "start_seconds_go": spread(_starts(page, "go", GO, arguments), 2),
+        }
+
+
+def _starts(
+    page: Any, game: str, fields: Mapping[str, str], arguments: argparse.Namespace
+) -> list[float]:
+    """Return the seconds of each start, until the page of a game shows its board."""
     seconds = []
-    with tempfile.TemporaryDirectory() as folder, browser_page() as page:
+    with tempfile.TemporaryDirectory() as folder:
         with server(Path(folder)) as process:
             client = Client(process.port)
-            table = client.new_table("go", GO)
+            table = client.new_table(game, fields)
         client.lend(page)
         for _ in range(arguments.repeats):
+            page.goto("about:blank")
             began = time.perf_counter()
             with server(Path(folder), python=arguments.python) as process:
                 page.goto(f"http://127.0.0.1:{process.port}{table}", wait_until="commit")
                 page.wait_for_selector("#picture svg")
                 seconds.append(time.perf_counter() - began)
-    return {"start_seconds": spread(seconds, 3)}
+    return seconds
 
 
 CLOCK = """() => {
