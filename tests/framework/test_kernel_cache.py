@@ -7,11 +7,15 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
+from typing import Any
 
+import numba.core.config
 import pytest
 
+from miai import kernels
 from miai.kernels.cache import compiling, find_cache
 
 DAY = 24 * 3600
@@ -19,6 +23,7 @@ DAY = 24 * 3600
 WAITER = """
 import sys
 from pathlib import Path
+from typing import Any
 from miai.kernels.cache import compiling
 folder = Path(sys.argv[1])
 print("waiting", flush=True)
@@ -143,3 +148,24 @@ def test_an_unwritable_cache_works_without_a_lock(tmp_path: Path) -> None:
         with compiling(folder, "rules"):
             pass
     assert list(tmp_path.iterdir()) == []
+
+
+def test_threads_that_declare_kernels_at_once_keep_their_folders(tmp_path: Path) -> None:
+    """Otherwise one of them finds the other's folder, or none and writes to the working folder."""
+    setting: Any = numba.core.config
+    before, seen = setting.CACHE_DIR, dict[str, set[str]]()
+
+    def declare(name: str) -> None:
+        for _ in range(20):
+            with kernels._numba_cache(tmp_path / name):
+                seen.setdefault(name, set()).add(setting.CACHE_DIR)
+                time.sleep(0.002)
+                seen[name].add(setting.CACHE_DIR)
+
+    threads = [threading.Thread(target=declare, args=(name,)) for name in ("a", "b")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert seen == {name: {str(tmp_path / name)} for name in ("a", "b")}
+    assert before == setting.CACHE_DIR

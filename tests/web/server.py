@@ -19,7 +19,7 @@ import uvicorn
 from miai.web.server import make_app
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Page, Request
 
 TOKEN = "a token of the tests"
 SECONDS = 60.0
@@ -178,5 +178,12 @@ def running(folder: Path, *paths: Path) -> Iterator[int]:
 
 def heed(page: Page, problems: list[str]) -> None:
     """Note the errors of a page's scripts and what it logs as errors."""
+    page.on("requestfailed", lambda request: problems.extend(_failure(request)))
     page.on("pageerror", lambda error: problems.append(str(error)))
     page.on("console", lambda said: problems.append(said.text) if said.type == "error" else None)
+
+
+def _failure(request: Request) -> list[str]:
+    """Return why a request failed; nothing if the page broke it off, as it does when it is left."""
+    failure = request.failure or ""
+    return [] if "ERR_ABORTED" in failure else [f"{request.url}: {failure}"]

@@ -10,6 +10,7 @@ The cost of a compilation grows with the number of Python expressions, and is pa
 combination of argument types; LLVM takes little of it.
 """
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -29,6 +30,9 @@ _NUMBA_CONFIG: Any = numba.core.config  # its attributes are created at run time
 _UNCOUNTED = {"_nrt": False}
 # A part needs no wrappers for Python or C; leaving them out saves a quarter of the compilation.
 _PART = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, **_UNCOUNTED}
+
+
+_DECLARING = threading.RLock()
 
 
 class KernelFamily:
@@ -104,10 +108,15 @@ def _compiled(function: Callable[_Parameters, _Result], **options: Any) -> Any:
 
 @contextmanager
 def _numba_cache(folder: Path) -> Iterator[None]:
-    """Point numba's cache at `folder` while functions are declared, which keep this folder."""
-    before = _NUMBA_CONFIG.CACHE_DIR
-    _NUMBA_CONFIG.CACHE_DIR = str(folder)
-    try:
-        yield
-    finally:
-        _NUMBA_CONFIG.CACHE_DIR = before
+    """Point numba's cache at `folder` while functions are declared, which keep this folder.
+
+    The setting is the process's, so one thread at a time changes it; two that import kernels at
+    once would leave machine code in the working folder.
+    """
+    with _DECLARING:
+        before = _NUMBA_CONFIG.CACHE_DIR
+        _NUMBA_CONFIG.CACHE_DIR = str(folder)
+        try:
+            yield
+        finally:
+            _NUMBA_CONFIG.CACHE_DIR = before

@@ -11,7 +11,10 @@ let sent = -1; // number of the frame that was answered
 
 const events = new EventSource(`${address}/events`);
 events.onmessage = (event) => show(JSON.parse(event.data));
-events.onerror = () => { element("status").textContent = "Connection lost; trying again …"; };
+events.onerror = () => {
+  element("status").textContent = "Connection lost; trying again …";
+  sent = -1; // a server that died may not have stored the answer
+};
 
 function show(news) {
   if (!frame || frame.number !== news.frame.number || news.stage !== "playing") board.forget();
