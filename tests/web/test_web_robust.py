@@ -194,3 +194,46 @@ def test_the_address_alone_lets_nobody_in(page: Page, address: str) -> None:
     begin(page, address, "tic_tac_toe")
     with pytest.raises(OSError, match="403"):
         urlopen(page.url)
+
+
+def test_the_keyboard_stays_on_the_board_while_the_opponent_moves(page: Page, address: str) -> None:
+    begin(page, address, "tic_tac_toe")
+    page.locator(".area[aria-label='b2']").focus()
+    page.keyboard.press("Enter")
+    wait(page, "frame.turn && frame.number > 2")
+    assert page.evaluate("document.activeElement.matches('.area')")
+
+
+def test_a_closed_tab_is_opened_again_by_its_address(page: Page, address: str) -> None:
+    begin(page, address, "phantom_tic_tac_toe")
+    page.locator(".area[aria-label='b2']").click()
+    wait(page, "frame.turn && frame.number > 1")
+    before, table, context = page.evaluate("JSON.stringify(frame)"), page.url, page.context
+    page.close()
+    again = context.new_page()
+    again.goto(table)
+    wait(again, "frame.turn")
+    assert again.evaluate("JSON.stringify(frame)") == before
+
+
+def test_a_game_is_chosen_and_begun_by_keyboard(page: Page, address: str) -> None:
+    page.goto(f"{address}/")
+    press_until(page, "Tab", "document.activeElement.getAttribute('href') === '/games/kuhn_poker'")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("/games/kuhn_poker"))
+    press_until(page, "Tab", "document.activeElement.matches('button.go')")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("/tables/"))
+    wait(page, "frame.turn")
+    press_until(page, "Tab", "document.activeElement.matches('#buttons button')")
+    number = number_of(page)
+    page.keyboard.press("Enter")
+    wait(page, f"frame.number > {number} || !document.getElementById('over').hidden")
+
+
+def press_until(page: Page, key: str, condition: str) -> None:
+    for _ in range(80):
+        page.keyboard.press(key)
+        if page.evaluate(condition):
+            return
+    raise AssertionError(f"the keyboard does not reach {condition}")

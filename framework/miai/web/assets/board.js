@@ -20,13 +20,16 @@ class Board {
     this.moves = [];
     this.chosen = []; // areas clicked so far
     this.focus = 0; // the area that the keyboard is on
+    this.awaited = false; // whether the keyboard was on the board when it last had areas
     this.from = -1; // where the pointer went down
     this.dragged = false;
   }
 
   // Draws a frame: its picture, what it shows in words, areas and moves.
   draw({ picture, text, areas, moves }) {
-    const kept = this.holder.contains(document.activeElement);
+    const lost = this.awaited && document.activeElement === document.body;
+    const kept = this.holder.contains(document.activeElement) || lost;
+    this.awaited = kept;
     this.holder.hidden = !picture;
     this.holder.innerHTML = picture;
     this.areas = areas;
