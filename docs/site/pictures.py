@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 ROOT: Final = Path(__file__).parents[2]
 PICTURES: Final = ROOT / "docs" / "pictures"
 WIDTH, HEIGHT = 1280, 900
-SECONDS: Final = 30.0
+SECONDS: Final = 120.0
 RUN: Final = """
 [tournament]
 name = "small"
 seed = 1
-rounds = 60
+rounds = 20
 
 [game]
 name = "go"
@@ -42,7 +42,7 @@ random_plies = 2
 name = "fast-random"
 agent = "fast-random"
 """
-PLAYERS: Final = (50, 100, 200)
+PLAYERS: Final = (100, 1_000, 4_000)
 
 
 def main() -> None:
@@ -99,7 +99,7 @@ def take_go(page: Page, base: str) -> None:
         play(page, move)
     page.click("#analysis summary")
     page.click("#estimate summary")
-    page.wait_for_timeout(1500)
+    page.wait_for_selector("#estimate .picture svg")
     take(page, "go")
 
 
@@ -109,7 +109,7 @@ def take_rbc(page: Page, base: str) -> None:
     for move in ("sense e7", "e2e4", "sense d6", "g1f3", "sense e6"):
         play(page, move)
     page.click("#estimate summary")
-    page.wait_for_timeout(3000)
+    page.wait_for_selector("#estimate .picture svg")
     take(page, "rbc")
 
 
@@ -127,7 +127,8 @@ def take_run(page: Page, base: str) -> None:
     page.goto(f"{base}/runs/0/")
     until = time.monotonic() + SECONDS
     while "stop" not in page.inner_text("#state") or page.evaluate(
-        "document.querySelector('progress').value < 60"
+        "document.querySelector('progress').value < 24"
+        " || ![...document.querySelectorAll('#boards img')].some((board) => board.complete)"
     ):
         if time.monotonic() > until:
             sys.exit("the tournament did not begin")
