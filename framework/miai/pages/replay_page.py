@@ -428,7 +428,7 @@ def _caption(number: int, move: MoveRecord | None, game: Game, record: GameRecor
     if move.opening:
         parts.append(tag("small", " from the opening"))
     elif move.seconds is not None:
-        parts.append(tag("small", f" {move.seconds:.3g} s"))
+        parts.append(tag("small", f" {_duration(move.seconds)}"))
     heading = tag("h2", *parts)
     if number == len(record.moves):
         return heading + tag("p", text(_ending(record), 300), class_="ending")
@@ -478,6 +478,12 @@ def _worlds(worlds: Worlds) -> Markup:
 
 
 # -- the side ---------------------------------------------------------------------------------
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 0.001:
+        return "under 1 ms"
+    return f"{seconds:.2f} s" if seconds >= 1 else f"{1000 * seconds:.0f} ms"
 
 
 def _open_plies(record: GameRecord) -> int:
