@@ -60,6 +60,10 @@ class ConfigFile:
         return True
 
 
+_TELLING = 3
+"""Fewer tables than this fit several kinds by chance."""
+
+
 def refuse_other_config(path: Path, raw: Mapping[str, Any], model: type[BaseModel]) -> None:
     """Raise `ConfigError` if a file is not of a model but of another kind of config.
 
@@ -74,7 +78,7 @@ def refuse_other_config(path: Path, raw: Mapping[str, Any], model: type[BaseMode
     kinds = [component.build(values={}) for component in registry().components(CONFIG_FILE)]
     others = [kind for kind in kinds if not kind.same_tables(own) and kind.has_tables(raw)]
     others = [kind for kind in others if kind.accepts(raw)] if len(others) > 1 else others
-    if not others:
+    if not others or (len(others) > 1 and len(raw) < _TELLING):
         return
     nouns = " or ".join(kind.noun for kind in others)
     commands = " or ".join(f"`{kind.command} {path}`" for kind in others)
