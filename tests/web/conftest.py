@@ -47,11 +47,18 @@ def chromium() -> Iterator[Chromium]:
         browser.close()
 
 
+@pytest.fixture
+def problems() -> list[str]:
+    """The errors of `page` so far; a test removes those that it expects."""
+    return []
+
+
 @pytest.fixture(params=LOOKS, ids=["wide", "narrow"])
-def page(request: pytest.FixtureRequest, address: str, chromium: Chromium) -> Iterator[Page]:
+def page(
+    request: pytest.FixtureRequest, address: str, chromium: Chromium, problems: list[str]
+) -> Iterator[Page]:
     """A page that has shown the token; its script may raise and log no error."""
     width, height, scheme = request.param
-    problems: list[str] = []
     with chromium.new_context(
         viewport={"width": width, "height": height}, color_scheme=scheme
     ) as context:

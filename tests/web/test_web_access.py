@@ -47,9 +47,13 @@ def faults(page: Page) -> list[str]:
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_pages_have_no_serious_fault(page: Page, address: str, path: str) -> None:
+def test_pages_have_no_serious_fault(
+    page: Page, problems: list[str], address: str, path: str
+) -> None:
     page.goto(f"{address}{path}")
     assert faults(page) == []
+    assert len(problems) == (path == "/nowhere"), problems  # its 404
+    problems.clear()
 
 
 @pytest.mark.parametrize("game", TABLES)
