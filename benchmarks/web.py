@@ -233,7 +233,7 @@ def measure_click(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _is_over(page: Any, before: int) -> bool:
-    """Return whether the click after so many others was drawn, or refused."""
+    """Return whether click number `before` was drawn or refused."""
     clicks = page.evaluate("clicks")
     return (len(clicks) > before and "drawn" in clicks[-1]) or page.inner_text("#problem") != ""
 

@@ -176,6 +176,22 @@ def running(folder: Path, *paths: Path) -> Iterator[int]:
             assert not thread.is_alive()
 
 
+def begin(page: Page, address: str, game: str, opponent: str = "random") -> None:
+    """Begin a game against an agent by its form, and wait for the first turn."""
+    page.goto(f"{address}/games/{game}")
+    page.select_option("[name='players.1.agent']", opponent)
+    page.click("button.go")
+    wait(page, "frame.turn")
+
+
+def wait(page: Page, condition: str) -> None:
+    """Wait for a condition of the page's script, whose policy lets Playwright compile none."""
+    until = time.monotonic() + 30
+    while not page.evaluate(f"typeof frame !== 'undefined' && !!frame && ({condition})"):
+        assert time.monotonic() < until, f"{condition}: {page.inner_text('main')}"
+        page.wait_for_timeout(20)
+
+
 def heed(page: Page, problems: list[str]) -> None:
     """Note the errors of a page's scripts and what it logs as errors."""
     page.on("requestfailed", lambda request: problems.extend(_failure(request)))

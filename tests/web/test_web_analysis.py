@@ -209,7 +209,7 @@ def test_an_estimate_is_made_once_for_a_position(
     followed = len(counted)
     assert followed > 0
     path = tmp_path / "games" / f"{table.rpartition('/')[2]}.jsonl"
-    suspended = GameTable.open(path, hidden=[])  # nobody sits there: each view is made anew
+    suspended = GameTable.open(path, hidden=[])  # nobody sits there: each view is made again
     assert suspended.estimate(0) == first
     assert suspended.estimate(0) == first
     assert len(counted) == 2 * followed

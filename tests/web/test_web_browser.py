@@ -6,26 +6,12 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.web.server import begin, wait
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 pytestmark = pytest.mark.engine("chromium")
-
-
-def begin(page: Page, address: str, game: str, opponent: str = "random") -> None:
-    page.goto(f"{address}/games/{game}")
-    page.select_option("[name='players.1.agent']", opponent)
-    page.click("button.go")
-    wait(page, "frame.turn")
-
-
-def wait(page: Page, condition: str) -> None:
-    """Wait for a condition of the page's script, whose policy lets Playwright compile none."""
-    until = time.monotonic() + 20
-    while not page.evaluate(f"typeof frame !== 'undefined' && frame && ({condition})"):
-        assert time.monotonic() < until, condition
-        page.wait_for_timeout(20)
 
 
 def shown(page: Page) -> int:

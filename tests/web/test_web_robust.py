@@ -14,26 +14,12 @@ from typing import TYPE_CHECKING, Any
 from urllib.request import urlopen
 
 import pytest
-from tests.web.server import TOKEN, heed
+from tests.web.server import TOKEN, begin, heed, wait
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.engine("chromium")
-
-
-def begin(page: Page, address: str, game: str, opponent: str = "random") -> None:
-    page.goto(f"{address}/games/{game}")
-    page.select_option("[name='players.1.agent']", opponent)
-    page.click("button.go")
-    wait(page, "frame.turn")
-
-
-def wait(page: Page, condition: str) -> None:
-    until = time.monotonic() + 30
-    while not page.evaluate(f"typeof frame !== 'undefined' && !!frame && ({condition})"):
-        assert time.monotonic() < until, f"{condition}: {page.inner_text('main')}"
-        page.wait_for_timeout(20)
 
 
 def number_of(page: Page) -> int:

@@ -38,7 +38,7 @@ from miai.plugins.loader import registry
 from miai.record import GameRecord, ReadableFormat, Termination
 from miai.record_reader import read_record
 from miai.web.lobby import FormError, form_page, players_of, setting_of
-from miai.web.tables import GameTable, GameTables
+from miai.web.tables import GameTable, TableSet
 from miai.web.templating import page
 
 MOST_RECORDS: Final = 500
@@ -248,7 +248,7 @@ class Records:
       tables: makes the tables of games that are played on, and has finished games.
     """
 
-    def __init__(self, folder: Path, tables: GameTables) -> None:
+    def __init__(self, folder: Path, tables: TableSet) -> None:
         self._shelf, self._tables = Shelf(folder), tables
         self._replays: OrderedDict[str, str] = OrderedDict()
         self._changing = threading.Lock()

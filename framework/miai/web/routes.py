@@ -30,7 +30,7 @@ from miai.web.lobby import (
     setting_of,
 )
 from miai.web.sections import assets
-from miai.web.tables import PERSON, GameTable, GameTables
+from miai.web.tables import PERSON, GameTable, TableSet
 from miai.web.templating import TYPES, page
 
 _SPECTATOR: Final = -1
@@ -45,7 +45,7 @@ class Pages:
       browsers: those that are known; guests are added.
     """
 
-    def __init__(self, tables: GameTables, browsers: Browsers) -> None:
+    def __init__(self, tables: TableSet, browsers: Browsers) -> None:
         self._tables, self._browsers = tables, browsers
         self.routes = [
             Route("/", self.lobby),

@@ -26,7 +26,7 @@ from miai.web.guard import Browsers, Guard
 from miai.web.records import Records
 from miai.web.routes import Pages
 from miai.web.sections import Sections
-from miai.web.tables import GameTables
+from miai.web.tables import TableSet
 from miai.web.templating import page
 
 LOOPBACK: Final = "127.0.0.1"
@@ -57,7 +57,7 @@ def make_app(
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     browsers = Browsers(folder / _BROWSERS)
     browsers.load()
-    tables = GameTables(folder)
+    tables = TableSet(folder)
     pages = Pages(tables, browsers)
     records = Records(folder / _RECORDS, tables)
     sections = Sections(folder, [path.absolute() for path in paths])

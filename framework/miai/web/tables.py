@@ -728,7 +728,7 @@ def _plain(move: MoveRecord) -> dict[str, Json]:
     return values
 
 
-class GameTables:
+class TableSet:
     """All tables of a server.
 
     Args:

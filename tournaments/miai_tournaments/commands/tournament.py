@@ -95,7 +95,7 @@ def resume(
     from miai_tournaments.store.folder import end_pause
 
     if (runner := end_pause(folder)) is not None:
-        print(f"{runner} goes on with {folder}")
+        print(f"resumed {folder}, run by {runner}")
         return
     _prepare_process("miai tournament resume")
     _conclude(play_on(folder, _options(workers, executor, address, records)), folder)

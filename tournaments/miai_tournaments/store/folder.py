@@ -172,7 +172,7 @@ def ask_to_pause(folder: Path) -> str | None:
 
 
 def end_pause(folder: Path) -> str | None:
-    """Let a paused runner go on; return it, in words. None if there is no paused runner.
+    """End the pause of a runner. Returns its description, or None if no runner is paused.
 
     Raises:
       StoreError: the folder cannot be written.
@@ -201,7 +201,7 @@ def _ask(folder: Path, request: str) -> str | None:
 
 
 def _addressee(path: Path) -> str | None:
-    """Return the token of the runner that a request is for; None if there is no request."""
+    """Return the token of the runner that a request addresses, or None without a request."""
     try:
         with path.open("rb") as file:
             return file.read(_MAX_TOKEN).decode()

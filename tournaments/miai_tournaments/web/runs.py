@@ -150,7 +150,7 @@ class Runs:
         folder = await to_thread.run_sync(self._find, request)
         number, word = request.path_params["number"], request.path_params["request"]
         if word not in _REQUESTS:
-            raise HTTPException(404, "There is no such page.")
+            raise HTTPException(404, "This page does not exist.")
         question, act = _REQUESTS[word]
         if request.method == "GET":
             return page(
