@@ -17,7 +17,7 @@ import pytest
 from tests.web.server import TOKEN, begin, heed, wait
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Page, Route
 
 pytestmark = pytest.mark.engine("chromium")
 
@@ -151,16 +151,7 @@ def test_going_back_and_forward_shows_the_present_position(page: Page, address: 
 def test_an_invited_person_plays_in_another_browser(
     page: Page, address: str, chromium: Browser
 ) -> None:
-    page.goto(f"{address}/games/tic_tac_toe")
-    page.select_option("[name='players.1.agent']", "guest")
-    page.click("button.go")
-    page.click("[data-invite]")
-    output = page.locator("[data-invite] + output")
-    until = time.monotonic() + 10
-    while not output.inner_text():
-        assert time.monotonic() < until
-        page.wait_for_timeout(20)
-    invitation = output.inner_text()
+    invitation = invited(page, address)
     with chromium.new_context() as context:
         guest = context.new_page()
         guest.goto(invitation)
@@ -174,6 +165,30 @@ def test_an_invited_person_plays_in_another_browser(
     with chromium.new_context() as context:
         third = context.new_page()
         assert third.goto(invitation).status == 410  # type: ignore[union-attr]  # an answer
+
+
+def test_whoever_is_faster_than_the_script_of_a_page_is_not_lost(page: Page, address: str) -> None:
+    def late(route: Route) -> None:
+        page.wait_for_timeout(500)
+        route.continue_()
+
+    page.route("**/table.js", late)
+    assert "/invitations/" in invited(page, address)
+    page.route("**/game.js", late)
+    page.goto(f"{address}/games/tic_tac_toe", wait_until="commit")
+    page.select_option("[name='players.1.agent']", "ismcts")
+    page.locator(".parameters .field").first.wait_for(state="attached")
+
+
+def invited(page: Page, address: str) -> str:
+    """Make a table with an empty seat; return the address of the invitation."""
+    page.goto(f"{address}/games/tic_tac_toe")
+    page.select_option("[name='players.1.agent']", "guest")
+    page.click("button.go")
+    page.click("[data-invite]")
+    output = page.locator("[data-invite] + output")
+    output.and_(page.locator(":not(:empty)")).wait_for()
+    return output.inner_text()
 
 
 def test_the_address_alone_lets_nobody_in(page: Page, address: str) -> None:

@@ -3,7 +3,7 @@
 for (const select of document.querySelectorAll("select.agent")) {
   const box = select.closest("fieldset");
   const details = box.querySelector(".own");
-  select.addEventListener("change", async () => {
+  const showFields = async () => {
     const { game, player } = box.dataset;
     const fields = details.querySelector(".parameters");
     const agent = select.selectedOptions[0].title ? select.value : ""; // others have no parameters
@@ -11,5 +11,8 @@ for (const select of document.querySelectorAll("select.agent")) {
     if (answer.ok) fields.innerHTML = await answer.text();
     else fields.replaceChildren();
     details.hidden = !fields.querySelector(".field, .mistake");
-  });
+  };
+  select.addEventListener("change", showFields);
+  // Somebody was faster than this script, or the browser has restored a choice.
+  if (!select.selectedOptions[0]?.defaultSelected) showFields();
 }

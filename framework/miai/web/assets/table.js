@@ -237,4 +237,5 @@ for (const button of document.querySelectorAll("[data-invite]")) {
     const said = await reply.json();
     button.nextElementSibling.textContent = said.address || said.problem;
   });
+  button.disabled = false;
 }
