@@ -21,6 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from common.conditions import commit
+
 ROOT = Path(__file__).parents[1]
 STORE = ROOT / "benchmarks" / "figures.json"
 
@@ -184,6 +186,7 @@ def is_old(row: Mapping[str, str], figure: Figure) -> bool:
 def measure(names: Sequence[str], rows: dict[str, dict[str, str]]) -> None:
     """Run the benchmarks of some rows, each command once, and store the rows."""
     commands = dict.fromkeys(FIGURES[name].command for name in names)
+    measured = commit()  # before the first row is stored, which changes the checkout
     for command in commands:
         print(f"{' '.join(command)} ...", file=sys.stderr, flush=True)
         load = os.getloadavg()[0]
@@ -200,7 +203,7 @@ def measure(names: Sequence[str], rows: dict[str, dict[str, str]]) -> None:
                 rows[name] = {
                     "value": value,
                     "range": span,
-                    "commit": values["commit"],
+                    "commit": measured,
                     "date": values["date"][:10],
                     "machine": values["machine"],
                     "load": f"{load:.1f}",
