@@ -23,6 +23,7 @@ from miai_tournaments.store.store import Store
 
 DISTURBANCES = 20
 SIZE = 12 << 20
+ENOUGH = 256 << 20  # for the last rounds: a fast machine plays many
 
 
 def main(config: Path, folder: Path) -> None:
@@ -52,6 +53,7 @@ def main(config: Path, folder: Path) -> None:
             with Store.read(run) as store:
                 if store.counts()["done"] >= 6 * rounds:
                     rounds += 10
+    mount("-o", f"remount,size={ENOUGH}", disk)
     process = begin(config, run, rounds)
     _, errors = process.communicate(timeout=300)
     assert process.returncode == 0, errors

@@ -32,6 +32,8 @@ pytestmark = [
 ]
 
 SECONDS = 120
+OPEN = {"RAY_AUTH_MODE": "disabled"}
+"""Ray asks for a token where ``~/.ray/auth_token`` exists; these nodes ask nobody."""
 COMMON = ("--disable-usage-stats", "--object-store-memory", str(100 << 20), "--block")
 
 
@@ -48,6 +50,7 @@ def node(*words: object, ports: tuple[int, int]) -> Iterator[subprocess.Popen[by
     own = ("--min-worker-port", ports[0], "--max-worker-port", ports[1])
     process = subprocess.Popen(
         [ray, "start", *map(str, (*words, *own, *COMMON))],
+        env=environment(**OPEN),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
@@ -85,8 +88,11 @@ def done(folder: Path) -> int:
 
 def agents(node: subprocess.Popen[bytes]) -> int:
     """Return how many agents live on a node."""
-    below = psutil.Process(node.pid).children(recursive=True)
-    return sum("miai.process.host" in process.cmdline() for process in below)
+    alive = 0
+    for process in psutil.Process(node.pid).children(recursive=True):
+        with suppress(psutil.NoSuchProcess):  # Ray's helpers come and go
+            alive += "miai.process.host" in process.cmdline()
+    return alive
 
 
 def until(what: str, true: object) -> None:
@@ -120,7 +126,7 @@ def test_the_death_of_a_node_loses_no_game(tmp_path: Path) -> None:
                 *("run", path, "--out", folder),
                 *("--executor", "ray", "--address", address, "--workers", 3),
             ),
-            env=environment(),
+            env=environment(**OPEN),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

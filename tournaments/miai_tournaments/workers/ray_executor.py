@@ -47,6 +47,7 @@ QUIET: Final = {
 """Settings of a local cluster. Nobody reads its statistics, and its processes slow the games."""
 
 _CLIENT = "ray://"
+_TOKENS = "RAY_AUTH_MODE"
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -92,13 +93,20 @@ def connected(address: str, *, workers: int) -> Iterator[ModuleType]:
         except Exception as error:  # of many types, those of Ray's dependencies too
             reason = " ".join(str(error).split())[:300]
             raise ConfigError(
-                f"run.address: no Ray cluster could be joined at '{address}': {reason}"
+                f"run.address: no Ray cluster could be joined at '{address}': {reason}{_hint(address)}"
             ) from error
     try:
         yield ray
     finally:
         with _own_signals():
             ray.shutdown()
+
+
+def _hint(address: str) -> str:
+    """Return what helps with a cluster that lets nobody in without its token."""
+    if address == LOCAL or os.environ.get(_TOKENS):
+        return ""
+    return f"; where the cluster asks for a token, set {_TOKENS}=token"
 
 
 def check_reachable(address: str) -> None:
