@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.web.server import TOKEN, Browser, heed, running
+from tests.web.server import TOKEN, TWO_LOOKS, Browser, Look, heed, running
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser as Chromium
     from playwright.sync_api import Page
 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
-LOOKS = [(1280, 900, "light"), (390, 844, "dark")]
 
 
 @pytest.fixture
@@ -53,14 +52,20 @@ def problems() -> list[str]:
     return []
 
 
-@pytest.fixture(params=LOOKS, ids=["wide", "narrow"])
-def page(
-    request: pytest.FixtureRequest, address: str, chromium: Chromium, problems: list[str]
-) -> Iterator[Page]:
+@pytest.fixture(params=TWO_LOOKS, ids=str)
+def look(request: pytest.FixtureRequest) -> Look:
+    """How the browser of `page` looks."""
+    chosen: Look = request.param
+    return chosen
+
+
+@pytest.fixture
+def page(look: Look, address: str, chromium: Chromium, problems: list[str]) -> Iterator[Page]:
     """A page that has shown the token; its script may raise and log no error."""
-    width, height, scheme = request.param
     with chromium.new_context(
-        viewport={"width": width, "height": height}, color_scheme=scheme
+        viewport={"width": look.width, "height": look.height},
+        color_scheme=look.scheme,
+        has_touch=look.narrow,
     ) as context:
         made = context.new_page()
         made.set_default_timeout(20_000)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 from urllib.parse import urlencode
 
 import uvicorn
@@ -23,6 +23,30 @@ if TYPE_CHECKING:
 
 TOKEN = "a token of the tests"
 SECONDS = 60.0
+
+
+class Look(NamedTuple):
+    """The size of a browser's window, which is touched if it is narrow, and its colours."""
+
+    width: int
+    height: int
+    scheme: Literal["light", "dark"]
+
+    @property
+    def narrow(self) -> bool:
+        return self.width < 500
+
+    def __str__(self) -> str:
+        return f"{self.width}-{self.scheme}"
+
+
+ALL_LOOKS = [
+    Look(width, height, scheme)
+    for width, height in ((1280, 900), (390, 844))
+    for scheme in get_args(Literal["light", "dark"])
+]
+TWO_LOOKS = [ALL_LOOKS[0], ALL_LOOKS[-1]]
+"""Each size and each scheme once."""
 
 
 @dataclass(slots=True)

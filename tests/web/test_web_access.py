@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import pytest
+from tests.web.server import ALL_LOOKS, TWO_LOOKS, Look
 
 import miai
 from miai.pages.replay_page import replay_page
@@ -32,13 +33,22 @@ PAGES = [
     pytest.param("/nowhere", marks=slow),
 ]
 TABLES = [name if name in ("go", "rbc") else pytest.param(name, marks=slow) for name in GAMES]
+LOOKS = [look if look in TWO_LOOKS else pytest.param(look, marks=slow) for look in ALL_LOOKS]
+OPTIONS = {"resultTypes": ["violations"], "rules": {"target-size": {"enabled": True}}}
+"""Of axe-core, whose rule for the size of what is clicked is off by default."""
+
+
+@pytest.fixture(params=LOOKS, ids=str)
+def look(request: pytest.FixtureRequest) -> Look:
+    chosen: Look = request.param
+    return chosen
 
 
 def faults(page: Page) -> list[str]:
     """Return the serious faults that axe-core finds, each with its places."""
     from axe_playwright_python.sync_playwright import Axe
 
-    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    found = Axe().run(page, options=OPTIONS).response["violations"]
     return [
         f"{fault['id']}: {fault['help']}: {[node['html'][:120] for node in fault['nodes'][:4]]}"
         for fault in found
@@ -90,6 +100,13 @@ def test_records_have_no_serious_fault(page: Page, address: str) -> None:
         assert faults(page) == [], path
 
 
-def test_a_fault_is_found(page: Page) -> None:
-    page.set_content("<html lang=en><title>x</title><main><h1>x</h1><img src='data:,'></main>")
-    assert [fault.partition(":")[0] for fault in faults(page)] == ["image-alt"]
+@pytest.mark.parametrize(
+    ("body", "rule"),
+    [
+        ("<img src='data:,'>", "image-alt"),
+        ("<button style='all:unset;font-size:9px'>x</button>" * 3, "target-size"),
+    ],
+)
+def test_a_fault_is_found(page: Page, body: str, rule: str) -> None:
+    page.set_content(f"<html lang=en><title>x</title><main><h1>x</h1>{body}</main>")
+    assert [fault.partition(":")[0] for fault in faults(page)] == [rule]

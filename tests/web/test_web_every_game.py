@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.web.server import TOKEN, heed
+from tests.web.server import ALL_LOOKS, Look
 
 from miai.plugins.kinds import GAME
 from miai.plugins.loader import registry
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Page
 
 pytestmark = pytest.mark.engine("chromium")
 
@@ -27,11 +26,6 @@ SHORT = {
 }
 """Parameters that make long games short; the default for others."""
 
-LOOKS = [
-    (width, height, scheme)
-    for width, height in ((1280, 900), (390, 844))
-    for scheme in ("light", "dark")
-]
 QUICK = {
     ("phantom_tic_tac_toe", "clicks", (1280, 900, "light")),
     ("tic_tac_toe", "keys", (390, 844, "dark")),
@@ -43,37 +37,20 @@ CASES = [
         game,
         way,
         look,
-        id=f"{game}-{way}-{look[0]}-{look[2]}",
+        id=f"{game}-{way}-{look}",
         marks=() if (game, way, look) in QUICK else pytest.mark.slow,
     )
     for game in GAMES
     for way in ("clicks", "keys")
-    for look in LOOKS
+    for look in ALL_LOOKS
 ]
 MOST_STEPS = 80
-
-
-@pytest.fixture
-def page(request: pytest.FixtureRequest, address: str, chromium: Browser) -> Iterator[Page]:
-    width, height, scheme = request.getfixturevalue("look")
-    shown: Literal["light", "dark"] = scheme
-    problems: list[str] = []
-    with chromium.new_context(
-        viewport={"width": width, "height": height}, color_scheme=shown, has_touch=width < 500
-    ) as context:
-        made = context.new_page()
-        made.set_default_timeout(20_000)
-        heed(made, problems)
-        made.goto(f"{address}/?token={TOKEN}")
-        made.wait_for_url(f"{address}/")
-        yield made
-    assert problems == []
 
 
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize(("game", "way", "look"), CASES)
 def test_a_game_is_played_to_its_end(
-    game: str, way: str, look: tuple[int, int, str], page: Page, address: str
+    game: str, way: str, look: Look, page: Page, address: str
 ) -> None:
     rng = random.Random(f"{game} {way} {look}")
     page.goto(f"{address}/games/{game}")
@@ -86,7 +63,7 @@ def test_a_game_is_played_to_its_end(
         number = frame["number"]
         move = rng.choice([m for m in frame["moves"] if m["path"]] or frame["moves"])
         if way == "clicks":
-            play_by_clicks(page, move, touch=look[0] < 500)
+            play_by_clicks(page, move, touch=look.narrow)
         else:
             play_by_keys(page, move, frame["areas"])
         assert page.inner_text("#problem") == ""
