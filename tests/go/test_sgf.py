@@ -71,6 +71,23 @@ def test_a_commented_game_with_variations_is_read() -> None:
         "E5 C5 G7 C7",
         "E5 C5 G7 C3 G3",
     ]
+    assert game.count_variations() == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "(;SZ[9]RE[B+2.5];B[cc](;W[gg](;B[ee])(;B[dd]))(;W[cg];B[ee]))",
+            "the file gives B+2.5, 2 variations of the file left out",
+        ),
+        ("(;SZ[9];B[cc](;W[gg])(;W[cg]))", "1 variation of the file left out"),
+        ("(;SZ[9];B[cc];W[gg])", ""),
+    ],
+)
+def test_a_record_says_how_many_variations_it_leaves_out(text: str, said: str) -> None:
+    (record,) = SgfRecords().read(text.encode(), source="x.sgf")
+    assert record.detail == said
 
 
 def test_handicap_and_set_up_become_parameters_of_the_game() -> None:

@@ -71,6 +71,10 @@ def test_a_server_that_is_killed_loses_nothing_and_the_open_page_goes_on(
                 click_a_move(page)
                 wait(page, f"frame.number > {number} && frame.turn")
             played = page.locator("#moves li").all_inner_texts()
+            # One answer more, which the server has taken and not yet stored when it dies.
+            page.route("**/answers", lambda route: route.fulfill(json={}))
+            click_a_move(page)
+            page.unroute("**/answers")
             process.send_signal(signal.SIGKILL)
             process.wait()
             until = time.monotonic() + 10
@@ -126,7 +130,33 @@ def test_two_tabs_on_one_seat_stay_in_step(page: Page, address: str) -> None:
     assert "the position has changed" in answer["problem"]
     before = number_of(other)
     click_a_move(other)
-    wait(page, f"frame.number > {before}")
+    wait(page, f"frame.number > {before} && frame.turn")
+    wait(other, f"frame.number > {before} && frame.turn")
+    assert all("409" in problem for problem in problems)
+
+
+def test_a_tab_that_has_not_heard_of_a_move_says_why_its_own_is_refused(
+    page: Page, address: str
+) -> None:
+    begin(page, address, "tic_tac_toe")
+    problems: list[str] = []
+    other = page.context.new_page()
+    heed(other, problems)
+    other.goto(page.url)
+    wait(other, "frame.turn")
+    other.evaluate("events.close()")
+    number = number_of(page)
+    page.locator(".area[aria-label='b2']").click()
+    wait(page, f"frame.number > {number} && frame.turn")
+    for _ in range(2):  # the second click is sent too
+        with other.expect_response("**/answers") as answered:
+            other.locator(".area[aria-label='a1']").click()
+        assert answered.value.status == 409
+        wait(other, "document.getElementById('problem').textContent")
+        assert "the position has changed" in other.inner_text("#problem")
+        other.evaluate("document.getElementById('problem').textContent = ''")
+    assert number_of(other) == number
+    assert problems
     assert all("409" in problem for problem in problems)
 
 

@@ -329,6 +329,15 @@ class SgfGame:
                 raise self._error(f"more than {MAX_LINES} variations")
             yield line
 
+    def count_variations(self) -> int:
+        """Return how many variations `lines` has, of which the main line is one."""
+        count, pending = 1, [self.root]
+        while pending:
+            children = pending.pop()[:]
+            count += max(0, len(children) - 1)
+            pending += children
+        return count
+
     def preset(self) -> Preset | None:
         """Return the preset that RU names, or None if the name is unknown."""
         return preset_named(self.rules)

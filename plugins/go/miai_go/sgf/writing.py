@@ -109,7 +109,8 @@ class SgfRecords:
         """Return the main lines of the games of a file.
 
         A game that sets up stones in the middle, or in which a player moves twice, begins after
-        that. Dead stones are not agreed on again.
+        that. Dead stones are not agreed on again. A record's `detail` says how many variations
+        were left out.
 
         Raises:
           RecordError: the file is malformed, exceeds a limit, or a move is illegal by its rules.
@@ -139,14 +140,16 @@ def _record(file: SgfGame) -> GameRecord:
     loser, reason = None, Termination.RESIGNATION
     if found is not None and found[2]:
         loser, reason = _PLACES.index(found[1]) ^ 1, _LOSSES.get(found[2].lower(), reason)
-    detail = f"the file gives {clean_text(file.result)[:60]}" if file.result else ""
+    said = [f"the file gives {clean_text(file.result)[:60]}"] if file.result else []
+    if left_out := file.count_variations() - 1:
+        said.append(f"{left_out} variation{'s' * (left_out > 1)} of the file left out")
     return record_of_actions(
         game,
         line.actions,
         players=[clean_text(name)[:_LONGEST_NAME] for name in names],
         loser=loser,
         reason=reason,
-        detail=detail,
+        detail=", ".join(said),
         statistics=_comments(file, len(line.actions)),
     )
 
