@@ -93,7 +93,8 @@ def connected(address: str, *, workers: int) -> Iterator[ModuleType]:
         except Exception as error:  # of many types, those of Ray's dependencies too
             reason = " ".join(str(error).split())[:300]
             raise ConfigError(
-                f"run.address: no Ray cluster could be joined at '{address}': {reason}{_hint(address)}"
+                f"run.address: no Ray cluster could be joined at '{address}': {reason}"
+                f"{_hint(address)}"
             ) from error
     try:
         yield ray
