@@ -32,7 +32,7 @@ pytestmark = [
 ]
 
 SECONDS = 120
-OPEN = {"RAY_AUTH_MODE": "disabled"}
+RAY_AUTH_MODE = "disabled"
 """Ray asks for a token where ``~/.ray/auth_token`` exists; these nodes ask nobody."""
 COMMON = ("--disable-usage-stats", "--object-store-memory", str(100 << 20), "--block")
 
@@ -50,7 +50,7 @@ def node(*words: object, ports: tuple[int, int]) -> Iterator[subprocess.Popen[by
     own = ("--min-worker-port", ports[0], "--max-worker-port", ports[1])
     process = subprocess.Popen(
         [ray, "start", *map(str, (*words, *own, *COMMON))],
-        env=environment(**OPEN),
+        env=environment(RAY_AUTH_MODE=RAY_AUTH_MODE),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
@@ -126,7 +126,7 @@ def test_the_death_of_a_node_loses_no_game(tmp_path: Path) -> None:
                 *("run", path, "--out", folder),
                 *("--executor", "ray", "--address", address, "--workers", 3),
             ),
-            env=environment(**OPEN),
+            env=environment(RAY_AUTH_MODE=RAY_AUTH_MODE),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
