@@ -141,7 +141,7 @@ def test_settling_dead_stones_says_what_to_do() -> None:
     text = shown.getvalue()
     assert text.count("Name a dead stone, such as C3, to mark its chain; pass to end") == 1
     assert text.count("Every chain is marked; pass to end the list.") == 1
-    assert text.count("The stones in lower case would be dead: pass to accept, or resume") == 1
+    assert text.count("Proposed as dead: C3. Pass to accept, or resume play.") == 1
 
 
 def test_a_person_at_kuhn_poker_sees_a_card_and_in_the_end_both() -> None:

@@ -90,3 +90,29 @@ def test_a_chain_is_named_by_the_stone_that_is_marked() -> None:
     assert texts == ["pass", "resume"]  # to accept or not: two buttons
     assert not clicks_of(state).actions
     assert "#2f8fd8" not in renderer.svg_state(state)
+
+
+def test_territory_and_dead_stones_are_drawn_at_the_end() -> None:
+    moves = ["B1", "D1", "B2", "D2", "B3", "D3", "B4", "D4", "B5", "D5", "E3", "pass", "pass"]
+    state = played(go(5, rules="japanese", dead_stones="agreement"), *moves)
+    renderer = renderer_for(state.game)
+    assert isinstance(renderer, Clickable)
+    assert squares(renderer.svg_state(state)) == {}
+    for text in ("E3", "pass", "pass"):  # E3 is dead
+        state.apply_action(state.string_to_action(text))
+    assert state.is_terminal()
+    owned = squares(renderer.svg_state(state))
+    black, white = {(0.0, float(row)) for row in range(5)}, {(4.0, float(row)) for row in range(5)}
+    assert owned == {"#111111": black, "#fbfbfb": white - {(4.0, 2.0)}}
+    assert 'stroke="#d5312b" stroke-width=".1"' in renderer.svg_state(state)  # crosses E3 out
+
+
+def squares(svg: str) -> dict[str, set[tuple[float, float]]]:
+    """Return the centres of the filled squares of each colour, as column and row from above."""
+    found = {}
+    for path, colour in re.findall(r'd="([^"]*z)" fill="(#\w+)"', svg):
+        corners = re.findall(r"M([\d.-]+) ([\d.-]+)h([\d.]+)", path)
+        found[colour] = {
+            (float(x) + float(w) / 2, round(float(y) + float(w) / 2, 3)) for x, y, w in corners
+        }
+    return found

@@ -279,13 +279,18 @@ class GoRenderer:
     def svg_state(self, state: State) -> str:
         """Return a position as a picture: the last move marked, dead stones crossed out.
 
-        While dead stones are proposed, a square marks the stone that names each other chain.
+        While dead stones are proposed, a square marks the stone that names each other chain. At the
+        end of the game a square of its owner's colour marks each empty point that counts.
         """
         position = cast("GoState", state)
-        position.result_to_string()  # asks the judge for dead stones
+        counted = position.result_to_string() not in ("", "Void")  # asks the judge for dead stones
         choices = _stones_to_name(position) if position.phase == Phase.PROPOSE else ()
         return board_picture(
-            position.board.stones(), last=position.last_action, dead=position.dead, choices=choices
+            position.board.stones(),
+            last=position.last_action,
+            dead=position.dead,
+            choices=choices,
+            owners=_territory(position) if counted else None,
         )
 
     def svg_estimate(self, view: PlayerView) -> str:
@@ -307,13 +312,17 @@ class GoRenderer:
         """Return the marks on stones with their meanings."""
         stone = _dots(1, [0], _BLACK, _OUTER)
         signs = (
-            (_last_mark(1, 0), "last move"),
-            (_dead_marks(1, [0]), "dead stone"),
-            (_choice_marks(1, [0]), "stands for its chain while dead stones are agreed on"),
+            ([stone, _last_mark(1, 0)], "last move"),
+            ([stone, _dead_marks(1, [0])], "dead stone"),
+            (
+                [stone, _choice_marks(1, [0])],
+                "stands for its chain while dead stones are agreed on",
+            ),
+            (_owned(1, np.ones(1)), "territory of Black, at the end"),
+            (_owned(1, -np.ones(1)), "territory of White, at the end"),
         )
         return [
-            (str(tag("svg", stone, mark, viewBox="-.5 -.5 1 1")), meaning)
-            for mark, meaning in signs
+            (str(tag("svg", *parts, viewBox="-.5 -.5 1 1")), meaning) for parts, meaning in signs
         ]
 
     def hint(self, view: PlayerView) -> str:
@@ -322,9 +331,20 @@ class GoRenderer:
         if state.phase == Phase.PROPOSE:
             return _proposal_hint(state)
         if state.phase == Phase.REPLY:
-            proposed = "The stones in lower case" if state.dead else "No stones"
-            return f"{proposed} would be dead: pass to accept, or resume play."
+            stones = [vertex(point, state.game.size) for point in state.dead]
+            proposed = (
+                f"Proposed as dead: {' '.join(stones)}"
+                if stones
+                else "No stones are proposed as dead"
+            )
+            return f"{proposed}. Pass to accept, or resume play."
         return ""
+
+
+def _territory(state: GoState) -> NDArray[np.float64]:
+    """Return the owners of the empty points of a counted position, 0 elsewhere."""
+    owners = np.where(state.board.stones() == 0, state.score().owners, 0)
+    return owners.astype(np.float64).reshape(-1)
 
 
 def _proposal_hint(state: GoState) -> str:
