@@ -53,6 +53,49 @@ def test_what_is_wrong_is_said_beside_the_field(page: Page, address: str) -> Non
     assert page.input_value("[name='game.board_size']") == "99"
 
 
+@pytest.mark.parametrize(
+    ("game", "field", "value", "said"),
+    [
+        ("rbc", "game.fen", "hello", "'hello' is not a FEN"),
+        ("go", "game.max_moves", "0", "0 is too small"),
+        ("tic_tac_toe", "seed", "abc", "expected a whole number"),
+        ("tic_tac_toe", "clock.periods", "2", "kind 'none' has no periods"),
+        ("tic_tac_toe", "players.1.simulations", "-4", "-4 is too small"),
+    ],
+)
+def test_a_mistake_is_seen_wherever_its_field_is(
+    page: Page, address: str, game: str, field: str, value: str, said: str
+) -> None:
+    page.goto(f"{address}/games/{game}")
+    if field.startswith("players"):
+        page.select_option("[name='players.1.agent']", "mcts")
+        page.click(".own summary >> visible=true")
+    elif not field.startswith("game"):
+        page.click("text=Clock and seed")
+    page.fill(f"[name='{field}']", value)
+    page.click("button.go")
+    page.wait_for_selector(f'.field .mistake:has-text("{said}")')
+    assert page.evaluate("document.activeElement.getAttribute('aria-invalid')") == "true"
+
+
+def test_ranges_and_choices_are_those_of_the_parameters(page: Page, address: str) -> None:
+    page.goto(f"{address}/games/go")
+    assert page.inner_text("[id='game.board_size-help']") == "Points on a side (1 to 25 points)"
+    assert page.inner_text("[id='game.komi-help']").endswith("(-625 to 625 points)")
+    options = page.locator("[name='game.suicide'] option")
+    assert options.evaluate_all("all => all.map((each) => each.value)") == ["", "true", "false"]
+    assert page.get_attribute("[name='game.max_moves']", "max") == "10000"
+
+
+def test_who_takes_the_other_side_leaves_its_own_to_the_opponent(page: Page, address: str) -> None:
+    page.goto(f"{address}/games/tic_tac_toe")
+    page.select_option("[name='players.1.agent']", "random")
+    page.select_option("[name='players.1.agent']", "me")
+    assert page.input_value("[name='players.0.agent']") == "random"
+    page.click("button.go")
+    wait(page, "frame.turn && frame.number > 1")
+
+
 def test_an_agent_s_parameters_come_with_it(page: Page, address: str) -> None:
     page.goto(f"{address}/games/tic_tac_toe")
     page.select_option("[name='players.1.agent']", "mcts")

@@ -64,7 +64,7 @@ def sent(
                 assert all(b"problem" in answer for answer in asked_public)
                 pages = [own.ask(path).body for path in (table, "/", f"{table}/replay")]
                 pages += [spectator.ask(path).body for path in (table, "/")]
-        pages = [re.sub(rb"\d{4}-\d\d-\d\dT[\d:+]+", b"TIME", content) for content in pages]
+        pages = [re.sub(rb"\d{4}-\d\d-\d\d \d\d:\d\d", b"TIME", content) for content in pages]
         return seen.lines + asked + pages[:3], public.lines + sorted(asked_public) + pages[3:]
 
 

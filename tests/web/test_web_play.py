@@ -136,9 +136,9 @@ def test_a_torn_journal_loses_only_its_last_line(tmp_path: Path) -> None:
         ("go", {"players.1.agent": "mcts", "players.1.simulations": "-5"}, "-5 is too small"),
         ("go", {"players.1.agent": "nobody"}, "choose who plays for white"),
         ("go", {"players.1.agent": "me"}, "you can play for one player only"),
-        ("go", {"seed": "-1"}, "give a whole number from 0"),
+        ("go", {"seed": "-1"}, "expected a whole number of at least 0"),
         ("go", {"clock.kind": "absolute"}, "needs seconds"),
-        ("go", {"clock.kind": "sundial"}, "is no clock"),
+        ("go", {"clock.kind": "sundial"}, "is not a clock"),
     ],
 )
 def test_a_form_says_what_is_wrong_beside_the_field(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -34,10 +35,10 @@ GUEST: Final = "guest"
 """How a form names the person at this browser, and another one who is invited."""
 
 _CLOCK_FIELDS: Final = (
-    ("seconds", "seconds", float),
-    ("increment", "seconds added after each move (fischer)", float),
-    ("periods", "number of periods (byo-yomi)", int),
-    ("period_seconds", "seconds a period (byo-yomi)", float),
+    ("seconds", "Seconds of each player, or of each move (per-move)", float),
+    ("increment", "Seconds added after each move (fischer)", float),
+    ("periods", "Number of periods (byo-yomi)", int),
+    ("period_seconds", "Seconds of a period (byo-yomi)", float),
 )
 CLOCKS: Final = ("none", "per-move", "absolute", "fischer", "byo-yomi")
 _LONGEST = 4000
@@ -94,15 +95,17 @@ def _field(
 ) -> Field:
     name, kinds, limits = f"{prefix}.{row['name']}", row["type"].split(" or "), row["limits"]
     default = "" if row["default"] is None else _text(row["default"])
+    if not default:  # an empty field is null
+        kinds = [kind for kind in kinds if kind != "null"]
     kind, choices = "text", tuple(map(str, limits.get("enum", ())))
+    if kinds == ["boolean"]:
+        choices = ("true", "false")
     if choices:
         kind = "select"
         choices = choices if default in choices else ("", *choices)
-    elif kinds == ["boolean"]:
-        kind, choices = "select", ("true", "false")
     elif kinds in (["integer"], ["number"]):
         kind = "number"
-    unit = f" ({row['unit']})" if row["unit"] else ""
+    facts = " ".join(filter(None, (_range(limits), row["unit"])))
     return Field(
         name=name,
         label=str(row["name"]).replace("_", " "),
@@ -113,7 +116,7 @@ def _field(
         low=_limit(limits, "minimum", "exclusiveMinimum"),
         high=_limit(limits, "maximum", "exclusiveMaximum"),
         step="1" if kinds == ["integer"] else "any",
-        help=f"{row['help']}{unit}",
+        help=f"{row['help']} ({facts})" if facts else row["help"],
         mistake=mistakes.get(name, ""),
     )
 
@@ -122,9 +125,21 @@ def _limit(limits: Mapping[str, Any], *names: str) -> str:
     return next((_text(limits[name]) for name in names if name in limits), "")
 
 
+def _range(limits: Mapping[str, Any]) -> str:
+    """Return the range of a number in words; empty for none."""
+    low, high = _limit(limits, "minimum"), _limit(limits, "maximum")
+    if low and high:
+        return f"{low} to {high}"
+    above, below = _limit(limits, "exclusiveMinimum"), _limit(limits, "exclusiveMaximum")
+    words = (("at least", low), ("more than", above), ("at most", high), ("less than", below))
+    return ", ".join(f"{word} {limit}" for word, limit in words if limit)
+
+
 def _text(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
     return str(getattr(value, "value", value))
 
 
@@ -136,7 +151,7 @@ def clock_fields(entered: Mapping[str, str], mistakes: Mapping[str, str]) -> lis
         kind="select",
         choices=CLOCKS,
         value=entered.get("clock.kind", "none"),
-        help="how each player's time is limited",
+        help="Time control, the same for each player",
         mistake=mistakes.get("clock", ""),
     )
     numbers = [
@@ -187,7 +202,8 @@ def setting_of(game: str, entered: Mapping[str, str], *, browser: str) -> tuple[
         try:
             names = load_game(game, **parameters).info.player_names
         except (MiaiError, ValueError) as error:
-            mistakes["game"] = str(error)
+            for name in _suspects(game, parameters) or ["game"]:
+                mistakes[name] = one_line(str(error))
     chairs, guests = [], []
     for player, name in enumerate(names):
         chair = _chair(game, f"players.{player}", name, entered, mistakes)
@@ -204,6 +220,17 @@ def setting_of(game: str, entered: Mapping[str, str], *, browser: str) -> tuple[
         raise FormError(mistakes)
     setting = Setting(game=game, parameters=parameters, chairs=chairs, seed=seed, clock=clock)
     return setting, guests
+
+
+def _suspects(game: str, parameters: Mapping[str, Any]) -> list[str]:
+    """Return the fields whose defaults alone would make a game of wrong parameters right."""
+    suspects = []
+    for name in parameters:
+        others = {each: value for each, value in parameters.items() if each != name}
+        with contextlib.suppress(MiaiError, ValueError):
+            load_game(game, **others)
+            suspects.append(f"game.{name}")
+    return suspects
 
 
 def _chair(
@@ -251,7 +278,7 @@ def _clock(entered: Mapping[str, str], mistakes: dict[str, str]) -> dict[str, An
             if text := entered.get(f"clock.{name}", "").strip():
                 values[name] = of(text)
         if kind not in CLOCKS:
-            raise ConfigError(f"'{kind[:40]}' is no clock; choose one of {', '.join(CLOCKS)}")
+            raise ConfigError(f"'{kind[:40]}' is not a clock; choose one of {', '.join(CLOCKS)}")
         TimeControl(**values)
     except (ConfigError, ValueError, OverflowError) as error:
         mistakes["clock"] = str(error).removeprefix("time control: ")
@@ -263,7 +290,7 @@ def _seed(entered: Mapping[str, str], mistakes: dict[str, str]) -> int:
     if not text:
         return secrets.randbits(SEED_BITS)
     if not text.isdecimal() or len(text) > 40:
-        mistakes["seed"] = "give a whole number from 0, or leave it empty"
+        mistakes["seed"] = "expected a whole number of at least 0"
         return 0
     return int(text)
 

@@ -313,5 +313,5 @@ def _summary(table: GameTable) -> dict[str, str]:
         "game": table.setting.game,
         "players": players,
         "stage": "in progress" if table.stage in ("playing", "suspended") else table.stage,
-        "created": table.setting.created,
+        "created": table.setting.created[:16].replace("T", " "),
     }

@@ -1,4 +1,4 @@
-// The form of a new game: the fields of the agent that is chosen.
+// The form of a new game: the fields of the agent that is chosen, and the sides that are swapped.
 "use strict";
 for (const select of document.querySelectorAll("select.agent")) {
   const box = select.closest("fieldset");
@@ -12,7 +12,18 @@ for (const select of document.querySelectorAll("select.agent")) {
     else fields.replaceChildren();
     details.hidden = !fields.querySelector(".field, .mistake");
   };
-  select.addEventListener("change", showFields);
+  let before = select.value;
+  select.addEventListener("change", () => {
+    showFields();
+    const own = [...document.querySelectorAll("select.agent")].filter(({ value }) => value === "me");
+    const other = own.find((each) => each !== select);
+    // Who changes sides leaves the other side to who was here.
+    if (select.value === "me" && other && before !== "me") {
+      other.value = before;
+      other.dispatchEvent(new Event("change"));
+    }
+    before = select.value;
+  });
   // Somebody was faster than this script, or the browser has restored a choice.
   if (!select.selectedOptions[0]?.defaultSelected) showFields();
 }
