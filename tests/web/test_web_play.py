@@ -152,6 +152,17 @@ def test_a_form_says_what_is_wrong_beside_the_field(
         assert name.endswith(".agent") or value in reply.text, "what was entered is still there"
 
 
+@pytest.mark.parametrize("points", ["C3 B2", "[C3, B2]", '["C3", "B2"]', "C3,B2"])
+def test_a_list_of_points_needs_no_quotes(browser: Browser, points: str) -> None:
+    seats = {"players__0__agent": "guest", "players__1__agent": "me"}
+    entered = {"game__board_size": "5", "game__handicap_points": points}
+    table = browser.new_table("go", **seats, **entered)
+    with browser.watching(table) as events:
+        rows = [line for line in events.next()["frame"]["text"].splitlines() if line[:1].isspace()]
+    black = [line.split()[0] for line in rows if "X" in line]
+    assert black == ["3", "2"]
+
+
 CLOCK = {"clock__kind": "absolute", "clock__seconds": "300"}
 
 

@@ -18,7 +18,7 @@ from miai.information import PlayerView
 from miai.markup import svg_document, tag
 from miai.pages.document import printable
 from miai.parameters import describe_parameters
-from miai.plain import one_line, parse_value
+from miai.plain import dumps, one_line, parse_value
 from miai.playing.opponents import Opponent, opponents_of
 from miai.plugins.kinds import AGENT, GAME
 from miai.plugins.loader import registry
@@ -140,6 +140,8 @@ def _text(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
+    if isinstance(value, (list, tuple, dict)):
+        return dumps(value)
     return str(getattr(value, "value", value))
 
 
@@ -259,7 +261,7 @@ def _values(
     for row in rows:
         text = entered.get(f"{prefix}.{row['name']}", "").strip()[:_LONGEST]
         if text and text != ("" if row["default"] is None else _text(row["default"])):
-            values[row["name"]] = text if row["type"] == "string" else parse_value(text)
+            values[row["name"]] = _entered(text, row["type"])
     try:
         component.fill(values, where=prefix)
     except MiaiError as error:
@@ -268,6 +270,16 @@ def _values(
             known = field if any(field == f"{prefix}.{row['name']}" for row in rows) else prefix
             mistakes[known] = message or line
     return values
+
+
+def _entered(text: str, kind: str) -> Any:
+    """Return the value of a field; the texts of a list may stand without quotes."""
+    if kind == "string":
+        return text
+    value = parse_value(text)
+    if kind == "array" and isinstance(value, str):
+        return text.removeprefix("[").removesuffix("]").replace(",", " ").split()
+    return value
 
 
 def _clock(entered: Mapping[str, str], mistakes: dict[str, str]) -> dict[str, Any]:

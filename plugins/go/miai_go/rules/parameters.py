@@ -188,7 +188,7 @@ class GoParameters(Parameters):
         0, ge=0, le=MAX_SIZE * MAX_SIZE - 1, unit="stones", help="Handicap stones in fixed places"
     )
     handicap_points: tuple[str, ...] = parameter(
-        (), help="Points of a freely placed handicap, such as [D4, Q16]"
+        (), help='Points of a freely placed handicap, such as ["D4", "Q16"]'
     )
     compensation: Compensation | None = parameter(
         None, help=f"Points that White receives for n handicap stones; {_PRESET}"
