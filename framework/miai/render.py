@@ -40,6 +40,14 @@ class HintingRenderer(Renderer, Protocol):
 
 
 @runtime_checkable
+class AnnouncingRenderer(Renderer, Protocol):
+    """A renderer that also says what has just happened, where pictures show it in signs."""
+
+    def news(self, view: PlayerView) -> str:
+        """Return lines about the latest events that the player knows of; may be empty."""
+
+
+@runtime_checkable
 class StyledRenderer(Renderer, Protocol):
     """A renderer that also writes for terminals that show Unicode, and perhaps colours."""
 

@@ -143,6 +143,38 @@ def test_blind_chess_is_sensed_and_a_piece_is_dragged(page: Page, address: str) 
     page.wait_for_selector("#status:has-text('Your turn')")
 
 
+def test_refusals_are_announced_and_signs_explained_in_blind_chess(
+    page: Page, address: str
+) -> None:
+    begin(page, address, "rbc")
+    page.click(".area[aria-label='e7']")
+    wait(page, "frame.turn && frame.moves.some((m) => m.text === 'e2d3')")
+    assert "Sensed last, this turn, d6 to f8:" in page.inner_text("#news")
+    for square in ("e2", "d3"):
+        page.click(f".area[aria-label='{square}']")
+    wait(page, "frame.turn && frame.number > 3")
+    news = page.locator("#news")
+    assert "Your last move: e2d3 was requested and not made." in news.inner_text()
+    assert "In its last turn the opponent captured nothing." in news.inner_text()
+    assert news.get_attribute("aria-live") == "polite"
+    page.click("text=legend")
+    assert page.locator(".signs li:has-text('last')").first.is_visible()
+
+
+def test_a_hint_that_is_not_answered_can_be_asked_for_again(
+    page: Page, address: str, problems: list[str]
+) -> None:
+    begin(page, address, "tic_tac_toe")
+    page.route("**/hints", lambda route: route.abort())
+    page.click("#advice")
+    page.wait_for_selector("#hint:has-text('The server does not answer')")
+    page.unroute("**/hints")
+    page.click("#advice")
+    page.wait_for_selector("#hint:has-text('suggests')")
+    assert all("hints" in problem or "ERR_FAILED" in problem for problem in problems)
+    problems.clear()
+
+
 def test_the_clock_of_the_player_to_move_ticks(page: Page, address: str) -> None:
     page.goto(f"{address}/games/tic_tac_toe")
     page.select_option("[name='players.1.agent']", "random")

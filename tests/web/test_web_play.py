@@ -106,7 +106,7 @@ def test_a_restart_loses_nothing(tmp_path: Path) -> None:
             assert after["frame"] == before["frame"]
             number = after["frame"]["number"]
             browser.post(f"{table}/answers", {"number": number, "kind": "resign"})
-            assert "resignation by x" in events.until(is_over)["result"]
+            assert "o wins, x resigned" in events.until(is_over)["result"]
 
 
 def test_a_torn_journal_loses_only_its_last_line(tmp_path: Path) -> None:

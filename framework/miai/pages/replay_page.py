@@ -538,15 +538,21 @@ def _actor_class(actor: int) -> str:
     return "chance" if actor < 0 else charts.series_class(actor)
 
 
-def _legend(game: Game) -> list[Markup]:
+def legend(game: Game) -> Markup:
+    """Return a list of the signs in a game's pictures; empty if its renderer explains none."""
     renderer = renderer_for(game)
     if not isinstance(renderer, ExplainedRenderer):
-        return []
+        return Markup()
     items = [
         tag("li", Markup(sample), text(meaning, 120))  # noqa: S704 - by an installed renderer
         for sample, meaning in renderer.legend()
     ]
-    return [tag("section", tag("h2", "Legend"), tag("ul", *items, class_="signs"))]
+    return tag("ul", *items, class_="signs")
+
+
+def _legend(game: Game) -> list[Markup]:
+    signs = legend(game)
+    return [tag("section", tag("h2", "Legend"), signs)] if signs else []
 
 
 def _files(record: GameRecord, game_id: str) -> list[Markup]:

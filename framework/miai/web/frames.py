@@ -8,7 +8,15 @@ from typing import TypedDict
 from miai.game import Game, State
 from miai.information import PlayerView
 from miai.pages.document import printable, printable_block
-from miai.render import Clickable, Clicks, DrawingRenderer, Renderer, action_text, hint_of
+from miai.render import (
+    AnnouncingRenderer,
+    Clickable,
+    Clicks,
+    DrawingRenderer,
+    Renderer,
+    action_text,
+    hint_of,
+)
 
 MOST_BUTTONS = 60
 """Maximum number of actions that are offered as buttons; beyond, they are typed."""
@@ -39,6 +47,7 @@ class SeatFrame(TypedDict):
       picture: an ``svg`` element; empty if the game draws none.
       text: the position as text, shown where there is no picture and read aloud where there is.
       turn: whether the player is to act.
+      news: lines about what has just happened.
       hint: a line about what can be done.
       areas, moves: the legal actions and where to click; empty if it is not the player's turn.
     """
@@ -47,6 +56,7 @@ class SeatFrame(TypedDict):
     picture: str
     text: str
     turn: bool
+    news: str
     hint: str
     areas: list[Area]
     moves: list[Move]
@@ -95,6 +105,9 @@ class Camera:
             "picture": renderer.svg(view) if isinstance(renderer, DrawingRenderer) else "",
             "text": printable_block(renderer.render(view)),
             "turn": bool(legal),
+            "news": printable_block(
+                renderer.news(view) if isinstance(renderer, AnnouncingRenderer) else ""
+            ),
             "hint": printable_block(hint_of(renderer, view)),
             "areas": areas,
             "moves": moves,
@@ -109,6 +122,7 @@ class Camera:
             "picture": picture,
             "text": printable_block(self._text(state)),
             "turn": False,
+            "news": "",
             "hint": "",
             "areas": [],
             "moves": [],

@@ -15,7 +15,7 @@ from starlette.routing import Route
 
 from miai.agent import Decision
 from miai.errors import ConfigError, MiaiError, UnknownComponentError
-from miai.pages.replay_page import replay_page
+from miai.pages.replay_page import legend, replay_page
 from miai.plain import dumps, one_line
 from miai.plugins.kinds import AGENT, GAME
 from miai.plugins.loader import registry
@@ -143,6 +143,7 @@ class Pages:
             chairs=[_who(chair.agent) for chair in table.setting.chairs],
             player=player,
             empty=table.empty_chairs,
+            legend=legend(table.game),
             definitions=Markup(definitions),  # noqa: S704 - by an installed renderer
             owner=request.state.owner,
         )

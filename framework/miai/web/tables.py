@@ -38,7 +38,7 @@ from miai.playing.match import Seat, SeatReply, play_game
 from miai.playing.session import RevisableGame, TakeBack
 from miai.process.agent_process import AgentProcess
 from miai.process.limits import ProcessLimits
-from miai.record import GameRecord, MoveRecord
+from miai.record import GameRecord, MoveRecord, Termination
 from miai.record_reader import read_record
 from miai.render import renderer_for
 from miai.web.analysis import Estimate, Estimates, Thoughts, analysis_of, thoughts_of
@@ -58,10 +58,25 @@ _NOTHING: Final[SeatFrame] = {
     "picture": "",
     "text": "The position is hidden until the game is over.",
     "turn": False,
+    "news": "",
     "hint": "",
     "areas": [],
     "moves": [],
 }
+
+_WHY: Final[Mapping[Termination, str]] = {
+    Termination.TERMINAL: "",
+    Termination.MOVE_LIMIT: " at the move limit",
+    Termination.ADJUDICATION: " by adjudication",
+    Termination.RESIGNATION: "resigned",
+    Termination.TIME: "ran out of time",
+    Termination.ILLEGAL_ACTION: "played an illegal action",
+    Termination.CRASH: "crashed",
+    Termination.PROTOCOL: "broke the protocol",
+    Termination.FLOOD: "sent too much",
+    Termination.UNAVAILABLE: "could not play",
+}
+"""Why a game ended, after its result or its loser's name."""
 
 Stage = Literal["waiting", "starting", "playing", "suspended", "over", "failed"]
 _logger = logging.getLogger("miai.web")
@@ -675,9 +690,12 @@ class GameTable:
             return ""
         names = self.game.info.player_names
         scores = ", ".join(f"{n} {r:+g}" for n, r in zip(names, record.returns, strict=True))
-        by = f" by {names[record.loser]}" if record.loser is not None else ""
+        best = [n for n, r in zip(names, record.returns, strict=True) if r == max(record.returns)]
+        ending = f"{best[0]} wins" if len(best) == 1 else "a draw"
+        why = "" if record.loser is None else f", {names[record.loser]} "
+        why += _WHY[record.termination]
         detail = f" ({one_line(record.detail)})" if record.detail else ""
-        return f"{record.termination}{by}{detail}: {scores}"
+        return f"{ending}{why}{detail}: {scores}"
 
     def _show(self, player: int) -> None:
         if not self._session.catching_up:

@@ -34,6 +34,7 @@ function show(news) {
     failed: "The game has failed.",
   }[news.stage];
   element("problem").textContent = news.problem;
+  if (element("news").textContent !== frame.news) element("news").textContent = frame.news;
   element("hint").textContent = frame.hint;
   element("over").hidden = news.stage !== "over";
   if (element("typed")) showChoices(news, yours);
@@ -121,8 +122,7 @@ if (element("typed")) {
   element("advice").addEventListener("click", async (event) => {
     const { number } = frame;
     event.target.disabled = true;
-    const reply = await fetch(`${address}/hints`, { method: "POST" });
-    const said = await reply.json();
+    const said = await asked("hints");
     event.target.disabled = false;
     if (frame.number !== number) return;
     element("hint").textContent = said.text || said.problem;
@@ -135,6 +135,16 @@ if (element("typed")) {
     if (confirm("Resign this game?")) send({ kind: "resign" });
   });
 }
+
+// Asks the server for something that may be refused, or may not be answered.
+async function asked(what) {
+  try {
+    return await (await fetch(`${address}/${what}`, { method: "POST" })).json();
+  } catch {
+    return { problem: "The server does not answer; try again." };
+  }
+}
+
 // What is shown beside the board on request. It is asked for anew when the position changes.
 function showAside(news) {
   element("pace").hidden = news.paused === null || news.stage !== "playing";
@@ -233,8 +243,7 @@ for (const button of document.querySelectorAll("[data-pace]")) {
 }
 for (const button of document.querySelectorAll("[data-invite]")) {
   button.addEventListener("click", async () => {
-    const reply = await fetch(`${address}/invitations/${button.dataset.invite}`, { method: "POST" });
-    const said = await reply.json();
+    const said = await asked(`invitations/${button.dataset.invite}`);
     button.nextElementSibling.textContent = said.address || said.problem;
   });
   button.disabled = false;

@@ -219,6 +219,14 @@ class RbcRenderer:
             text, _SIGNS, rows=range(2, 10), cells=8, first=2, width=3, grounds=_GROUNDS
         )
 
+    def news(self, view: PlayerView) -> str:
+        """Return what the last turn of each player brought: captures, refusals, what was sensed."""
+        knowledge = self._knowledge(view)
+        lines = [_capture_line(knowledge), _move_line(knowledge)]
+        if knowledge.sensed is not None:
+            lines.append(_sense_line(knowledge))
+        return "\n".join(filter(None, lines))
+
     def hint(self, view: PlayerView) -> str:
         """Return what can be typed in this half of the turn; empty if it is the opponent's turn."""
         legal = view.legal_actions
