@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
+import time
 from pathlib import Path
 
 import pytest
-from tests.web.server import TOKEN, Browser, is_turn
+from tests.web.server import TOKEN, Browser, is_turn, running
 
 from miai.errors import ConfigError
+from miai.web.guard import Browsers
 from miai.web.server import serve
 
 
@@ -166,3 +169,75 @@ def test_a_damaged_journal_says_so(browser: Browser, tmp_path: Path) -> None:
     assert reply.status == 409
     assert "is not a table&#39;s journal" in reply.text
     assert browser.ask("/").status == 200
+
+
+CHAIRS = {"players__0__agent": "me", "players__1__agent": "random"}
+
+
+def test_a_game_that_nobody_looks_at_is_suspended_and_its_agents_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("miai.web.tables.IDLE_SECONDS", 0.3)
+    monkeypatch.setattr("miai.web.server._TIDY_SECONDS", 0.1)
+    before = children()
+    with running(tmp_path / "games") as port:
+        browser = Browser(port)
+        browser.enter()
+        table = browser.new_table("tic_tac_toe", **CHAIRS)
+        with browser.watching(table) as events:
+            events.until(is_turn)
+            agents = children() - before
+            assert agents
+            time.sleep(1)
+            assert agents <= children(), "somebody looks on"
+        until = time.monotonic() + 20
+        while agents & children():
+            assert time.monotonic() < until, "the agents go on"
+            time.sleep(0.05)
+        with browser.watching(table) as events:
+            events.until(is_turn)
+
+
+def children() -> set[int]:
+    """Return the ids of this process's children that have not ended."""
+    found = set()
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdecimal():
+            try:
+                state, parent = (folder / "stat").read_text().rpartition(")")[2].split()[:2]
+            except OSError:
+                continue
+            if int(parent) == os.getpid() and state != "Z":
+                found.add(int(folder.name))
+    return found
+
+
+def test_the_games_in_progress_are_bounded(
+    browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("miai.web.tables.MOST_RUNNING", 1)
+    table = browser.new_table("tic_tac_toe", **CHAIRS)
+    with browser.watching(table) as events:
+        events.until(is_turn)
+        entered = {"players.0.agent": "me", "players.1.agent": "random"}
+        reply = browser.form("/games/tic_tac_toe", entered)
+        assert reply.status == 200
+        assert "1 games are in progress" in reply.text
+        number = events.last["frame"]["number"]
+        browser.post(f"{table}/answers", {"number": number, "kind": "resign"})
+        events.until(lambda news: news["stage"] == "over")
+    assert browser.form("/games/tic_tac_toe", entered).status == 303
+
+
+def test_the_browsers_that_are_known_are_bounded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("miai.web.guard._MOST_BROWSERS", 3)
+    browsers = Browsers(tmp_path / "browsers")
+    for number in range(5):
+        browsers.admit(f"owner {number}")
+        browsers.admit(f"guest {number}", table="0123456789ab")
+    again = Browsers(tmp_path / "browsers")
+    again.load()
+    for known in (browsers, again):
+        assert (len(known.owners), len(known.guests)) == (3, 3)

@@ -11,6 +11,7 @@ from typing import Final, TypeAlias
 from miai.game import Game, State
 from miai.information import PlayerView
 from miai.render import (
+    AnnouncingRenderer,
     Clickable,
     Clicks,
     DrawingRenderer,
@@ -144,7 +145,8 @@ def _output(renderer: Renderer, view: PlayerView) -> tuple[object, object, Click
     drawn = renderer.svg(view) if isinstance(renderer, DrawingRenderer) else None
     clicks = renderer.clicks(view) if isinstance(renderer, Clickable) else None
     styled = renderer.styled(view).markup if isinstance(renderer, StyledRenderer) else ""
-    return (renderer.render(view), hint_of(renderer, view), styled), drawn, clicks
+    news = renderer.news(view) if isinstance(renderer, AnnouncingRenderer) else ""
+    return (renderer.render(view), hint_of(renderer, view), news, styled), drawn, clicks
 
 
 def _copy(view: PlayerView) -> PlayerView:
