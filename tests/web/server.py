@@ -8,7 +8,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
@@ -115,7 +115,7 @@ class Browser:
         connection = self._send(f"{table}/events", "GET", None, {})
         answer = connection.getresponse()
         assert answer.status == 200
-        events = Events(answer)
+        events = Events(answer, connection)
         try:
             yield events
         finally:
@@ -145,8 +145,10 @@ class Browser:
 class Events:
     """The events of one connection; `lines` are the bytes of all so far, without keep-alives."""
 
-    def __init__(self, answer: http.client.HTTPResponse) -> None:
-        self._answer = answer
+    def __init__(
+        self, answer: http.client.HTTPResponse, connection: http.client.HTTPConnection
+    ) -> None:
+        self._answer, self._connection = answer, connection
         self.lines: list[bytes] = []
         self.last: dict[str, Any] = {}
 
@@ -160,6 +162,14 @@ class Events:
             if line.startswith(b"data: "):
                 self.last = json.loads(line[6:])
                 return self.last
+
+    def drain(self, silence: float = 0.5) -> None:
+        """Read the last events: until none has come for some seconds."""
+        assert self._connection.sock is not None
+        self._connection.sock.settimeout(silence)
+        with suppress(TimeoutError):
+            while True:
+                self.next()
 
     def until(self, wanted: Any) -> dict[str, Any]:
         """Read on until an event, which may be the last one read, satisfies a condition."""

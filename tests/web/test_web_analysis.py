@@ -56,7 +56,7 @@ def test_an_opponent_s_thoughts_are_those_of_its_record(browser: Browser) -> Non
         areas = {area["name"]: area["box"] for area in news["frame"]["areas"]}
     assert considered[0]["text"] == thoughts["line"][0]["text"] == played
     assert all(row["box"] == areas[row["text"]] for row in considered)
-    assert analysis["graph"].count("<svg") == 1
+    assert analysis["graph"].count('class="graph"') == 1
     hint = browser.post(f"{table}/hints", {}).json
     assert hint["thoughts"]["who"] == "black"
     best = max(hint["thoughts"]["considered"], key=lambda row: int(row["visits"]))
@@ -186,6 +186,7 @@ def test_values_are_those_of_the_first_player() -> None:
     agents = [miai.make_agent("mcts", game, simulations=200) for _ in range(2)]
     record = miai.play(game, agents, seed=1)
     made = analysis_of(game, record.moves, renderer_for(game))
+    assert ", for x</h3>" in made["graph"]
     drawn = [float(y) for x, y in re.findall(r"M([\d.]+) ([\d.]+)h0", made["graph"])]
     assert len(drawn) == len(record.moves)
     assert np.ptp(drawn) < 60, "with good play the values of both are near a draw"

@@ -61,6 +61,9 @@ def sent(
                     answer = {"number": news["frame"]["number"], "kind": "move", "action": action}
                     assert browser.post(f"{table}/answers", answer).status == 200
                     events.next()
+                seen.until(is_turn)  # histories end where the seat is to act
+                seen.drain()
+                public.drain()
                 assert all(b"problem" in answer for answer in asked_public)
                 pages = [own.ask(path).body for path in (table, "/", f"{table}/replay")]
                 pages += [spectator.ask(path).body for path in (table, "/")]

@@ -295,7 +295,11 @@ def replay_page(
         position = _position(ply, frame, record, game)
         positions.add(position, decision)
     count = len(record.moves) + 1
-    graphs = [_graph(scale, own, count, record, game) for scale, own in points.items()]
+    players = [name(player.name, 24) for player in record.players]
+    graphs = [
+        graph_section(scale, own, count, game=game, players=players)
+        for scale, own in points.items()
+    ]
     return (
         environment()
         .get_template("replay.html")
@@ -491,15 +495,26 @@ def _open_plies(record: GameRecord) -> int:
     return len(record.moves) - (record.termination is Termination.TERMINAL)
 
 
-def _graph(
-    scale: ValueScale, points: Sequence[GraphPoint], frames: int, record: GameRecord, game: Game
+def graph_section(
+    scale: ValueScale,
+    points: Sequence[GraphPoint],
+    frames: int,
+    *,
+    game: Game,
+    players: Sequence[Markup],
+    heading: str = "h2",
 ) -> Markup:
+    """Return `value_graph` with a heading that says whose values they are, and a legend.
+
+    Args:
+      players: the players' names for the legend.
+      heading: tag of the heading.
+    """
     comparable = game.info.num_players == 2 and game.info.utility_sum is not None
     whose = f"for {_side(game, 0)}" if comparable else "each for its own player"
     unit = f" in{scale.suffix}" if scale.suffix else ""
-    legend = charts.legend([name(player.name, 24) for player in record.players])
-    heading = tag("h2", f"{scale.name.capitalize()}{unit}, {whose}")
-    return tag("section", heading, value_graph(points, frames, scale), legend)
+    title = tag(heading, f"{scale.name.capitalize()}{unit}, {whose}")
+    return tag("section", title, value_graph(points, frames, scale), charts.legend(players))
 
 
 def moves_markup(moves: Sequence[MoveRecord], info: GameInfo) -> Markup:

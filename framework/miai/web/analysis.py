@@ -14,10 +14,10 @@ from typing import Any, TypedDict
 
 from miai.game import Game, Observation, State
 from miai.information import PlayerView
-from miai.markup import tag
 from miai.pages.document import printable, printable_block
+from miai.pages.layout import name
 from miai.pages.replay import BeliefFollower, ReplayDecision, decision_of
-from miai.pages.replay_page import GraphPoint, value_graph
+from miai.pages.replay_page import GraphPoint, graph_section
 from miai.plain import dumps, to_plain
 from miai.record import MoveRecord
 from miai.render import Clickable, EstimatingRenderer, Renderer
@@ -163,7 +163,14 @@ def analysis_of(game: Game, moves: Sequence[MoveRecord], renderer: Renderer) -> 
             latest = thoughts_of(move.statistics, state, move.actor, renderer)
         state.apply_action(move.action)
     graphs = [
-        tag("h3", scale.name.capitalize()) + value_graph(row, len(moves) + 1, scale)
+        graph_section(
+            scale,
+            row,
+            len(moves) + 1,
+            game=game,
+            players=[name(player, _LONGEST) for player in game.info.player_names],
+            heading="h3",
+        )
         for scale, row in points.items()
     ]
     return {"graph": "".join(graphs), "thoughts": latest}

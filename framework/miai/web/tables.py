@@ -694,7 +694,7 @@ class GameTable:
         ending = f"{best[0]} wins" if len(best) == 1 else "a draw"
         why = "" if record.loser is None else f", {names[record.loser]} "
         why += _WHY[record.termination]
-        detail = f" ({one_line(record.detail)})" if record.detail else ""
+        detail = "" if record.detail in ("", ending) else f" ({one_line(record.detail)})"
         return f"{ending}{why}{detail}: {scores}"
 
     def _show(self, player: int) -> None:
