@@ -175,6 +175,7 @@ def _starts(
         with server(Path(folder)) as process:
             client = Client(process.port)
             table = client.new_table(game, fields)
+            next(news for news in client.news(table) if news["frame"]["turn"])
         client.lend(page)
         for _ in range(arguments.repeats):
             page.goto("about:blank")

@@ -58,6 +58,7 @@ def test_a_file_is_chosen_stepped_through_and_played_on(page: Page, address: str
     assert not is_wider(page)
     page.set_input_files("#files", [chosen("game.sgf", SGF)])
     page.wait_for_url(re.compile(r"/records/[0-9a-f]{12}"))
+    assert "Begun" not in page.inner_text("footer"), "the file does not tell"
     until(page, "!document.getElementById('controls').hidden")
     assert not is_wider(page)
     page.press("body", "ArrowRight")
@@ -179,6 +180,20 @@ def test_columns_off_screen_have_a_sign(page: Page, tmp_path: Path) -> None:
         until(page, f"{first}.classList.contains('ended')")
         assert "←" in page.evaluate(signs)[0][1]
     assert not is_wider(page)
+
+
+def test_long_names_leave_room_for_the_other_columns(page: Page, tmp_path: Path) -> None:
+    kept = tmp_path / "report.html"
+    report = build_report(round_robin(3), info=INFO, details=True)
+    content = report_page(report)
+    first = next(iter(report.standings.players))
+    kept.write_text(content.replace(f">{first}<", f">{'long-name-' * 8}<"), encoding="utf-8")
+    page.goto(kept.as_uri())
+    widths = page.evaluate(
+        "[...document.querySelectorAll('#ratings tbody th')].map((head) => head.offsetWidth)"
+    )
+    assert max(widths) < 0.7 * page.evaluate("innerWidth")
+    assert page.evaluate("[...document.querySelectorAll('thead button')].every((b) => b.innerText)")
 
 
 def test_a_match_fits_the_window(page: Page, tmp_path: Path) -> None:

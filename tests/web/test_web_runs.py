@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
+import shutil
+import sqlite3
 import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import psutil
 import pytest
@@ -15,15 +19,19 @@ from tests.comparing.comparisons import compare
 from tests.comparing.comparisons import config_text as comparison_text
 from tests.tournaments.support import command, config_text, environment, games_of, player
 from tests.tournaments.support import tournament as run_tournament
-from tests.web.server import Browser, running
+from tests.web.server import TOKEN, Browser, running
 
 from miai.errors import ConfigError, MiaiError
 from miai_tournaments.report.watch import RunReading
+from miai_tournaments.store.address import COMPARISON
 from miai_tournaments.store.folder import runner_of
 from miai_tournaments.store.rows import RunInfo
 from miai_tournaments.store.store import Store
 from miai_tournaments.web.runs import LiveBoards
 from miai_tournaments.workers.game_runner import LiveSnapshot
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser as Chromium
 
 EVIL = "a-<script>alert(1)<"  # names of players are letters; those of folders are not
 
@@ -87,6 +95,40 @@ def test_a_quiet_run_sends_its_parts_once(browser: Browser) -> None:
             events.next()
 
 
+@pytest.mark.engine("chromium")
+def test_a_report_that_changes_stays_as_its_reader_left_it(
+    browser: Browser, chromium: Chromium
+) -> None:
+    page = chromium.new_page(viewport={"width": 390, "height": 844})
+    base = f"http://127.0.0.1:{browser.port}"
+    page.goto(f"{base}/?token={TOKEN}")
+    page.wait_for_url(f"{base}/")
+    page.goto(f"{base}/runs/0/")
+    rows = "[...document.querySelectorAll('#ratings tbody tr')].map((row) => row.innerText)"
+    ranked = page.evaluate(rows)
+    page.locator("#ratings th button", has_text="Elo").click()
+    page.locator("#ratings th button", has_text="Elo").click()
+    turned = page.evaluate(rows)
+    page.evaluate("document.querySelector('#ratings .scroll').scrollLeft = 40")
+    page.locator("details summary").click()
+    link = page.locator("#replays a").nth(1)
+    link.focus()
+    address = link.get_attribute("href")
+    page.evaluate("""async () => {
+      const text = await (await fetch(location.href)).text();
+      const fresh = new DOMParser().parseFromString(text, "text/html");
+      const report = fresh.getElementById("report").innerHTML;
+      document.querySelector("#ratings").dataset.old = "yes";
+      events.onmessage({ data: JSON.stringify({ report }) });
+    }""")
+    assert page.evaluate("document.querySelector('#ratings').dataset.old") is None
+    assert page.evaluate(rows) == turned != ranked
+    assert page.evaluate("document.querySelector('#ratings .scroll').scrollLeft") == 40
+    assert page.evaluate("document.querySelector('details').open")
+    assert page.evaluate("document.activeElement.getAttribute('href')") == address
+    page.close()
+
+
 def test_strangers_and_guests_see_no_run(browser: Browser) -> None:
     stranger = Browser(browser.port)
     for path in ("/runs/", "/runs/0/", "/runs/0/events"):
@@ -124,6 +166,44 @@ def test_a_folder_without_runs_is_refused(tmp_path: Path) -> None:
         pass
 
 
+def test_a_run_keeps_its_address_when_others_begin_beside_it(runs: Path, tmp_path: Path) -> None:
+    shown = tmp_path / "runs"
+    shown.mkdir()
+    shutil.copytree(runs / EVIL, shown / "m-first")
+    with running(tmp_path / "games", shown) as port:
+        browser = Browser(port)
+        browser.enter()
+        assert "m-first" in browser.ask("/runs/0/stop").text
+        shutil.copytree(runs / EVIL, shown / "a-later")
+        assert "m-first" in browser.ask("/runs/0/stop").text
+        listed = re.findall(
+            r'<a href="/runs/(\d+)/">.*?(a-later|m-first)', browser.ask("/runs/").text
+        )
+        assert listed == [("1", "a-later"), ("0", "m-first")]
+        shutil.rmtree(shown / "m-first")
+        assert browser.ask("/runs/0/").status == 404
+        assert "a-later" in browser.ask("/runs/1/stop").text
+
+
+def test_a_comparison_says_how_far_it_is(tmp_path: Path) -> None:
+    (tmp_path / "few.toml").write_text(comparison_text())
+    compare(tmp_path / "few.toml", "--out", tmp_path / "few")
+    with (
+        running(tmp_path / "games", tmp_path / "few") as port,
+        contextlib.closing(sqlite3.connect(tmp_path / "few" / COMPARISON.file_name)) as store,
+    ):
+        browser = Browser(port)
+        browser.enter()
+        whole = browser.ask("/runs/0/")
+        assert ("refresh" in whole.headers, "reloads itself" in whole.text) == (False, False)
+        (total,) = store.execute("SELECT count(*) FROM searches").fetchone()
+        store.execute("DELETE FROM searches")
+        store.commit()
+        begun = browser.ask("/runs/0/")
+        assert f"0/{total} searches" in begun.text
+        assert "refresh" in begun.headers
+
+
 def test_a_comparison_shows_its_tables(tmp_path: Path) -> None:
     (tmp_path / "few.toml").write_text(comparison_text())
     compare(tmp_path / "few.toml", "--out", tmp_path / "few")
@@ -136,6 +216,10 @@ def test_a_comparison_shows_its_tables(tmp_path: Path) -> None:
         shown = json.loads((tmp_path / "few" / "comparison.json").read_text())
         for row in shown["rows"]:
             assert row["arm"] in page.text
+        titles = re.findall(r"<h2>([^<]+)</h2>", page.text)
+        assert len([title for title in titles if "against" in title]) == len(
+            {(row["game"], row["depth"], row["class"]) for row in shown["rows"]}
+        )
 
 
 @pytest.mark.timeout(80)
@@ -156,7 +240,7 @@ def test_a_run_is_watched_stopped_resumed_and_watched_to_its_end(tmp_path: Path)
                 assert "stop …" in events.until(lambda parts: "state" in parts)["state"]
                 seen = events.until(lambda parts: done(parts) > 0)
                 events.until(lambda parts: done(parts) > done(seen))
-                assert "Pause this run?" in browser.ask("/runs/0/pause").text
+                assert "Pause the run <b>test</b>?" in browser.ask("/runs/0/pause").text
                 assert browser.form("/runs/0/pause", {}).status == 303
                 paused = events.until(lambda parts: "Paused" in parts.get("state", ""))
                 assert "resume …" in paused["state"]
@@ -167,7 +251,7 @@ def test_a_run_is_watched_stopped_resumed_and_watched_to_its_end(tmp_path: Path)
                 events.until(lambda parts: done(parts) > steady)
                 assert f"process {pid} " in str(runner_of(out)), "the same process goes on"
                 assert browser.ask("/runs/0/nothing").status == 404
-                assert "Stop this run?" in browser.ask("/runs/0/stop").text
+                assert "Stop the run <b>test</b>?" in browser.ask("/runs/0/stop").text
                 assert runner_of(out) is not None, "a question stops nothing"
                 assert browser.form("/runs/0/stop", {}).status == 303
                 events.until(lambda parts: "resume …" in parts.get("state", ""))

@@ -583,8 +583,9 @@ def _files(record: GameRecord, game_id: str) -> list[Markup]:
 
 def _about(record: GameRecord) -> list[str]:
     versions = ", ".join(f"{package} {version}" for package, version in record.versions.items())
-    agents = "; ".join(f"{p.name}: {p.agent} {p.version}".rstrip() for p in record.players)
-    return [
-        text(f"Begun {record.started}, seed {record.seed}. {agents}.", 400),
-        text(versions, 400),
-    ]
+    agents = "; ".join(
+        f"{p.name}: {p.agent} {p.version}".rstrip() for p in record.players if p.agent
+    )
+    begun = f"Begun {record.started}, seed {record.seed}." if record.started else ""
+    facts = " ".join(filter(None, [begun, agents and f"{agents}."]))
+    return [text(line, 400) for line in (facts, versions) if line]

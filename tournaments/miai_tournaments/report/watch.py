@@ -117,11 +117,11 @@ class RunReading:
             return facts
         a_minute = rate(self.rows, datetime.now(UTC))
         if a_minute > 0 and (self.growing or self.done < self.total):
-            facts += f"  {a_minute:{',.0f' if a_minute >= 100 else '.3g'}} games/min"
+            facts += f", {a_minute:{',.0f' if a_minute >= 100 else '.3g'}} games/min"
         if a_minute > 0 and self.done < self.total and not self.growing:
             left = 60 * (self.total - self.done) / a_minute
             end = datetime.now().astimezone() + timedelta(seconds=min(left, 1e8))
-            facts += f"  {clock_text(left)} left, until about {end:%Y-%m-%d %H:%M}"
+            facts += f", {clock_text(left)} left, until about {end:%Y-%m-%d %H:%M}"
         return facts
 
 

@@ -26,7 +26,7 @@ from miai.api import load_game
 from miai.errors import MiaiError
 from miai.game import Game
 from miai.markup import svg_document, tag
-from miai.pages.document import Document, Section, printable, printable_block
+from miai.pages.document import Block, Document, Section, Table, printable, printable_block
 from miai.pages.document_page import section_markup
 from miai.plain import dumps, one_line
 from miai.render import DrawingRenderer, renderer_for
@@ -49,6 +49,7 @@ _MOST_RUNS = 500
 _MOST_REPLAYS = 200
 _MOST_SPECTATORS = 2_000
 _QUIET_SECONDS = 15
+_RELOAD_SECONDS = 10  # of the page of a comparison that is not complete
 _logger = logging.getLogger("miai.web")
 
 
@@ -58,6 +59,7 @@ class Runs:
     def __init__(self, site: Site, parameters: object) -> None:
         self._paths = site.paths
         self._watched: dict[Path, WatchedRun] = {}
+        self._numbers: dict[Path, int] = {}  # of every run seen so far, as in its address
         self._lock = threading.Lock()
         self.routes = [
             Route("/", self.overview),
@@ -83,7 +85,7 @@ class Runs:
         return await to_thread.run_sync(self._overview)
 
     def _overview(self) -> Response:
-        rows = [(number, *_summary(folder)) for number, folder in enumerate(self._folders())]
+        rows = [(number, *_summary(folder)) for folder, number in self._folders().items()]
         return page("runs.html", package=__package__, runs=rows)
 
     async def run(self, request: Request) -> Response:
@@ -151,10 +153,15 @@ class Runs:
         number, word = request.path_params["number"], request.path_params["request"]
         if word not in _REQUESTS:
             raise HTTPException(404, "This page does not exist.")
-        question, act = _REQUESTS[word]
+        consequence, act = _REQUESTS[word]
         if request.method == "GET":
             return page(
-                "question.html", package=__package__, number=number, action=word, text=question
+                "question.html",
+                package=__package__,
+                number=number,
+                action=word,
+                name=folder.name,
+                consequence=consequence,
             )
         try:
             await to_thread.run_sync(act, folder)
@@ -164,15 +171,24 @@ class Runs:
 
     # -- the rest ------------------------------------------------------------------------------
 
-    def _folders(self) -> list[Path]:
-        return _runs_in(self._paths)
+    def _folders(self) -> dict[Path, int]:
+        """Return the runs with their numbers, in the order of their paths.
+
+        A run keeps its number when others begin beside it: an open page, with its link that stops
+        the run, still means the same one.
+        """
+        with self._lock:
+            return {
+                folder: self._numbers.setdefault(folder, len(self._numbers))
+                for folder in _runs_in(self._paths)
+            }
 
     def _find(self, request: Request) -> Path:
-        folders = self._folders()
         number = int(request.path_params["number"])
-        if number >= len(folders):
-            raise HTTPException(404, "There is no such run.")
-        return folders[number]
+        for folder, own in self._folders().items():
+            if own == number:
+                return folder
+        raise HTTPException(404, "There is no such run.")
 
     def _of(self, folder: Path) -> WatchedRun:
         with self._lock:
@@ -303,7 +319,7 @@ def _summary(folder: Path) -> tuple[str, str, str, str]:
     """Return a run's folder, name, kind and state."""
     try:
         if (folder / COMPARISON.file_name).exists():
-            return folder.name, folder.name, "comparison", ""
+            return folder.name, _comparison_name(folder), "comparison", ""
         with Store.read(folder) as store:
             info, counts = store.info(), store.counts()
         runner = runner_of(folder)
@@ -435,6 +451,14 @@ def _sections(document: Document) -> str:
     return "".join(section_markup(section) for section in document.sections)
 
 
+def _comparison_name(folder: Path) -> str:
+    from miai_tournaments.compare.results import ComparisonStore
+    from miai_tournaments.store.database import READ
+
+    with ComparisonStore.open(folder, mode=READ) as store:
+        return store.info().name
+
+
 def _comparison_page(folder: Path) -> Response:
     """Return the results of a comparison. Raises `MiaiError`."""
     from miai_tournaments.compare.config import load_comparison
@@ -450,16 +474,30 @@ def _comparison_page(folder: Path) -> Response:
         path.write_text(info.config_text, encoding="utf-8")
         comparison = load_comparison(path)
     rows = summarize(comparison.blocks, comparison.arms, searches, baseline=comparison.baseline)
-    section = Section("results", "Results", tuple(blocks(comparison, rows)), wide=True)
-    return page(
+    done, total = len(searches), sum(block.count for block in comparison.blocks)
+    sections = [
+        Section(f"results-{number}", _title(block), (block,), wide=True)
+        for number, block in enumerate(blocks(comparison, rows))
+    ]
+    shown = page(
         "comparison.html",
         package=__package__,
+        styles=["/runs/assets/runs.css"],
         scripts=["sort.js"],
         title=info.name,
-        report=Markup(section_markup(section)),  # noqa: S704 - made by tags
+        done=done,
+        total=total,
+        report=Markup().join(map(section_markup, sections)),
         machine=info.machine,
         created=info.created,
     )
+    if done < total:
+        shown.headers["refresh"] = str(_RELOAD_SECONDS)
+    return shown
+
+
+def _title(block: Block) -> str:
+    return block.title if isinstance(block, Table) else "Notes"
 
 
 def _replay(folder: Path, game: str) -> str:
@@ -486,16 +524,16 @@ def _resume(folder: Path) -> None:
 
 _REQUESTS: Final[Mapping[str, tuple[str, Callable[[Path], object]]]] = {
     "stop": (
-        "Stop this run? Games that are being played are finished first. It can be resumed.",
+        "Games that are being played are finished first. The run can be resumed.",
         ask_to_stop,
     ),
     "pause": (
-        "Pause this run? Games that are being played are finished; its players stay ready.",
+        "Games that are being played are finished; the players stay ready.",
         ask_to_pause,
     ),
     "resume": (
-        "Resume this run? It goes on in a process of its own, also when this server ends.",
+        "It goes on in a process of its own, even when this server ends.",
         _resume,
     ),
 }
-"""The question and the action for each request."""
+"""What each request leads to, and the action."""

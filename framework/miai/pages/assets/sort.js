@@ -14,6 +14,7 @@ function prepare(part) {
   for (const table of part.querySelectorAll("table.sortable")) {
     const heads = [...table.tHead.rows[0].cells];
     heads.forEach((head, column) => {
+      if (!head.textContent) return;
       const button = document.createElement("button");
       button.type = "button";
       button.textContent = head.textContent;
