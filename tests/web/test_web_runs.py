@@ -245,7 +245,7 @@ def test_a_run_is_watched_stopped_resumed_and_watched_to_its_end(tmp_path: Path)
                 assert "stop …" in events.until(lambda parts: "state" in parts)["state"]
                 seen = events.until(lambda parts: done(parts) > 0)
                 events.until(lambda parts: done(parts) > done(seen))
-                assert "Pause the run test?" in words_of(browser.ask("/runs/0/pause").text)
+                assert "Pause the run run?" in words_of(browser.ask("/runs/0/pause").text)
                 assert browser.form("/runs/0/pause", {}).status == 303
                 paused = events.until(lambda parts: "Paused" in parts.get("state", ""))
                 assert "resume …" in paused["state"]
@@ -256,7 +256,7 @@ def test_a_run_is_watched_stopped_resumed_and_watched_to_its_end(tmp_path: Path)
                 events.until(lambda parts: done(parts) > steady)
                 assert f"process {pid} " in str(runner_of(out)), "the same process goes on"
                 assert browser.ask("/runs/0/nothing").status == 404
-                assert "Stop the run test?" in words_of(browser.ask("/runs/0/stop").text)
+                assert "Stop the run run?" in words_of(browser.ask("/runs/0/stop").text)
                 assert runner_of(out) is not None, "a question stops nothing"
                 assert browser.form("/runs/0/stop", {}).status == 303
                 events.until(lambda parts: "resume …" in parts.get("state", ""))
