@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 import subprocess
@@ -268,3 +269,17 @@ def press_until(page: Page, key: str, condition: str) -> None:
         if page.evaluate(condition):
             return
     raise AssertionError(f"the keyboard does not reach {condition}")
+
+
+@pytest.mark.parametrize(
+    ("games", "milliseconds"), [(12, 1000), pytest.param(50, 100, marks=pytest.mark.slow)]
+)
+def test_clicks_in_many_games_at_once_are_answered_soon(games: int, milliseconds: int) -> None:
+    """The bound of 12 games is for a busy machine; that of 50 is for a quiet one."""
+    script = Path(__file__).parents[2] / "benchmarks" / "web.py"
+    words = ["--parts", "games", "--games", str(games), "--seconds", "2", "--json"]
+    done = subprocess.run([sys.executable, script, *words], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    figures = json.loads(done.stdout)
+    assert figures["answers"] >= 3 * games, "a game stands still"
+    assert figures["answer_ms_p95"] < milliseconds

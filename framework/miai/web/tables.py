@@ -57,6 +57,7 @@ MOST_RUNNING: Final = 64
 _BACKLOG = 64  # messages that a slow browser may be behind
 _SHORTLY = 1.0  # seconds between a frame and the referee's question
 _SCHEMA = "miai.table/1"
+_PREPARATION = 300.0  # seconds; a person waits longer than a tournament does
 _STILL = ".still"
 
 _NOTHING: Final[SeatFrame] = {
@@ -580,7 +581,7 @@ class GameTable:
             chair.agent,
             chair.parameters,
             name=chair.agent,
-            limits=ProcessLimits(hidden=self._hidden),
+            limits=ProcessLimits(hidden=self._hidden, new_game_seconds=_PREPARATION),
         )
 
     def _run(self) -> None:
