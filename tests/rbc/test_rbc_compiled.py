@@ -54,6 +54,15 @@ def test_values_are_those_of_the_recursion(
             assert judge.guarantees(root, result.action, depth) == expected.value, bounds
 
 
+@SLOW
+def test_arms_agree_on_beliefs_of_games() -> None:
+    """Root 61 found a table in which a sense and a move shared an entry."""
+    rules = problem(deep_boards=1000)
+    for root in rules.roots("game", 70, depth=2, seed=1):
+        values = {RbcCompiledSearch(rules, bounds).search(root, 2).value for bounds in BOUNDS}
+        assert len(values) == 1, root.name
+
+
 def test_one_search_serves_many_roots_and_depths() -> None:
     """What is kept from one root to the next changes no value."""
     rules = problem(senses=3, moves=3)

@@ -50,6 +50,9 @@ FACTS = 7
 capture since; the numbers of requests and senses to try, -1 until they are chosen; those that
 succeeded last."""
 
+SENSING, MOVING = 0, 1
+"""What comes next: a sense, or a move."""
+
 CORE = 24
 """Maximum number of boards of a core."""
 
@@ -626,7 +629,7 @@ def _last_move(s: Search, begin: Int, end: Int, alpha: Int, beta: Int) -> Int:
     counts[NODES] += 1
     key = _NONE
     if counts[TABLE]:
-        key = _belief_key(s, begin, end, np.int64(2))
+        key = _belief_key(s, begin, end, np.int64(2 + MOVING))
         low, high = _probe(s, key)
         if low >= beta or high <= alpha or low == high:
             return low if low >= beta or low == high else high
@@ -947,7 +950,6 @@ place of its action; what to do next; how many actions were tried; the place of 
 whether boards that refuted before are tried first, on their own; the action's worst value so far;
 its next part, its parts and their number; where `numbers` and `parts` are free for the frame, and
 for those above it; the size of the gathered core."""
-SENSING, MOVING = 0, 1
 _OPEN, _BLIND, _NEXT, _BUILD, _WITHIN = range(5)
 _ALL_BOARDS, _PROBE, _SURVIVED = range(3)
 _PROBED, _PROBED_FROM = 8, 24
