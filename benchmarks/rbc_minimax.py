@@ -4,7 +4,9 @@ Roots are beliefs before a sense, from games played from the seed. All arms sear
 with the same candidate senses and moves, each with empty bounds. A value is wrong if it differs
 from that of `none`; a move is wrong if it does not guarantee that value. A root is saturated if the
 king can always be lost; a speed-up means nothing there, so these roots are listed separately. `all`
-uses cores, tries moves before senses, and tries no board alone.
+uses cores, tries moves before senses, and tries no board alone. The `compiled` arms search by the
+kernel; the others by the recursion in Python. Arms alternate at each root, and their time is that
+of the processor.
 
     python benchmarks/rbc_minimax.py [--json] [--roots N] [--depth 1 2] [--least N] [--most N]
 """
@@ -17,24 +19,42 @@ import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from common.conditions import conditions
 from miai.beliefs import BeliefResult, named_bounds
-from miai_rbc.parameters import MinimaxProblemParameters
+from miai_rbc.parameters import CompiledBounds, MinimaxProblemParameters
+from miai_rbc.search.compiled import RbcCompiledSearch, load_compiled
 from miai_rbc.search.minimax import RbcMinimaxSearch, load_minimax
 from miai_rbc.search.problem import RbcProblem, RbcRoot
 
 
 @dataclass(frozen=True)
 class Arm:
-    """How a root is searched: bounds, their parameters, and parameters of the search."""
+    """How a root is searched: bounds, their parameters, and parameters of the search.
+
+    `parameters` is None for the compiled search.
+    """
 
     bounds: str
-    parameters: dict[str, Any]
+    parameters: dict[str, Any] | None
     search: dict[str, Any]
+
+    @property
+    def approximate(self) -> bool:
+        """Whether values may be wrong."""
+        return self.bounds.startswith("approx-")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A search, its processor time in seconds, and the bytes of its bounds."""
+
+    result: BeliefResult
+    seconds: float
+    held: int
 
 
 ARMS: dict[str, Arm] = {
@@ -52,14 +72,19 @@ ARMS: dict[str, Arm] = {
     "minhash": Arm("minhash", {"k": 64}, {}),
     "approx-dominance": Arm("approx-dominance", {"k": 64}, {}),
     "approx-minhash": Arm("approx-minhash", {"k": 64}, {}),
+    "compiled none": Arm("none", None, {}),
+    "compiled table": Arm("table", None, {}),
+    "compiled cores": Arm("cores", None, {}),
 }
 BASE = "none"
-SIZES = {1: (1000, 100_000), 2: (20, 1000)}
+SIZES = {1: (1000, 100_000), 2: (20, 1000), 3: (2, 6)}
 """Minimum and maximum boards of a root, by depth."""
 
 
-def searcher(problem: RbcProblem, arm: Arm) -> RbcMinimaxSearch:
+def searcher(problem: RbcProblem, arm: Arm) -> RbcMinimaxSearch | RbcCompiledSearch:
     """Return a search with empty bounds."""
+    if arm.parameters is None:
+        return RbcCompiledSearch(problem, cast(CompiledBounds, arm.bounds))
     return RbcMinimaxSearch(problem, named_bounds(arm.bounds, **arm.parameters), **arm.search)
 
 
@@ -70,17 +95,19 @@ def saturated(rules: dict[str, Any], root: RbcRoot, depth: int) -> bool:
 
 
 def measure(
-    problem: RbcProblem, name: str, roots: Sequence[RbcRoot], depth: int
-) -> tuple[list[BeliefResult], float, int]:
-    """Return an arm's results, its seconds, and the bytes of its bounds."""
-    results, held, seconds = [], 0, 0.0
+    problem: RbcProblem, arms: Sequence[str], roots: Sequence[RbcRoot], depth: int
+) -> dict[str, list[Measured]]:
+    """Return each arm's results; at each root the arms take turns, each with empty bounds."""
+    results: dict[str, list[Measured]] = {name: [] for name in arms}
     for root in roots:
-        began = time.perf_counter()
-        search = searcher(problem, ARMS[name])
-        results.append(search.search(root, depth))
-        seconds += time.perf_counter() - began
-        held += search.bounds.nbytes
-    return results, seconds, held
+        for name in arms:
+            began = time.process_time()
+            search = searcher(problem, ARMS[name])
+            result = search.search(root, depth)
+            seconds = time.process_time() - began
+            held = search.bounds.nbytes if isinstance(search, RbcMinimaxSearch) else 0
+            results[name].append(Measured(result, seconds, held))
+    return results
 
 
 def rows_of(
@@ -88,24 +115,48 @@ def rows_of(
 ) -> list[dict[str, Any]]:
     """Return a row for each arm."""
     rows: list[dict[str, Any]] = []
-    truth: list[float] = []
-    judges = [searcher(problem, ARMS["table"]) for _ in roots]
+    results = measure(problem, arms, roots, depth)
+    truth = [measured.result.value for measured in results[BASE]]
+    judges = [RbcMinimaxSearch(problem, named_bounds("table")) for _ in roots]
     for name in arms:
-        results, seconds, held = measure(problem, name, roots, depth)
-        truth = truth or [result.value for result in results]
-        wrong = [result.value != value for result, value in zip(results, truth, strict=True)]
+        found = [measured.result for measured in results[name]]
+        wrong = [result.value != value for result, value in zip(found, truth, strict=True)]
         worse = [
             judge.guarantees(root, result.action, depth) < value
-            for judge, root, result, value in zip(judges, roots, results, truth, strict=True)
+            for judge, root, result, value in zip(judges, roots, found, truth, strict=True)
         ]
         row: dict[str, Any] = {"game": "rbc", "depth": depth, "class": kind, "arm": name}
         for key in ("nodes", "leaves", "valued"):
-            row[key] = sum(result.statistics[key] for result in results)
-        row["seconds"] = round(seconds, 3)
-        row |= {"bytes": held, "wrong_values": sum(wrong), "wrong_moves": sum(worse)}
+            row[key] = sum(result.statistics[key] for result in found)
+        row["processor_seconds"] = round(sum(item.seconds for item in results[name]), 3)
+        row["bytes"] = sum(item.held for item in results[name])
+        row |= {"wrong_values": sum(wrong), "wrong_moves": sum(worse)}
         row |= {"roots": len(roots), "boards": [root.size for root in roots]}
         rows.append(row)
     return rows
+
+
+def ratios(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return how many times less processor time the best exact arm takes on unsaturated roots.
+
+    The arms are compared at depth 2 with `none` and `table`, by the recursion and compiled.
+    """
+    seconds = {
+        row["arm"]: row["processor_seconds"]
+        for row in rows
+        if row["depth"] == 2 and row["class"] == "game"
+    }
+    exact = [name for name in seconds if not ARMS[name].approximate]
+    if not exact:
+        return {}
+    best = min(exact, key=lambda name: seconds[name])
+    arms = ("none", "table", "compiled none", "compiled table")
+    found: dict[str, Any] = {"best_exact_arm": best}
+    for name in arms:
+        if name in seconds:
+            ratio = seconds[name] / max(seconds[best], 1e-3)
+            found[f"processor_ratio_{name.replace(' ', '_')}"] = round(ratio, 2)
+    return found
 
 
 def show(rows: Sequence[dict[str, Any]]) -> None:
@@ -116,7 +167,8 @@ def show(rows: Sequence[dict[str, Any]]) -> None:
     for row in rows:
         print(
             f"  {row['arm']:<19}{row['nodes']:>10} nodes  {base['nodes'] / row['nodes']:>6.2f}x"
-            f"{row['seconds']:>9.2f} s  {base['seconds'] / row['seconds']:>5.2f}x"
+            f"{row['processor_seconds']:>9.2f} s"
+            f"  {base['processor_seconds'] / max(row['processor_seconds'], 1e-3):>5.2f}x"
             f"{row['leaves']:>11} leaves"
             f"  wrong values {row['wrong_values']}, moves {row['wrong_moves']}"
         )
@@ -127,9 +179,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", action="store_true", help="Print one JSON object")
     parser.add_argument("--roots", type=int, default=10, help="Roots per depth (10)")
-    parser.add_argument("--depth", type=int, nargs="+", default=[1, 2], choices=(1, 2))
-    parser.add_argument("--least", type=int, help="Minimum boards (1000 at depth 1, else 20)")
-    parser.add_argument("--most", type=int, help="Maximum boards (100,000 at depth 1, else 1000)")
+    parser.add_argument("--depth", type=int, nargs="+", default=[1, 2], choices=(1, 2, 3))
+    parser.add_argument(
+        "--least", type=int, help="Minimum boards (1000, 20 and 2 at depths 1, 2 and 3)"
+    )
+    parser.add_argument("--most", type=int, help="Maximum boards (100,000, 1000 and 6)")
     parser.add_argument("--senses", type=int, default=4, help="Windows tried at each sense (4)")
     parser.add_argument("--moves", type=int, default=4, help="Requests tried at each move (4)")
     parser.add_argument("--arms", nargs="+", default=list(ARMS), choices=ARMS)
@@ -138,11 +192,12 @@ def main() -> None:
     arms = [BASE, *(name for name in arguments.arms if name != BASE)]
     for arm in ARMS.values():
         load_minimax(arm.bounds)  # compiles
+    load_compiled()
     rows = []
     for depth in arguments.depth:
         least, most = arguments.least or SIZES[depth][0], arguments.most or SIZES[depth][1]
         rules = {"least": least, "most": most, "senses": arguments.senses, "moves": arguments.moves}
-        rules |= {"deep_boards": max(1000, most) if depth == 2 else 1000}
+        rules |= {"deep_boards": max(1000, most) if depth > 1 else 1000}
         problem = RbcProblem(MinimaxProblemParameters(**rules))
         roots = problem.roots("game", arguments.roots, depth=depth, seed=arguments.seed)
         classes: dict[str, list[RbcRoot]] = {"game": [], "saturated": []}
@@ -157,6 +212,7 @@ def main() -> None:
                 show(fresh)
     if arguments.json:
         figures = {
+            **ratios(rows),
             "rows": rows,
             "seed": arguments.seed,
             "senses": arguments.senses,
@@ -165,6 +221,9 @@ def main() -> None:
             **conditions(),
         }
         print(json.dumps(figures))
+    else:
+        for name, value in ratios(rows).items():
+            print(f"{name}: {value}")
 
 
 if __name__ == "__main__":

@@ -144,7 +144,7 @@ def test_it_plays_in_a_tournament(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("word", "output"),
     [
-        ("depth=3", "depth"),
+        ("depth=4", "depth"),
         ("bounds=corse", "cores"),
         ("boards=0", "boards"),
         ("forgiven=-1", "forgiven"),

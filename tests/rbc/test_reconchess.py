@@ -244,6 +244,26 @@ def test_seconds_left_are_those_of_the_clock(tmp_path: Path, clean_imports: None
             agent.act(clock)
 
 
+@pytest.mark.parametrize("increment", [0.0, 2.0, 5.0])
+def test_a_bot_finds_the_increment_of_the_server(increment: float) -> None:
+    clocks: list[ClockReading] = []
+
+    class Listening(player_class("rbc-random")):  # type: ignore[misc]  # a class made at run time
+        def handle_game_start(self, *arguments: Any) -> None:
+            super().handle_game_start(*arguments)
+            act = self._agent.act
+            self._agent.act = lambda clock: clocks.append(clock) or act(clock)
+
+    random.seed(2)
+    game = reconchess.LocalGame(seconds_per_player=60, full_turn_limit=6)
+    game.seconds_increment = increment
+    reconchess.play_local_game(Listening(), RandomBot(), game=game)
+    assert [clock.control.increment for clock in clocks[:2]] == [0.0, 0.0]
+    assert len(clocks) > 4
+    for clock in clocks[2:]:  # each turn is a sense and a move
+        assert clock.control.increment == pytest.approx(increment / 2, abs=0.1)
+
+
 # -- bots that fail -----------------------------------------------------------------------------
 
 

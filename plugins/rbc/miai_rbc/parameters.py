@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal, Self
+from typing import Any, Final, Literal, Self, cast, get_args
 
 from pydantic import model_validator
 
@@ -162,7 +162,7 @@ class StrongParameters(MoveParameters):
     )
 
 
-MAX_OWN_MOVES: Final = 2
+MAX_OWN_MOVES: Final = 3
 """Maximum depth of `rbc-minimax` in own moves."""
 
 _KING_LOSS = 600
@@ -197,7 +197,7 @@ class MinimaxRules(Parameters):
         1000,
         ge=1,
         le=20_000,
-        help="Maximum boards of a root two moves deep; a larger root is sampled",
+        help="Maximum boards of a root two or more moves deep; a larger root is sampled",
     )
     leaf_depth: int = parameter(
         0,
@@ -232,6 +232,19 @@ class MinimaxSearchParameters(Parameters):
     )
     singles: bool | None = parameter(
         None, help="Try each board alone first at the last move; none: if the bounds require it"
+    )
+
+
+CompiledBounds = Literal["none", "table", "cores"]
+
+
+class CompiledMinimaxParameters(Parameters):
+    """Parameters of the compiled search."""
+
+    bounds: CompiledBounds = parameter(
+        "cores",
+        help="Bounds on beliefs: none; a table of equal beliefs; or cores, boards that fail alone, "
+        "and bounds on the values of boards",
     )
 
 
@@ -277,8 +290,16 @@ class MinimaxAgentParameters(MinimaxSearchParameters, MinimaxRules, BeliefParame
         100,
         ge=1,
         le=20_000,
-        help="Maximum boards of a belief two moves deep; a larger one is sampled",
+        help="Maximum boards of a belief two or more moves deep; a larger one is sampled",
     )
+
+    @property
+    def compiled(self) -> CompiledBounds | None:
+        """The bounds of the compiled search; None where only the recursion searches so."""
+        special = self.bounds_parameters or self.leaf_depth or self.forgiven or self.singles
+        if special or self.window == "null" or self.bounds not in get_args(CompiledBounds):
+            return None
+        return cast(CompiledBounds, self.bounds)
 
 
 class PgnParameters(Parameters):

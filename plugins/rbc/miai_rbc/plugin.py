@@ -38,8 +38,8 @@ _COMPONENTS = (
         "Senses for its next move, on boards weighted by their value to the opponent",
     ),
     (
-        *("agent", "rbc-minimax", f"{_MINIMAX}:RbcMinimax", "MinimaxAgentParameters"),
-        "Best guaranteed value over all boards of its belief, one or two moves deep",
+        *("agent", "rbc-minimax", "miai_rbc.search.agent:RbcMinimax", "MinimaxAgentParameters"),
+        "Best guaranteed value over all boards of its belief, up to three moves deep",
     ),
     (
         *("agent", "rbc-random", "miai.agent:RandomAgent", ""),
@@ -68,11 +68,16 @@ _COMPONENTS = (
     (
         *("belief-problem", "rbc", "miai_rbc.search.problem:RbcProblem"),
         "MinimaxProblemParameters",
-        "Beliefs of games of Reconnaissance Blind Chess, valued one or two moves deep",
+        "Beliefs of games of Reconnaissance Blind Chess, valued one to three moves deep",
     ),
     (
         *("belief-search", "rbc-minimax", f"{_MINIMAX}:minimax_search", "MinimaxSearchParameters"),
-        "Search over beliefs of boards in arrays, for the problem rbc only",
+        "Search over beliefs of boards in arrays with any bounds, for the problem rbc only",
+    ),
+    (
+        *("belief-search", "rbc-compiled", "miai_rbc.search.compiled:compiled_search"),
+        "CompiledMinimaxParameters",
+        "The same search as a kernel, with bounds on the values of boards too",
     ),
     (
         *("opening-reader", "pgn", f"{_OPENINGS}:PgnOpenings", "PgnParameters"),

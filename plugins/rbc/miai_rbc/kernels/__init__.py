@@ -3,7 +3,8 @@
 `bits` holds attacks, `board` a board as eight words and its hash, `moves` the moves that can be
 requested and taken. `expansion` and `filters` update beliefs, `scan` counts the outcomes of senses,
 `choice` serves the choice of moves. `evaluation` and `engine` are the embedded engine,
-`belief_search` the search over beliefs. Integers are int64, sets of squares and hashes uint64; the
+`belief_search` serves the search over beliefs by arrays, and
+`belief_tree` is the compiled one. Integers are int64, sets of squares and hashes uint64; the
 two are never mixed, which would make a float.
 """
 

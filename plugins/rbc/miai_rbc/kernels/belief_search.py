@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miai.kernels.bits import popcount
-from miai_rbc.kernels import allocating, kernel
-from miai_rbc.kernels.bits import NUMBER_0, U64, WIN, Words, bit
+from miai_rbc.kernels import allocating, kernel, part
+from miai_rbc.kernels.bits import NUMBER_0, U64, WIN, Int, Words, bit
 from miai_rbc.kernels.board import KINGS, NOTHING, STATE, WHITE, WORDS, play, turn_of
 from miai_rbc.kernels.engine import (
     ALPHA,
@@ -194,6 +194,47 @@ def remove_pieces(boards: Words, squares: np.uint64, turn: int) -> None:
 _NO_LIMIT = 1 << 60
 
 
+@part
+def quiet_value(
+    b: Words,
+    alpha: Int,
+    beta: Int,
+    tree: Words,
+    frames: Frames,
+    lists: List,
+    memory: Memory,
+    table: Words,
+) -> Int:
+    """Return the value of a board by quiescence alone, for its side to move.
+
+    A value inside the window is exact; at or beyond its ends it is a bound.
+
+    Args:
+      tree, frames, lists, memory, table: work space, as for `miai_rbc.kernels.engine`; memory has
+        quiescence and no limit in nodes.
+    """
+    mine = ~b[WHITE] if turn_of(b) else b[WHITE]
+    if b[KINGS] & mine == _NONE:
+        return -WIN
+    memory[NODES] = 0
+    plant(tree, b, _NONE)
+    frames[0, DEPTH], frames[0, ALPHA], frames[0, BETA] = 0, alpha, beta
+    ply = NUMBER_0
+    value = open_node(tree, frames, memory, table, ply)
+    while True:
+        while value != UNKNOWN or next_move(tree, frames, lists, memory, ply) == 0:
+            if value == UNKNOWN:
+                value = close_node(tree, frames, table, ply)
+            if ply == 0:
+                return value
+            ply -= 1
+            fold_value(tree, frames, memory, ply, -value)
+            value = UNKNOWN
+        descend(tree, frames, table, ply)
+        ply += 1
+        value = open_node(tree, frames, memory, table, ply)
+
+
 @kernel
 def quiet_values(
     boards: Words,
@@ -212,35 +253,16 @@ def quiet_values(
     Args:
       tree, frames, lists, memory, table: work space, as for `miai_rbc.kernels.engine`.
     """
+    settle(memory)
+    for i in range(len(boards)):
+        values[i] = quiet_value(boards[i], -INFINITE, INFINITE, tree, frames, lists, memory, table)
+
+
+@part
+def settle(memory: Memory) -> None:
+    """Prepare the memory of an engine for `quiet_value`."""
     forget(memory)
     memory[QUIESCENCE], memory[LIMIT] = 1, _NO_LIMIT
-    for i in range(len(boards)):
-        b = boards[i]
-        mine = ~b[WHITE] if turn_of(b) else b[WHITE]
-        if b[KINGS] & mine == _NONE:
-            values[i] = -WIN
-            continue
-        memory[NODES] = 0
-        plant(tree, b, _NONE)
-        frames[0, DEPTH], frames[0, ALPHA], frames[0, BETA] = 0, -INFINITE, INFINITE
-        ply = NUMBER_0
-        value = open_node(tree, frames, memory, table, ply)
-        done = False
-        while not done:
-            while value != UNKNOWN or next_move(tree, frames, lists, memory, ply) == 0:
-                if value == UNKNOWN:
-                    value = close_node(tree, frames, table, ply)
-                if ply == 0:
-                    done = True
-                    break
-                ply -= 1
-                fold_value(tree, frames, memory, ply, -value)
-                value = UNKNOWN
-            if not done:
-                descend(tree, frames, table, ply)
-                ply += 1
-                value = open_node(tree, frames, memory, table, ply)
-        values[i] = value
 
 
 @kernel

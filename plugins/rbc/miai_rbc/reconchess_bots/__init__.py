@@ -12,8 +12,10 @@ from __future__ import annotations
 import math
 import random
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from enum import Enum, auto
+from statistics import median
 from typing import Any
 
 import chess
@@ -30,13 +32,51 @@ from miai_rbc.rules.game import SENSES, window
 from miai_rbc.rules.rows import kernel_move
 
 _CENTRES = {frozenset(window(square)): square for square in range(64)}
-_INCREMENT = 2.5  # seconds per decision: reconchess adds 5 per turn of two decisions
 
 
 class _Phase(Enum):
     AWAY = auto()  # the opponent's turn
     SENSE = auto()
     MOVE = auto()
+
+
+class _ServerClock:
+    """Finds the increment of a game's clock, which reconchess does not tell its players.
+
+    After a turn the clock shows the seconds before it, less those used, plus the increment. Until
+    the second turn the increment counts as 0.
+
+    Attributes:
+      increment: the median over all turns, in seconds per turn.
+    """
+
+    def __init__(self) -> None:
+        self.increment = 0.0
+        self._increments: list[float] = []
+        self._expected: float | None = None
+        self._seconds = self._begun = 0.0
+
+    def begin_turn(self, seconds: float) -> None:
+        """Note what the clock shows at the first decision of a turn."""
+        if self._expected is not None and math.isfinite(seconds):
+            self._increments.append(max(0.0, seconds - self._expected))
+            self.increment = median(self._increments)
+        self._seconds, self._begun = seconds, time.monotonic()
+
+    def end_turn(self) -> None:
+        """Note the time that the turn took."""
+        if math.isfinite(self._seconds):
+            self._expected = self._seconds - (time.monotonic() - self._begun)
+
+    def reading(self, seconds: float) -> ClockReading:
+        """Return the clock for an agent: each turn is two decisions, with half of the increment."""
+        if math.isinf(seconds):
+            return ClockReading(control=TimeControl())
+        remaining = max(0.0, seconds)
+        control = TimeControl(
+            kind="fischer", seconds=max(remaining, 1e-3), increment=self.increment / 2
+        )
+        return ClockReading(control=control, main=remaining, limit=remaining)
 
 
 class ReconchessBot:
@@ -59,6 +99,7 @@ class ReconchessBot:
         self._phase = _Phase.AWAY
         self._begins = False
         self._actions: tuple[int, ...] = ()
+        self._clock = _ServerClock()
 
     # -- calls of reconchess --------------------------------------------------------------------
 
@@ -71,6 +112,7 @@ class ReconchessBot:
         self._agent.new_game(random.getrandbits(63), player=self._player)
         self._begins = board.turn == color
         self._phase = _Phase.AWAY
+        self._clock = _ServerClock()
         self._observe(None, None, {"captured": None}, SENSES if self._begins else ())
 
     def handle_opponent_move_result(
@@ -90,6 +132,7 @@ class ReconchessBot:
         if self._phase != _Phase.SENSE:
             return None
         self._actions = (PASS, *sorted(set(map(_action_of, move_actions))))
+        self._clock.begin_turn(seconds_left)
         action = self._act(seconds_left)
         return None if action is None or action == SENSE_NOTHING else action
 
@@ -124,6 +167,7 @@ class ReconchessBot:
         capture_square: int | None,
     ) -> None:
         """Observe the outcome of a request, the chosen one or another."""
+        self._clock.end_turn()
         action = _action_of(requested_move)
         data: dict[str, Json] = {
             "requested": None if requested_move is None else action_name(action),
@@ -159,16 +203,8 @@ class ReconchessBot:
     def _act(self, seconds: float) -> int | None:
         """Return the agent's action; None if it resigns, which reconchess does not know."""
         assert self._agent is not None, "handle_game_start comes first"
-        decision = self._agent.act(_reading(seconds))
+        decision = self._agent.act(self._clock.reading(seconds))
         return None if decision.resign else decision.action
-
-
-def _reading(seconds: float) -> ClockReading:
-    if math.isinf(seconds):
-        return ClockReading(control=TimeControl())
-    remaining = max(0.0, seconds)
-    control = TimeControl(kind="fischer", seconds=remaining, increment=_INCREMENT)
-    return ClockReading(control=control, main=remaining, limit=remaining)
 
 
 def _name(square: int | None) -> str | None:

@@ -101,10 +101,11 @@ class Valuer:
         material(rows, player, worth)
         return worth - self._rules.king_loss
 
-    def best_moves(self, rows: Words, top: int) -> list[list[int]]:
-        """Return the best moves on each board, best first."""
-        moves = self._engine.evaluate(rows, top=top).moves.tolist()
-        return [[move for move in row if move != NO_MOVE] for row in moves]
+    def best_moves(self, rows: Words, top: int) -> tuple[list[list[int]], int]:
+        """Return the best moves on each board, best first, and the lowest of the best scores."""
+        result = self._engine.evaluate(rows, top=top)
+        moves = [[move for move in row if move != NO_MOVE] for row in result.moves.tolist()]
+        return moves, int(result.scores.min())
 
     def _fresh(self, rows: Words, player: int) -> Values:
         self.valued += len(rows)
@@ -158,27 +159,38 @@ class Candidates:
       drawn: (n, 8) boards drawn at the root, the player to move.
 
     Attributes:
-      chosen: windows and requests, by own pieces and observation.
+      windows, moves: windows and requests, by own pieces and observation.
+      lowest: the lowest score among the best moves of the boards from which moves were chosen last.
     """
 
     def __init__(self, rules: MinimaxRules, valuer: Valuer, drawn: Words, player: int) -> None:
         self._rules, self._valuer, self._drawn, self._player = rules, valuer, drawn, player
-        self.chosen: dict[tuple[bytes, int], tuple[list[int], list[int]]] = {}
+        self.windows: dict[tuple[bytes, int], list[int]] = {}
+        self.moves: dict[tuple[bytes, int], list[int]] = {}
+        self._boards: dict[tuple[bytes, int], Words] = {}
+        self.lowest = 0
 
     def senses(self, own: bytes, capture: int) -> list[int]:
         """Return the centres of windows to sense, best first."""
-        return self._of(own, capture)[0]
+        key = (own, capture)
+        if key not in self.windows:
+            self.windows[key] = self._windows(self._rows(own, capture))
+        return self.windows[key]
 
     def requests(self, own: bytes, capture: int) -> list[int]:
         """Return the moves to request, best first."""
-        return self._of(own, capture)[1]
-
-    def _of(self, own: bytes, capture: int) -> tuple[list[int], list[int]]:
         key = (own, capture)
-        if key not in self.chosen:
-            rows = self._drawn if capture == AT_ROOT else self._adapted(own, capture)
-            self.chosen[key] = (self._windows(rows), self._moves(rows))
-        return self.chosen[key]
+        if key not in self.moves:
+            self.moves[key] = self._moves(self._rows(own, capture))
+        return self.moves[key]
+
+    def _rows(self, own: bytes, capture: int) -> Words:
+        if capture == AT_ROOT:
+            return self._drawn
+        key = (own, capture)
+        if key not in self._boards:
+            self._boards[key] = self._adapted(own, capture)
+        return self._boards[key]
 
     def _windows(self, rows: Words) -> list[int]:
         values = scans.entropy(BoardSet(rows), self._player)
@@ -186,7 +198,7 @@ class Candidates:
         return [scans.CENTRES[window] for window in order.tolist()]
 
     def _moves(self, rows: Words) -> list[int]:
-        best_moves = self._valuer.best_moves(rows, self._rules.top)
+        best_moves, self.lowest = self._valuer.best_moves(rows, self._rules.top)
         return rank_candidates(best_moves, np.ones(len(rows)), self._rules.moves) or [NOTHING]
 
     def _adapted(self, own: bytes, capture: int) -> Words:

@@ -1,37 +1,30 @@
-"""`rbc-minimax`: the search of `RbcProblem`, one or two own moves deep, and its agent."""
+"""`rbc-minimax`: the search of `RbcProblem`, one to three own moves deep."""
 
 from __future__ import annotations
 
 import math
-import time
 from functools import cache
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from miai import ClockReading, Decision, Json
 from miai.beliefs.bounds import MakeBounds, named_bounds
-from miai.beliefs.search import BeliefResult, Line, NodeResult, RecursiveSearch, Window
+from miai.beliefs.search import Line, NodeResult, RecursiveSearch, Window
 from miai.beliefs.sets import HashedSet, Universe
 from miai.errors import UnsuitableGameError
-from miai.values import Evaluation
-from miai_rbc.agents.belief_agents import BeliefAgent, load_beliefs
-from miai_rbc.agents.choice import Choice
+from miai_rbc.agents.belief_agents import load_beliefs
 from miai_rbc.kernels import FAMILY
 from miai_rbc.kernels.belief_search import Numbers
-from miai_rbc.kernels.bits import WIN
-from miai_rbc.kernels.board import NOTHING, PAWNS
+from miai_rbc.kernels.bits import WIN, Words
 from miai_rbc.parameters import (
     MAX_OWN_MOVES,
-    MinimaxAgentParameters,
     MinimaxProblemParameters,
+    MinimaxRules,
     MinimaxSearchParameters,
 )
-from miai_rbc.rules.actions import PASS, SENSE_NOTHING, action_of, move_of
+from miai_rbc.rules.actions import PASS, SENSE_NOTHING, action_of
 from miai_rbc.rules.board_set import BoardSet
-from miai_rbc.rules.game import RbcGame
 from miai_rbc.rules.rows import BLACK_CAPTURES
 from miai_rbc.search.layers import (
     AT_ROOT,
@@ -68,7 +61,7 @@ def minimax_search(problem: Any, parameters: MinimaxSearchParameters) -> RbcMini
 
 
 class RbcMinimaxSearch(RecursiveSearch[RbcRoot]):
-    """Searches beliefs of Reconnaissance Blind Chess, one or two own moves deep.
+    """Searches beliefs of Reconnaissance Blind Chess, one to three own moves deep.
 
     If a root has more boards than the rules allow at a depth, a sample is searched. Its value is an
     upper bound of the root's, and the statistics give both numbers of boards: ``boards`` searched
@@ -117,9 +110,9 @@ class RbcMinimaxSearch(RecursiveSearch[RbcRoot]):
         It need not be a candidate of the search.
 
         Raises:
-          ValueError: the depth is neither 1 nor 2, or the root has no such action.
+          ValueError: the depth is not 1 to 3, or the root has no such action.
         """
-        _check_depth(depth)
+        check_depth(depth)
         recursion = self._recursion
         recursion.budget.begin()
         layer = self.layer(root, depth)
@@ -151,7 +144,7 @@ class RbcMinimaxSearch(RecursiveSearch[RbcRoot]):
         return layer.senses() if root.senses else [action_of(move) for move in layer.requests()]
 
     def _begin(self, root: RbcRoot, depth: int) -> None:
-        _check_depth(depth)
+        check_depth(depth)
         self._valued_before, self._searched_boards = self._valuer.valued, 0
 
     def _statistics(self, root: RbcRoot) -> dict[str, int]:
@@ -202,28 +195,44 @@ class RbcMinimaxSearch(RecursiveSearch[RbcRoot]):
 
     def layer(self, root: RbcRoot, depth: int) -> Layer:
         """Return the layer of a root: its boards, or a sample of them."""
-        rules = self.problem.rules
-        limit = rules.boards if depth == 1 else rules.deep_boards
-        room = min(limit, root.size)
+        room = min(root.size, self.problem.room(depth))
         if self._root_layer is None or self._root_layer[:2] != (root, room):
             self._valuer.forget()
             self._root_layer = (root, room, self._new_layer(root, room))
         return self._root_layer[2]
 
     def _new_layer(self, root: RbcRoot, room: int) -> Layer:
-        rules, player = self.problem.rules, root.player
-        rows = np.ascontiguousarray(root.boards.rows)
-        hashes = hashes_of(rows)
-        order = np.argsort(hashes)
-        rows, hashes = rows[order], hashes[order]
-        rng = np.random.default_rng((rules.seed, HashedSet(hashes).key & _64_BITS))
-        sample = _sample(rng, len(rows), rules.sample)
-        subset = _sample(rng, len(rows), room)
-        name = HashedSet(hashes[sample]).key
-        candidates = Candidates(rules, self._valuer, rows[sample], player)
-        world = World(name, player, self._valuer, candidates)
-        layer, _ = world.layer(rows[subset], hashes[subset], own_pieces(rows[0], player), AT_ROOT)
-        return layer
+        drawn = draw_root(self.problem.rules, self._valuer, root, room)
+        world = World(drawn.name, root.player, self._valuer, drawn.candidates)
+        own = own_pieces(drawn.rows[0], root.player)
+        return world.layer(drawn.rows, hashes_of(drawn.rows), own, AT_ROOT)[0]
+
+
+class DrawnRoot(NamedTuple):
+    """The boards of a root that are searched.
+
+    Attributes:
+      name: identifies the boards from which candidates are chosen.
+      rows: (n, 8) in the order of their hashes.
+      candidates: chooses senses and moves.
+    """
+
+    name: int
+    rows: Words
+    candidates: Candidates
+
+
+def draw_root(rules: MinimaxRules, valuer: Valuer, root: RbcRoot, room: int) -> DrawnRoot:
+    """Return at most `room` boards of a root, drawn by the seed of the rules and the boards."""
+    rows = np.ascontiguousarray(root.boards.rows)
+    hashes = hashes_of(rows)
+    order = np.argsort(hashes)
+    rows, hashes = rows[order], hashes[order]
+    rng = np.random.default_rng((rules.seed, HashedSet(hashes).key & _64_BITS))
+    sample = _sample(rng, len(rows), rules.sample)
+    subset = _sample(rng, len(rows), room)
+    candidates = Candidates(rules, valuer, rows[sample], root.player)
+    return DrawnRoot(HashedSet(hashes[sample]).key, rows[subset], candidates)
 
 
 def _sample(rng: np.random.Generator, size: int, count: int) -> Numbers:
@@ -233,7 +242,8 @@ def _sample(rng: np.random.Generator, size: int, count: int) -> Numbers:
     return np.sort(rng.choice(size, count, replace=False))
 
 
-def _check_depth(depth: int) -> None:
+def check_depth(depth: int) -> None:
+    """Raise `ValueError` for a depth that is not searched."""
     if not 1 <= depth <= MAX_OWN_MOVES:
         raise ValueError(f"rbc-minimax searches 1 to {MAX_OWN_MOVES} own moves deep, not {depth}")
 
@@ -258,85 +268,3 @@ def load_minimax(bounds: str) -> None:
             problem = RbcProblem(MinimaxProblemParameters(forgiven=forgiven, senses=2))
             search = RbcMinimaxSearch(problem, named_bounds(bounds), blind_first=True, singles=True)
             search.search(RbcRoot(after), 2)
-
-
-# -- the agent -------------------------------------------------------------------------------------
-
-_SPARE = 0.2  # share of the time kept for what a search does between two looks at the clock
-_COUNTS = ("nodes", "leaves", "valued", "bounds_hits")
-
-
-class RbcMinimax(BeliefAgent):
-    """Plays the action with the best guarantee over the boards of its belief, or a sample.
-
-    It searches before the sense and again before the move, one move deep and then two if time
-    allows. Each search begins with empty bounds, as other boards give other candidates.
-    """
-
-    parameters: MinimaxAgentParameters
-
-    def __init__(self, game: RbcGame, parameters: MinimaxAgentParameters | None = None) -> None:
-        parameters = parameters or MinimaxAgentParameters()
-        super().__init__(game, parameters)
-        named_bounds(parameters.bounds, **parameters.bounds_parameters)  # raises now, not in a game
-        load_minimax(parameters.bounds)
-        self._problem = self._seeded(0)
-        self._counts: dict[str, Json] = {}
-
-    def new_game(self, seed: int, *, player: int, log: Path | None = None) -> None:
-        """Begin a game; its seed decides which boards are drawn at roots."""
-        super().new_game(seed, player=player, log=log)
-        self._problem = self._seeded(seed)
-
-    def act(self, clock: ClockReading) -> Decision:
-        """Return a sense or a move, with the search's statistics."""
-        self._counts = {}
-        decision = super().act(clock)
-        return Decision(decision.action, statistics={**decision.statistics, **self._counts})
-
-    def sense(self, deadline: float | None, statistics: dict[str, Json]) -> int:
-        """Return the centre of the window with the best guarantee."""
-        if len(self.belief) == 1:
-            return SENSE_NOTHING
-        return self._search(deadline, senses=True)[0]
-
-    def move(self, requests: list[int], deadline: float | None) -> Choice:
-        """Return the move with the best guarantee."""
-        if not requests:
-            return Choice(NOTHING, None, 0, 0, "only")
-        action, result, candidates = self._search(deadline, senses=False)
-        start = (action - PASS - 1) >> 6
-        pawn = action > PASS and bool(int(self.belief.boards.rows[0, PAWNS]) >> (start & 63) & 1)
-        value = result.value if result.depth else None
-        boards = result.statistics["boards"]
-        return Choice(move_of(action, pawn=pawn), value, boards, candidates, "minimax")
-
-    def _seeded(self, seed: int) -> RbcProblem:
-        rules = {name: getattr(self.parameters, name) for name in _RULES}
-        rules["seed"] += seed
-        return RbcProblem(MinimaxProblemParameters(**rules))
-
-    def _search(self, deadline: float | None, *, senses: bool) -> tuple[int, BeliefResult, int]:
-        """Return the best action, the search result and the number of candidates."""
-        parameters = self.parameters
-        search = minimax_search(self._problem, parameters)
-        root = RbcRoot(self.belief.boards, senses=senses)
-        seconds = None
-        if deadline is not None:
-            seconds = max(0.0, (1 - _SPARE) * (deadline - time.monotonic()))
-        result = search.search(
-            root, parameters.depth, deepening=True, max_nodes=parameters.nodes, seconds=seconds
-        )
-        candidates = search.candidates(root)
-        self._counts |= {"depth": result.depth, "searched": result.statistics["boards"]}
-        self._counts |= {key: result.statistics.get(key, 0) for key in _COUNTS}
-        if result.depth:
-            self._counts |= Evaluation(result.value, RbcProblem.value_unit).statistics()
-        return (result.action if result.depth else candidates[0]), result, len(candidates)
-
-
-_RULES = tuple(
-    name
-    for name in MinimaxProblemParameters.model_fields
-    if name in MinimaxAgentParameters.model_fields
-)

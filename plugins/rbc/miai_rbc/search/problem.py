@@ -172,7 +172,7 @@ class RbcRoot:
 
 
 class RbcProblem:
-    """Reconnaissance Blind Chess for one player, to a depth of one or two own moves.
+    """Reconnaissance Blind Chess for one player, to a depth of one to three own moves.
 
     Values are centipawns to the player of the belief; docs/rbc.md defines them. The game's turn
     limits do not apply.
@@ -194,6 +194,10 @@ class RbcProblem:
         least, most = self._parameters.least, self._parameters.most
         if least > most:
             raise ValueError(f"least {least}, most {most}: no belief has such a size")
+
+    def room(self, depth: int) -> int:
+        """Return the maximum number of boards of a root that are searched at a depth."""
+        return self.rules.boards if depth == 1 else self.rules.deep_boards
 
     def roots(self, kind: str, count: int, *, depth: int, seed: int) -> list[RbcRoot]:
         """Return the first distinct beliefs of a class; the same arguments give the same roots.

@@ -1,0 +1,108 @@
+"""`rbc-minimax`, the agent: plays what `RbcMinimaxSearch` or `RbcCompiledSearch` finds."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from miai import ClockReading, Decision, Json
+from miai.beliefs.bounds import named_bounds
+from miai.beliefs.search import BeliefResult
+from miai.values import Evaluation
+from miai_rbc.agents.belief_agents import BeliefAgent
+from miai_rbc.agents.choice import Choice
+from miai_rbc.kernels.board import NOTHING, PAWNS
+from miai_rbc.parameters import MinimaxAgentParameters, MinimaxProblemParameters
+from miai_rbc.rules.actions import PASS, SENSE_NOTHING, move_of
+from miai_rbc.rules.game import RbcGame
+from miai_rbc.search.compiled import RbcCompiledSearch, load_compiled
+from miai_rbc.search.minimax import RbcMinimaxSearch, load_minimax, minimax_search
+from miai_rbc.search.problem import RbcProblem, RbcRoot
+
+_SPARE = 0.2  # share of the time kept for what a search does between two looks at the clock
+_COUNTS = ("nodes", "leaves", "valued", "bounds_hits")
+
+
+class RbcMinimax(BeliefAgent):
+    """Plays the action with the best guarantee over the boards of its belief, or a sample.
+
+    It searches before the sense and again before the move, one move deep and then two if time
+    allows. Each search begins with empty bounds, as other boards give other candidates; the
+    compiled search keeps values of boards for the game.
+    """
+
+    parameters: MinimaxAgentParameters
+
+    def __init__(self, game: RbcGame, parameters: MinimaxAgentParameters | None = None) -> None:
+        parameters = parameters or MinimaxAgentParameters()
+        super().__init__(game, parameters)
+        named_bounds(parameters.bounds, **parameters.bounds_parameters)  # raises now, not in a game
+        self._searches = self._new_search(0)
+        self._counts: dict[str, Json] = {}
+
+    def new_game(self, seed: int, *, player: int, log: Path | None = None) -> None:
+        """Begin a game; its seed decides which boards are drawn at roots."""
+        super().new_game(seed, player=player, log=log)
+        self._searches = self._new_search(seed)
+
+    def act(self, clock: ClockReading) -> Decision:
+        """Return a sense or a move, with the search's statistics."""
+        self._counts = {}
+        decision = super().act(clock)
+        return Decision(decision.action, statistics={**decision.statistics, **self._counts})
+
+    def sense(self, deadline: float | None, statistics: dict[str, Json]) -> int:
+        """Return the centre of the window with the best guarantee."""
+        if len(self.belief) == 1:
+            return SENSE_NOTHING
+        return self._search(deadline, senses=True)[0]
+
+    def move(self, requests: list[int], deadline: float | None) -> Choice:
+        """Return the move with the best guarantee."""
+        if not requests:
+            return Choice(NOTHING, None, 0, 0, "only")
+        action, result, candidates = self._search(deadline, senses=False)
+        start = (action - PASS - 1) >> 6
+        pawn = action > PASS and bool(int(self.belief.boards.rows[0, PAWNS]) >> (start & 63) & 1)
+        value = result.value if result.depth else None
+        boards = result.statistics["boards"]
+        return Choice(move_of(action, pawn=pawn), value, boards, candidates, "minimax")
+
+    def _new_search(self, seed: int) -> Callable[[], RbcMinimaxSearch | RbcCompiledSearch]:
+        """Return what gives the search of each turn: for the compiled one, always the same."""
+        parameters = self.parameters
+        rules = {name: getattr(parameters, name) for name in _RULES}
+        rules["seed"] += seed
+        problem = RbcProblem(MinimaxProblemParameters(**rules))
+        if parameters.compiled is None:
+            load_minimax(parameters.bounds)
+            return lambda: minimax_search(problem, parameters)
+        load_compiled()
+        compiled = RbcCompiledSearch(problem, parameters.compiled)
+        return lambda: compiled
+
+    def _search(self, deadline: float | None, *, senses: bool) -> tuple[int, BeliefResult, int]:
+        """Return the best action, the search result and the number of candidates."""
+        parameters = self.parameters
+        search = self._searches()
+        root = RbcRoot(self.belief.boards, senses=senses)
+        seconds = None
+        if deadline is not None:
+            seconds = max(0.0, (1 - _SPARE) * (deadline - time.monotonic()))
+        result = search.search(
+            root, parameters.depth, deepening=True, max_nodes=parameters.nodes, seconds=seconds
+        )
+        candidates = search.candidates(root)
+        self._counts |= {"depth": result.depth, "searched": result.statistics["boards"]}
+        self._counts |= {key: result.statistics.get(key, 0) for key in _COUNTS}
+        if result.depth:
+            self._counts |= Evaluation(result.value, RbcProblem.value_unit).statistics()
+        return (result.action if result.depth else candidates[0]), result, len(candidates)
+
+
+_RULES = tuple(
+    name
+    for name in MinimaxProblemParameters.model_fields
+    if name in MinimaxAgentParameters.model_fields
+)
