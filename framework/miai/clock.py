@@ -13,6 +13,7 @@ from typing import Literal, get_args
 from miai.errors import ConfigError, near_matches
 
 ControlKind = Literal["none", "per-move", "absolute", "fischer", "byo-yomi"]
+IncrementPer = Literal["action", "turn"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,11 +22,13 @@ class TimeControl:
 
     Attributes:
       kind: ``none``; ``per-move``: `seconds` for each move; ``absolute``: `seconds` for the game;
-        ``fischer``: `seconds`, and `increment` more after every move; ``byo-yomi``: `seconds`, then
-        `periods` periods of `period_seconds`, each renewed by a move within it (Japanese byo-yomi,
-        as in GTP's kgs-time_settings).
+        ``fischer``: `seconds`, and `increment` more, see `increment_per`; ``byo-yomi``: `seconds`,
+        then `periods` periods of `period_seconds`, each renewed by a move within it (Japanese
+        byo-yomi, as in GTP's kgs-time_settings).
       seconds: time per move, or main time of the game.
       increment: Fischer increment in seconds.
+      increment_per: when the increment is added: after every ``action``, or after a ``turn``, the
+        actions of one player in a row. A turn of Reconnaissance Blind Chess is a sense and a move.
       periods, period_seconds: number and length of byo-yomi periods.
       margin: seconds by which a move may exceed the clock before the flag falls.
       move_deadline: hard limit of every move in seconds, also without a clock; None for none. It
@@ -39,6 +42,7 @@ class TimeControl:
     kind: ControlKind = "none"
     seconds: float = 0.0
     increment: float = 0.0
+    increment_per: IncrementPer = "action"
     periods: int = 0
     period_seconds: float = 0.0
     margin: float = 0.1
@@ -56,6 +60,12 @@ class TimeControl:
                 raise ConfigError(
                     f"time control: kind '{self.kind}' has no {name}; it takes {takes}"
                 )
+        if self.increment_per not in get_args(IncrementPer):
+            raise ConfigError(
+                f"time control: increment_per is '{self.increment_per}'; give 'action' or 'turn'"
+            )
+        if self.increment_per != "action" and self.kind != "fischer":
+            raise ConfigError(f"time control: kind '{self.kind}' has no increment_per")
         if self.kind in ("per-move", "absolute") and self.seconds == 0:
             raise ConfigError(f"time control: kind '{self.kind}' needs seconds")
         if self.kind == "fischer" and self.seconds == 0 and self.increment == 0:
@@ -176,10 +186,17 @@ class Clock:
         if control.kind == "absolute":
             self.main = max(0.0, self.main - seconds)
         elif control.kind == "fischer":
-            self.main = max(0.0, self.main - seconds) + control.increment
+            self.main = max(0.0, self.main - seconds)
+            if control.increment_per == "action":
+                self.main += control.increment
         elif control.kind == "byo-yomi":
             self._charge_byo_yomi(seconds)
         return True
+
+    def end_turn(self) -> None:
+        """Add an increment per turn: the next action is not this player's."""
+        if self.control.increment_per == "turn":
+            self.main += self.control.increment
 
     def _charge_byo_yomi(self, seconds: float) -> None:
         over = seconds - self.main

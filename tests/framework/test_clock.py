@@ -230,6 +230,8 @@ def test_the_allotted_time_by_hand() -> None:
         ({"kind": "absolute"}, "kind 'absolute' needs seconds"),
         ({"kind": "per-move"}, "kind 'per-move' needs seconds"),
         ({"kind": "fischer"}, "needs seconds or an increment"),
+        ({"kind": "fischer", "seconds": 1, "increment_per": "move"}, "give 'action' or 'turn'"),
+        ({"kind": "absolute", "seconds": 1, "increment_per": "turn"}, "has no increment_per"),
         ({"kind": "byo-yomi", "periods": 2}, "needs periods and period_seconds"),
         ({"kind": "byo-yomi", "period_seconds": 2.0}, "needs periods and period_seconds"),
         ({"kind": "absolute", "seconds": -1.0}, "seconds is -1.0"),

@@ -15,7 +15,7 @@ from tests.rbc.games import rbc
 
 import miai
 from miai import ClockReading, TimeControl
-from miai.playing.match import play_game
+from miai.playing.match import InProcessSeat, SeatReply, play_game
 from miai.process.agent_process import AgentProcess
 from miai.record import GameRecord, Termination
 from miai.record_reader import read_record
@@ -281,3 +281,22 @@ def test_the_flag_never_falls(
             record = play_game(game, seats[:: 1 - 2 * seed], seed=seed, time_control=control)
             print(len(record.moves), [player.seconds for player in record.players])
             assert record.termination is Termination.TERMINAL, record.detail
+
+
+@pytest.mark.parametrize(("per", "increments"), [("action", [0, 1, 2, 3]), ("turn", [0, 0, 1, 1])])
+def test_an_increment_is_added_per_action_or_per_turn(per: Any, increments: list[int]) -> None:
+    """A turn is a sense and a move; the clock of white's first two turns shows it."""
+    game = rbc(full_turn_limit=3)
+    control = TimeControl(kind="fischer", seconds=50.0, increment=10.0, increment_per=per)
+    shown: list[float] = []
+
+    class Listening(InProcessSeat):
+        def act(self, clock: ClockReading, *, deadline: float | None) -> SeatReply:
+            assert clock.main is not None
+            shown.append(clock.main)
+            return super().act(clock, deadline=deadline)
+
+    seats = [cls(miai.make_agent("rbc-random", game)) for cls in (Listening, InProcessSeat)]
+    record = play_game(game, seats, seed=1, time_control=control)
+    assert record.termination is Termination.TERMINAL
+    assert shown[:4] == pytest.approx([50 + 10 * count for count in increments], abs=2)

@@ -252,7 +252,12 @@ def test_a_bot_finds_the_increment_of_the_server(increment: float) -> None:
         def handle_game_start(self, *arguments: Any) -> None:
             super().handle_game_start(*arguments)
             act = self._agent.act
-            self._agent.act = lambda clock: clocks.append(clock) or act(clock)
+
+            def listen(clock: ClockReading) -> Any:
+                clocks.append(clock)
+                return act(clock)
+
+            self._agent.act = listen
 
     random.seed(2)
     game = reconchess.LocalGame(seconds_per_player=60, full_turn_limit=6)

@@ -271,7 +271,7 @@ class Match:
             self._chance.random()  # as `_draw`
         elif move.seconds is not None:
             self.clocks[player].charge(move.seconds)
-        self.state.apply_action(move.action)
+        self._apply(move.action, player)
         self._note(replace(move))
 
     def _step(self) -> VerdictRecord | None:
@@ -282,11 +282,17 @@ class Match:
             move = MoveRecord(ply=0, actor=-1, action=action, text=self._notation(action))
         else:
             move = self._move(player)
-        self.state.apply_action(move.action)
+        self._apply(move.action, player)
         self._note(move)
         if self.panel is None or player == Player.CHANCE or self.state.is_terminal():
             return None
         return self.panel.judge(self.state, self.record.moves)
+
+    def _apply(self, action: int, player: int) -> None:
+        """Apply an action of a player or of chance; the end of a turn may add an increment."""
+        self.state.apply_action(action)
+        if player >= 0 and (self.state.is_terminal() or self.state.current_player() != player):
+            self.clocks[player].end_turn()
 
     def _move(self, player: int) -> MoveRecord:
         """Return the player's move, legal but not yet applied."""

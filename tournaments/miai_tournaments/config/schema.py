@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, Field, model_validator
 
-from miai.clock import ControlKind, TimeControl
+from miai.clock import ControlKind, IncrementPer, TimeControl
 from miai.errors import ConfigError
 from miai.parameters import NAME_PATTERN, StrictModel
 from miai.process.limits import ProcessLimits
@@ -115,6 +115,7 @@ class TimeSection(ConfigSection):
     kind: ControlKind = "none"
     seconds: float = Field(default=0.0, ge=0)
     increment: float = Field(default=0.0, ge=0)
+    increment_per: IncrementPer = "action"
     periods: int = Field(default=0, ge=0)
     period_seconds: float = Field(default=0.0, ge=0)
     margin: float = Field(default=0.1, ge=0)
