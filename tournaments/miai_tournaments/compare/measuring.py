@@ -27,8 +27,8 @@ _LARGEST = 1e300
 class Arena:
     """A problem for each arm, so that none uses what another has computed.
 
-    Arms whose search accounts for enumerating the problem, as the compiled one does, share a problem:
-    for large games the enumeration takes most of the time and memory.
+    Arms whose search accounts for enumerating the problem, as the compiled one does, share one: for
+    large games the enumeration takes most of the time and memory.
 
     Args:
       block: a block of the problem.
