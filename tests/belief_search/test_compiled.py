@@ -18,7 +18,7 @@ from tests.seeds import seed_of_test
 from miai.api import load_game
 from miai.beliefs import BeliefSearch, GameProblem, Root, named_bounds
 from miai.beliefs.compiled.search import RULES, CompiledSearch
-from miai.beliefs.kernels.layout import CHUNK
+from miai.beliefs.kernels.layout import CHUNK_SIZE
 from miai.beliefs.search import Window
 from miai.errors import ParameterError, UnsuitableGameError
 from miai.plugins.loader import registry
@@ -163,13 +163,15 @@ def entries(search: CompiledSearch[Any]) -> Iterator[tuple[Root[Any], int, int, 
     """Yield every remembered belief, its depth, 0 for a lower or 1 for an upper bound, and it."""
     tables, memory = search.tables, search.memory
     assert memory is not None
-    for public, remaining, side in np.argwhere(memory.heads >= 0).tolist():
-        chunk = int(memory.heads[public, remaining, side])
-        while chunk >= 0:
-            for entry in range(chunk * CHUNK, chunk * CHUNK + int(memory.counts[chunk])):
-                belief = tables.root(public, memory.masks[entry])
-                yield belief, remaining, side, float(memory.values[entry, 0])
-            chunk = int(memory.nexts[chunk])
+    size = int(memory.traits[CHUNK_SIZE])
+    for public, remaining in np.argwhere(memory.spots > 0).tolist():
+        heads = memory.heads[memory.spots[public, remaining] - 1]
+        for side, chunk in enumerate(heads.tolist()):
+            while chunk >= 0:
+                for entry in range(chunk * size, chunk * size + int(memory.counts[chunk])):
+                    belief = tables.root(public, memory.masks[entry])
+                    yield belief, remaining, side, float(memory.values[entry, 0])
+                chunk = int(memory.nexts[chunk])
 
 
 @pytest.mark.parametrize("arm", ["exact", "cores", "dominance"])
@@ -253,17 +255,28 @@ def test_a_budget_ends_a_search_with_what_the_last_whole_depth_said() -> None:
     assert again.value == compiled(problem, "exact").search(root, 2).value
 
 
-def test_the_same_search_has_the_same_nodes() -> None:
-    problem = MiniRbcProblem(4, 2)
+@pytest.mark.parametrize("symmetries", [False, True])
+def test_the_same_search_has_the_same_nodes_whatever_was_enumerated_before(
+    *, symmetries: bool
+) -> None:
+    """On fresh tables, on those tables again, and on tables that were filled in another order."""
+
+    def counts(problem: MiniRbcProblem, arm: str, roots: list[Root[Any]]) -> list[dict[str, int]]:
+        found = []
+        for root in roots:
+            search = compiled(problem, arm, symmetries=symmetries)
+            found.append(dict(search.search(root, 3).statistics))
+            found[-1].pop("enumerated")
+        return found
+
+    roots = list(MiniRbcProblem(4, 2).roots("hard", 3, depth=3, seed=1))
+    backwards = MiniRbcProblem(4, 2)
+    counts(backwards, "none", roots[::-1])
     for arm in RIGHT:
-        counts = {
-            tuple(
-                sorted(compiled(problem, arm).search(root, 3).statistics.items())
-                for root in problem.roots("hard", 3, depth=3, seed=1)
-            ).__repr__()
-            for _ in range(2)
-        }
-        assert len(counts) == 1
+        fresh = MiniRbcProblem(4, 2)
+        first = counts(fresh, arm, roots)
+        assert counts(fresh, arm, roots) == first
+        assert counts(backwards, arm, roots) == first
 
 
 def test_problems_that_cannot_be_compiled_are_refused() -> None:
@@ -271,7 +284,7 @@ def test_problems_that_cannot_be_compiled_are_refused() -> None:
     with pytest.raises(UnsuitableGameError, match="use the search 'recursive'"):
         compiled(kuhn, "cores").search(Root((0, 1), (0,)), 1)
     problem = MiniRbcProblem(4, 2)
-    with pytest.raises(ParameterError, match="the compiled search forgets nothing"):
+    with pytest.raises(ParameterError, match="and none of a table"):
         compiled(problem, "table", bounds_parameters={"limit": 10**6})
     with pytest.raises(ParameterError, match="no room"):
         CompiledSearch(problem, replace(RULES["dominance"], k=10_000), limit=4096).search(

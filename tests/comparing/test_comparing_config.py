@@ -58,7 +58,7 @@ def with_cells(old: str, new: str) -> str:
         ),
         (
             with_arm('search = "compiled"\nbounds = "table"\nbounds_parameters = { limit = 9000 }'),
-            "arms[3] (odd): bounds_parameters.retention: the compiled search forgets nothing",
+            "arms[3] (odd): bounds_parameters.retention: the compiled search forgets entries",
         ),
         (
             with_arm('bounds = "dominance"\nbounds_parameters = { k = 4096, limit = 4096 }'),

@@ -100,6 +100,19 @@ class BeliefProblem(Protocol[Public]):
         """Return all hidden parts that a public part allows; None if they cannot be listed."""
 
 
+@runtime_checkable
+class SymmetricProblem(BeliefProblem[Public], Protocol[Public]):
+    """A problem that knows its symmetries, so that equivalent positions can be searched once."""
+
+    def canonical(self, public: Public) -> tuple[Public, Callable[[int], int]]:
+        """Return the public part that represents all equivalent ones, and a map of hidden parts.
+
+        The map is one to one, from the hidden parts of `public` to those of the representative. A
+        belief and its image are worth the same at every depth. The representative represents
+        itself.
+        """
+
+
 def value_unit(problem: object) -> ValueUnit:
     """Return the unit of a problem's values: its attribute `value_unit`, by default a score."""
     unit: ValueUnit = getattr(problem, "value_unit", ValueUnit.SCORE)

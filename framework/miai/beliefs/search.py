@@ -20,11 +20,12 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 from miai.beliefs.bounds import AnyBelief, BoundEntry, Bounds, MakeBounds, NoBounds, named_bounds
 from miai.beliefs.problem import BeliefProblem, Public, Root, averages
+from miai.beliefs.retention import CountSketchParameters
 from miai.beliefs.sets import Mask, Universe, numbers, size_of
 from miai.errors import ParameterError, UnsuitableGameError
 from miai.parameters import Parameters, parameter
@@ -60,6 +61,8 @@ class BeliefResult:
       complete: whether the requested depth, or a win, was reached.
       statistics: counts of nodes, leaves and singles, and those of the bounds, such as
         ``bounds_entries`` and ``bounds_bytes``.
+      enumeration_seconds: the part of the search's wall time in which states were enumerated that
+        later searches of the problem need not enumerate.
     """
 
     value: float
@@ -68,6 +71,7 @@ class BeliefResult:
     line: Line
     complete: bool
     statistics: Mapping[str, int]
+    enumeration_seconds: float = field(default=0.0, compare=False)
 
 
 class BeliefSearcher(Protocol):
@@ -76,8 +80,9 @@ class BeliefSearcher(Protocol):
     Component kind ``belief-search``.
 
     Attributes:
-      prepares: whether `prepare` computes all that the problem caches, so that timings do not
-        depend on earlier searches of the same problem.
+      prepares: whether searches of one problem share what it caches, and `prepare` or
+        `BeliefResult.enumeration_seconds` accounts for it, so that timings do not depend on earlier
+        searches.
     """
 
     prepares: bool
@@ -160,7 +165,10 @@ class DeepeningSearch(ABC, Generic[RootType]):
 
     Attributes:
       values: the range of the problem's values.
+      enumeration_seconds: see `BeliefResult`; of the last search.
     """
+
+    enumeration_seconds = 0.0
 
     def __init__(self, values: ValueRange, window: Window) -> None:
         self.values, self.window = values, window
@@ -210,6 +218,7 @@ class DeepeningSearch(ABC, Generic[RootType]):
             line=result.line,
             complete=last_depth == depth or won,
             statistics=self._counts_of(root),
+            enumeration_seconds=self.enumeration_seconds,
         )
 
     def _at_depth(self, root: RootType, depth: int, guess: float | None) -> NodeResult[Any]:
@@ -927,6 +936,14 @@ class BeliefSearchParameters(Parameters):
     )
 
 
+class CompiledSearchParameters(BeliefSearchParameters):
+    """Parameters of `compiled`."""
+
+    symmetries: bool = parameter(
+        False, help="Search equivalent positions once, if the problem knows its symmetries"
+    )
+
+
 def recursive(problem: BeliefProblem[Any], parameters: BeliefSearchParameters) -> BeliefSearch[Any]:
     """Return the search in plain Python, for any `BeliefProblem` and any bounds.
 
@@ -943,7 +960,7 @@ def recursive(problem: BeliefProblem[Any], parameters: BeliefSearchParameters) -
 
 
 def compiled(
-    problem: BeliefProblem[Any], parameters: BeliefSearchParameters
+    problem: BeliefProblem[Any], parameters: CompiledSearchParameters
 ) -> CompiledSearch[Any]:
     """Return the compiled search, for problems that can be enumerated and the framework's bounds.
 
@@ -961,21 +978,33 @@ def compiled(
             f"bounds: the compiled search supports {', '.join(RULES)}, not {name!r}; "
             "use the search 'recursive'"
         )
-    limit = getattr(settings, "limit", None)
-    if limit is not None and getattr(settings, "retention", "none") != "none":
-        raise ParameterError(
-            "bounds_parameters.retention: the compiled search forgets nothing; set "
-            "retention = 'none', or use the search 'recursive'"
-        )
+    limit, retention = getattr(settings, "limit", None), getattr(settings, "retention", "none")
+    counters = None
+    if limit is not None and retention != "none":
+        if retention != "count-sketch" or name in ("table", "singles"):
+            raise ParameterError(
+                "bounds_parameters.retention: the compiled search forgets entries by "
+                "'count-sketch' only, and none of a table; set that or 'none', or use the search "
+                "'recursive'"
+            )
+        sketch = CountSketchParameters()
+        counters = sketch.rows, sketch.width
     rule = replace(
         RULES[name],
+        counters=counters,
         k=getattr(settings, "k", 1),
         threshold=getattr(settings, "threshold", 1.0),
         across=name == "cores" and problem.reachability,
         singles=getattr(settings, "singles", RULES[name].singles),
     )
-    window, adaptive = parameters.window, parameters.adaptive
-    return CompiledSearch(problem, rule, limit=limit, window=window, adaptive=adaptive)
+    return CompiledSearch(
+        problem,
+        rule,
+        limit=limit,
+        window=parameters.window,
+        adaptive=parameters.adaptive,
+        symmetries=parameters.symmetries,
+    )
 
 
 def _check(problem: object) -> None:

@@ -54,7 +54,7 @@ miai.search.solved
 miai.beliefs.search
   belief-search recursive recursive BeliefSearchParameters
     Alpha-beta over beliefs in plain Python, for any problem and any bounds
-  belief-search compiled compiled BeliefSearchParameters
+  belief-search compiled compiled CompiledSearchParameters
     Compiled alpha-beta over beliefs, for enumerable problems; needs miai[sketches]
 miai.beliefs.bounds
   bounds none none

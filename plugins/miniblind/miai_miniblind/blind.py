@@ -224,6 +224,26 @@ def parse_square(text: str, *, rows: int, columns: int) -> int:
     return names.index(text)
 
 
+def board_symmetries(rows: int, columns: int) -> tuple[tuple[int, ...], ...]:
+    """Return the symmetries of a board, the identity first: the image of each square.
+
+    There are eight of a square board and four of another.
+    """
+    images = []
+    for turned in (False, True) if rows == columns else (False,):
+        for down in (False, True):
+            for left in (False, True):
+                image = []
+                for square in range(rows * columns):
+                    row, column = divmod(square, columns)
+                    row, column = (column, row) if turned else (row, column)
+                    row = rows - 1 - row if down else row
+                    column = columns - 1 - column if left else column
+                    image.append(row * columns + column)
+                images.append(tuple(image))
+    return tuple(images)
+
+
 def bits(squares: Iterable[int]) -> int:
     """Return a set of squares as an integer with a bit for each."""
     mask = 0

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import lru_cache
 from typing import NamedTuple, Self
 
@@ -23,7 +23,7 @@ from pydantic import model_validator
 
 from miai import Parameters, parameter
 from miai.beliefs.problem import Reply, Root, goes_on, over
-from miai_miniblind.blind import BlindGame, BlindState, parse_square, square_name
+from miai_miniblind.blind import BlindGame, BlindState, board_symmetries, parse_square, square_name
 from miai_miniblind.roots import DrawsRoots, nearest
 
 MIN_SIZE, MAX_SIZE = 4, 8
@@ -98,6 +98,7 @@ class MiniRbcProblem(DrawsRoots):
         self.least, self.greatest = (-100.0, 100.0) if graded else (0.0, 1.0)
         self.reachability = not graded
         self._board = _Board(n, w)
+        self._images = board_symmetries(n, n)
         self._moves = lru_cache(None)(self._list_moves)
         self._black = lru_cache(_CACHED)(self._list_black)
 
@@ -135,6 +136,15 @@ class MiniRbcProblem(DrawsRoots):
         target, capture = divmod(observation, 2)
         king, rook = self._placed(public, action, target)
         return MiniRbcPublic(king, rook, public.decoy and not capture)
+
+    def canonical(self, public: MiniRbcPublic) -> tuple[MiniRbcPublic, Callable[[int], int]]:
+        """Return the least public part of all rotations and reflections, and its map."""
+        king, rook, decoy, senses = public
+        image = min(self._images, key=lambda image: (image[king], image[rook]))
+        squares, whole = self.squares, MiniRbcPublic(image[king], image[rook], decoy, senses)
+        if not self.decoy:
+            return whole, image.__getitem__
+        return whole, lambda hidden: image[hidden // squares] * squares + image[hidden % squares]
 
     def evaluate(self, public: MiniRbcPublic, hidden: int) -> float:
         """Return 0, or the graded value of a state that is neither won nor lost."""

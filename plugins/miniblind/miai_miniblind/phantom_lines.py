@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from itertools import combinations
 from typing import Final, Literal, NamedTuple, Self
 
@@ -27,6 +27,7 @@ from miai_miniblind.blind import (
     BlindState,
     Phase,
     bits,
+    board_symmetries,
     parse_square,
     square_name,
     squares_of,
@@ -110,6 +111,10 @@ class PhantomLinesProblem(DrawsRoots):
         self.await_ = len(self.lines) + self.cells
         self._full = (1 << self.cells) - 1
         self._wins = winning_lines(columns)
+        self._images = [
+            [bits(image[cell] for cell in squares_of(marks)) for marks in range(self._full + 1)]
+            for image in board_symmetries(ROWS, columns)
+        ]
 
     # -- the problem ------------------------------------------------------------------------------
 
@@ -169,6 +174,12 @@ class PhantomLinesProblem(DrawsRoots):
             return []
         sets = (public.known | bits(cells) for cells in combinations(free, unknown))
         return sorted(hidden for hidden in sets if not self.has_line(hidden))
+
+    def canonical(self, public: PhantomPublic) -> tuple[PhantomPublic, Callable[[int], int]]:
+        """Return the least public part of all rotations and reflections, and its map."""
+        own, known, phase = public
+        image = min(self._images, key=lambda image: (image[own], image[known]))
+        return PhantomPublic(image[own], image[known], phase), image.__getitem__
 
     # -- roots ------------------------------------------------------------------------------------
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import mmap
+import sys
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,6 +17,7 @@ from numpy.typing import NDArray
 
 from miai.beliefs.compiled.tables import Tables, tables_of
 from miai.beliefs.kernels import layout
+from miai.beliefs.kernels.engine import ENTER
 from miai.beliefs.kernels.engine import search as run_kernel
 from miai.beliefs.kernels.layout import CHUNK, Arrays, Memory, SearchWork
 from miai.beliefs.problem import BeliefProblem, Public, Root
@@ -25,9 +28,11 @@ DEFAULT_LIMIT = 1 << 28
 """Default memory limit of the entries in bytes; the system allocates pages as they fill."""
 MAX_DEPTH = 255
 _FIRST_SLOTS = 1024
-_MAX_REFUTATIONS = 128
+_FIRST_SPOTS = _FIRST_PUBLICS = 4096
 _LEVELS_PER_DEPTH = 12
 _UNLIMITED = np.iinfo(np.int64).max
+_PRIVATE = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+_SPARE_BYTES = 1 << 22
 _SMALL = 1 << 16
 """Size in bytes below which an array is quick to clear."""
 
@@ -40,6 +45,8 @@ class Rule:
       rule: `NONE`, `TABLE`, `CHAINS`, `DOMINANCE` or `MINHASH` of `kernels.layout`.
       singles, explains, across: as in `Bounds` and `ExactBounds`.
       k, threshold, verified: as in `SketchBounds` and `MinHashBounds`.
+      counters: rows and counters per row of the Count-Sketch that decides which entries are
+        retained at the limit; None to reject new entries there.
     """
 
     rule: int = layout.NONE
@@ -49,6 +56,7 @@ class Rule:
     k: int = 1
     threshold: float = 1.0
     verified: bool = True
+    counters: tuple[int, int] | None = None
 
 
 RULES = {
@@ -78,32 +86,42 @@ def make_memory(rule: Rule, tables: Tables, *, limit: int, adaptive: bool) -> Me
     Raises:
       ParameterError: the limit is too small.
     """
+    size = 1 if rule.counters or rule.rule <= layout.TABLE else CHUNK
     entries = limit // entry_bytes(rule, tables.words)
     if rule.rule == layout.NONE:
-        entries = CHUNK
-    if entries < CHUNK:
-        minimum = CHUNK * entry_bytes(rule, tables.words)
+        entries = size
+    if entries < size:
+        minimum = size * entry_bytes(rule, tables.words)
         raise ParameterError(
             f"limit: {limit} bytes have no room for bounds; use at least {minimum}"
         )
-    chunks = entries // CHUNK
-    entries = chunks * CHUNK
+    chunks = entries // size
+    entries = chunks * size
     traits = np.zeros(layout.TRAITS, np.int64)
     traits[layout.RULE], traits[layout.VERIFIED] = rule.rule, rule.verified
     traits[layout.SINGLES_FIRST], traits[layout.EXPLAINS] = rule.singles, rule.explains
     traits[layout.ACROSS], traits[layout.ADAPTIVE] = rule.across, adaptive
+    traits[layout.RETAINS], traits[layout.CHUNK_SIZE] = bool(rule.counters), size
     traits[layout.FREE], traits[layout.SLOTS] = -1, _FIRST_SLOTS
     slots = (
         max(_FIRST_SLOTS, 1 << (2 * entries - 1).bit_length()) if rule.rule == layout.TABLE else 1
     )
     sketched = entries if rule.rule >= layout.DOMINANCE else 1
     chained = chunks if rule.rule >= layout.CHAINS else 1
+    rows, width = rule.counters or (1, 1)
+    heaped = entries if rule.counters else 1
     return Memory(
         traits=traits,
         slots=_untouched((slots,), np.int64),
-        heads=np.zeros((0, 1, 2), np.int64),
-        counts=np.zeros(chained, np.int64),
-        nexts=np.zeros(chained, np.int64),
+        spots=np.zeros((0, 1), np.int32),
+        heads=_untouched((_FIRST_SPOTS, 2), np.int64),
+        passed=_untouched((_FIRST_SPOTS, tables.words), np.uint64),
+        passed_at=_untouched((_FIRST_SPOTS,), np.float64),
+        met=np.zeros((0, tables.words), np.uint64),
+        favourites=np.zeros(0, np.int64),
+        trials=np.zeros((1, 4), np.int64),
+        counts=_untouched((chained,), np.int64),
+        nexts=_untouched((chained,), np.int64),
         keys=_untouched((1 if rule.rule == layout.CHAINS else entries,), np.int64),
         masks=_untouched((entries if rule.verified else 0, tables.words), np.uint64),
         values=_untouched((entries, 2), np.float64),
@@ -111,8 +129,13 @@ def make_memory(rule: Rule, tables: Tables, *, limit: int, adaptive: bool) -> Me
         lengths=_untouched((sketched,), np.int64),
         totals=_untouched((sketched,), np.int64),
         limits=np.array([rule.threshold]),
-        passed=np.zeros((0, 1, tables.words), np.uint64),
-        passed_at=np.zeros((0, 1)),
+        homes=_untouched((chained,), np.int64),
+        tallies=_untouched((rows, width), np.int64),
+        votes=np.zeros(rows),
+        names=_untouched((heaped,), np.uint64),
+        ranks=_untouched((heaped,), np.float64),
+        places=_untouched((heaped,), np.int64),
+        heap=_untouched((heaped,), np.int64),
     )
 
 
@@ -125,44 +148,98 @@ def _untouched(shape: tuple[int, ...], kind: type[np.generic]) -> NDArray[Any]:
     size = math.prod(shape) * np.dtype(kind).itemsize
     if size < _SMALL:
         return np.zeros(shape, kind)
-    return np.frombuffer(mmap.mmap(-1, size), kind).reshape(shape)
+    return np.frombuffer(mmap.mmap(-1, size, flags=_PRIVATE), kind).reshape(shape)
+
+
+def _grown(array: NDArray[Any], shape: tuple[int, ...], used: int) -> NDArray[Any]:
+    """Return a larger array with the first `used` rows of another; the rest is zero."""
+    larger = _untouched(shape, array.dtype.type)
+    larger[(slice(used), *(slice(size) for size in array.shape[1:]))] = array[:used]
+    return larger
 
 
 def fitted(memory: Memory, tables: Tables, depth: int) -> Memory:
-    """Return a memory with room for all enumerated public parts, up to a depth."""
-    publics, depths = memory.heads.shape[:2]
-    wide = tables.words - memory.masks.shape[1]
-    if publics >= tables.publics and depths > depth and not wide:
-        return memory
-    more = (max(0, tables.publics - publics), max(0, depth + 1 - depths))
-    heads = np.pad(memory.heads, ((0, more[0]), (0, more[1]), (0, 0)), constant_values=-1)
-    heads[publics:] = heads[:, depths:] = -1
-    if not publics:
-        heads[:] = -1
-    passed_at = np.pad(memory.passed_at, ((0, more[0]), (0, more[1])), constant_values=np.nan)
-    return memory._replace(
-        heads=heads,
-        passed=np.pad(memory.passed, ((0, more[0]), (0, more[1]), (0, wide))),
-        passed_at=passed_at,
-        masks=np.pad(memory.masks, ((0, 0), (0, wide))) if wide else memory.masks,
-    )
+    """Return a memory with room for all public parts met so far, up to a depth, and for spots."""
+    publics, depths = memory.spots.shape
+    words, before = tables.words, memory.met.shape[1]
+    spots, spots_used = len(memory.passed_at), int(memory.traits[layout.SPOTS])
+    if spots_used == spots:
+        spots *= 2
+        memory = memory._replace(
+            heads=_grown(memory.heads, (spots, 2), spots_used),
+            passed=_grown(memory.passed, (spots, before), spots_used),
+            passed_at=_grown(memory.passed_at, (spots,), spots_used),
+        )
+    if publics < tables.publics or depths <= depth:
+        room = max(2 * tables.publics, _FIRST_PUBLICS) if publics < tables.publics else publics
+        memory = memory._replace(
+            spots=_grown(memory.spots, (room, max(depths, depth + 1)), publics),
+            met=_grown(memory.met, (room, before), publics),
+            favourites=_grown(memory.favourites, (room,), publics),
+            trials=_grown(memory.trials, (max(depths, depth + 1), 4), depths),
+        )
+    if words > before:
+        used = int(memory.traits[layout.USED] * memory.traits[layout.CHUNK_SIZE])
+        memory = memory._replace(
+            passed=_grown(memory.passed, (spots, words), spots_used),
+            met=_grown(memory.met, (len(memory.met), words), publics),
+            masks=_grown(memory.masks, (len(memory.masks), words), used),
+        )
+    return memory
+
+
+def used_bytes(memory: Memory) -> int:
+    """Return the approximate size of the pages of a memory that were written."""
+    traits = memory.traits
+    entries = traits[layout.USED] * traits[layout.CHUNK_SIZE]
+    row = 8 * (2 + memory.masks.shape[1] + memory.sketches.shape[1])
+    tables = memory.spots.nbytes + memory.met.nbytes + memory.favourites.nbytes
+    return int(entries * row + 8 * traits[layout.SLOTS] + tables)
+
+
+def emptied(memory: Memory) -> Memory:
+    """Return a memory without its entries."""
+    traits = memory.traits
+    if traits[layout.RULE] == layout.TABLE:
+        memory.slots[: traits[layout.SLOTS]] = 0
+    for array in (memory.spots, memory.met, memory.favourites, memory.trials):
+        array.fill(0)
+    traits[layout.USED] = traits[layout.SPOTS] = 0
+    traits[layout.FREE], traits[layout.SLOTS] = -1, _FIRST_SLOTS
+    return memory
 
 
 def make_work(tables: Tables, depth: int, k: int) -> SearchWork:
     """Return the work space of a search."""
     levels, words = _LEVELS_PER_DEPTH * depth + 16, tables.words
-    names = ("beliefs", "cores", "closures", "gathered", "won", "culprits")
+    names = ("beliefs", "cores", "closures")
+    groups, actions = tables.groups + 1, tables.actions
     return SearchWork(
-        **{name: np.empty((levels, words), np.uint64) for name in names},
-        parts=np.empty((levels, tables.groups + 1, words), np.uint64),
-        groups=np.empty((levels, tables.groups + 1), np.int64),
-        sizes=np.empty((levels, tables.groups + 1), np.int64),
-        refuted=np.empty((levels, _MAX_REFUTATIONS, words), np.uint64),
-        refuted_at=np.empty((levels, _MAX_REFUTATIONS), np.int64),
-        refuted_by=np.empty((levels, _MAX_REFUTATIONS)),
-        favourites=np.full(tables.publics, -1, np.int64),
+        **{name: np.zeros((levels, words), np.uint64) for name in names},
+        integers=np.zeros((levels, layout.INTEGERS), np.int64),
+        reals=np.zeros((levels, layout.REALS)),
+        parts=np.zeros((levels, groups, words), np.uint64),
+        groups=np.zeros((levels, groups), np.int64),
+        sizes=np.zeros((levels, groups), np.int64),
+        refuted=np.zeros((levels, actions, words), np.uint64),
+        refuted_at=np.zeros((levels, actions), np.int64),
+        refuted_by=np.zeros((levels, actions)),
+        failures=np.zeros((levels, actions, 2), np.int64),
+        scratch=np.zeros(words, np.uint64),
+        wanted=np.zeros(words, np.uint64),
         sketch=np.zeros(k, np.uint64),
     )
+
+
+def refitted(work: SearchWork, tables: Tables, depth: int, k: int) -> SearchWork:
+    """Return the work space with room for what was enumerated since it was made."""
+    groups, actions, words = work.groups.shape[1], work.refuted_at.shape[1], len(work.wanted)
+    if groups > tables.groups and actions >= tables.actions and words == tables.words:
+        return work
+    larger = make_work(tables, depth, k)
+    for old, new in zip(work, larger, strict=True):
+        new[tuple(slice(size) for size in old.shape)] = old
+    return larger
 
 
 class CompiledSearch(DeepeningSearch[Root[Public]], Generic[Public]):
@@ -174,6 +251,7 @@ class CompiledSearch(DeepeningSearch[Root[Public]], Generic[Public]):
       rule: how beliefs are recorded.
       limit: memory limit of the entries in bytes; at the limit, new ones are rejected.
       window, adaptive: as in `BeliefSearch`.
+      symmetries: as in `Tables`.
 
     Attributes:
       tables: the problem, enumerated as far as searched.
@@ -195,22 +273,25 @@ class CompiledSearch(DeepeningSearch[Root[Public]], Generic[Public]):
         limit: int | None = None,
         window: Window = "alpha-beta",
         adaptive: bool = False,
+        symmetries: bool = False,
     ) -> None:
         super().__init__(problem, window)
         self.problem, self._rule = problem, rule
-        self.tables = tables_of(problem)
+        self.tables = tables_of(problem, symmetries=symmetries)
         self._limit, self._adaptive = limit or DEFAULT_LIMIT, adaptive
         self.memory: Memory | None = None
         self._counts = np.zeros(layout.COUNTS, np.int64)
-        self._favourites = np.zeros(0, np.int64)
+
+    def __del__(self) -> None:
+        """Leave a small memory to the next search, which saves it allocating pages."""
+        memory = getattr(self, "memory", None)  # none if the problem was refused
+        if memory is None or sys.is_finalizing() or self._rule.counters:
+            return
+        if used_bytes(memory) <= _SPARE_BYTES:
+            self.tables.spare[self._rule, self._limit, self._adaptive] = emptied(memory)
 
     def prepare(self, root: Root[Public], depth: int) -> None:
-        """Enumerate the positions that a root can reach.
-
-        Raises:
-          UnsuitableGameError: see `Tables.reach`.
-        """
-        self.tables.reach(root, depth)
+        """Do nothing: a game is enumerated as the search reaches it."""
 
     def guarantees(self, root: Root[Public], action: int, depth: int) -> float:
         """Return the value that an action guarantees; see `BeliefSearch.guarantees`."""
@@ -240,17 +321,19 @@ class CompiledSearch(DeepeningSearch[Root[Public]], Generic[Public]):
         if not 1 <= depth <= MAX_DEPTH:
             raise ValueError(f"the depth of a search must be 1 to {MAX_DEPTH}, not {depth}")
         counts, tables = self._counts, self.tables
-        public = tables.reach(root, depth)
-        belief = tables.mask(root.public, root.hidden)
+        self._enumerated_before, self.enumeration_seconds = tables.enumerated, 0.0
+        self._deadline = None if seconds is None else time.monotonic() + seconds
+        self._root, self._depth = tables.belief(root), depth
+        if self.memory is None:
+            kind = (self._rule, self._limit, self._adaptive)
+            self.memory = tables.spare.pop(kind, None)
         if self.memory is None:
             limit, adaptive = self._limit, self._adaptive
             self.memory = make_memory(self._rule, tables, limit=limit, adaptive=adaptive)
         self.memory = fitted(self.memory, tables, depth)
-        work = make_work(tables, depth, self._rule.k)
-        work.beliefs[0] = belief
-        work.favourites[: len(self._favourites)] = self._favourites
-        self._arguments = (Arrays(tables.game(), self.memory, work, counts), public)
-        counts[[layout.NODES, layout.LEAVES, layout.SINGLES, layout.STOPPED]] = 0
+        self._work = make_work(tables, depth, self._rule.k)
+        self._game = tables.game()
+        counts[[layout.NODES, layout.LEAVES, layout.SINGLES]] = 0
         counts[layout.MAX_NODES] = _UNLIMITED if max_nodes is None else max_nodes
         timer = None
         if seconds is not None:  # a search without nodes left stops
@@ -259,7 +342,6 @@ class CompiledSearch(DeepeningSearch[Root[Public]], Generic[Public]):
         try:
             yield
         finally:
-            self._favourites = work.favourites
             if timer is not None:
                 timer.cancel()
                 timer.join()
@@ -267,7 +349,19 @@ class CompiledSearch(DeepeningSearch[Root[Public]], Generic[Public]):
     def _in_window(
         self, root: Root[Public], depth: int, alpha: float, beta: float
     ) -> NodeResult[Any]:
-        value, counts = run_kernel(*self._arguments, depth, alpha, beta, 0), self._counts
+        counts, (public, belief), memory = self._counts, self._root, self.memory
+        assert memory is not None
+        work = self._work
+        work.beliefs[0, : len(belief)] = belief
+        work.integers[0, layout.PUBLIC], work.integers[0, layout.DEPTH] = public, depth
+        work.reals[0, layout.ALPHA], work.reals[0, layout.BETA] = alpha, beta
+        counts[layout.LEVEL], counts[layout.MODE] = 0, ENTER
+        counts[layout.STOPPED] = layout.RUNS
+        value = run_kernel(Arrays(self._game, memory, work, counts))
+        while counts[layout.STOPPED] >= layout.NEEDS_ACTIONS:
+            memory, work = self._supply()
+            counts[layout.STOPPED] = layout.RUNS
+            value = run_kernel(Arrays(self._game, memory, work, counts))
         if counts[layout.STOPPED] == layout.TOO_DEEP:
             raise UnsuitableGameError(
                 f"the turns of {type(self.problem).__name__} have more actions of cost 0 in a row "
@@ -279,14 +373,36 @@ class CompiledSearch(DeepeningSearch[Root[Public]], Generic[Public]):
         line = () if action < 0 else ((self.tables.action(action), None),)
         return NodeResult(float(value), line=line)
 
+    def _supply(self) -> tuple[Memory, SearchWork]:
+        """Enumerate what the kernel needs to continue; return the arrays with room for it."""
+        began = time.monotonic()
+        if self._deadline is not None and began >= self._deadline:
+            raise BudgetSpentError
+        counts, tables, work = self._counts, self.tables, self._work
+        needs, at = counts[layout.STOPPED], int(counts[layout.NEEDED_AT])
+        if needs == layout.NEEDS_ACTIONS:
+            tables.list_actions(at)
+        elif needs == layout.NEEDS_OUTCOMES:
+            tables.fill_outcomes(at, int(counts[layout.NEEDED_ACTION]), work.wanted)
+        elif needs == layout.NEEDS_LEAVES:
+            tables.fill_leaves(at, work.wanted)
+        assert self.memory is not None
+        self.memory = fitted(self.memory, tables, self._depth)
+        self._work = refitted(work, tables, self._depth, self._rule.k)
+        self._game = tables.game()
+        self.enumeration_seconds += time.monotonic() - began
+        return self.memory, self._work
+
     def _counts_of(self, root: Root[Public]) -> Mapping[str, int]:
         counts = self._counts
         search = {"nodes": layout.NODES, "leaves": layout.LEAVES, "singles": layout.SINGLES}
         bounds = {"probes": layout.PROBES, "hits": layout.HITS, "tests": layout.TESTS}
         bounds |= {"entries": layout.ENTRIES, "lost": layout.LOST}
+        bounds |= {"forgotten": layout.FORGOTTEN}
         size = entry_bytes(self._rule, self.tables.words)
         return {
             **{name: int(counts[place]) for name, place in search.items()},
             **{f"bounds_{name}": int(counts[place]) for name, place in bounds.items()},
             "bounds_bytes": int(counts[layout.ENTRIES]) * size,
+            "enumerated": self.tables.enumerated - self._enumerated_before,
         }

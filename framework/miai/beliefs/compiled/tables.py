@@ -1,21 +1,26 @@
 """A `BeliefProblem` as tables: its public parts, states, actions and outcomes, numbered.
 
-Only what the searched roots can reach is enumerated, each public part once. The states of a public
-part are numbered in increasing order of their hidden parts.
+A game is enumerated on demand: the kernel stops where a row is missing, and continues when it is
+there. The states of a public part are numbered in increasing order of their hidden parts, and the
+groups of an action are in the order of their observations, so that the order in which rows were
+filled changes no search.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from bisect import insort
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary, proxy
 
 import numpy as np
 from numpy.typing import NDArray
 
-from miai.beliefs.kernels.layout import GameTables
-from miai.beliefs.problem import BeliefProblem, Root, averages, leaf_value
-from miai.beliefs.sets import hashed
+from miai.beliefs.kernels.layout import GameTables, Memory
+from miai.beliefs.problem import BeliefProblem, Root, SymmetricProblem, averages, leaf_value
+from miai.beliefs.sets import hashed, numbers
 from miai.errors import UnsuitableGameError
 
 _Scalar = TypeVar("_Scalar", bound=np.generic)
@@ -75,43 +80,50 @@ class Tables:
     """The tables of one problem.
 
     Args:
+      symmetries: whether equivalent public parts share the rows of one of them, if the problem is a
+        `SymmetricProblem`.
       limit: maximum number of states, over all public parts.
 
     Attributes:
       words: 64-bit words per belief.
+      enumerated: the outcomes and leaf values computed so far, one for each state and action.
+      spare: the empty memory of an earlier search, by the kind of memory.
+      groups, actions: maximum number of observations after one action, and of actions of one
+        public part, so far.
     """
 
-    def __init__(self, problem: BeliefProblem[Any], *, limit: int = 20_000_000) -> None:
-        self.problem: BeliefProblem[Any] = proxy(problem)  # the tables live as long as the problem
+    def __init__(
+        self, problem: BeliefProblem[Any], *, symmetries: bool = False, limit: int = 20_000_000
+    ) -> None:
+        self.problem: Any = proxy(problem)  # the tables live as long as the problem
+        self._symmetric = symmetries and isinstance(problem, SymmetricProblem)
         self._limit = limit
-        self.words = 1
+        self.words = self.groups = self.actions = 1
+        self.enumerated = 0
+        self.spare: dict[Hashable, Memory] = {}
         self._numbers: dict[Hashable, int] = {}
         self._publics: list[Any] = []
-        self._states: list[dict[int, int]] = []
-        self._reached: list[int] = []  # the depth to which a public part was enumerated
-        self._followers: list[list[tuple[int, int]]] = []  # public parts and costs
+        self._parts: list[list[int]] = []  # the hidden parts of each public part
+        self._states: list[dict[int, int]] = []  # their numbers
         self._sets: dict[int, int] = {}  # rows of the pool
-        self._numbers_of_actions = GrowingArray(np.int64)
+        self._actions: list[_Action] = []
+        self._images: list[Callable[[int], int] | None] = []  # of hidden parts, for each group
         # The arrays of `GameTables`, by its names.
-        self._every, self._over = GrowingArray(np.uint64, 1), GrowingArray(np.uint64, 1)
-        self._sources, self._pool = GrowingArray(np.uint64, 1), GrowingArray(np.uint64, 1)
-        self._sizes, self._firsts = GrowingArray(np.int64), GrowingArray(np.int64)
-        self._leaves, self._hashes = GrowingArray(np.float64), GrowingArray(np.uint64)
+        self._marks = GrowingArray(np.uint64)
+        self._firsts, self._leaves = GrowingArray(np.int64), GrowingArray(np.float64)
+        self._hashes, self._valued = GrowingArray(np.uint64), GrowingArray(np.uint64, 1)
         self._begins, self._ends = GrowingArray(np.int64), GrowingArray(np.int64)
         self._costs, self._lasts = GrowingArray(np.int64), GrowingArray(np.int64)
-        self._group_begins, self._group_ends = GrowingArray(np.int64), GrowingArray(np.int64)
+        self._heads, self._nexts = GrowingArray(np.int64), GrowingArray(np.int64)
+        self._known, self._over = GrowingArray(np.uint64, 1), GrowingArray(np.uint64, 1)
+        self._sources, self._pool = GrowingArray(np.uint64, 1), GrowingArray(np.uint64, 1)
         self._after, self._successors = GrowingArray(np.int64), GrowingArray(np.int64)
         self._worst, self._rows = GrowingArray(np.float64), GrowingArray(np.int32)
-        self._groups = 1  # maximum of one action
-
-    @property
-    def groups(self) -> int:
-        """The maximum number of observations after one action."""
-        return self._groups
+        self._wide = [self._valued, self._known, self._over, self._sources, self._pool]
 
     @property
     def publics(self) -> int:
-        """The number of public parts enumerated."""
+        """The number of public parts met so far."""
         return len(self._publics)
 
     def game(self) -> GameTables:
@@ -123,48 +135,85 @@ class Tables:
 
     def action(self, number: int) -> int:
         """Return the problem's number of an action of the tables."""
-        return int(self._numbers_of_actions.rows[number])
+        return self._actions[number].action
 
-    def actions(self, public: Any) -> range:
-        """Return the tables' numbers of the actions of a public part that was followed."""
-        at = self._numbers[public]
-        return range(int(self._begins.rows[at]), int(self._ends.rows[at]))
+    def root(self, public: int, mask: NDArray[np.uint64]) -> Root[Any]:
+        """Return a belief of the tables as a root of the problem."""
+        belief = int.from_bytes(mask.tobytes(), "little")
+        parts = self._parts[public]
+        return Root(self._publics[public], tuple(parts[state] for state in numbers(belief)))
 
-    def reach(self, root: Root[Any], depth: int) -> int:
-        """Enumerate what a root can reach; return the number of its public part.
+    def belief(self, root: Root[Any]) -> tuple[int, NDArray[np.uint64]]:
+        """Return the number of a root's public part, and its belief as a row of words.
+
+        Raises:
+          UnsuitableGameError: as `fill_outcomes`.
+        """
+        at = self._number(root.public)
+        return at, self._row(self._belief(at, root.hidden))
+
+    # -- enumeration ------------------------------------------------------------------------------
+
+    def list_actions(self, at: int) -> None:
+        """List the actions of a public part, unless they are listed."""
+        if self._begins.rows[at] >= 0:
+            return
+        public, problem, begin = self._publics[at], self.problem, len(self._actions)
+        for action in problem.actions(public):
+            self._actions.append(_Action(action))
+            self._costs.append(problem.cost(public, action))
+            self._lasts.append(-1)
+            self._heads.append(-1)
+            self._known.append(0)
+            self._over.append(0)
+        self._begins.rows[at], self._ends.rows[at] = begin, len(self._actions)
+        self.actions = max(self.actions, len(self._actions) - begin)
+
+    def fill_outcomes(self, at: int, number: int, mask: NDArray[np.uint64]) -> None:
+        """Enumerate the outcomes of an action in some states of a public part.
 
         Raises:
           UnsuitableGameError: the problem lists no states or too many, or the root or a reply has
             a state that is not listed.
         """
-        begin = self._number(root.public)
-        waiting = [(begin, depth)]
-        while waiting:
-            at, remaining = waiting.pop()
-            if self._reached[at] >= remaining:
-                continue
-            if self._reached[at] < 0:
-                self._follow(at)
-            self._reached[at] = remaining
-            for after, cost in self._followers[at]:
-                if remaining - cost > 0:
-                    waiting.append((after, remaining - cost))
-        return begin
+        action = self._actions[number]
+        missing = int.from_bytes(mask.tobytes(), "little") & ~action.known
+        if not missing:
+            return
+        public, parts, replies = self._publics[at], self._parts[at], self.problem.replies
+        worst: dict[int, float] = {}
+        later: dict[Hashable, dict[int, list[int]]] = {}
+        for state in numbers(missing):
+            for reply in replies(public, parts[state], action.action):
+                if reply.ends:
+                    worst[state] = min(worst.get(state, _INFINITE), reply.value)
+                else:
+                    successors = later.setdefault(reply.observation, {})
+                    successors.setdefault(state, []).append(reply.hidden)
+        for observation, successors in later.items():
+            group = action.groups.get(observation)
+            if group is None:
+                group = self._add_group(public, number, observation)
+            self._add_successors(group, successors, len(parts))
+        if worst:
+            self._add_ends(number, worst, len(parts))
+        self.enumerated += missing.bit_count()
+        action.known |= missing
+        self._known.rows[number] = self._row(action.known)
 
-    def mask(self, public: Any, hidden: tuple[int, ...]) -> NDArray[np.uint64]:
-        """Return a belief as a row of words."""
-        states, belief = self._states[self._numbers[public]], 0
-        for part in hidden:
-            belief |= 1 << self._state(states, part, public)
-        return self._row(belief)
+    def fill_leaves(self, at: int, mask: NDArray[np.uint64]) -> None:
+        """Value some states of a public part where the depth ends.
 
-    def root(self, public: int, mask: NDArray[np.uint64]) -> Root[Any]:
-        """Return a belief of the tables as a root of the problem."""
-        belief = int.from_bytes(mask.tobytes(), "little")
-        parts = [part for part, state in self._states[public].items() if belief >> state & 1]
-        return Root(self._publics[public], tuple(parts))
-
-    # -- enumeration ------------------------------------------------------------------------------
+        Raises:
+          UnsuitableGameError: see `leaf_value`.
+        """
+        valued = self._valued.rows[at]
+        missing = int.from_bytes((mask & ~valued).tobytes(), "little")
+        public, parts, first = self._publics[at], self._parts[at], int(self._firsts.rows[at])
+        for state in numbers(missing):
+            self._leaves.rows[first + state] = leaf_value(self.problem, public, parts[state])
+        self.enumerated += missing.bit_count()
+        valued |= mask
 
     def _number(self, public: Any) -> int:
         if (existing := self._numbers.get(public)) is not None:
@@ -184,85 +233,81 @@ class Tables:
         self._widen((len(parts) + 63) // 64)
         number = self._numbers[public] = len(self._publics)
         self._publics.append(public)
+        self._parts.append(parts)
         self._states.append({part: state for state, part in enumerate(parts)})
-        self._reached.append(-1)
-        self._followers.append([])
-        self._sizes.append(len(parts))
-        values = np.array([leaf_value(self.problem, public, part) for part in parts], np.float64)
-        self._firsts.append(self._leaves.extend(values))
+        self._firsts.append(self._leaves.extend(np.full(len(parts), np.nan)))
         self._hashes.extend(np.array([hashed(part) for part in parts], np.uint64))
-        self._every.append(self._row((1 << len(parts)) - 1))
-        self._begins.append(0)
-        self._ends.append(0)
+        mark = blake2b(repr(public).encode(), digest_size=8).digest()
+        self._marks.append(int.from_bytes(mark, "little"))
+        self._valued.append(0)
+        self._begins.append(-1)
+        self._ends.append(-1)
         return number
 
-    def _follow(self, at: int) -> None:
-        public, problem = self._publics[at], self.problem
-        begin, followers = len(self._costs), dict[tuple[int, int], None]()
-        for action in problem.actions(public):
-            cost = problem.cost(public, action)
-            for after in self._enumerate(public, self._states[at], action):
-                followers[after, cost] = None
-            self._costs.append(cost)
-            self._numbers_of_actions.append(action)
-        # New public parts were appended meanwhile, and the rows may have moved.
-        self._begins.rows[at], self._ends.rows[at] = begin, len(self._costs)
-        self._followers[at] = list(followers)
+    def _add_group(self, public: Any, number: int, observation: Hashable) -> int:
+        """Add a group to an action, and link it in the order of observations."""
+        action = self._actions[number]
+        after, image = self.problem.after(public, action.action, observation), None
+        if self._symmetric:
+            after, image = self.problem.canonical(after)
+        group = self._after.append(self._number(after))
+        self._images.append(image)
+        self._sources.append(0)
+        self._successors.append(-1)
+        self._nexts.append(-1)
+        action.groups[observation] = group
+        insort(action.order, (_order(observation), group))
+        at = action.order.index((_order(observation), group))
+        following = action.order[at + 1][1] if at + 1 < len(action.order) else -1
+        self._nexts.rows[group] = following
+        if at:
+            self._nexts.rows[action.order[at - 1][1]] = group
+        else:
+            self._heads.rows[number] = group
+        self.groups = max(self.groups, len(action.order))
+        return group
 
-    def _enumerate(self, public: Any, states: dict[int, int], action: int) -> list[int]:
-        """Append an action and a group for each observation; return the public parts after it."""
-        problem, over, worst = self.problem, 0, dict[int, float]()
-        groups: dict[Hashable, dict[int, list[int]]] = {}
-        for hidden, state in states.items():
-            for reply in problem.replies(public, hidden, action):
-                if reply.ends:
-                    over |= 1 << state
-                    worst[state] = min(worst.get(state, _INFINITE), reply.value)
-                else:
-                    successors = groups.setdefault(reply.observation, {})
-                    successors.setdefault(state, []).append(reply.hidden)
-        afters = [
-            self._number(problem.after(public, action, observation)) for observation in groups
-        ]
-        self._lasts.append(self._ends_of(worst, len(states)) if over else -1)
-        self._over.append(self._row(over))
-        self._group_begins.append(len(self._after))
-        for (_, successors), after in zip(groups.items(), afters, strict=True):
-            self._append_group(successors, after, len(states))
-        self._group_ends.append(len(self._after))
-        self._groups = max(self._groups, len(groups))
-        return afters
-
-    def _append_group(self, successors: dict[int, list[int]], after: int, count: int) -> None:
-        """Append the successors of each state under one observation."""
-        later = self._states[after]
-        rows = np.full(count, -1, np.int32)
-        sources, stays = 0, True
+    def _add_successors(self, group: int, successors: dict[int, list[int]], count: int) -> None:
+        """Add the successors of some states under one observation."""
+        after, sources = int(self._after.rows[group]), 0
+        first, image = int(self._successors.rows[group]), self._images[group]
         for state, hidden in successors.items():
+            belief = self._belief(after, hidden if image is None else map(image, hidden))
+            if first < 0 and belief != 1 << state:  # the states before this one did not change
+                rows = np.full(count, -1, np.int32)
+                for earlier in numbers(self._mask(self._sources, group) | sources):
+                    rows[earlier] = self._set(1 << earlier)
+                first = self._rows.extend(rows)
+            if first >= 0:
+                self._rows.rows[first + state] = self._set(belief)
             sources |= 1 << state
-            belief = 0
-            for part in hidden:
-                belief |= 1 << self._state(later, part, self._publics[after])
-            stays = stays and belief == 1 << state
-            rows[state] = self._set(belief)
-        self._after.append(after)
-        self._sources.append(self._row(sources))
-        self._successors.append(-1 if stays else self._rows.extend(rows))
+        self._successors.rows[group] = first
+        self._sources.rows[group] |= self._row(sources)
 
-    def _ends_of(self, worst: dict[int, float], count: int) -> int:
-        values = np.full(count, _INFINITE)
+    def _add_ends(self, number: int, worst: dict[int, float], count: int) -> None:
+        first, over = int(self._lasts.rows[number]), 0
+        if first < 0:
+            first = self._worst.extend(np.full(count, _INFINITE))
+            self._lasts.rows[number] = first
         for state, value in worst.items():
-            values[state] = value
-        return self._worst.extend(values)
+            over |= 1 << state
+            self._worst.rows[first + state] = value
+        self._over.rows[number] |= self._row(over)
 
-    def _state(self, states: dict[int, int], part: int, public: Any) -> int:
+    def _belief(self, at: int, hidden: Iterable[int]) -> int:
+        states, belief = self._states[at], 0
         try:
-            return states[part]
-        except KeyError:
+            for part in hidden:
+                belief |= 1 << states[part]
+        except KeyError as error:
             raise UnsuitableGameError(
-                f"hidden part {part} is not in the universe of {public!r:.200}; its problem "
-                "contradicts itself, or the root is not of this problem"
+                f"hidden part {error} is not in the universe of {self._publics[at]!r:.200}; its "
+                "problem contradicts itself, or the root is not of this problem"
             ) from None
+        return belief
+
+    def _mask(self, array: GrowingArray[np.uint64], row: int) -> int:
+        return int.from_bytes(array.rows[row].tobytes(), "little")
 
     def _set(self, belief: int) -> int:
         row = self._sets.get(belief)
@@ -276,14 +321,36 @@ class Tables:
     def _widen(self, words: int) -> None:
         if words > self.words:
             self.words = words
-            for beliefs in (self._every, self._over, self._sources, self._pool):
+            for beliefs in self._wide:
                 beliefs.widen(words)
 
 
-_TABLES: WeakKeyDictionary[Any, Tables] = WeakKeyDictionary()
+@dataclass(slots=True)
+class _Action:
+    """An action of a public part.
+
+    Attributes:
+      action: its number in the problem.
+      known: the states whose outcomes are known, as bits.
+      groups: its groups by observation.
+      order: its groups in the order of `_order`.
+    """
+
+    action: int
+    known: int = 0
+    groups: dict[Hashable, int] = field(default_factory=dict)
+    order: list[tuple[tuple[int, str], int]] = field(default_factory=list)
 
 
-def tables_of(problem: BeliefProblem[Any]) -> Tables:
+def _order(observation: Hashable) -> tuple[int, str]:
+    """Return a key that orders observations, whichever was met first."""
+    return (-observation, "") if isinstance(observation, int) else (0, repr(observation))
+
+
+_TABLES: WeakKeyDictionary[Any, dict[bool, Tables]] = WeakKeyDictionary()
+
+
+def tables_of(problem: BeliefProblem[Any], *, symmetries: bool = False) -> Tables:
     """Return the tables of a problem, which all searches of it share.
 
     Raises:
@@ -294,12 +361,12 @@ def tables_of(problem: BeliefProblem[Any]) -> Tables:
             "the compiled search supports worst cases only, not means; use the search 'recursive'"
         )
     try:
-        tables = _TABLES.get(problem)
-        if tables is None:
-            tables = _TABLES[problem] = Tables(problem)
+        shared = _TABLES.setdefault(problem, {})
     except TypeError as error:
         raise UnsuitableGameError(
             f"the tables of {type(problem).__name__} cannot be cached: {error}; make it hashable "
             "and weakly referenceable"
         ) from error
-    return tables
+    if symmetries not in shared:
+        shared[symmetries] = Tables(problem, symmetries=symmetries)
+    return shared[symmetries]

@@ -1,7 +1,8 @@
 """The compiled search: alpha-beta over beliefs, as in `miai.beliefs.search`.
 
-The functions write into the rows of `SearchWork` for a level of the recursion. They come first, as
-numba compiles a function with those that it calls; the search itself is the last part.
+The search is a loop over the modes of a node, with a row of the work space for each level, rather
+than a recursion: a recursive call would pass all arrays, which takes longer than an average node,
+and a loop can stop where a row of the game's tables is missing and continue when it is there.
 """
 
 from __future__ import annotations
@@ -13,18 +14,48 @@ from miai.beliefs.kernels.layout import (
     ACROSS,
     ACTION,
     ADAPTIVE,
+    ALPHA,
+    BAR,
+    BEST,
+    BEST_ACTION,
+    BETA,
     BUDGET_SPENT,
+    CHAINS,
+    CURRENT,
+    DEPTH,
     EXPLAINS,
+    FAILURES,
+    FAVOURITE,
+    HIGH,
     LEAVES,
+    LEVEL,
+    LOW,
     MAX_NODES,
+    MODE,
+    NEEDED_ACTION,
+    NEEDED_AT,
+    NEEDS_ACTIONS,
+    NEEDS_LEAVES,
+    NEEDS_OUTCOMES,
+    NEEDS_SPOTS,
     NODES,
     NUMBER_0,
-    NUMBER_1,
     ONE,
+    PART,
+    PARTS,
+    PUBLIC,
+    REFUTATIONS,
+    REMAINING,
+    RULE,
+    SINGLE,
     SINGLES,
     SINGLES_FIRST,
+    SPOT,
+    STARTED,
     STOPPED,
     TOO_DEEP,
+    TURN,
+    WORST,
     ZERO,
     Arrays,
     GameTables,
@@ -36,67 +67,50 @@ from miai.beliefs.kernels.layout import (
     add,
     clear,
     is_empty,
+    is_same,
     is_within,
     leave,
+    low_bit,
     meets,
     put,
     put_state,
     size,
 )
-from miai.beliefs.kernels.memory import DEPTHS, probe, record
-from miai.kernels import inlined, part
+from miai.beliefs.kernels.memory import DEPTHS, new_spot, probe, record, search_chains
+from miai.kernels import inlined
 from miai.kernels.bits import lowest, popcount
 
 _INFINITE = np.inf
+_TRIAL_NODES = 32  # nodes spent on states alone before it is judged whether they pay
+_TRIAL_MASK = 15  # every sixteenth belief is tried in any case
+
+ENTER, TRY_STATES, BEGIN, NEXT, SPLIT, CHILD, VALUED, DONE, CLOSE, FINISH, RETURN = range(11)
+"""Modes of a node: it is entered; its states are tried alone; its actions begin; the next action is
+chosen; its successors are computed; the next successor is searched; it is valued; the action is
+done; the closure of a node that failed high is computed; the node's result is recorded; the result
+goes to the node above."""
 
 # -- the outcomes of an action, and leaves --------------------------------------------------------
 
 
 @inlined
-def split(game: GameTables, work: SearchWork, action: Int, level: Int) -> tuple[float, Int]:
-    """Write the successors of an action, the largest first.
-
-    A state that leads to the worst end of the game is written to `work.culprits`.
-
-    Returns:
-      The lowest terminal value and the number of successors.
-    """
-    belief = work.beliefs[level]
-    worst = game.scale[1]
+def worst_end(game: GameTables, belief: Words, action: Int) -> tuple[float, Int]:
+    """Return the lowest terminal value of an action, and a state that leads to it, or -1."""
+    end, culprit = _INFINITE, np.int64(-1)
     last = game.lasts[action]
-    if last >= 0 and meets(belief, game.over[action]):
-        end = _INFINITE
+    if last >= 0:
         for i in range(len(belief)):
             word = belief[i] & game.over[action, i]
             while word != ZERO:
                 state = i * 64 + lowest(word)
                 word &= word - ONE
                 if game.worst[last + state] < end:
-                    end = game.worst[last + state]
-                    put_state(state, work.culprits[level])
-        worst = min(worst, end)
-    count = np.int64(0)
-    words = len(belief)
-    parts, groups, sizes = work.parts[level], work.groups[level], work.sizes[level]
-    for group in range(game.group_begins[action], game.group_ends[action]):
-        union = ZERO
-        for i in range(words):
-            union |= belief[i] & game.sources[group, i]
-        if union == ZERO:
-            continue
-        states = _successors(game, group, belief, parts, count)
-        at = count  # larger ones first, equal ones in the order of their groups
-        while at > 0 and sizes[at - 1] < states:
-            at -= 1
-        if at < count:
-            _insert(parts, groups, sizes, at, count)
-        groups[at], sizes[at] = group, states
-        count += 1
-    return worst, count
+                    end, culprit = game.worst[last + state], state
+    return end, culprit
 
 
 @inlined
-def _insert(parts: Words, groups: Ints, sizes: Ints, at: Int, end: Int) -> None:
+def insert(parts: Words, groups: Ints, sizes: Ints, at: Int, end: Int) -> None:
     """Move the last successor to its place, and shift those after it."""
     for i in range(parts.shape[1]):
         moved = parts[end, i]
@@ -108,48 +122,46 @@ def _insert(parts: Words, groups: Ints, sizes: Ints, at: Int, end: Int) -> None:
 
 
 @inlined
-def _successors(game: GameTables, group: Int, belief: Words, parts: Words, at: Int) -> Int:
+def successors(game: GameTables, group: Int, belief: Words, part: Words) -> Int:
     """Write the successor of a belief in a group; return its number of states."""
     row, words, states = game.successors[group], len(belief), np.int64(0)
     if row < 0:
         for i in range(words):
-            parts[at, i] = belief[i] & game.sources[group, i]
-            states += popcount(parts[at, i])
+            part[i] = belief[i] & game.sources[group, i]
+            states += popcount(part[i])
         return states
-    for i in range(words):
-        parts[at, i] = ZERO
+    clear(part)
     for i in range(words):
         word = belief[i] & game.sources[group, i]
         while word != ZERO:
-            successors = game.rows[row + i * 64 + lowest(word)]
+            add(game.pool[game.rows[row + i * 64 + lowest(word)]], part)
             word &= word - ONE
-            for j in range(words):
-                parts[at, j] |= game.pool[successors, j]
-    for i in range(words):
-        states += popcount(parts[at, i])
-    return states
+    return size(part)
 
 
 @inlined
-def leaf(arrays: Arrays, public: Int, level: Int) -> float:
-    """Return the lowest value of the states where the depth ends."""
+def leaf(arrays: Arrays, public: Int, belief: Words, level: Int) -> float:
+    """Return the lowest value of the states where the depth ends, with core and closure."""
     game, memory, work, counts = arrays
-    belief, core, closure = work.beliefs[level], work.cores[level], work.closures[level]
-    first, worst = game.firsts[public], _INFINITE
+    core, closure = work.cores[level], work.closures[level]
+    first, worst, culprit = game.firsts[public], _INFINITE, np.int64(0)
     for i in range(len(belief)):
         word = belief[i]
+        counts[LEAVES] += popcount(word)
         while word != ZERO:
             state = i * 64 + lowest(word)
             word &= word - ONE
-            counts[LEAVES] += 1
             if game.leaves[first + state] < worst:
-                worst = game.leaves[first + state]
-                put_state(state, core)
-    put(belief, closure)
+                worst, culprit = game.leaves[first + state], state
     if memory.traits[EXPLAINS] == 1:
-        for state in range(game.sizes[public]):
-            if game.leaves[first + state] >= worst:
-                closure[state >> 6] |= ONE << np.uint64(state & 63)
+        put_state(culprit, core)
+        for i in range(len(belief)):
+            closure[i] = belief[i]
+            word = memory.met[public, i] & ~belief[i]
+            while word != ZERO:
+                if game.leaves[first + i * 64 + lowest(word)] >= worst:
+                    closure[i] |= low_bit(word)
+                word &= word - ONE
     return worst
 
 
@@ -157,199 +169,324 @@ def leaf(arrays: Arrays, public: Int, level: Int) -> float:
 
 
 @inlined
-def continuing_state(game: GameTables, work: SearchWork, action: Int, level: Int) -> None:
-    """Write a state in which an action may not end the game, preferably of the core so far."""
-    for group in range(game.group_begins[action], game.group_ends[action]):
-        for i in range(work.beliefs.shape[1]):
-            word = work.beliefs[level, i] & game.sources[group, i]
-            if word & work.gathered[level, i] != ZERO:
-                put_state(i * 64 + lowest(word & work.gathered[level, i]), work.culprits[level])
-                return
+def continuing_state(game: GameTables, belief: Words, action: Int) -> Int:
+    """Return a state in which an action may not end the game, or -1."""
+    group = game.heads[action]
+    while group >= 0:
+        for i in range(len(belief)):
+            word = belief[i] & game.sources[group, i]
             if word != ZERO:
-                put_state(i * 64 + lowest(word), work.culprits[level])
+                state: np.int64 = i * 64 + lowest(word)
+                return state
+        group = game.nexts[group]
+    return np.int64(-1)
 
 
 @inlined
-def sources_of(game: GameTables, memory: Memory, work: SearchWork, group: Int, level: Int) -> None:
-    """Write states of a belief that lead to all of the successor's core into `work.culprits`.
+def explain(  # noqa: C901  loops over words, inside one over failures
+    game: GameTables, work: SearchWork, failures: Int, level: Int
+) -> None:
+    """Write the core of a node all of whose actions failed.
 
-    States of the core so far come first. Without a core, write the whole belief.
+    It has the states that led to ends of the game, and for each refuted successor states that lead
+    to all of its core; states that are already in the core come first.
     """
-    belief, culprit, targets = work.beliefs[level], work.culprits[level], work.cores[level + 1]
-    if memory.traits[EXPLAINS] == 0 or is_empty(targets):
-        put(belief, culprit)
-        return
-    row = game.successors[group]
-    if row < 0:
-        put(targets, culprit)
-        return
-    clear(culprit)
-    for turn in range(2):
-        for i in range(len(belief)):
-            word = belief[i] & game.sources[group, i]
-            word &= work.gathered[level, i] if turn == 0 else ~work.gathered[level, i]
-            while word != ZERO:
-                state = i * 64 + lowest(word)
-                word &= word - ONE
-                successors = game.pool[game.rows[row + state]]
-                if meets(successors, targets):
-                    culprit[i] |= ONE << np.uint64(state & 63)
-                    leave(successors, targets)
-        if is_empty(targets):
-            return
-    put(belief, culprit)
+    belief, core, targets = work.beliefs[level], work.cores[level], work.scratch
+    clear(core)
+    for k in range(failures):
+        if work.failures[level, k, 0] < 0:
+            state = work.failures[level, k, 1]
+            core[state >> 6] |= ONE << np.uint64(state & 63)
+    for k in range(failures):
+        group = work.failures[level, k, 0]
+        if group < 0:
+            continue
+        refuted = work.refuted[level, work.failures[level, k, 1]]
+        row = game.successors[group]
+        if row < 0:
+            add(refuted, core)
+            continue
+        put(refuted, targets)
+        for turn in range(2):
+            for i in range(len(belief)):
+                word = belief[i] & game.sources[group, i]
+                word &= core[i] if turn == 0 else ~core[i]
+                while word != ZERO:
+                    state = i * 64 + lowest(word)
+                    following = game.pool[game.rows[row + state]]
+                    if meets(following, targets):
+                        core[i] |= low_bit(word)
+                        leave(following, targets)
+                    word &= word - ONE
+            if is_empty(targets):
+                break
 
 
-@part
-def close(arrays: Arrays, public: Int, action: Int, parts: Int, beta: float, level: Int) -> None:
-    """Add to `work.won` all states from which an action leads to closures only."""
-    game, work = arrays.game, arrays.work
-    won, every = work.won[level], game.every[public]
-    bad = work.culprits[level]
-    clear(bad)
+@inlined
+def close(
+    game: GameTables, work: SearchWork, met: Words, action: Int, parts: Int, beta: float, level: Int
+) -> None:
+    """Write the closure of a node.
+
+    It has the belief, and all states met from which an action leads to closures only.
+    """
+    belief, won, bad = work.beliefs[level], work.closures[level], work.scratch
+    for i in range(len(belief)):
+        won[i] = met[i] & ~belief[i]
+        bad[i] = ZERO
     last = game.lasts[action]
     if last >= 0:
         for i in range(len(bad)):
-            word = every[i] & game.over[action, i]
+            word = won[i] & game.over[action, i]
             while word != ZERO:
-                state = i * 64 + lowest(word)
+                if game.worst[last + i * 64 + lowest(word)] < beta:
+                    bad[i] |= low_bit(word)
                 word &= word - ONE
-                if game.worst[last + state] < beta:
-                    bad[i] |= ONE << np.uint64(state & 63)
-    for group in range(game.group_begins[action], game.group_ends[action]):
+    group = game.heads[action]
+    while group >= 0:
         at = NUMBER_0
         while at < parts and work.groups[level, at] != group:
             at += 1
         if at == parts:
             add(game.sources[group], bad)
         else:
-            _escape(game, work, group, work.parts[level, at], bad)
+            _escape(game, group, work.parts[level, at], won, bad)
+        group = game.nexts[group]
     for i in range(len(won)):
-        won[i] |= every[i] & ~bad[i]
-    clear(bad)
+        won[i] = belief[i] | (won[i] & ~bad[i])
 
 
 @inlined
-def _escape(game: GameTables, work: SearchWork, group: Int, solved: Words, bad: Words) -> None:
-    """Add to `bad` the states that lead to an unsolved state in a group."""
+def _escape(game: GameTables, group: Int, solved: Words, candidates: Words, bad: Words) -> None:
+    """Add to `bad` the candidates that lead to an unsolved state in a group."""
     row = game.successors[group]
     for i in range(len(bad)):
         if row < 0:
             bad[i] |= game.sources[group, i] & ~solved[i]
             continue
-        word = game.sources[group, i] & ~bad[i]
+        word = game.sources[group, i] & candidates[i] & ~bad[i]
         while word != ZERO:
-            state = i * 64 + lowest(word)
+            if not is_within(game.pool[game.rows[row + i * 64 + lowest(word)]], solved):
+                bad[i] |= low_bit(word)
             word &= word - ONE
-            if not is_within(game.pool[game.rows[row + state]], solved):
-                bad[i] |= ONE << np.uint64(state & 63)
 
 
-# -- the recursion --------------------------------------------------------------------------------
+# -- the search -----------------------------------------------------------------------------------
 
 
 @kernel
-def search(  # noqa: C901  a recursive function must be one function, to be compiled once
-    arrays: Arrays, public: Int, depth: Int, alpha: float, beta: float, level: Int
-) -> float:
-    """Return the value of the belief in ``work.beliefs[level]``, within a window.
+def search(arrays: Arrays) -> float:  # noqa: C901  one loop, compiled as one
+    """Return the value of the belief in ``work.beliefs[0]``, within the window of level 0.
 
-    Its core and closure are written to `work.cores` and `work.closures`. Level 0 ignores bounds on
-    the belief itself, so that ``counts[ACTION]`` is always set. The result is undefined if
-    ``counts[STOPPED]`` is set.
+    The work space of level 0 has its public part, depth and window. Level 0 ignores bounds on the
+    belief itself, so that ``counts[ACTION]`` is always set. The result is undefined if
+    ``counts[STOPPED]`` is set; if that is a need, the same call continues once it is met.
     """
     game, memory, work, counts = arrays
-    if _stops(work, counts, level):
-        return 0.0
-    low, high = alpha, beta
-    if level > 0:
-        lower, upper = probe(arrays, public, depth, level)
-        if lower >= beta or lower >= upper:
-            return lower
-        if upper <= alpha:
-            clear(work.closures[level])
-            return upper
-        if depth == 0:
-            return leaf(arrays, public, level)
-        low, high = max(alpha, lower), min(beta, upper)
-        state = _untested(memory, work, public, depth, low, level)
-        while state >= 0:
-            counts[SINGLES] += 1
-            put_state(state, work.beliefs[level + 1])
-            value = search(arrays, public, depth, low, high, level + NUMBER_1)
-            if counts[STOPPED] != 0 or value <= low:
+    explains, rule = memory.traits[EXPLAINS] == 1, memory.traits[RULE]
+    singles_first = memory.traits[SINGLES_FIRST] == 1
+    spotted = rule >= CHAINS or singles_first
+    level, mode = counts[LEVEL], counts[MODE]
+    value = 0.0
+    while True:
+        integers, reals, belief = work.integers[level], work.reals[level], work.beliefs[level]
+        public, depth = integers[PUBLIC], integers[DEPTH]
+        if mode == ENTER:
+            spot: Int = np.int64(-1)
+            if spotted:
+                spot = new_spot(memory, public, depth)
+                if spot < 0:
+                    return _suspend(counts, level, mode, NEEDS_SPOTS)
+            integers[SPOT], integers[SINGLE] = spot, -1
+            counts[NODES] += 1
+            integers[STARTED] = counts[NODES]
+            if counts[NODES] > counts[MAX_NODES]:
+                return _suspend(counts, level, mode, BUDGET_SPENT)
+            if level + 1 == len(work.beliefs):
+                return _suspend(counts, level, mode, TOO_DEEP)
+            low, high = reals[ALPHA], reals[BETA]
+            mode = BEGIN
+            if level > 0:
+                lower, upper = probe(arrays, public, depth, spot, level)
+                if lower >= high or lower >= upper:
+                    value, mode = lower, RETURN
+                elif upper <= low:
+                    clear(work.closures[level])
+                    value, mode = upper, RETURN
+                elif (
+                    singles_first
+                    and size(belief) > 1
+                    and (not explains or _pays(memory.trials[depth]))
+                ):
+                    mode = TRY_STATES
+                low, high = max(low, lower), min(high, upper)
+            if explains:
+                add(belief, memory.met[public])
+            reals[LOW], reals[HIGH] = low, high
+        elif mode == TRY_STATES:
+            state = _untested(memory, integers[SPOT], belief, reals[LOW])
+            integers[SINGLE] = state
+            mode = BEGIN
+            if state < 0:
+                memory.trials[depth, 0] += counts[NODES] - integers[STARTED]
+                integers[STARTED] = counts[NODES]
+            else:
+                counts[SINGLES] += 1
+                put_state(state, work.beliefs[level + 1])
+                mode = _descend(work, level, public, depth, reals[LOW], reals[HIGH])
+                level += 1
+        elif mode == BEGIN:
+            if game.begins[public] < 0:
+                counts[NEEDED_AT] = public
+                return _suspend(counts, level, mode, NEEDS_ACTIONS)
+            reals[BEST], reals[BAR] = -_INFINITE, reals[LOW]
+            integers[BEST_ACTION], integers[TURN] = -1, -2
+            integers[REFUTATIONS] = integers[FAILURES] = 0
+            adaptive = memory.traits[ADAPTIVE] == 1
+            integers[FAVOURITE] = memory.favourites[public] - 1 if adaptive else -1
+            mode = NEXT
+        elif mode == NEXT:
+            begin, end = game.begins[public], game.ends[public]
+            turn, action = _next_action(begin, end, integers[TURN], integers[FAVOURITE])
+            integers[TURN], integers[CURRENT] = turn, action
+            mode = SPLIT if action >= 0 and reals[BEST] < reals[HIGH] else FINISH
+        elif mode == SPLIT:
+            action = integers[CURRENT]
+            if not is_within(belief, game.known[action]):
+                counts[NEEDED_AT], counts[NEEDED_ACTION] = public, action
+                put(belief, work.wanted)
+                return _suspend(counts, level, mode, NEEDS_OUTCOMES)
+            mode = _split(arrays, action, level)
+        elif mode == CHILD:
+            i = integers[PART]
+            if i == integers[PARTS]:
+                mode = DONE
+                continue
+            after, part = game.after[work.groups[level, i]], work.parts[level, i]
+            remaining = integers[REMAINING]
+            if work.sizes[level, i] == 0:  # settled
+                integers[PART] = i + 1
+                continue
+            if remaining > 0:
+                put(part, work.beliefs[level + 1])
+                high = min(reals[HIGH], reals[WORST])
+                mode = _descend(work, level, after, remaining, reals[BAR], high)
+                level += 1
+                continue
+            if explains:
+                add(part, memory.met[after])
+            wanted = memory.met[after] if explains else part
+            if not is_within(wanted, game.valued[after]):
+                counts[NEEDED_AT] = after
+                put(wanted, work.wanted)
+                return _suspend(counts, level, mode, NEEDS_LEAVES)
+            counts[NODES] += 1
+            value = leaf(arrays, after, part, level + 1)
+            mode = VALUED
+        elif mode == VALUED:
+            i, worst = integers[PART], min(reals[WORST], value)
+            reals[WORST] = worst
+            if worst <= reals[BAR]:
+                if explains:
+                    _refuted(game, work, worst, i, level)
+                mode = DONE
+            else:
+                if explains:
+                    put(work.closures[level + 1], work.parts[level, i])
+                integers[PART] = i + 1
+                mode = CHILD
+        elif mode == DONE:
+            mode, worst = NEXT, reals[WORST]
+            if worst > reals[BEST]:
+                reals[BEST], integers[BEST_ACTION] = worst, integers[CURRENT]
+                if worst >= reals[HIGH]:
+                    mode = CLOSE if explains else FINISH
+            reals[BAR] = max(reals[BAR], reals[BEST])
+        elif mode == CLOSE:
+            action = integers[CURRENT]
+            if not is_within(memory.met[public], game.known[action]):
+                counts[NEEDED_AT], counts[NEEDED_ACTION] = public, action
+                put(memory.met[public], work.wanted)
+                return _suspend(counts, level, mode, NEEDS_OUTCOMES)
+            parts, high = integers[PARTS], reals[HIGH]
+            close(game, work, memory.met[public], action, parts, high, level)
+            mode = FINISH
+        elif mode == FINISH:
+            value = reals[BEST]
+            low, high = reals[LOW], reals[HIGH]
+            if memory.traits[ADAPTIVE] == 1:
+                memory.favourites[public] = integers[BEST_ACTION] + 1
+            if explains and value < high:
+                clear(work.closures[level])
+                clear(work.cores[level])
+                if value <= low:
+                    explain(game, work, integers[FAILURES], level)
+            elif explains:
+                clear(work.cores[level])
+            _remember(arrays, value, low, high, level)
+            if singles_first and size(belief) > 1:
+                memory.trials[depth, 2] += 1 + counts[NODES] - integers[STARTED]
+                memory.trials[depth, 3] += 1
+            if level == 0:
+                counts[ACTION] = integers[BEST_ACTION]
+            mode = RETURN
+        else:
+            if level == 0:
+                return value
+            level -= 1
+            state = work.integers[level, SINGLE]
+            if state < 0:
+                mode = VALUED
+            elif value > work.reals[level, LOW]:
+                _pass(memory, work.integers[level, SPOT], work.reals[level, LOW], state)
+                mode = TRY_STATES
+            else:  # the state alone refutes the belief
+                trials = memory.trials[work.integers[level, DEPTH]]
+                trials[0] += counts[NODES] - work.integers[level, STARTED]
+                trials[1] += 1
                 put_state(state, work.cores[level])
                 clear(work.closures[level])
-                return value
-            _pass(memory, public, depth, low, state)
-            state = _untested(memory, work, public, depth, low, level)
-    clear(work.gathered[level])
-    clear(work.won[level])
-    best, bar = -_INFINITE, low
-    best_action: Int = np.int64(-1)
-    refutations: Int = NUMBER_0
-    favourite = work.favourites[public] if memory.traits[ADAPTIVE] == 1 else np.int64(-1)
-    turn, action = _next_action(game, public, np.int64(-2), favourite)
-    while action >= 0 and best < high:
-        worst, parts, failed = _split_or_refute(arrays, action, depth, bar, refutations, level)
-        remaining = max(NUMBER_0, depth - game.costs[action])
-        i = NUMBER_0
-        while i < parts and not failed:
-            after = game.after[work.groups[level, i]]
-            put(work.parts[level, i], work.beliefs[level + 1])
-            if remaining == 0 and memory.traits[ACROSS] == 0:  # leaves have no bounds
-                counts[NODES] += 1
-                value = leaf(arrays, after, level + NUMBER_1)
-            else:
-                value = search(arrays, after, remaining, bar, min(high, worst), level + NUMBER_1)
-            if counts[STOPPED] != 0:
-                return 0.0
-            worst = min(worst, value)
-            failed = worst <= bar
-            if failed:
-                refutations = _refuted(arrays, after, remaining, worst, i, refutations, level)
-            else:
-                put(work.closures[level + 1], work.parts[level, i])
-            i += 1
-        if failed:
-            add(work.culprits[level], work.gathered[level])
-        if worst > best:
-            best, best_action = worst, action
-            _write_closure(arrays, public, action, parts, worst, high, level)
-        bar = max(bar, best)
-        turn, action = _next_action(game, public, turn, favourite)
-    work.favourites[public] = best_action
-    if level == 0:
-        counts[ACTION] = best_action
-    _explain(work, best, low, high, level)
-    _remember(arrays, public, depth, best, low, high, level)
-    return best
 
 
 @inlined
-def _stops(work: SearchWork, counts: Ints, level: Int) -> bool:
-    """Count a node; return whether it exceeds the budget or the work space."""
-    counts[NODES] += 1
-    if counts[NODES] > counts[MAX_NODES]:
-        counts[STOPPED] = BUDGET_SPENT
-    elif level + 1 == len(work.beliefs):
-        counts[STOPPED] = TOO_DEEP
-    return bool(counts[STOPPED] != 0)
+def _suspend(counts: Ints, level: Int, mode: Int, reason: Int) -> float:
+    """Note why and where the search stops."""
+    counts[LEVEL], counts[MODE], counts[STOPPED] = level, mode, reason
+    return 0.0
 
 
 @inlined
-def _untested(
-    memory: Memory, work: SearchWork, public: Int, depth: Int, low: float, level: Int
+def _descend(
+    work: SearchWork, level: Int, public: Int, depth: Int, alpha: float, beta: float
 ) -> Int:
+    """Write the task of the next level; return its mode."""
+    integers, reals = work.integers[level + 1], work.reals[level + 1]
+    integers[PUBLIC], integers[DEPTH] = public, depth
+    reals[ALPHA], reals[BETA] = alpha, beta
+    return ENTER
+
+
+@inlined
+def _pays(trials: Ints) -> bool:
+    """Return whether to try the states of a belief alone: while it saves more nodes than it costs.
+
+    A refuted belief saves as many nodes as others take. Some beliefs are tried in any case, as both
+    change in the course of a search.
+    """
+    spent, refuted, nodes, beliefs = trials[0], trials[1], trials[2], trials[3]
+    return bool(
+        spent < _TRIAL_NODES or spent * beliefs <= refuted * nodes or (beliefs & _TRIAL_MASK) == 0
+    )
+
+
+@inlined
+def _untested(memory: Memory, spot: Int, belief: Words, low: float) -> Int:
     """Return a state of the belief that was not tried alone at this depth yet; -1 for none."""
-    if memory.traits[SINGLES_FIRST] == 0 or size(work.beliefs[level]) < 2:
-        return np.int64(-1)
-    at = memory.passed_at[public, depth]
-    if np.isnan(at) or low > at:
-        clear(memory.passed[public, depth])
-        memory.passed_at[public, depth] = low
-    for i in range(work.beliefs.shape[1]):
-        word = work.beliefs[level, i] & ~memory.passed[public, depth, i]
+    if low > memory.passed_at[spot]:
+        clear(memory.passed[spot])
+        memory.passed_at[spot] = low
+    for i in range(len(belief)):
+        word = belief[i] & ~memory.passed[spot, i]
         if word != ZERO:
             state: np.int64 = i * 64 + lowest(word)
             return state
@@ -357,115 +494,153 @@ def _untested(
 
 
 @inlined
-def _pass(memory: Memory, public: Int, depth: Int, low: float, state: Int) -> None:
+def _pass(memory: Memory, spot: Int, low: float, state: Int) -> None:
     """Record that a state alone is worth more than `low`."""
-    memory.passed_at[public, depth] = min(low, memory.passed_at[public, depth])
-    memory.passed[public, depth, state >> 6] |= ONE << np.uint64(state & 63)
+    memory.passed_at[spot] = min(low, memory.passed_at[spot])
+    memory.passed[spot, state >> 6] |= ONE << np.uint64(state & 63)
 
 
 @inlined
-def _next_action(game: GameTables, public: Int, turn: Int, favourite: Int) -> tuple[Int, Int]:
+def _next_action(begin: Int, end: Int, turn: Int, favourite: Int) -> tuple[Int, Int]:
     """Return the next turn and its action, or -1 after the last; turn -2 begins.
 
     The favourite, the last best action (-1 for none), has a turn before those of all others.
     """
-    begin = game.begins[public]
     if turn < begin - 1 and favourite >= 0:
         return begin - 1, favourite
     following = max(begin, turn + 1)
     following += following == favourite
-    return following, (following if following < game.ends[public] else np.int64(-1))
+    return following, (following if following < end else np.int64(-1))
 
 
 @inlined
-def _split_or_refute(
-    arrays: Arrays, action: Int, depth: Int, low: float, refutations: Int, level: Int
-) -> tuple[float, Int, bool]:
-    """Write the successors of an action, unless it is refuted without a search.
+def _split(arrays: Arrays, action: Int, level: Int) -> Int:  # noqa: C901  inlined anyway
+    """Write the successors of an action, the largest first, unless it is refuted without a search.
 
     With explained results, a core that refuted an earlier action may refute this one. In a
     reachability problem, a state in which the game continues at the end of the depth refutes it.
 
     Returns:
-      The lowest terminal value or refuting bound, the number of successors, and whether the action
-      is refuted.
+      The next mode.
     """
     game, memory, work, _ = arrays
-    clear(work.culprits[level])
-    worst, parts = split(game, work, action, level)
-    if worst <= low or parts == 0 or memory.traits[EXPLAINS] == 0:
-        return worst, parts, worst <= low
-    remaining = max(NUMBER_0, depth - game.costs[action])
-    if remaining == 0 and game.costs[action] > 0 and game.scale[2] == 1.0:
-        continuing_state(game, work, action, level)
-        return game.scale[0], NUMBER_0, game.scale[0] <= low
-    for i in range(parts):
-        group = work.groups[level, i]
-        for j in range(refutations):
-            if (
-                work.refuted_at[level, j] == game.after[group] * DEPTHS + remaining
-                and work.refuted_by[level, j] <= low
-                and is_within(work.refuted[level, j], work.parts[level, i])
-            ):
-                put(work.refuted[level, j], work.cores[level + 1])
-                sources_of(game, memory, work, group, level)
-                return work.refuted_by[level, j], NUMBER_0, True
-    return worst, parts, False
+    integers, reals, belief = work.integers[level], work.reals[level], work.beliefs[level]
+    explains, bar = memory.traits[EXPLAINS] == 1, reals[BAR]
+    end, culprit = worst_end(game, belief, action)
+    worst = min(end, game.scale[1])
+    cost = game.costs[action]
+    remaining = max(NUMBER_0, integers[DEPTH] - cost)
+    if explains and worst > bar and remaining == 0 and cost > 0 and game.scale[2] == 1.0:
+        state = continuing_state(game, belief, action)
+        if state >= 0:
+            worst, culprit = game.scale[0], state
+    reals[WORST] = worst
+    if worst <= bar:
+        if explains:
+            _fail(work, np.int64(-1), culprit, level)
+        return DONE
+    count = NUMBER_0
+    parts, groups, sizes = work.parts[level], work.groups[level], work.sizes[level]
+    group = game.heads[action]
+    while group >= 0:
+        if meets(belief, game.sources[group]):
+            states = successors(game, group, belief, parts[count])
+            if explains:
+                after = game.after[group] * DEPTHS + remaining
+                for j in range(integers[REFUTATIONS]):
+                    if (
+                        work.refuted_at[level, j] == after
+                        and work.refuted_by[level, j] <= bar
+                        and is_within(work.refuted[level, j], parts[count])
+                    ):
+                        reals[WORST] = work.refuted_by[level, j]
+                        _fail(work, group, j, level)
+                        return DONE
+            at = count  # larger ones first, equal ones in the order of their groups
+            while at > 0 and sizes[at - 1] < states:
+                at -= 1
+            if at < count:
+                insert(parts, groups, sizes, at, count)
+            groups[at], sizes[at] = group, states
+            count += 1
+        group = game.nexts[group]
+    integers[PARTS], integers[PART], integers[REMAINING] = count, 0, remaining
+    if explains and remaining > 0:
+        return _settle(arrays, count, remaining, min(reals[HIGH], worst), level)
+    return CHILD
 
 
 @inlined
-def _refuted(
-    arrays: Arrays, after: Int, remaining: Int, worst: float, i: Int, refutations: Int, level: Int
-) -> Int:
-    """Record a successor that refutes its action, for later actions; return their number."""
+def _settle(arrays: Arrays, parts: Int, remaining: Int, high: float, level: Int) -> Int:
+    """Look for recorded bounds that settle successors before any is searched.
+
+    A closure replaces a successor that it proves, whose size becomes 0.
+
+    Returns:
+      The next mode: `DONE` if a successor refutes the action.
+    """
     game, memory, work, _ = arrays
-    core = work.cores[level + 1]
-    if memory.traits[EXPLAINS] == 1 and refutations < work.refuted_at.shape[1]:
-        work.refuted_at[level, refutations] = after * DEPTHS + remaining
-        work.refuted_by[level, refutations] = worst
-        put(work.parts[level, i] if is_empty(core) else core, work.refuted[level, refutations])
-        refutations += 1
-    sources_of(game, memory, work, work.groups[level, i], level)
-    return refutations
+    bar = work.reals[level, BAR]
+    core, closure = work.cores[level + 1], work.closures[level + 1]
+    for i in range(parts):
+        after = game.after[work.groups[level, i]]
+        spot = np.int64(memory.spots[after, remaining]) - 1
+        if spot < 0 and memory.traits[ACROSS] == 0:
+            continue
+        part = work.parts[level, i]
+        lower, upper = search_chains(arrays, after, remaining, spot, part, core, closure)
+        if upper <= bar:
+            work.reals[level, WORST] = upper
+            _refuted(game, work, upper, i, level)
+            return DONE
+        if lower >= high:
+            put(closure, part)
+            work.sizes[level, i] = 0
+            high = min(high, lower)
+            work.reals[level, WORST] = min(work.reals[level, WORST], lower)
+    return CHILD
 
 
 @inlined
-def _write_closure(
-    arrays: Arrays, public: Int, action: Int, parts: Int, worst: float, beta: float, level: Int
-) -> None:
-    """Write the closure of the best action so far, if it fails high."""
-    memory, work = arrays.memory, arrays.work
-    clear(work.won[level])
-    if worst < beta:
-        return
-    put(work.beliefs[level], work.won[level])
-    if memory.traits[EXPLAINS] == 1:
-        close(arrays, public, action, parts, beta, level)
+def _fail(work: SearchWork, group: Int, reason: Int, level: Int) -> None:
+    """Note why an action failed; see `SearchWork.failures`."""
+    k = work.integers[level, FAILURES]
+    work.failures[level, k, 0], work.failures[level, k, 1] = group, reason
+    work.integers[level, FAILURES] = k + 1
 
 
 @inlined
-def _explain(work: SearchWork, value: float, alpha: float, beta: float, level: Int) -> None:
-    """Write the core of a node that failed low, or the closure of one that failed high."""
-    clear(work.cores[level])
-    clear(work.closures[level])
-    if value <= alpha:
-        put(work.gathered[level], work.cores[level])
-    if value >= beta:
-        put(work.won[level], work.closures[level])
+def _refuted(game: GameTables, work: SearchWork, worst: float, i: Int, level: Int) -> None:
+    """Record a successor that refutes its action, for later actions."""
+    integers, group = work.integers[level], work.groups[level, i]
+    core, j = work.cores[level + 1], integers[REFUTATIONS]
+    work.refuted_at[level, j] = game.after[group] * DEPTHS + integers[REMAINING]
+    work.refuted_by[level, j] = worst
+    put(work.parts[level, i] if is_empty(core) else core, work.refuted[level, j])
+    integers[REFUTATIONS] = j + 1
+    _fail(work, group, j, level)
 
 
 @inlined
-def _remember(
-    arrays: Arrays, public: Int, depth: Int, value: float, alpha: float, beta: float, level: Int
-) -> None:
+def _remember(arrays: Arrays, value: float, low: float, high: float, level: Int) -> None:
     """Record the result of a node as bounds on its belief, core and closure."""
     memory, work = arrays.memory, arrays.work
+    integers = work.integers[level]
     belief, core, closure = work.beliefs[level], work.cores[level], work.closures[level]
     explains = memory.traits[EXPLAINS] == 1
-    if value > alpha:
-        record(arrays, public, depth, belief, value, 0)
-    if explains and value >= beta and not is_within(closure, belief):
-        record(arrays, public, depth, closure, beta, 0)
-    if value < beta:
-        small = explains and value <= alpha and not is_empty(core)
-        record(arrays, public, depth, core if small else belief, value, 1)
+    larger = explains and value >= high and not is_same(closure, belief)
+    smaller = explains and value <= low and not is_empty(core)
+    for turn in range(3):  # one call, which is compiled once
+        mask, bound, side = belief, value, NUMBER_0
+        if turn == 0:
+            if value <= low or (larger and value == high):
+                continue
+        elif turn == 1:
+            if not larger:
+                continue
+            mask, bound = closure, high
+        else:
+            if value >= high:
+                continue
+            mask, side = core if smaller else belief, np.int64(1)
+        record(arrays, integers[PUBLIC], integers[DEPTH], integers[SPOT], mask, bound, side)

@@ -22,39 +22,108 @@ Int = int | np.signedinteger[Any]
 NUMBER_0, NUMBER_1 = np.int64(0), np.int64(1)
 """For arguments: a literal 0 or 1 has a type of its own, which would compile the callee again."""
 
-CHUNK = 16
-"""Number of entries in a chunk of a chain."""
+CHUNK = 4
+"""Number of entries in a chunk of a chain; 1 if retention removes entries one by one."""
 
-NODES, LEAVES, SINGLES, MAX_NODES, STOPPED, ACTION, PROBES, HITS, TESTS, ENTRIES, LOST = range(11)
-COUNTS = 11
+(
+    NODES,
+    LEAVES,
+    SINGLES,
+    MAX_NODES,
+    STOPPED,
+    ACTION,
+    PROBES,
+    HITS,
+    TESTS,
+    ENTRIES,
+    LOST,
+    LEVEL,
+    MODE,
+    NEEDED_AT,
+    NEEDED_ACTION,
+    FORGOTTEN,
+) = range(16)
+COUNTS = 16
 """Indices into the array of counts. `ACTION` is the best action at the root, `LOST` counts entries
-that were rejected for lack of room."""
-BUDGET_SPENT, TOO_DEEP = 1, 2
-"""Why a search stopped: its node or time budget is spent, or its work space is too small."""
+that were rejected for lack of room, `LEVEL` and `MODE` say where a stopped search continues,
+`NEEDED_AT` and `NEEDED_ACTION` for which public part and action it needs rows of the tables, and
+`FORGOTTEN` counts entries that retention rejected or removed."""
+RUNS, BUDGET_SPENT, TOO_DEEP, NEEDS_ACTIONS, NEEDS_OUTCOMES, NEEDS_LEAVES, NEEDS_SPOTS = range(7)
+"""Why a search stopped: its node or time budget is spent; its work space is too small; or the
+tables lack the actions of a public part, the outcomes of an action or the values of leaves in
+``work.wanted``; or the memory has no room for a public part and depth."""
 
 NONE, TABLE, CHAINS, DOMINANCE, MINHASH = range(5)
 """What is recorded: nothing, a table of beliefs, antichains, or sketches by one of two rules."""
-RULE, SINGLES_FIRST, EXPLAINS, ACROSS, ADAPTIVE, VERIFIED, USED, FREE, SLOTS = range(9)
-TRAITS = 9
-"""Indices into the array of a memory's traits: how bounds are recorded and used; the number of
-entries or chunks in use; the first chunk to reuse (-1 for none); the slots in use, a power of 2."""
+(
+    RULE,
+    SINGLES_FIRST,
+    EXPLAINS,
+    ACROSS,
+    ADAPTIVE,
+    VERIFIED,
+    RETAINS,
+    CHUNK_SIZE,
+    USED,
+    FREE,
+    SLOTS,
+    SPOTS,
+    HEAPED,
+) = range(13)
+TRAITS = 13
+"""Indices into the array of a memory's traits: how bounds are recorded and used; whether the
+entries that a Count-Sketch estimates to be frequent are retained; entries per chunk; the number of
+entries or chunks in use; the first chunk to reuse (-1 for none); the slots in use, a power of 2;
+the spots in use; the size of the heap."""
+
+(
+    PUBLIC,
+    DEPTH,
+    SPOT,
+    TURN,
+    CURRENT,
+    FAVOURITE,
+    BEST_ACTION,
+    PARTS,
+    PART,
+    REMAINING,
+    REFUTATIONS,
+    FAILURES,
+    SINGLE,
+    STARTED,
+) = range(14)
+INTEGERS = 14
+"""Columns of `SearchWork.integers`: the public part and depth of a node; its spot in the memory;
+the turn in the order of actions and the current action; the action to try first (-1 for none) and
+the best so far; the number of successors of the current action, the one that is searched, and their
+depth; the numbers of refuted successors and of failed actions; the state that is tried alone, -1
+for none; the nodes counted before its states, or after them its actions, were searched."""
+ALPHA, BETA, LOW, HIGH, BEST, BAR, WORST = range(7)
+REALS = 7
+"""Columns of `SearchWork.reals`: the window of a node, and what bounds on its belief leave of it;
+the best value so far; the value that an action must exceed; the worst outcome of the current
+action."""
 
 
 class GameTables(NamedTuple):
-    """An enumerated game: P public parts, A actions, and G groups, an observation after an action.
+    """A game as far as it is enumerated.
+
+    It has P public parts, A actions, and G groups, each an observation after an action.
 
     Attributes:
-      sizes: (P,) number of states of each public part.
-      every: (P, words) all of them.
+      marks: (P,) a hash of each public part, the same in every process.
       firsts: (P,) index of a public part's first state in `leaves` and `hashes`.
       leaves, hashes: values where the depth ends, and hashes, of all states.
-      begins, ends: (P,) range of a public part's actions.
+      valued: (P, words) the states whose leaf value is known.
+      begins, ends: (P,) range of a public part's actions; -1 if they are not known.
       costs, lasts: (A,) cost of an action; index of its first terminal value in `worst`, -1 if it
         ends no game.
-      group_begins, group_ends: (A,) range of its groups.
+      heads: (A,) its first group; -1 for none.
+      known: (A, words) the states whose outcomes are known.
       over: (A, words) states in which an action can end the game.
       worst: terminal values; infinity if the game cannot end.
       after: (G,) the public part that follows.
+      nexts: (G,) the next group of the same action; -1 for none.
       sources: (G, words) the states in which the observation is possible.
       successors: (G,) index in `rows` of the first state's successors; -1 if no state changes.
       rows: row of `pool` for each state; -1 for none.
@@ -62,20 +131,21 @@ class GameTables(NamedTuple):
       scale: (3,) the lowest and the highest value; 1.0 if all values are one of these, else 0.0.
     """
 
-    sizes: Ints
-    every: Words
+    marks: Words
     firsts: Ints
     leaves: Floats
     hashes: Words
+    valued: Words
     begins: Ints
     ends: Ints
     costs: Ints
     lasts: Ints
-    group_begins: Ints
-    group_ends: Ints
+    heads: Ints
+    known: Words
     over: Words
     worst: Floats
     after: Ints
+    nexts: Ints
     sources: Words
     successors: Ints
     rows: NDArray[np.int32]
@@ -84,12 +154,19 @@ class GameTables(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """The recorded bounds.
+    """The recorded bounds. A *spot* is a public part at a depth.
 
     Attributes:
       traits: see `TRAITS`.
       slots: a table with open addressing: 1 + entry, or 0 for none.
-      heads: (P, depths, 2) the last chunk of the chains of lower and of upper bounds; -1 for none.
+      spots: (P, depths) 1 + number of a spot, or 0 for none.
+      heads: (spots, 2) the last chunk of the chains of lower and of upper bounds; -1 for none.
+      passed, passed_at: (spots, words), (spots,) states that alone are worth more than a value, and
+        this value.
+      met: (P, words) the states that were searched under a public part.
+      favourites: (P,) 1 + the last best action, or 0 for none.
+      trials: (depths, 4) what trying states alone has cost and saved at a depth: nodes, refuted
+        beliefs, the nodes of beliefs that were searched, and their number.
       counts, nexts: (chunks,) number of entries in a chunk, and the chunk before it.
       keys: (entries,) in a table: public part and depth; with sketches: a hash of the belief.
       masks: (entries, words) the beliefs; empty if they are dropped.
@@ -97,13 +174,22 @@ class Memory(NamedTuple):
       sketches, lengths, totals: (entries, k), (entries,), (entries,) the sketch of a belief, its
         length, and the number of states of the belief.
       limits: (1,) the minimum share of the smaller belief in the larger one.
-      passed, passed_at: (P, depths, words), (P, depths) states that alone are worth more than a
-        value, and this value.
+      homes: (chunks,) twice the spot of a chunk's chain, plus 1 for upper bounds.
+      tallies, votes: (rows, width), (rows,) the counters of a Count-Sketch, and scratch.
+      names, ranks, places: (entries,) the name of an entry, its estimate when it was last looked
+        at, and its place in the heap.
+      heap: (entries,) the entries, the rarest first.
     """
 
     traits: Ints
     slots: Ints
+    spots: NDArray[np.int32]
     heads: Ints
+    passed: Words
+    passed_at: Floats
+    met: Words
+    favourites: Ints
+    trials: Ints
     counts: Ints
     nexts: Ints
     keys: Ints
@@ -113,39 +199,47 @@ class Memory(NamedTuple):
     lengths: Ints
     totals: Ints
     limits: Floats
-    passed: Words
-    passed_at: Floats
+    homes: Ints
+    tallies: Ints
+    votes: Floats
+    names: Words
+    ranks: Floats
+    places: Ints
+    heap: Ints
 
 
 class SearchWork(NamedTuple):
-    """The work space: a row for each level of the recursion.
+    """The work space: a row for each level of the search.
 
     Attributes:
+      integers, reals: (levels, n) see `INTEGERS` and `REALS`.
       beliefs: (levels, words) the belief of the node.
       cores, closures: (levels, words) core and closure of its result; empty without one.
-      gathered, won: (levels, words) the core of the actions so far, the closure of the best one.
-      culprits: (levels, words) the core of the current action.
       parts, groups, sizes: (levels, groups, words), (levels, groups), (levels, groups) the
         successors of an action, the group of each, and its number of states.
-      refuted, refuted_at, refuted_by: (levels, n, words), (levels, n), (levels, n) cores of refuted
-        successors, their public part and depth, and their value.
-      favourites: (P,) the last best action.
+      refuted, refuted_at, refuted_by: (levels, actions, words), (levels, actions), (levels,
+        actions) cores of refuted successors, their public part and depth, and their value.
+      failures: (levels, actions, 2) why an action failed: a group and the number of a refuted
+        successor, or -1 and a state.
+      scratch: (words,) states at work.
+      wanted: (words,) states whose rows of the tables are needed.
       sketch: (k,) the sketch of the belief that is probed or recorded.
     """
 
+    integers: Ints
+    reals: Floats
     beliefs: Words
     cores: Words
     closures: Words
-    gathered: Words
-    won: Words
-    culprits: Words
     parts: Words
     groups: Ints
     sizes: Ints
     refuted: Words
     refuted_at: Ints
     refuted_by: Floats
-    favourites: Ints
+    failures: Ints
+    scratch: Words
+    wanted: Words
     sketch: Words
 
 
@@ -160,14 +254,17 @@ class Arrays(NamedTuple):
 
 # -- beliefs as rows of words ----------------------------------------------------------------------
 
+# Most beliefs have one word. The first is treated apart, as entering a vectorised loop for a single
+# word takes several times as long as the word itself.
+
 ONE, ZERO = np.uint64(1), np.uint64(0)
 
 
 @inlined
 def size(mask: Words) -> Int:
     """Return the number of states."""
-    count = np.int64(0)
-    for i in range(len(mask)):
+    count: np.int64 = popcount(mask[0])
+    for i in range(1, len(mask)):
         count += popcount(mask[i])
     return count
 
@@ -175,28 +272,32 @@ def size(mask: Words) -> Int:
 @inlined
 def clear(mask: Words) -> None:
     """Remove all states."""
-    for i in range(len(mask)):
+    mask[0] = ZERO
+    for i in range(1, len(mask)):
         mask[i] = ZERO
 
 
 @inlined
 def put(mask: Words, out: Words) -> None:
     """Copy a belief."""
-    for i in range(len(mask)):
+    out[0] = mask[0]
+    for i in range(1, len(mask)):
         out[i] = mask[i]
 
 
 @inlined
 def add(mask: Words, out: Words) -> None:
     """Add the states of a belief to another."""
-    for i in range(len(mask)):
+    out[0] |= mask[0]
+    for i in range(1, len(mask)):
         out[i] |= mask[i]
 
 
 @inlined
 def leave(mask: Words, out: Words) -> None:
     """Remove the states of a belief from another."""
-    for i in range(len(mask)):
+    out[0] &= ~mask[0]
+    for i in range(1, len(mask)):
         out[i] &= ~mask[i]
 
 
@@ -208,10 +309,18 @@ def put_state(state: Int, out: Words) -> None:
 
 
 @inlined
+def low_bit(word: np.uint64) -> np.uint64:
+    """Return the lowest set bit."""
+    return word & (~word + ONE)
+
+
+@inlined
 def is_empty(mask: Words) -> bool:
     """Return whether a belief has no states."""
+    if mask[0] != ZERO:
+        return False
     union = ZERO
-    for i in range(len(mask)):
+    for i in range(1, len(mask)):
         union |= mask[i]
     return bool(union == ZERO)
 
@@ -219,8 +328,10 @@ def is_empty(mask: Words) -> bool:
 @inlined
 def is_within(inner: Words, outer: Words) -> bool:
     """Return whether all states of one belief are in another."""
+    if inner[0] & ~outer[0] != ZERO:
+        return False
     beyond = ZERO
-    for i in range(len(inner)):
+    for i in range(1, len(inner)):
         beyond |= inner[i] & ~outer[i]
     return bool(beyond == ZERO)
 
@@ -228,8 +339,10 @@ def is_within(inner: Words, outer: Words) -> bool:
 @inlined
 def meets(mask: Words, other: Words) -> bool:
     """Return whether two beliefs have a state in common."""
+    if mask[0] & other[0] != ZERO:
+        return True
     common = ZERO
-    for i in range(len(mask)):
+    for i in range(1, len(mask)):
         common |= mask[i] & other[i]
     return bool(common != ZERO)
 
@@ -237,8 +350,10 @@ def meets(mask: Words, other: Words) -> bool:
 @inlined
 def is_same(mask: Words, other: Words) -> bool:
     """Return whether two beliefs are equal."""
+    if mask[0] != other[0]:
+        return False
     apart = ZERO
-    for i in range(len(mask)):
+    for i in range(1, len(mask)):
         apart |= mask[i] ^ other[i]
     return bool(apart == ZERO)
 

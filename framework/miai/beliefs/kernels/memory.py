@@ -8,13 +8,23 @@ from __future__ import annotations
 
 import numpy as np
 
+from miai.beliefs.kernels.counting import (
+    count_name,
+    estimate_of,
+    put_in_heap,
+    rarest,
+    rename_in_heap,
+    take_from_heap,
+)
 from miai.beliefs.kernels.hashes import put_hash, resemblance, within
 from miai.beliefs.kernels.layout import (
     ACROSS,
     CHAINS,
-    CHUNK,
+    CHUNK_SIZE,
     ENTRIES,
+    FORGOTTEN,
     FREE,
+    HEAPED,
     HITS,
     LOST,
     MINHASH,
@@ -22,8 +32,10 @@ from miai.beliefs.kernels.layout import (
     NUMBER_0,
     ONE,
     PROBES,
+    RETAINS,
     RULE,
     SLOTS,
+    SPOTS,
     TABLE,
     TESTS,
     USED,
@@ -51,21 +63,28 @@ _INFINITE = np.inf
 # -- chains of bounds on beliefs of one public part and depth -------------------------------------
 
 
-@part
+@inlined
 def best_of(
-    arrays: Arrays, head: Int, level: Int, length: Int, total: Int, best: float, supersets: bool
-) -> float:
-    """Return the better of `best` and the best bound of a chain on the belief of a level.
+    arrays: Arrays,
+    head: Int,
+    belief: Words,
+    which: Words,
+    length: Int,
+    total: Int,
+    best: float,
+    supersets: bool,
+) -> tuple[float, Int]:
+    """Return the better of `best` and the best bound of a chain on a belief, and its entry or -1.
 
-    The belief behind the bound is written to `work.closures` or `work.cores`.
+    The belief behind the bound is written to `which`.
     """
     memory, work, counts = arrays.memory, arrays.work, arrays.counts
-    belief, which = work.beliefs[level], (work.closures if supersets else work.cores)[level]
-    rule, sketch = memory.traits[RULE], work.sketch
+    rule, sketch, per_chunk = memory.traits[RULE], work.sketch, memory.traits[CHUNK_SIZE]
     chunk = head
+    behind: Int = np.int64(-1)
     while chunk >= 0:
         counts[TESTS] += memory.counts[chunk]
-        for entry in range(chunk * CHUNK, chunk * CHUNK + memory.counts[chunk]):
+        for entry in range(chunk * per_chunk, chunk * per_chunk + memory.counts[chunk]):
             value = memory.values[entry, 0]
             if value <= best if supersets else value >= best:
                 continue
@@ -78,9 +97,9 @@ def best_of(
                 put(other, which)
             else:
                 put(belief, which)
-            best = value
+            best, behind = value, entry
         chunk = memory.nexts[chunk]
-    return best
+    return best, behind
 
 
 @inlined
@@ -114,9 +133,9 @@ def sketch_of(game: GameTables, sketch: Words, public: Int, belief: Words) -> In
 @inlined
 def is_known(memory: Memory, head: Int, belief: Words, value: float, side: Int) -> bool:
     """Return whether a chain has a bound as strong on a larger (side 0) or smaller belief."""
-    chunk = head
+    chunk, per_chunk = head, memory.traits[CHUNK_SIZE]
     while chunk >= 0:
-        for entry in range(chunk * CHUNK, chunk * CHUNK + memory.counts[chunk]):
+        for entry in range(chunk * per_chunk, chunk * per_chunk + memory.counts[chunk]):
             bound = memory.values[entry, 0]
             if side == 0:
                 if bound >= value and is_within(belief, memory.masks[entry]):
@@ -130,11 +149,11 @@ def is_known(memory: Memory, head: Int, belief: Words, value: float, side: Int) 
 @inlined
 def drop(memory: Memory, counts: Ints, heads: Ints, belief: Words, value: float, side: Int) -> None:
     """Drop the entries of a chain that follow from a new one."""
-    chunk = heads[side]
+    chunk, per_chunk = heads[side], memory.traits[CHUNK_SIZE]
     while chunk >= 0:
         following = memory.nexts[chunk]
-        entry = chunk * CHUNK
-        while entry < chunk * CHUNK + memory.counts[chunk]:
+        entry = chunk * per_chunk
+        while entry < chunk * per_chunk + memory.counts[chunk]:
             bound, other = memory.values[entry, 0], memory.masks[entry]
             if side == 0:
                 follows = bound <= value and is_within(other, belief)
@@ -143,28 +162,45 @@ def drop(memory: Memory, counts: Ints, heads: Ints, belief: Words, value: float,
             if not follows:
                 entry += 1
                 continue
-            counts[ENTRIES] -= 1
-            last = heads[side]  # its last entry fills the gap
-            memory.counts[last] -= 1
-            end = last * CHUNK + memory.counts[last]
-            if end != entry:
-                put(memory.masks[end], memory.masks[entry])
-                memory.values[entry, 0] = memory.values[end, 0]
-            if memory.counts[last] == 0:
-                heads[side] = memory.nexts[last]
-                memory.nexts[last] = memory.traits[FREE]
-                memory.traits[FREE] = last
-                if last == chunk:
-                    break
+            if remove(memory, counts, heads, side, entry) == chunk:
+                break
         chunk = following
+
+
+@part
+def remove(memory: Memory, counts: Ints, heads: Ints, side: Int, entry: Int) -> Int:
+    """Remove an entry of a chain; return the chunk that is free after it, -1 for none."""
+    counts[ENTRIES] -= 1
+    last: np.int64 = heads[side]  # its last entry fills the gap
+    memory.counts[last] -= 1
+    end = last * memory.traits[CHUNK_SIZE] + memory.counts[last]
+    if memory.traits[RETAINS] == 1:
+        take_from_heap(memory, entry)
+    if end != entry:
+        memory.values[entry, 0] = memory.values[end, 0]
+        if memory.traits[VERIFIED] == 1:
+            put(memory.masks[end], memory.masks[entry])
+        if memory.traits[RULE] > CHAINS:
+            memory.keys[entry], memory.totals[entry] = memory.keys[end], memory.totals[end]
+            memory.lengths[entry] = memory.lengths[end]
+            for i in range(memory.lengths[end]):
+                memory.sketches[entry, i] = memory.sketches[end, i]
+        if memory.traits[RETAINS] == 1:
+            rename_in_heap(memory, end, entry)
+    if memory.counts[last] > 0:
+        return np.int64(-1)
+    heads[side] = memory.nexts[last]
+    memory.nexts[last] = memory.traits[FREE]
+    memory.traits[FREE] = last
+    return last
 
 
 @inlined
 def renewed(memory: Memory, head: Int, name: Int, total: Int, value: float, side: Int) -> bool:
     """Return whether a chain has an entry of the belief; update it if the value is stronger."""
-    chunk = head
+    chunk, per_chunk = head, memory.traits[CHUNK_SIZE]
     while chunk >= 0:
-        for entry in range(chunk * CHUNK, chunk * CHUNK + memory.counts[chunk]):
+        for entry in range(chunk * per_chunk, chunk * per_chunk + memory.counts[chunk]):
             if memory.totals[entry] == total and memory.keys[entry] == name:
                 bound = memory.values[entry, 0]
                 memory.values[entry, 0] = max(bound, value) if side == 0 else min(bound, value)
@@ -174,10 +210,10 @@ def renewed(memory: Memory, head: Int, name: Int, total: Int, value: float, side
 
 
 @inlined
-def room(memory: Memory, counts: Ints, heads: Ints, side: Int) -> Int:
+def room(memory: Memory, heads: Ints, spot: Int, side: Int) -> Int:
     """Return a new entry at the end of a chain; -1 without room."""
-    head = heads[side]
-    if head < 0 or memory.counts[head] == CHUNK:
+    head, per_chunk = heads[side], memory.traits[CHUNK_SIZE]
+    if head < 0 or memory.counts[head] == per_chunk:
         chunk = memory.traits[FREE]
         if chunk >= 0:
             memory.traits[FREE] = memory.nexts[chunk]
@@ -187,10 +223,28 @@ def room(memory: Memory, counts: Ints, heads: Ints, side: Int) -> Int:
                 return -1
             memory.traits[USED] = chunk + 1
         memory.counts[chunk] = 0
-        memory.nexts[chunk] = head
+        memory.nexts[chunk], memory.homes[chunk] = head, 2 * spot + side
         heads[side] = head = chunk
     memory.counts[head] += 1
-    return int(head * CHUNK + memory.counts[head] - 1)
+    return int(head * per_chunk + memory.counts[head] - 1)
+
+
+@inlined
+def retained(memory: Memory, counts: Ints, name: np.uint64) -> bool:
+    """Count the name of a new entry; return whether there is room for it.
+
+    Without room the rarer of this entry and the rarest one is forgotten.
+    """
+    count_name(memory.tallies, name)
+    if memory.traits[HEAPED] < len(memory.heap):
+        return True
+    counts[FORGOTTEN] += 1
+    victim = rarest(memory)
+    if estimate_of(memory.tallies, memory.votes, name) < memory.ranks[victim]:
+        return False
+    home = memory.homes[victim // memory.traits[CHUNK_SIZE]]
+    remove(memory, counts, memory.heads[home >> 1], home & 1, victim)
+    return True
 
 
 # -- the table, and all rules together ------------------------------------------------------------
@@ -210,7 +264,7 @@ def _find(memory: Memory, key: Int, belief: Words) -> Int:
 
 
 @inlined
-def probe(arrays: Arrays, public: Int, depth: Int, level: Int) -> tuple[float, float]:
+def probe(arrays: Arrays, public: Int, depth: Int, spot: Int, level: Int) -> tuple[float, float]:
     """Return a lower and an upper bound on the belief of a level.
 
     A superset that is worth at least the lower bound is written to `work.closures`, a subset that
@@ -230,10 +284,8 @@ def probe(arrays: Arrays, public: Int, depth: Int, level: Int) -> tuple[float, f
         if memory.slots[slot] != 0:
             entry = memory.slots[slot] - 1
             lower, upper = memory.values[entry, 0], memory.values[entry, 1]
-            put(belief, core)
-            put(belief, closure)
     else:
-        lower, upper = _search_chains(arrays, public, depth, level)
+        lower, upper = search_chains(arrays, public, depth, spot, belief, core, closure)
     if lower > upper:  # one of them is false: use neither
         lower, upper = -_INFINITE, _INFINITE
         clear(core)
@@ -244,28 +296,62 @@ def probe(arrays: Arrays, public: Int, depth: Int, level: Int) -> tuple[float, f
 
 
 @inlined
-def _search_chains(arrays: Arrays, public: Int, depth: Int, level: Int) -> tuple[float, float]:
-    """Return the best bounds of all chains whose bounds hold at a depth."""
+def search_chains(
+    arrays: Arrays, public: Int, depth: Int, spot: Int, belief: Words, core: Words, closure: Words
+) -> tuple[float, float]:
+    """Return the best bounds of all chains whose bounds hold at a depth.
+
+    The beliefs behind them are written to `core` and `closure`.
+    """
     game, memory, work, _ = arrays
     lower, upper = -_INFINITE, _INFINITE
-    belief = work.beliefs[level]
     length, total = -1, 0
-    for at in range(memory.heads.shape[1]):
-        if at != depth and memory.traits[ACROSS] == 0:
+    below: Int = np.int64(-1)
+    above: Int = np.int64(-1)
+    across = memory.traits[ACROSS] == 1
+    begin, end = (0, memory.spots.shape[1]) if across else (int(depth), int(depth) + 1)
+    for at in range(begin, end):
+        place = np.int64(memory.spots[public, at]) - 1 if across else np.int64(spot)
+        if place < 0:
             continue
-        heads = memory.heads[public, at]
-        if length < 0 and memory.traits[RULE] > CHAINS and max(heads[0], heads[1]) >= 0:
+        low_head, high_head = memory.heads[place, 0], memory.heads[place, 1]
+        if length < 0 and memory.traits[RULE] > CHAINS and max(low_head, high_head) >= 0:
             length = int(sketch_of(game, work.sketch, public, belief))
             total = int(size(belief))
-        if heads[0] >= 0 and at <= depth:
-            lower = best_of(arrays, heads[0], level, length, total, lower, True)
-        if heads[1] >= 0 and at >= depth:
-            upper = best_of(arrays, heads[1], level, length, total, upper, False)
+        if low_head >= 0 and at <= depth:
+            lower, entry = best_of(arrays, low_head, belief, closure, length, total, lower, True)
+            below = entry if entry >= 0 else below
+        if high_head >= 0 and at >= depth:
+            upper, entry = best_of(arrays, high_head, belief, core, length, total, upper, False)
+            above = entry if entry >= 0 else above
+    if memory.traits[RETAINS] == 1:
+        if below >= 0:
+            count_name(memory.tallies, memory.names[below])
+        if above >= 0:
+            count_name(memory.tallies, memory.names[above])
     return lower, upper
 
 
-@part
-def record(arrays: Arrays, public: Int, depth: Int, belief: Words, value: float, side: Int) -> None:
+@inlined
+def new_spot(memory: Memory, public: Int, depth: Int) -> Int:
+    """Return the spot of a public part and depth; -1 without room for it."""
+    spot: np.int64 = np.int64(memory.spots[public, depth]) - 1
+    if spot >= 0:
+        return spot
+    spot = memory.traits[SPOTS]
+    if spot == len(memory.passed_at):
+        return np.int64(-1)
+    memory.traits[SPOTS] = spot + 1
+    memory.spots[public, depth] = spot + 1
+    memory.heads[spot, 0] = memory.heads[spot, 1] = -1
+    memory.passed_at[spot] = -_INFINITE
+    return spot
+
+
+@inlined
+def record(  # noqa: C901  a case for each rule
+    arrays: Arrays, public: Int, depth: Int, spot: Int, belief: Words, value: float, side: Int
+) -> None:
     """Record that a belief is worth at least (side 0) or at most (side 1) `value`."""
     game, memory, work, counts = arrays
     rule = memory.traits[RULE]
@@ -274,7 +360,7 @@ def record(arrays: Arrays, public: Int, depth: Int, belief: Words, value: float,
     if rule == TABLE:
         _record_in_table(memory, counts, public * DEPTHS + depth, belief, value, side)
         return
-    heads = memory.heads[public, depth]
+    heads = memory.heads[spot]
     name, length, total = NUMBER_0, 0, 0
     if rule > CHAINS:
         length, total = int(sketch_of(game, work.sketch, public, belief)), int(size(belief))
@@ -285,10 +371,18 @@ def record(arrays: Arrays, public: Int, depth: Int, belief: Words, value: float,
         if is_known(memory, heads[side], belief, value, side):
             return
         drop(memory, counts, heads, belief, value, side)
-    entry = room(memory, counts, heads, side)
+    retains, label = memory.traits[RETAINS] == 1, ZERO
+    if retains:
+        label = hash_of(belief, game.marks[public] + np.uint64(2 * depth + side))
+        if not retained(memory, counts, label):
+            return
+    entry = room(memory, heads, spot, side)
     if entry < 0:
         counts[LOST] += 1
         return
+    if retains:
+        rank = estimate_of(memory.tallies, memory.votes, label)
+        put_in_heap(memory, entry, label, rank)
     counts[ENTRIES] += 1
     memory.values[entry, 0] = value
     if rule == CHAINS or memory.traits[VERIFIED] == 1:

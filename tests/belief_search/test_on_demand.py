@@ -1,0 +1,327 @@
+"""The compiled search enumerates a game as it meets it, within its deadline, once for all searches.
+
+Symmetries, and the retention of entries by a Count-Sketch, are tested here too.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import time
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.belief_search.random_problems import STATES, RandomProblem, value_by_definition
+from tests.belief_search.test_compiled import SMALL, beliefs, compiled, entries
+from tests.seeds import seed_of_test
+
+from miai.beliefs import BeliefSearch, Reply, Root, named_bounds
+from miai.beliefs.kernels.counting import count_names, estimates_of
+from miai.beliefs.kernels.hashes import resemblances
+from miai.beliefs.kernels.layout import CHUNK_SIZE, ENTRIES, HEAPED
+from miai.beliefs.problem import SymmetricProblem
+from miai.beliefs.retention import CountSketch
+from miai.errors import ParameterError
+from miai_miniblind.mini_rbc import MiniRbcProblem
+from miai_miniblind.phantom_lines import PhantomLinesProblem, PhantomPublic
+
+ARMS = ("none", "table", "singles", "exact", "cores", "dominance", "minhash")
+
+# -- enumeration ----------------------------------------------------------------------------------
+
+
+class CountedProblem(PhantomLinesProblem):
+    """Counts what a search asks of the problem, and can take its time to answer."""
+
+    def __init__(self, columns: int = 3, *, pause: float = 0.0) -> None:
+        super().__init__(columns)
+        self.asked: Counter[tuple[object, ...]] = Counter()
+        self.pause = pause
+
+    def replies(self, public: PhantomPublic, hidden: int, action: int) -> Sequence[Reply]:
+        """Count the question."""
+        self.asked[public, hidden, action] += 1
+        time.sleep(self.pause)
+        return super().replies(public, hidden, action)
+
+    def evaluate(self, public: PhantomPublic, hidden: int) -> float:
+        """Count the question."""
+        self.asked[public, hidden] += 1
+        return super().evaluate(public, hidden)
+
+
+@pytest.mark.parametrize("arm", ["table", "cores"])
+def test_each_state_met_is_enumerated_once_and_reported(arm: str) -> None:
+    problem = CountedProblem(4)
+    root = problem.roots("random", 1, depth=2, seed=3)[0]
+    first = compiled(problem, arm).search(root, 2)
+    assert first.statistics["enumerated"] == problem.asked.total()
+    assert set(problem.asked.values()) == {1}
+    assert first.enumeration_seconds > 0
+    again = compiled(problem, arm).search(root, 2)
+    assert again.statistics["enumerated"] == 0
+    assert again.enumeration_seconds == 0.0
+    assert again == first or again.statistics["nodes"] == first.statistics["nodes"]
+
+
+def test_states_that_no_search_meets_are_not_enumerated() -> None:
+    """A root of two states has fewer successors than the universe of its public part."""
+    problem = CountedProblem(4)
+    whole = problem.roots("random", 1, depth=2, seed=3)[0]
+    compiled(problem, "table").search(whole, 2)
+    small = CountedProblem(4)
+    compiled(small, "table").search(Root(whole.public, whole.hidden[:2]), 2)
+    assert 0 < small.asked.total() < problem.asked.total() / 2
+    asked = {key[1] for key in small.asked if key[0] == whole.public}
+    assert asked == set(whole.hidden[:2])
+
+
+def test_the_deadline_holds_while_the_game_is_enumerated() -> None:
+    """Each answer takes a millisecond, so the whole game would take minutes."""
+    problem = CountedProblem(4, pause=0.001)
+    root = problem.roots("random", 1, depth=4, seed=1)[0]
+    compiled(PhantomLinesProblem(), "cores").search(Root(PhantomPublic(), (0,)), 1)  # compiles
+    began = time.monotonic()
+    found = compiled(problem, "cores").search(root, 6, seconds=0.3)
+    assert not found.complete
+    assert time.monotonic() - began < 2.0
+
+
+@given(
+    st.integers(0, 10**6),
+    st.booleans(),
+    st.lists(st.tuples(st.sampled_from(ARMS), beliefs, st.integers(1, 3)), max_size=4),
+    st.sampled_from(ARMS),
+    beliefs,
+)
+@settings(max_examples=25, deadline=None)
+def test_what_was_enumerated_before_changes_no_search(
+    seed: int,
+    reachability: bool,
+    earlier: list[tuple[str, tuple[int, ...], int]],
+    arm: str,
+    hidden: tuple[int, ...],
+) -> None:
+    root = Root((0, 0), hidden)
+    fresh = RandomProblem(seed, reachability=reachability)
+    expected = compiled(fresh, arm).search(root, 3)
+    assert expected.value == value_by_definition(fresh, (0, 0), frozenset(hidden), 3)
+    used = RandomProblem(seed, reachability=reachability)
+    for other, states, depth in earlier:
+        compiled(used, other).search(Root((0, 0), states), depth)
+    found = compiled(used, arm).search(root, 3)
+    assert (found.value, found.action) == (expected.value, expected.action)
+    left_out = {"enumerated": 0}
+    assert {**found.statistics, **left_out} == {**expected.statistics, **left_out}
+
+
+def test_a_budget_of_nodes_that_ends_between_enumerations_leaves_the_search_usable() -> None:
+    problem = MiniRbcProblem(4, 2)
+    root = problem.roots("hard", 1, depth=3, seed=1)[0]
+    search = compiled(problem, "cores")
+    for nodes in range(1, 60, 7):
+        assert search.search(root, 3, max_nodes=nodes).statistics["nodes"] <= nodes + 1
+    expected = BeliefSearch(problem, named_bounds("table")).search(root, 3)
+    assert search.search(root, 3).value == expected.value
+
+
+# -- symmetries -----------------------------------------------------------------------------------
+
+SYMMETRIC = [name for name in SMALL if name != "hunt"]
+
+
+@pytest.mark.parametrize("game", SYMMETRIC)
+def test_symmetries_change_no_value(game: str) -> None:
+    problem, kind, depth = SMALL[game]
+    for root in problem.roots(kind, 4, depth=depth, seed=seed_of_test()):
+        expected = compiled(problem, "table").search(root, depth).value
+        for arm in ("table", "cores", "approx-dominance"):
+            search = compiled(problem, arm, symmetries=True)
+            found = search.search(root, depth)
+            assert found.value == expected
+            assert compiled(problem, "table").guarantees(root, found.action, depth) == expected
+
+
+@pytest.mark.parametrize("game", SYMMETRIC)
+def test_a_canonical_form_has_the_same_states_actions_and_outcomes(game: str) -> None:
+    problem, kind, depth = SMALL[game]
+    assert isinstance(SMALL[game][0], SymmetricProblem)
+    rng = random.Random(seed_of_test())
+    for root in problem.roots(kind, 10, depth=depth, seed=rng.randrange(10**6)):
+        public = root.public
+        for _ in range(4):
+            whole, image = problem.canonical(public)
+            assert problem.canonical(whole)[0] == whole
+            states = sorted(problem.universe(public))
+            assert sorted(map(image, states)) == sorted(problem.universe(whole))
+            assert len(problem.actions(public)) == len(problem.actions(whole))
+            hidden = rng.choice(states)
+            assert problem.evaluate(public, hidden) == problem.evaluate(whole, image(hidden))
+            assert outcomes(problem, public, hidden) == outcomes(problem, whole, image(hidden))
+            replies = [
+                (action, reply)
+                for action in problem.actions(public)
+                for reply in problem.replies(public, hidden, action)
+                if not reply.ends
+            ]
+            if not replies:
+                break
+            action, reply = rng.choice(replies)
+            public = problem.after(public, action, reply.observation)
+
+
+def outcomes(problem: Any, public: Any, hidden: int) -> Counter[object]:
+    """Return what each action can lead to, up to symmetry, however actions are numbered."""
+    found: Counter[object] = Counter()
+    for action in problem.actions(public):
+        ends, states = [], []
+        for reply in problem.replies(public, hidden, action):
+            if reply.ends:
+                ends.append(reply.value)
+            else:
+                after = problem.after(public, action, reply.observation)
+                states.append(problem.canonical(after)[0])
+        found[tuple(sorted(ends)), tuple(sorted(states))] += 1
+    return found
+
+
+# -- retention ------------------------------------------------------------------------------------
+
+
+@given(st.integers(0, 10**6), st.sampled_from([1, 2, 3, 5, 6]), st.sampled_from([1, 7, 512]))
+@settings(max_examples=20, deadline=None)
+def test_the_kernels_count_as_the_class_does(seed: int, rows: int, width: int) -> None:
+    rng = random.Random(seed)
+    names = [rng.randrange(1 << 64) for _ in range(40)]
+    stream = rng.choices(names, range(40), k=600)
+    sketch = CountSketch(rows=rows, width=width)
+    for name in stream:
+        sketch.add(name)
+    tallies, estimates = np.zeros((rows, width), np.int64), np.empty(len(names))
+    count_names(tallies, np.array(stream, np.uint64))
+    estimates_of(tallies, np.zeros(rows), np.array(names, np.uint64), estimates)
+    assert estimates.tolist() == [sketch.estimate(name) for name in names]
+
+
+@pytest.mark.parametrize("arm", ["exact", "cores", "dominance", "minhash"])
+@given(st.integers(0, 10**6), st.booleans())
+@settings(max_examples=8, deadline=None)
+def test_values_are_the_same_whatever_is_forgotten(arm: str, seed: int, reachability: bool) -> None:
+    problem = RandomProblem(seed, reachability=reachability)
+    given_room = {"limit": 4096, "retention": "count-sketch"}
+    search = compiled(problem, arm, bounds_parameters=given_room)
+    for hidden in ((0, 1, 2, 3), (2, 4, 5), tuple(range(STATES))):
+        found = search.search(Root((0, 0), hidden), 3)
+        assert found.value == value_by_definition(problem, (0, 0), frozenset(hidden), 3)
+        assert found.statistics["bounds_bytes"] <= 4096
+
+
+@pytest.mark.parametrize("arm", ["exact", "cores", "dominance", "approx-minhash"])
+def test_the_rarest_entries_are_forgotten_and_the_rest_stays_true(arm: str) -> None:
+    """Chains, heap and counts agree; fewer nodes than if the first entries are kept."""
+    problem = PhantomLinesProblem()
+    roots = problem.roots("random", 4, depth=3, seed=3)
+    nodes = {}
+    for retention in ("none", "count-sketch"):
+        search = compiled(problem, arm, bounds_parameters={"limit": 16384, "retention": retention})
+        counts = [search.search(root, 3).statistics for root in roots]
+        nodes[retention] = sum(count["nodes"] for count in counts)
+        assert counts[-1]["bounds_bytes"] <= 16384
+    assert counts[-1]["bounds_forgotten"] > 100
+    assert counts[-1]["bounds_lost"] == 0
+    assert nodes["count-sketch"] < nodes["none"]
+    memory = search.memory
+    assert memory is not None
+    heaped = int(memory.traits[HEAPED])
+    heap, ranks = memory.heap[:heaped].tolist(), memory.ranks.tolist()
+    assert memory.traits[CHUNK_SIZE] == 1
+    assert heaped == search._counts[ENTRIES] == len(set(heap))
+    assert [memory.places[entry] for entry in heap] == list(range(heaped))
+    assert all(ranks[heap[(i - 1) // 2]] <= ranks[heap[i]] for i in range(1, heaped))
+    if arm == "approx-minhash":
+        return
+    remembered = list(entries(search))
+    assert len(remembered) == heaped
+    proofs: BeliefSearch[Any] = BeliefSearch(problem, named_bounds("table"))
+    for belief, remaining, side, bound in remembered[::20]:
+        true = proofs.search(belief, remaining).value
+        assert true >= bound if side == 0 else true <= bound
+
+
+def test_the_pair_of_sketches_needs_no_sets() -> None:
+    """Resemblance decides what bounds what, and a Count-Sketch what is retained."""
+    problem = MiniRbcProblem(4, 2)
+    roots = problem.roots("hard", 12, depth=3, seed=1)
+    given_room = {"k": 4, "threshold": 0.7, "limit": 16384, "retention": "count-sketch"}
+    wrong = 0
+    for root in roots:
+        found = compiled(problem, "approx-minhash", bounds_parameters=given_room).search(root, 3)
+        wrong += found.value != compiled(problem, "table").search(root, 3).value
+        assert 0 < found.statistics["bounds_bytes"] <= 16384
+        assert found.statistics["bounds_bytes"] == found.statistics["bounds_entries"] * 8 * (4 + 4)
+    assert wrong > 0
+
+
+def test_a_policy_that_the_kernel_lacks_is_refused() -> None:
+    problem = PhantomLinesProblem()
+    for arm, retention in (("exact", "lru"), ("table", "count-sketch"), ("exact", "space-saving")):
+        with pytest.raises(ParameterError, match="'count-sketch' only"):
+            compiled(problem, arm, bounds_parameters={"limit": 10**6, "retention": retention})
+
+
+@pytest.mark.parametrize("retention", ["none", "count-sketch"])
+def test_every_estimate_of_a_search_agrees_with_datasketch(retention: str) -> None:
+    """The sketches of a search, pair by pair: both estimates lie around the true resemblance."""
+    datasketch = pytest.importorskip("datasketch")
+    problem, k = PhantomLinesProblem(4), 64
+    root = problem.roots("random", 3, depth=1, seed=5)[2]
+    given_room = {"k": k, "limit": 60_000, "retention": retention}
+    search = compiled(problem, "minhash", bounds_parameters=given_room)
+    search.search(root, 1)
+    memory = search.memory
+    assert memory is not None
+    remembered = [(set(belief.hidden), belief) for belief, *_ in entries(search)]
+    sample = random.Random(1).sample(remembered, 24)
+    signatures = []
+    for members, _ in sample:
+        signature = datasketch.MinHash(num_perm=256, seed=7)
+        signature.update_batch([part.to_bytes(8, "little") for part in members])
+        signatures.append(signature)
+    rows = {
+        frozenset(belief.hidden): row
+        for (_, belief), row in zip(remembered, stored_rows(search), strict=True)
+    }
+    estimate = np.empty(1)
+    for i, (mine, _) in enumerate(sample):
+        for j, (theirs, _) in enumerate(sample):
+            a, b = rows[frozenset(mine)], rows[frozenset(theirs)]
+            resemblances(
+                memory.sketches[a],
+                int(memory.lengths[a]),
+                memory.sketches[b : b + 1],
+                memory.lengths[b : b + 1],
+                estimate,
+            )
+            true = len(mine & theirs) / len(mine | theirs)
+            if len(mine | theirs) <= k:
+                assert float(estimate[0]) == true
+            reach = 4.5 * math.sqrt(max(true * (1 - true), 0.01) / min(k, 256))
+            assert abs(float(estimate[0]) - true) <= reach
+            assert abs(float(estimate[0]) - signatures[i].jaccard(signatures[j])) <= 2 * reach
+
+
+def stored_rows(search: Any) -> list[int]:
+    """Return the rows of the remembered beliefs, in the order of `entries`."""
+    memory, found = search.memory, list[int]()
+    size = int(memory.traits[CHUNK_SIZE])
+    for public, remaining in np.argwhere(memory.spots > 0).tolist():
+        for chunk in memory.heads[memory.spots[public, remaining] - 1].tolist():
+            while chunk >= 0:
+                found += range(chunk * size, chunk * size + int(memory.counts[chunk]))
+                chunk = int(memory.nexts[chunk])
+    return found
