@@ -40,6 +40,7 @@ class EvaluatorParameters(Parameters):
 
 ScanName = Literal["partition", "expected_size", "entropy", "max_size", "weighted"]
 EngineName = Literal["kernel", "stockfish"]
+Tail = Literal["quantile", "mean"]
 
 MAX_DEPTH: Final = 30
 """Maximum depth of an engine's search in plies."""
@@ -128,6 +129,24 @@ class MoveParameters(BeliefParameters, ChessEngineParameters):
     quantile: float = parameter(
         0.0, ge=0, lt=1, help="Quantile of boards that defines the low end; 0: the worst board"
     )
+    tail: Tail = parameter(
+        "quantile",
+        help="Low end: the score at the quantile, or the mean of the scores up to it (conditional "
+        "value at risk)",
+    )
+    king: float = parameter(
+        2000.0, ge=1000, le=100_000, help="Centipawns that a captured king counts"
+    )
+    found: float = parameter(
+        1.0, ge=0, le=1, help="Probability that the opponent finds the capture of our king"
+    )
+    capture: float = parameter(
+        0.0,
+        ge=0,
+        le=1,
+        help="Share of the boards' weight on which a move must capture the king to be played "
+        "without comparison; 0: any board",
+    )
     considered: int = parameter(
         1000, ge=1, le=100_000, help="Boards valued to weigh them before the sample is drawn"
     )
@@ -159,6 +178,16 @@ class StrongParameters(MoveParameters):
     low: float = parameter(0.3, ge=0, le=1, help="Weight of the low end of the scores")
     quantile: float = parameter(
         0.05, ge=0, lt=1, help="Quantile of boards that defines the low end; 0: the worst board"
+    )
+    king: float = parameter(
+        5000.0, ge=1000, le=100_000, help="Centipawns that a captured king counts"
+    )
+    capture: float = parameter(
+        0.5,
+        ge=0,
+        le=1,
+        help="Share of the boards' weight on which a move must capture the king to be played "
+        "without comparison; 0: any board",
     )
 
 

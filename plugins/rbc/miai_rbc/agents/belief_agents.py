@@ -31,7 +31,7 @@ from miai_rbc.belief.belief import RbcBelief, make_belief
 from miai_rbc.engines.protocol import make_engine
 from miai_rbc.kernels import FAMILY
 from miai_rbc.kernels.board import NOTHING
-from miai_rbc.kernels.choice import count_king_captures, find_checks, find_escapes, play_requests
+from miai_rbc.kernels.choice import count_king_captures, find_checks, play_requests
 from miai_rbc.kernels.expansion import move_tables
 from miai_rbc.kernels.filters import keep_kings
 from miai_rbc.kernels.moves import MAX_MOVES
@@ -276,6 +276,5 @@ def _load_scans_and_choice(boards: BoardSet) -> None:
     requests = np.array(boards.requests(), np.int32)
     count_king_captures(boards.rows, requests, weights, np.empty(len(requests)))
     find_checks(boards.rows, np.empty(len(boards), np.bool_))
-    find_escapes(boards.rows, requests, np.empty((len(boards), len(requests)), np.bool_))
     play_requests(boards.rows, requests, np.empty((len(boards), len(requests), 8), np.uint64))
     boards.copy().play(int(requests[0]))

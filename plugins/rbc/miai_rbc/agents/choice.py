@@ -1,9 +1,9 @@
 """Choosing moves and windows by an engine's scores on sampled boards.
 
 The engine's best moves on each sampled board become candidates. Every candidate is scored on every
-sampled board as it would turn out there, and a mixture of mean and low scores decides. Before that,
-a king that can be captured is captured, and if a sampled board has the player's king attacked, only
-candidates that end the attack count.
+sampled board as it would turn out there, and a mixture of mean and low scores decides. A king of
+either side counts `king` centipawns on the share of the weight on which it is captured. A move that
+captures the king on enough of the weight is played without further comparison.
 
 A window is worth what the move after it is expected to be worth. After G. Perrotta's StrangeFish
 (https://github.com/ginoperrotta/reconchess-strangefish).
@@ -23,8 +23,8 @@ from miai_rbc.belief.scans import CENTRES
 from miai_rbc.engines.protocol import ChessEvaluator
 from miai_rbc.kernels.bits import NO_MOVE, WIN, Words
 from miai_rbc.kernels.board import NOTHING, WHITE, WORDS
-from miai_rbc.kernels.choice import count_king_captures, find_checks, find_escapes, play_requests
-from miai_rbc.parameters import MoveParameters
+from miai_rbc.kernels.choice import count_king_captures, find_checks, play_requests
+from miai_rbc.parameters import MoveParameters, Tail
 from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.game import window
 
@@ -34,6 +34,7 @@ Scores = NDArray[np.float64]
 
 _BATCH = 64  # positions between two checks of the clock
 _MAX_CACHED = 200_000
+_MODERATE = 1000.0  # centipawns, beyond which scores are compressed
 
 
 class Scorer:
@@ -113,39 +114,56 @@ class Scorer:
         return best
 
 
-def combine(
-    scores: Scores, weights: Scores, *, mean: float, low: float, quantile: float = 0.0
-) -> Scores:
+def combine(scores: Scores, weights: Scores, parameters: MoveParameters) -> Scores:
     """Return one value for each request, from its scores on all boards.
 
     Args:
       scores: (boards, requests), centipawns; see `squeeze`.
       weights: (boards,). If all are zero, because time did not reach the boards that have weight,
         all boards count the same.
-      mean, low: shares of the weighted mean and of the low end.
-      quantile: the low end is the score that this share of the weight lies below; 0 for the worst
-        of all boards.
+      parameters: shares of the mean and the low end, and what kings are worth.
     """
-    moderate = squeeze(scores)
+    loss = max(_MODERATE, parameters.found * parameters.king)
+    moderate = squeeze(scores, parameters.king, loss)
     total = weights.sum()
     shares = weights / total if total > 0 else np.full(len(scores), 1 / len(scores))
     average = shares @ moderate
-    if quantile <= 0.0:
-        return np.asarray(mean * average + low * moderate.min(axis=0))
+    if parameters.quantile <= 0.0:
+        low_end = moderate.min(axis=0)
+    else:
+        low_end = _low_end(moderate, shares, parameters.quantile, parameters.tail)
+    return np.asarray(parameters.mean * average + parameters.low * low_end)
+
+
+def _low_end(moderate: Scores, shares: Scores, quantile: float, tail: Tail) -> Scores:
+    """Return the quantile of each request's scores, or the mean of the scores up to it.
+
+    That mean is the conditional value at risk (Rockafellar and Uryasev 2000): the board at the
+    quantile counts with the part of its share that lies below.
+    """
     order = np.argsort(moderate, axis=0)
-    below = np.cumsum(shares[order], axis=0)
-    rows = (below < quantile).sum(axis=0).clip(max=len(scores) - 1)
-    columns = np.arange(scores.shape[1])
-    return np.asarray(mean * average + low * moderate[order[rows, columns], columns])
+    columns = np.arange(moderate.shape[1])
+    ranked = moderate[order, columns]
+    upto = np.cumsum(shares[order], axis=0)
+    if tail == "quantile":
+        rows = (upto < quantile).sum(axis=0).clip(max=len(moderate) - 1)
+        return np.asarray(ranked[rows, columns])
+    parts = np.minimum(upto, quantile) - np.minimum(upto - shares[order], quantile)
+    return np.asarray((parts * ranked).sum(axis=0) / parts.sum(axis=0))
 
 
-def squeeze(scores: Scores) -> Scores:
-    """Return scores with the part beyond ten pawns compressed, so that WIN becomes twenty pawns.
+def squeeze(scores: Scores, win: float = 2000.0, loss: float | None = None) -> Scores:
+    """Return scores with the part beyond ten pawns compressed: WIN becomes `win`, -WIN `-loss`.
 
     Otherwise one lost board would drown all others in a mean.
+
+    Args:
+      scores: centipawns.
+      win, loss: what kings count, centipawns above 1000; `loss` is `win` by default.
     """
-    small = np.clip(scores, -1000, 1000)
-    return np.asarray(small + (scores - small) * (1000 / (WIN - 1000)))
+    small = np.clip(scores, -_MODERATE, _MODERATE)
+    ends = np.where(scores > 0, win, win if loss is None else loss)
+    return np.asarray(small + (scores - small) * ((ends - _MODERATE) / (WIN - _MODERATE)))
 
 
 def opponent_weights(
@@ -229,17 +247,14 @@ def choose_move(
     captures = np.empty(len(moves))
     count_king_captures(pool.rows, moves, pool_weights, captures)
     best = int(np.argmax(captures))
-    if captures[best] > 0:
+    if captures[best] > 0 and captures[best] >= parameters.capture * pool_weights.sum():
         return Choice(int(moves[best]), float(WIN), len(pool), len(moves), "king")
     sample, shares = draw_boards(pool, pool_weights, parameters.samples, rng)
     candidates = _candidates(sample.rows, shares, scorer, parameters, deadline) or [NOTHING]
     scores = scorer.matrix(sample.rows, candidates, deadline=deadline)
-    values = _combine(scores, shares[: len(scores)], parameters)
-    safe = _out_of_check(sample.rows, candidates)
-    values[~safe] -= 10 * WIN
+    values = combine(scores, shares[: len(scores)], parameters)
     at = int(np.argmax(values))
-    value = float(values[at]) if safe[at] else None
-    return Choice(candidates[at], value, len(scores), len(candidates), "minimax")
+    return Choice(candidates[at], float(values[at]), len(scores), len(candidates), "minimax")
 
 
 def window_values(
@@ -279,15 +294,9 @@ def _window_value(
     total = 0.0
     for part in range(int(parts.max()) + 1):
         members = parts == part
-        values = _combine(scores[members], shares[members], parameters)
+        values = combine(scores[members], shares[members], parameters)
         total += float(values.max()) * float(shares[members].sum())
     return total / float(shares.sum())
-
-
-def _combine(scores: Scores, shares: Scores, parameters: MoveParameters) -> Scores:
-    return combine(
-        scores, shares, mean=parameters.mean, low=parameters.low, quantile=parameters.quantile
-    )
 
 
 def _candidates(
@@ -312,19 +321,6 @@ def rank_candidates(best_moves: Sequence[Sequence[int]], weights: Scores, widest
             votes[move] += weight / (1 + rank)
     order = sorted(votes, key=lambda move: (-votes[move], move))
     return order[:widest]
-
-
-def _out_of_check(rows: Words, candidates: Sequence[int]) -> NDArray[np.bool_]:
-    """Return which candidates end every attack on the player's king, or all if none does.
-
-    All sampled boards count, also those that there is no time to score.
-    """
-    checks = np.empty(len(rows), np.bool_)
-    find_checks(rows, checks)
-    escapes = np.empty((int(checks.sum()), len(candidates)), np.bool_)
-    find_escapes(rows[checks], np.array(candidates, np.int32), escapes)
-    ends = np.asarray(escapes.all(axis=0))
-    return ends if ends.any() else np.ones(len(candidates), np.bool_)
 
 
 def draw_boards(
