@@ -52,11 +52,16 @@ class Noting(KernelEngine):
         super().__init__(KernelParameters(depth=depth, table_mb=1))
 
     def evaluate(
-        self, rows: Words, *, top: int = 1, deadline: float | None = None
+        self,
+        rows: Words,
+        *,
+        top: int = 1,
+        depth: int | None = None,
+        deadline: float | None = None,
     ) -> BoardEvaluations:
         if top == 1:
             self.valued += [row.tobytes() for row in rows]
-        return super().evaluate(rows, top=top, deadline=deadline)
+        return super().evaluate(rows, top=top, depth=depth, deadline=deadline)
 
 
 def choose(boards: BoardSet, scorer: Scorer | None = None, *, seed: int = 0, **more: Any) -> Choice:
@@ -232,19 +237,36 @@ def test_candidates_are_ranked_by_weight_and_rank() -> None:
     assert rank_candidates([[], []], np.ones(2), 5) == []
 
 
-def test_boards_are_drawn_by_their_weight() -> None:
-    boards, weights = BoardSet(np.arange(800, dtype=np.uint64).reshape(100, 8)), np.zeros(100)
-    weights[[3, 50]] = 1.0, 3.0
-    drawn, counts = draw_boards(boards, weights, 40, np.random.default_rng(1))
-    found = dict(zip((int(row[0]) // 8 for row in drawn.rows), counts, strict=True))
-    assert counts.sum() == 40
-    assert found.keys() == {3, 50}
-    assert found[50] > found[3]
-    whole, kept = draw_boards(boards, weights, 100, np.random.default_rng(1))
-    order = [int(row[0]) // 8 for row in whole.rows]
+def numbered(count: int) -> Words:
+    """Return rows of which each is its number."""
+    return np.repeat(np.arange(count, dtype=np.uint64)[:, None], 8, axis=1)
+
+
+def test_all_boards_are_drawn_with_their_own_weights_in_random_order() -> None:
+    weights = np.arange(1.0, 101.0)
+    whole = draw_boards(numbered(100), weights, 100, np.random.default_rng(1))
+    order = whole.rows[:, 0].astype(int).tolist()
     assert sorted(order) == list(range(100))
     assert order != sorted(order), "boards that time cuts off are drawn too"
-    assert (kept == weights[order]).all()
+    assert whole.shares(100).tolist() == weights[order].tolist()
+
+
+@pytest.mark.parametrize("urgent", [1.0, 10.0])
+@pytest.mark.parametrize("count", [3, 4, 6])
+def test_any_prefix_of_drawn_boards_weighs_every_board_fairly(urgent: float, count: int) -> None:
+    weights = np.array([8.0, 4.0, 2.0, 1.0, 1.0, 0.5, 0.25, 0.0])
+    urgency = np.where(np.arange(8) == 5, urgent, 1.0)
+    rng, runs = np.random.default_rng(2), 20_000
+    sums, early = np.zeros(8), 0
+    for _ in range(runs):
+        sample = draw_boards(numbered(8), weights, 6, rng, urgency=urgency)
+        drawn = sample.rows[:count, 0].astype(int)
+        assert len(set(drawn)) == count
+        sums[drawn] += sample.shares(count)
+        early += 5 in drawn
+    assert sums / runs == pytest.approx(weights, rel=0.15, abs=0.02)
+    if urgent > 1:
+        assert early > runs * count / 8
 
 
 # -- the choice -----------------------------------------------------------------------------------
@@ -304,8 +326,9 @@ def test_the_seed_s_rule_captures_a_king_where_one_board_of_many_allows_it() -> 
 @pytest.mark.parametrize(("likely", "why"), [(0.49, "minimax"), (0.5, "king"), (0.51, "king")])
 def test_a_king_is_captured_from_a_share_of_the_weight_on(likely: float, why: str) -> None:
     boards = BoardSet.of_fens([OPEN, "3k4/8/8/8/8/8/4Q3/4K3 w - - 0 1"])
-    weights = np.array([likely, 1 - likely])
-    assert choose(boards, capture=0.5, weights=weights).why == why
+    for total in (0.1, 1.0, 30.0):
+        weights = total * np.array([likely, 1 - likely])
+        assert choose(boards, capture=0.5, weights=weights).why == why
 
 
 @pytest.mark.parametrize("likely", [0.02, 0.1, 0.3, 0.49])
@@ -466,6 +489,124 @@ def test_a_window_is_worth_the_best_move_after_each_of_its_outcomes(
             split += len(parts) > 1
     assert compared == 8 * 36
     assert split > 50
+
+
+# -- the race -------------------------------------------------------------------------------------
+
+RACE: dict[str, Any] = {
+    "depth": 1,
+    "deeper": 0,
+    "evaluations": 1_000_000,
+    "capture": 1.0,
+    "king": 5000.0,
+    **MEAN,
+}
+"""All moves on all boards; a capture of the king is a move like others."""
+
+
+def worth_by_brute_force(boards: BoardSet, weights: list[float], depth: int) -> dict[int, float]:
+    """Return the mean score of every request and the pass; one board and move at a time."""
+    engine = KernelEngine(KernelParameters(depth=depth, table_mb=1))
+    worth = dict.fromkeys([*boards.requests(), NOTHING], 0.0)
+    for board, weight in zip(boards.boards(), weights, strict=True):
+        for request in worth:
+            score = -float(engine.evaluate(row_of_board(after(board, request))[None]).scores[0])
+            worth[request] += weight / sum(weights) * squeezed(score, 5000.0, 5000.0)
+    return worth
+
+
+@pytest.mark.parametrize("deeper", [0, 1])
+def test_with_all_evaluations_the_best_of_all_moves_wins(deeper: int) -> None:
+    compared = 0
+    for boards in beliefs()[::3]:
+        weights = [1.0 + number % 3 for number in range(len(boards))]
+        choice = choose(boards, weights=np.array(weights), **{**RACE, "deeper": deeper})
+        if choice.why == "king":
+            continue
+        worth = worth_by_brute_force(boards, weights, 1 + deeper)
+        assert (choice.boards, choice.candidates) == (len(boards), len(worth))
+        assert choice.depth == deeper
+        assert choice.value == pytest.approx(worth[choice.request])
+        if not deeper:  # else the depth before has decided which moves went on
+            assert choice.value == pytest.approx(max(worth.values()))
+        compared += 1
+    assert compared > 4
+
+
+def test_a_budget_bounds_the_evaluations_and_more_of_it_finds_better_moves() -> None:
+    boards = middle_game(150)
+    worth = worth_by_brute_force(boards, [1.0] * len(boards), 1)
+    regrets = []
+    for budget in (1, 400, 2000, 10_000):
+        regret = []
+        for seed in range(6):
+            scorer = Scorer(Noting())
+            choice = choose(boards, scorer, seed=seed, **{**RACE, "evaluations": budget})
+            again = choose(boards, Scorer(Noting()), seed=seed, **{**RACE, "evaluations": budget})
+            assert choice == again
+            assert scorer.lookups <= budget + 10 * 64
+            regret.append(max(worth.values()) - worth[choice.request])
+        regrets.append(statistics.mean(regret))
+    print(regrets)
+    assert regrets[0] > regrets[-1] + 1.0
+    assert regrets[-1] == pytest.approx(0.0, abs=1.0)
+
+
+def test_changing_nothing_is_a_move() -> None:
+    """Whoever has to move loses the pawn: it is best to pass, or to ask for what fails."""
+    boards = BoardSet.of_fens(["8/8/8/3pK3/2kP4/8/8/8 w - - 0 1"])
+    doubled = BoardSet(np.concatenate([boards.rows, boards.rows]))
+    (board,) = boards.boards()
+    assert after(board, choose(doubled, **RACE).request).board_fen() == board.board_fen()
+
+
+def test_a_capture_that_may_fail_and_a_move_that_may_be_cut_short_are_moves() -> None:
+    fens = ["k7/p7/8/3q4/4P3/8/8/6K1 w - - 0 1", "k7/p7/3q4/8/4P3/8/8/6K1 w - - 0 1"]
+    boards = BoardSet.of_fens(fens)
+    likely = choose(boards, **RACE, weights=np.array([0.7, 0.3]))
+    assert move_name(likely.request) == "e4d5"
+    rook = ["8/8/k7/q7/8/8/8/R6K w - - 0 1", "8/q7/k7/8/8/8/8/R6K w - - 0 1"]
+    boards = BoardSet.of_fens(rook)
+    by_name = {move_name(r): r for r in boards.requests()}
+    worth = worth_by_brute_force(boards, [1.0, 1.0], 1)
+    assert worth[by_name["a1a8"]] == worth[by_name["a1a6"]], "both are cut short"
+
+
+def test_a_known_board_is_searched_as_deep_as_time_allows() -> None:
+    """Mate in three own moves by two rooks, which a search of one ply does not see."""
+    boards = BoardSet.of_fens(["8/8/8/4k3/8/8/R7/1R4K1 w - - 0 1"])
+    shallow = choose(boards, **RACE)
+    assert (shallow.why, shallow.boards) == ("known", 1)
+    assert shallow.value is not None
+    assert shallow.value < WIN - 1000
+    began = time.monotonic()
+    deep = choose(boards, **{**RACE, "deeper": 30}, deadline=began + 2.0)
+    assert deep.value is not None
+    assert deep.value > shallow.value
+    assert time.monotonic() - began < 4.0
+
+
+@pytest.mark.parametrize(("evaluations", "extra"), [(1, 0), (119, 0), (121, 1), (479, 1), (481, 2)])
+def test_evaluations_buy_depth_on_a_known_board(evaluations: int, extra: int) -> None:
+    """A ply more costs four times as much."""
+    boards = BoardSet.of_fens(["8/8/8/3k4/8/8/R7/4R2K w - - 0 1"])
+    assert len(boards.requests()) == 30
+    choice = choose(boards, **{**RACE, "evaluations": evaluations, "deeper": 30})
+    assert choice.depth == extra
+
+
+def test_more_time_scores_more_boards_and_then_deeper() -> None:
+    boards = middle_game(60)
+    reached = []
+    for seconds in (0.0, 0.05, 3.0):
+        deadline = time.monotonic() + seconds
+        choice = choose(boards, **{**RACE, "deeper": 30}, deadline=deadline)
+        assert time.monotonic() - deadline < 1.0
+        reached.append((choice.depth, choice.boards))
+    print(reached)
+    assert reached == sorted(reached)
+    assert reached[0] != reached[-1]
+    assert reached[-1][0] >= 1
 
 
 # -- time -----------------------------------------------------------------------------------------

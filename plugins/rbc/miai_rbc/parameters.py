@@ -147,6 +147,29 @@ class MoveParameters(BeliefParameters, ChessEngineParameters):
         help="Share of the boards' weight on which a move must capture the king to be played "
         "without comparison; 0: any board",
     )
+    evaluations: int | None = parameter(
+        None,
+        ge=1,
+        le=10_000_000,
+        help="Evaluations by which all moves are compared on boards of the belief, if there is no "
+        "clock; none: the engine's best moves are compared, each on all samples",
+    )
+    deeper: int = parameter(
+        MAX_DEPTH,
+        ge=0,
+        le=MAX_DEPTH,
+        unit="plies",
+        help="Maximum plies beyond the depth, for time or evaluations that remain",
+    )
+    danger: float = parameter(
+        1.0,
+        ge=1,
+        le=1000,
+        help="How many times likelier a board is examined early if our king is attacked there",
+    )
+    outcome: Literal["each", "all"] = parameter("each", help="dev")
+    bit: float = parameter(8.0, help="dev")
+    crowd: float = parameter(0.0, help="dev")
     considered: int = parameter(
         1000, ge=1, le=100_000, help="Boards valued to weigh them before the sample is drawn"
     )
@@ -178,6 +201,19 @@ class StrongParameters(MoveParameters):
     low: float = parameter(0.3, ge=0, le=1, help="Weight of the low end of the scores")
     quantile: float = parameter(
         0.05, ge=0, lt=1, help="Quantile of boards that defines the low end; 0: the worst board"
+    )
+    evaluations: int | None = parameter(
+        5000,
+        ge=1,
+        le=10_000_000,
+        help="Evaluations by which all moves are compared on boards of the belief, if there is no "
+        "clock; none: the engine's best moves are compared, each on all samples",
+    )
+    danger: float = parameter(
+        4.0,
+        ge=1,
+        le=1000,
+        help="How many times likelier a board is examined early if our king is attacked there",
     )
     king: float = parameter(
         5000.0, ge=1000, le=100_000, help="Centipawns that a captured king counts"

@@ -51,7 +51,6 @@ _WEIGHING_SHARE = 0.3
 _LIMIT_SHARE = 0.8  # of the limit of a clock with one for each decision
 _BOARDS_PER_SECOND = 1_000_000.0  # expanded on a slow machine, with many repetitions
 _MIN_BOARDS = 512
-_BIT_VALUE = 8.0  # centipawns of a bit of information beyond the move that follows
 _ENTROPY_SAMPLE = 100_000  # boards; more take time and give the same entropy
 
 
@@ -230,7 +229,8 @@ class StrongAgent(SamplingAgent):
             self.parameters,
             deadline=deadline,
         )
-        return scans.best_window(values + _BIT_VALUE * bits)
+        worth = self.parameters.bit + self.parameters.crowd * np.log2(len(boards))
+        return scans.best_window(values + worth * bits)
 
     def move(self, requests: list[int], deadline: float | None) -> Choice:
         """Return the best move over boards drawn by their weight."""
