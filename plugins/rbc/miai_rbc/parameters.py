@@ -193,6 +193,13 @@ class SeedParameters(MoveParameters):
 class StrongParameters(MoveParameters):
     """Parameters of `StrongAgent`."""
 
+    depth: int | None = parameter(
+        1,
+        ge=1,
+        le=MAX_DEPTH,
+        unit="plies",
+        help="Search depth at first; remaining time or evaluations make it deeper",
+    )
     check: float = parameter(
         300.0, ge=0, le=10_000, help="Centipawns that the opponent gains by attacking our king"
     )

@@ -326,7 +326,7 @@ def choose_move(
     checks = np.empty(len(pool), np.bool_)
     find_checks(pool.rows, checks)
     urgency = np.where(checks, parameters.danger, 1.0)
-    sample = draw_boards(pool.rows, shares, len(pool), rng, urgency=urgency)
+    sample = draw_boards(pool.rows, shares, parameters.samples, rng, urgency=urgency)
     return Race(sample, [*requests, NOTHING], scorer, parameters, deadline).run()
 
 
@@ -353,6 +353,8 @@ def _choose_known(
 
 
 def _most_extra(parameters: MoveParameters) -> int:
+    if parameters.evaluations is None:
+        return 0
     return min(parameters.deeper, MAX_DEPTH - _depth(parameters))
 
 
@@ -373,6 +375,9 @@ class Race:
     Args:
       sample: boards with their weights.
       moves: at least one.
+
+    Attributes:
+      scores: (boards, moves) centipawns of the moves that remain.
     """
 
     def __init__(
@@ -385,7 +390,7 @@ class Race:
     ) -> None:
         self._sample, self._scorer, self._parameters = sample, scorer, parameters
         self._moves, self._deadline = list(moves), deadline
-        self._scores: Scores = np.empty((0, len(moves)))
+        self.scores: Scores = np.empty((0, len(moves)))
         self._extra = self._at = self._spent = 0  # plies; boards scored at them; evaluations
 
     def run(self) -> Choice:
@@ -397,27 +402,34 @@ class Race:
         self._score(began + length)
         values = self._values()
         best = int(np.argmax(values))
-        request, boards = self._moves[best], len(self._scores)
+        request, boards = self._moves[best], len(self.scores)
         return Choice(request, float(values[best]), boards, count, "minimax", self._extra)
 
+    def score_all(self) -> None:
+        """Score all moves until time or evaluations are used."""
+        self._score(self._end())
+
     def _values(self) -> Scores:
-        return combine(self._scores, self._sample.shares(len(self._scores)), self._parameters)
+        return combine(self.scores, self._sample.shares(len(self.scores)), self._parameters)
 
     def _now(self) -> float:
         return self._spent if self._deadline is None else time.monotonic()
 
     def _end(self) -> float:
-        return self._parameters.evaluations or 0 if self._deadline is None else self._deadline
+        if self._deadline is not None:
+            return self._deadline
+        evaluations = self._parameters.evaluations
+        return np.inf if evaluations is None else evaluations
 
     def _keep(self, places: NDArray[np.int64]) -> None:
         """Drop all moves but those at some places."""
         places = np.sort(places)
         self._moves = [self._moves[at] for at in places]
-        self._scores = self._scores[:, places]
+        self.scores = self.scores[:, places]
 
     def _score(self, end: float) -> None:
         """Score boards until the end of a round; at least one."""
-        while not len(self._scores) or self._now() < end:
+        while not len(self.scores) or self._now() < end:
             if self._at == len(self._sample.rows):
                 if self._extra == _most_extra(self._parameters):
                     return
@@ -427,10 +439,10 @@ class Race:
             depth = _depth(self._parameters) + self._extra if self._extra else None
             scores = self._scorer.matrix(part, self._moves, depth=depth, deadline=self._deadline)
             self._spent += price * len(scores)
-            if self._deadline is not None and len(self._scores) and self._now() >= self._deadline:
+            if self._deadline is not None and len(self.scores) and self._now() >= self._deadline:
                 return  # the deadline cut these searches short
             reach = self._at + len(scores)
-            self._scores = np.concatenate([self._scores[: self._at], scores, self._scores[reach:]])
+            self.scores = np.concatenate([self.scores[: self._at], scores, self.scores[reach:]])
             self._at = reach
 
 
@@ -456,9 +468,10 @@ def window_values(
     candidates = [move for move in order if move in legal]
     if not candidates:
         return np.zeros(len(CENTRES))
-    scores = scorer.matrix(sample.rows, candidates, deadline=deadline)
-    rows, shares = sample.rows[: len(scores)], sample.shares(len(scores))
-    return np.array([_window_value(rows, shares, scores, c, parameters) for c in CENTRES])
+    race = Race(sample, candidates, scorer, parameters, deadline)
+    race.score_all()
+    rows, shares = sample.rows[: len(race.scores)], sample.shares(len(race.scores))
+    return np.array([_window_value(rows, shares, race.scores, c, parameters) for c in CENTRES])
 
 
 def _window_value(
