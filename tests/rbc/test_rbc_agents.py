@@ -19,8 +19,11 @@ from miai.playing.match import play_game
 from miai.process.agent_process import AgentProcess
 from miai.record import GameRecord, Termination
 from miai.record_reader import read_record
-from miai_rbc.agents.belief_agents import BeliefAgent
+from miai_rbc.agents.belief_agents import BeliefAgent, StrongAgent
+from miai_rbc.agents.choice import window_values
+from miai_rbc.belief import scans
 from miai_rbc.belief.belief import Order, Stash
+from miai_rbc.belief.scans import CENTRES
 from miai_rbc.rules.actions import PASS, SENSE_NOTHING
 from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.game import RbcGame, RbcState
@@ -158,6 +161,33 @@ def test_every_scan_plays(scan: str) -> None:
     game = rbc(full_turn_limit=6)
     *_, (state, _) = walk(game, [agent("rbc-seed", game, scan=scan) for _ in range(2)], 3)
     assert state.is_terminal()
+
+
+@pytest.mark.parametrize("bit", [0.0, 8.0, 1e6])
+def test_a_sense_weighs_the_next_move_against_information(bit: float) -> None:
+    """By hand: the values of windows plus a price for their entropy; all boards are scored."""
+    game = rbc(full_turn_limit=14)
+    whole: dict[str, Any] = {"samples": 1000, "considered": 1000, "evaluations": None}
+    agents = [agent("rbc-strong", game, **whole, bit=bit) for _ in range(2)]
+    strong, compared = agents[0], 0
+    assert isinstance(strong, StrongAgent)
+    for state, _ in walk(game, agents, 4):
+        boards = strong.belief.boards
+        if state.is_terminal() or state.current_player() or not state.senses or len(boards) > 1000:
+            continue
+        entropies = scans.entropy(boards, 0)
+        considered, weights = strong.weigh(boards, None)
+        values = window_values(
+            *(considered, weights, 0, strong.scorer, boards.requests()),
+            *(strong.draw, strong.parameters),
+            deadline=None,
+        )
+        sensed = strong.sense(None, {})
+        worth = values + bit * entropies
+        if len(boards) > 1:
+            assert worth[CENTRES.index(sensed)] == pytest.approx(worth.max(), rel=1e-9, abs=1e-6)
+            compared += 1
+    assert compared > 1
 
 
 # -- a belief of little room ----------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal, Self
+from typing import Any, ClassVar, Final, Literal, Self
 
 from pydantic import model_validator
 
@@ -45,7 +45,6 @@ Tail = Literal["quantile", "mean"]
 MAX_DEPTH: Final = 30
 """Maximum depth of an engine's search in plies."""
 
-_DEFAULT_DEPTH = 3
 _UCI_ONLY = ("command", "processes", "movetime", "engine_threads", "longest")
 
 
@@ -66,6 +65,8 @@ class BeliefParameters(Parameters):
 class ChessEngineParameters(Parameters):
     """The engine that values positions."""
 
+    DEFAULT_DEPTH: ClassVar[int] = 3
+
     engine: EngineName = parameter(
         "kernel", help="Engine that values boards: the embedded one or a UCI engine"
     )
@@ -74,7 +75,7 @@ class ChessEngineParameters(Parameters):
         ge=1,
         le=MAX_DEPTH,
         unit="plies",
-        help=f"Search depth (default {_DEFAULT_DEPTH}; unlimited if nodes or movetime is set)",
+        help="Search depth (default 3; unlimited if nodes or movetime is set)",
     )
     nodes: int | None = parameter(None, ge=1, help="Node budget of one engine search")
     hash_mb: int = parameter(16, ge=1, le=4096, help="Hash table of each engine process, in MB")
@@ -102,7 +103,7 @@ class ChessEngineParameters(Parameters):
     def search_depth(self) -> int | None:
         """Plies of a search; None when nodes or movetime alone limit it."""
         has_limit = self.nodes is not None or self.movetime is not None
-        return self.depth if self.depth is not None or has_limit else _DEFAULT_DEPTH
+        return self.depth if self.depth is not None or has_limit else self.DEFAULT_DEPTH
 
     @model_validator(mode="after")
     def _check_engine(self) -> Self:
@@ -193,12 +194,15 @@ class SeedParameters(MoveParameters):
 class StrongParameters(MoveParameters):
     """Parameters of `StrongAgent`."""
 
+    DEFAULT_DEPTH: ClassVar[int] = 1
+
     depth: int | None = parameter(
-        1,
+        None,
         ge=1,
         le=MAX_DEPTH,
         unit="plies",
-        help="Search depth at first; remaining time or evaluations make it deeper",
+        help="Search depth at first; remaining time or evaluations make it deeper (default 1; "
+        "unlimited if nodes or movetime is set)",
     )
     check: float = parameter(
         300.0, ge=0, le=10_000, help="Centipawns that the opponent gains by attacking our king"
