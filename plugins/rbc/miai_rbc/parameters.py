@@ -168,9 +168,6 @@ class MoveParameters(BeliefParameters, ChessEngineParameters):
         le=1000,
         help="How many times likelier a board is examined early if our king is attacked there",
     )
-    outcome: Literal["each", "all"] = parameter("each", help="dev")
-    bit: float = parameter(8.0, help="dev")
-    crowd: float = parameter(0.0, help="dev")
     considered: int = parameter(
         1000, ge=1, le=100_000, help="Boards valued to weigh them before the sample is drawn"
     )
@@ -225,6 +222,9 @@ class StrongParameters(MoveParameters):
         ge=1,
         le=1000,
         help="How many times likelier a board is examined early if our king is attacked there",
+    )
+    bit: float = parameter(
+        8.0, ge=0, le=10_000_000, help="Centipawns of a bit of information that a sense gives"
     )
     king: float = parameter(
         5000.0, ge=1000, le=100_000, help="Centipawns that a captured king counts"

@@ -229,8 +229,7 @@ class StrongAgent(SamplingAgent):
             self.parameters,
             deadline=deadline,
         )
-        worth = self.parameters.bit + self.parameters.crowd * np.log2(len(boards))
-        return scans.best_window(values + worth * bits)
+        return scans.best_window(values + self.parameters.bit * bits)
 
     def move(self, requests: list[int], deadline: float | None) -> Choice:
         """Return the best move over boards drawn by their weight."""

@@ -482,14 +482,10 @@ def _window_value(
     _, parts = np.unique(visible, axis=0, return_inverse=True)
     parts = parts.reshape(-1)
     total = 0.0
-    played = np.empty((len(rows), 1))
     for part in range(int(parts.max()) + 1):
         members = parts == part
         values = combine(scores[members], shares[members], parameters)
         total += float(values.max()) * float(shares[members].sum())
-        played[members, 0] = scores[members, int(np.argmax(values))]
-    if parameters.outcome == "all":
-        return float(combine(played, shares, parameters)[0])
     return total / float(shares.sum())
 
 
