@@ -33,7 +33,7 @@ from miai_rbc.engines.kernel import KernelEngine, KernelParameters
 from miai_rbc.engines.protocol import BoardEvaluations
 from miai_rbc.kernels.bits import NO_MOVE, WIN, Words
 from miai_rbc.kernels.board import NOTHING
-from miai_rbc.kernels.choice import find_checks, find_escapes
+from miai_rbc.kernels.choice import find_checks
 from miai_rbc.parameters import MoveParameters
 from miai_rbc.rules.actions import move_name
 from miai_rbc.rules.board_set import BoardSet
@@ -52,11 +52,16 @@ class Noting(KernelEngine):
         super().__init__(KernelParameters(depth=depth, table_mb=1))
 
     def evaluate(
-        self, rows: Words, *, top: int = 1, deadline: float | None = None
+        self,
+        rows: Words,
+        *,
+        top: int = 1,
+        depth: int | None = None,
+        deadline: float | None = None,
     ) -> BoardEvaluations:
         if top == 1:
             self.valued += [row.tobytes() for row in rows]
-        return super().evaluate(rows, top=top, deadline=deadline)
+        return super().evaluate(rows, top=top, depth=depth, deadline=deadline)
 
 
 def choose(boards: BoardSet, scorer: Scorer | None = None, *, seed: int = 0, **more: Any) -> Choice:
@@ -95,10 +100,12 @@ def captures_king(board: chess.Board, request: int) -> bool:
 # -- scores ---------------------------------------------------------------------------------------
 
 
-def squeezed(score: float) -> float:
-    """Return a score as it counts: beyond ten pawns only a ninety-ninth part, WIN twenty pawns."""
-    beyond = max(0.0, abs(score) - 1000) * 1000 / (WIN - 1000)
-    return (min(abs(score), 1000) + beyond) * (1 if score >= 0 else -1)
+def squeezed(score: float, win: float = 2000.0, loss: float = 2000.0) -> float:
+    """Return a score as it counts: beyond ten pawns compressed, so that WIN is `win` or `-loss`."""
+    beyond = max(0.0, abs(score) - 1000) / (WIN - 1000)
+    if score >= 0:
+        return min(score, 1000) + beyond * (win - 1000)
+    return max(score, -1000) - beyond * (loss - 1000)
 
 
 scores = st.one_of(st.integers(-1500, 1500), st.integers(-WIN, WIN))
@@ -111,27 +118,53 @@ columns = st.integers(1, 4).flatmap(
 )
 
 
-@given(columns, st.floats(0, 1), st.floats(0, 1), st.integers(0, 100))
-@settings(max_examples=200, deadline=None)
+def low_end(ranked: list[tuple[float, int]], quantile: float, tail: str) -> float:
+    """Return the low end of ranked scores, from as many equal parts as the weights have."""
+    if quantile == 0.0:
+        return ranked[0][0]
+    parts = [score for score, weight in ranked for _ in range(weight)]
+    if tail == "quantile":
+        return next(s for i, s in enumerate(parts) if i + 1 > quantile * len(parts))
+    whole = int(quantile * len(parts))
+    rest = quantile * len(parts) - whole
+    return (sum(parts[:whole]) + rest * parts[whole]) / (quantile * len(parts))
+
+
+@given(
+    columns,
+    st.floats(0, 1),
+    st.floats(0, 1),
+    st.integers(0, 100),
+    st.sampled_from(["quantile", "mean"]),
+    st.tuples(st.floats(1000, 20_000), st.floats(0, 1)),
+)
+@settings(max_examples=300, deadline=None)
 def test_a_mixture_is_made_of_the_mean_and_the_low_end(
-    table: list[tuple[list[int], int]], mean: float, low: float, place: int
+    table: list[tuple[list[int], int]],
+    mean: float,
+    low: float,
+    place: int,
+    tail: str,
+    kings: tuple[float, float],
 ) -> None:
     weights = [weight for _, weight in table]
     total = sum(weights)
     # Between two sums of weights, where rounding decides nothing; or no quantile.
     quantile = (place % total + 0.5) / total if place else 0.0
-    found = combine(
+    king, found = kings
+    parameters: dict[str, Any] = {"mean": mean, "low": low, "quantile": quantile, "tail": tail}
+    output = combine(
         np.array([row for row, _ in table], np.float64),
         np.array(weights, np.float64),
-        mean=mean,
-        low=low,
-        quantile=quantile,
+        MoveParameters(**parameters, king=king, found=found),
     )
-    for column, value in enumerate(found):
-        ranked = sorted((squeezed(row[column]), weight) for row, weight in table)
+    for column, value in enumerate(output):
+        ranked = sorted(
+            (squeezed(row[column], king, max(1000.0, found * king)), weight)
+            for row, weight in table
+        )
         average = sum(score * weight for score, weight in ranked) / total
-        below = [sum(weight for _, weight in ranked[: n + 1]) for n in range(len(ranked))]
-        lowest = next(s for (s, _), b in zip(ranked, below, strict=True) if b > quantile * total)
+        lowest = low_end(ranked, quantile, tail)
         assert value == pytest.approx(mean * average + low * lowest, abs=1e-6)
 
 
@@ -146,8 +179,9 @@ def test_squeezing_keeps_the_order_and_ends_at_twenty_pawns(values: list[int]) -
 def test_boards_of_no_weight_still_have_scores() -> None:
     """All weight may lie on boards that time did not reach, or in other outcomes of a sense."""
     table = np.array([[100.0, -50.0], [20.0, 30.0]])
-    found = combine(table, np.zeros(2), mean=1.0, low=0.0)
-    assert found.tolist() == combine(table, np.ones(2), mean=1.0, low=0.0).tolist()
+    parameters = MoveParameters(**MEAN)
+    found = combine(table, np.zeros(2), parameters)
+    assert found.tolist() == combine(table, np.ones(2), parameters).tolist()
 
 
 def test_a_matrix_holds_what_each_request_is_worth_on_each_board() -> None:
@@ -203,19 +237,36 @@ def test_candidates_are_ranked_by_weight_and_rank() -> None:
     assert rank_candidates([[], []], np.ones(2), 5) == []
 
 
-def test_boards_are_drawn_by_their_weight() -> None:
-    boards, weights = BoardSet(np.arange(800, dtype=np.uint64).reshape(100, 8)), np.zeros(100)
-    weights[[3, 50]] = 1.0, 3.0
-    drawn, counts = draw_boards(boards, weights, 40, np.random.default_rng(1))
-    found = dict(zip((int(row[0]) // 8 for row in drawn.rows), counts, strict=True))
-    assert counts.sum() == 40
-    assert found.keys() == {3, 50}
-    assert found[50] > found[3]
-    whole, kept = draw_boards(boards, weights, 100, np.random.default_rng(1))
-    order = [int(row[0]) // 8 for row in whole.rows]
+def numbered(count: int) -> Words:
+    """Return rows of which each is its number."""
+    return np.repeat(np.arange(count, dtype=np.uint64)[:, None], 8, axis=1)
+
+
+def test_all_boards_are_drawn_with_their_own_weights_in_random_order() -> None:
+    weights = np.arange(1.0, 101.0)
+    whole = draw_boards(numbered(100), weights, 100, np.random.default_rng(1))
+    order = whole.rows[:, 0].astype(int).tolist()
     assert sorted(order) == list(range(100))
     assert order != sorted(order), "boards that time cuts off are drawn too"
-    assert (kept == weights[order]).all()
+    assert whole.shares(100).tolist() == weights[order].tolist()
+
+
+@pytest.mark.parametrize("urgent", [1.0, 10.0])
+@pytest.mark.parametrize("count", [3, 4, 6])
+def test_any_prefix_of_drawn_boards_weighs_every_board_fairly(urgent: float, count: int) -> None:
+    weights = np.array([8.0, 4.0, 2.0, 1.0, 1.0, 0.5, 0.25, 0.0])
+    urgency = np.where(np.arange(8) == 5, urgent, 1.0)
+    rng, runs = np.random.default_rng(2), 20_000
+    sums, early = np.zeros(8), 0
+    for _ in range(runs):
+        sample = draw_boards(numbered(8), weights, 6, rng, urgency=urgency)
+        drawn = sample.rows[:count, 0].astype(int)
+        assert len(set(drawn)) == count
+        sums[drawn] += sample.shares(count)
+        early += 5 in drawn
+    assert sums / runs == pytest.approx(weights, rel=0.15, abs=0.02)
+    if urgent > 1:
+        assert early > runs * count / 8
 
 
 # -- the choice -----------------------------------------------------------------------------------
@@ -236,20 +287,9 @@ def best_by_brute_force(boards: BoardSet) -> tuple[set[int], float]:
         ]
         for move in candidates
     }
-    ends = {m for m in candidates if all(not _leaves_check(board, m) for board in plain)}
-    allowed = ends or candidates
-    values = {move: min(map(squeezed, worth[move])) for move in allowed}
+    values = {move: min(map(squeezed, worth[move])) for move in candidates}
     best = max(values.values())
     return {move for move, value in values.items() if value == best}, best
-
-
-def _leaves_check(board: chess.Board, request: int) -> bool:
-    """Return whether our king is attacked, and still is after the request."""
-    if not board.is_check():
-        return False
-    child = after(board, request)
-    child.turn = board.turn
-    return child.is_check()
 
 
 def test_the_best_worst_score_is_that_of_brute_force() -> None:
@@ -270,44 +310,67 @@ def test_the_best_worst_score_is_that_of_brute_force() -> None:
     assert quiet > 5
 
 
-def test_a_king_is_captured_where_one_board_of_many_allows_it() -> None:
+OPEN = "4k3/8/8/8/8/8/4Q3/4K3 w - - 0 1"
+"""The queen on e2 can capture the king on e8."""
+
+
+def test_the_seed_s_rule_captures_a_king_where_one_board_of_many_allows_it() -> None:
     closed = [f"3k4/{n}p{7 - n}/8/8/8/8/4Q3/4K3 w - - 0 1" for n in range(1, 7)]
-    opened = "4k3/8/8/8/8/8/4Q3/4K3 w - - 0 1"
     assert choose(BoardSet.of_fens(closed)).why == "minimax"
-    boards = BoardSet.of_fens([*closed, opened])
+    boards = BoardSet.of_fens([*closed, OPEN])
     for mixture in ({}, MEAN):
         choice = choose(boards, **mixture)
         assert (move_name(choice.request), choice.why) == ("e2e8", "king")
 
 
-def test_a_check_on_one_board_comes_before_a_queen_on_all_others() -> None:
-    safe = [f"k7/{n}p{7 - n}/8/3q4/8/8/8/3QK3 w - - 0 1" for n in range(2, 7)]
-    checked = "k3r3/8/8/3q4/8/8/8/3QK3 w - - 0 1"
-    assert move_name(choose(BoardSet.of_fens(safe), **MEAN).request) == "d1d5"
-    choice = choose(BoardSet.of_fens([*safe, checked]), **MEAN)
-    assert not _leaves_check(chess.Board(checked), choice.request)
-    assert move_name(choice.request) != "d1d5"
-    hopeless = "k3r3/8/8/8/8/8/3r1r2/4K3 w - - 0 1"  # no move ends it: then all count
-    assert choose(BoardSet.of_fens([hopeless])).request in BoardSet.of_fens([hopeless]).requests()
+@pytest.mark.parametrize(("likely", "why"), [(0.49, "minimax"), (0.5, "king"), (0.51, "king")])
+def test_a_king_is_captured_from_a_share_of_the_weight_on(likely: float, why: str) -> None:
+    boards = BoardSet.of_fens([OPEN, "3k4/8/8/8/8/8/4Q3/4K3 w - - 0 1"])
+    for total in (0.1, 1.0, 30.0):
+        weights = total * np.array([likely, 1 - likely])
+        assert choose(boards, capture=0.5, weights=weights).why == why
 
 
-def test_a_move_that_ends_the_checks_on_all_boards_comes_before_one_that_ends_some() -> None:
-    """Either the rook on e8 or the bishop on h4 attacks the king."""
-    fens = ["k3r3/8/8/8/8/8/8/3QK3 w - - 0 1", "k7/8/8/8/7b/8/8/3QK3 w - - 0 1"]
-    boards = BoardSet.of_fens(fens)
-    assert all(chess.Board(fen).is_check() for fen in fens)
+@pytest.mark.parametrize("likely", [0.02, 0.1, 0.3, 0.49])
+def test_below_that_share_a_king_counts_in_proportion(likely: float) -> None:
+    """On e8 the queen captures a king or is lost to a rook; the value of that decides."""
+    boards = BoardSet.of_fens([OPEN, "k3r2r/8/8/8/8/8/4Q3/4K3 w - - 0 1"])
+    weights = np.array([likely, 1 - likely])
+    for king in (1500.0, 5000.0, 50_000.0):
+        kings: dict[str, Any] = {"capture": 0.5, "king": king}
+        choice = choose(boards, **MEAN, **kings, weights=weights)
+        worth = {}
+        for request in boards.requests():
+            scores = Scorer(Noting()).matrix(boards.rows, [request])[:, 0]
+            worth[request] = float(weights @ [squeezed(s, king, king) for s in scores])
+        assert choice.value == pytest.approx(max(worth.values()))
+        assert worth[choice.request] == pytest.approx(choice.value)
 
-    def left(request: int) -> int:
-        return sum(_leaves_check(chess.Board(fen), request) for fen in fens)
 
-    by_checks = {n: [r for r in boards.requests() if left(r) == n] for n in range(3)}
-    assert all(by_checks.values())
-    assert any(move_name(r) == "d1h5" for r in boards.requests())
-    choice = choose(boards, **MEAN)
-    assert choice.request in by_checks[0]
-    # The same where the attack that is left lies on a board of hardly any weight.
-    for likely in ([1.0, 1e-9], [1e-9, 1.0]):
-        assert choose(boards, **MEAN, weights=np.array(likely)).request in by_checks[0]
+@pytest.mark.parametrize("found", [1.0, 0.4])
+def test_a_lost_king_costs_its_probability(found: float) -> None:
+    """A free queen on all boards, and on one of them an attack on the king."""
+    fens = ["k7/1p6/8/3q4/8/8/8/3QK3 w - - 0 1", "k3r3/8/8/3q4/8/8/8/3QK3 w - - 0 1"]
+    assert chess.Board(fens[1]).is_check()
+    boards, king = BoardSet.of_fens(fens), 5000.0
+    take = boards.requests()[[move_name(r) for r in boards.requests()].index("d1d5")]
+    gain, loss = Scorer(Noting()).matrix(boards.rows, [take])[:, 0]
+    assert gain > 500
+    assert loss < -WIN + 10
+    for attacked in (0.0, 0.01, 0.05, 0.2, 0.6):
+        weights = np.array([1 - attacked, attacked])
+        kings: dict[str, Any] = {"capture": 0.5, "king": king, "found": found}
+        choice = choose(boards, **MEAN, **kings, weights=weights)
+        value = (1 - attacked) * squeezed(gain, king) - attacked * found * king
+        assert choice.value is not None
+        if choice.request == take:
+            assert choice.value == pytest.approx(value, abs=1.0)
+        else:
+            assert choice.value >= value - 1e-6
+        if attacked <= 0.01:
+            assert choice.request == take, "hardly any risk for a queen"
+        if attacked == 0.6:
+            assert choice.request != take
 
 
 def test_without_candidates_it_passes() -> None:
@@ -357,24 +420,6 @@ def test_an_attack_on_our_king_makes_a_board_as_probable_as_centipawns_would() -
     more = opponent_weights(rows, Scorer(Noting()), 150.0, blind=0.0, check=300.0)
     ratio = more / plain
     assert ratio[checks] / ratio[~checks] == pytest.approx([np.exp(2)] * 3)
-
-
-def test_escapes_are_those_of_reconchess() -> None:
-    """Of random beliefs and of boards in check: what a request leaves attacked, by python-chess."""
-    checked = ["k3r3/8/8/3q4/8/8/8/3QK3 w - - 0 1", "4k3/8/8/8/1b6/8/8/R3K2R w KQ - 0 1"]
-    found = {False: 0, True: 0}
-    for boards in [*beliefs(), *(BoardSet.of_fens([fen]) for fen in checked)]:
-        requests = [NOTHING, *boards.requests()]
-        escapes = np.empty((len(boards), len(requests)), np.bool_)
-        find_escapes(boards.rows, np.array(requests, np.int32), escapes)
-        for board, row in zip(boards.boards(), escapes.tolist(), strict=True):
-            for request, escaped in zip(requests, row, strict=True):
-                child = after(board, request)
-                king = child.king(board.turn)
-                assert king is not None
-                assert escaped != child.is_attacked_by(not board.turn, king)
-                found[escaped] += 1
-    assert min(found.values()) > 20
 
 
 def test_windows_have_values_also_where_all_weight_lies_on_one_board() -> None:
@@ -444,6 +489,124 @@ def test_a_window_is_worth_the_best_move_after_each_of_its_outcomes(
             split += len(parts) > 1
     assert compared == 8 * 36
     assert split > 50
+
+
+# -- the race -------------------------------------------------------------------------------------
+
+RACE: dict[str, Any] = {
+    "depth": 1,
+    "deeper": 0,
+    "evaluations": 1_000_000,
+    "capture": 1.0,
+    "king": 5000.0,
+    **MEAN,
+}
+"""All moves on all boards; a capture of the king is a move like others."""
+
+
+def worth_by_brute_force(boards: BoardSet, weights: list[float], depth: int) -> dict[int, float]:
+    """Return the mean score of every request and the pass; one board and move at a time."""
+    engine = KernelEngine(KernelParameters(depth=depth, table_mb=1))
+    worth = dict.fromkeys([*boards.requests(), NOTHING], 0.0)
+    for board, weight in zip(boards.boards(), weights, strict=True):
+        for request in worth:
+            score = -float(engine.evaluate(row_of_board(after(board, request))[None]).scores[0])
+            worth[request] += weight / sum(weights) * squeezed(score, 5000.0, 5000.0)
+    return worth
+
+
+@pytest.mark.parametrize("deeper", [0, 1])
+def test_with_all_evaluations_the_best_of_all_moves_wins(deeper: int) -> None:
+    compared = 0
+    for boards in beliefs()[::3]:
+        weights = [1.0 + number % 3 for number in range(len(boards))]
+        choice = choose(boards, weights=np.array(weights), **{**RACE, "deeper": deeper})
+        if choice.why == "king":
+            continue
+        worth = worth_by_brute_force(boards, weights, 1 + deeper)
+        assert (choice.boards, choice.candidates) == (len(boards), len(worth))
+        assert choice.depth == deeper
+        assert choice.value == pytest.approx(worth[choice.request])
+        if not deeper:  # else the depth before has decided which moves went on
+            assert choice.value == pytest.approx(max(worth.values()))
+        compared += 1
+    assert compared > 4
+
+
+def test_a_budget_bounds_the_evaluations_and_more_of_it_finds_better_moves() -> None:
+    boards = middle_game(150)
+    worth = worth_by_brute_force(boards, [1.0] * len(boards), 1)
+    regrets = []
+    for budget in (1, 400, 2000, 10_000):
+        regret = []
+        for seed in range(6):
+            scorer = Scorer(Noting())
+            choice = choose(boards, scorer, seed=seed, **{**RACE, "evaluations": budget})
+            again = choose(boards, Scorer(Noting()), seed=seed, **{**RACE, "evaluations": budget})
+            assert choice == again
+            assert scorer.lookups <= budget + 10 * 64
+            regret.append(max(worth.values()) - worth[choice.request])
+        regrets.append(statistics.mean(regret))
+    print(regrets)
+    assert regrets[0] > regrets[-1] + 1.0
+    assert regrets[-1] == pytest.approx(0.0, abs=1.0)
+
+
+def test_changing_nothing_is_a_move() -> None:
+    """Whoever has to move loses the pawn: it is best to pass, or to ask for what fails."""
+    boards = BoardSet.of_fens(["8/8/8/3pK3/2kP4/8/8/8 w - - 0 1"])
+    doubled = BoardSet(np.concatenate([boards.rows, boards.rows]))
+    (board,) = boards.boards()
+    assert after(board, choose(doubled, **RACE).request).board_fen() == board.board_fen()
+
+
+def test_a_capture_that_may_fail_and_a_move_that_may_be_cut_short_are_moves() -> None:
+    fens = ["k7/p7/8/3q4/4P3/8/8/6K1 w - - 0 1", "k7/p7/3q4/8/4P3/8/8/6K1 w - - 0 1"]
+    boards = BoardSet.of_fens(fens)
+    likely = choose(boards, **RACE, weights=np.array([0.7, 0.3]))
+    assert move_name(likely.request) == "e4d5"
+    rook = ["8/8/k7/q7/8/8/8/R6K w - - 0 1", "8/q7/k7/8/8/8/8/R6K w - - 0 1"]
+    boards = BoardSet.of_fens(rook)
+    by_name = {move_name(r): r for r in boards.requests()}
+    worth = worth_by_brute_force(boards, [1.0, 1.0], 1)
+    assert worth[by_name["a1a8"]] == worth[by_name["a1a6"]], "both are cut short"
+
+
+def test_a_known_board_is_searched_as_deep_as_time_allows() -> None:
+    """Mate in three own moves by two rooks, which a search of one ply does not see."""
+    boards = BoardSet.of_fens(["8/8/8/4k3/8/8/R7/1R4K1 w - - 0 1"])
+    shallow = choose(boards, **RACE)
+    assert (shallow.why, shallow.boards) == ("known", 1)
+    assert shallow.value is not None
+    assert shallow.value < WIN - 1000
+    began = time.monotonic()
+    deep = choose(boards, **{**RACE, "deeper": 30}, deadline=began + 2.0)
+    assert deep.value is not None
+    assert deep.value > shallow.value
+    assert time.monotonic() - began < 4.0
+
+
+@pytest.mark.parametrize(("evaluations", "extra"), [(1, 0), (119, 0), (121, 1), (479, 1), (481, 2)])
+def test_evaluations_buy_depth_on_a_known_board(evaluations: int, extra: int) -> None:
+    """A ply more costs four times as much."""
+    boards = BoardSet.of_fens(["8/8/8/3k4/8/8/R7/4R2K w - - 0 1"])
+    assert len(boards.requests()) == 30
+    choice = choose(boards, **{**RACE, "evaluations": evaluations, "deeper": 30})
+    assert choice.depth == extra
+
+
+def test_more_time_scores_more_boards_and_then_deeper() -> None:
+    boards = middle_game(60)
+    reached = []
+    for seconds in (0.0, 0.05, 3.0):
+        deadline = time.monotonic() + seconds
+        choice = choose(boards, **{**RACE, "deeper": 30}, deadline=deadline)
+        assert time.monotonic() - deadline < 1.0
+        reached.append((choice.depth, choice.boards))
+    print(reached)
+    assert reached == sorted(reached)
+    assert reached[0] != reached[-1]
+    assert reached[-1][0] >= 1
 
 
 # -- time -----------------------------------------------------------------------------------------

@@ -19,8 +19,11 @@ from miai.playing.match import InProcessSeat, SeatReply, play_game
 from miai.process.agent_process import AgentProcess
 from miai.record import GameRecord, Termination
 from miai.record_reader import read_record
-from miai_rbc.agents.belief_agents import BeliefAgent
+from miai_rbc.agents.belief_agents import BeliefAgent, StrongAgent
+from miai_rbc.agents.choice import window_values
+from miai_rbc.belief import scans
 from miai_rbc.belief.belief import Order, Stash
+from miai_rbc.belief.scans import CENTRES
 from miai_rbc.rules.actions import PASS, SENSE_NOTHING
 from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.game import RbcGame, RbcState
@@ -28,7 +31,13 @@ from miai_rbc.rules.game import RbcGame, RbcState
 NO_CLOCK = ClockReading(control=TimeControl())
 SMALL: dict[str, dict[str, Any]] = {
     "rbc-seed": {"depth": 1, "samples": 8, "limit": 200_000},
-    "rbc-strong": {"depth": 1, "samples": 8, "considered": 30, "limit": 200_000},
+    "rbc-strong": {
+        "depth": 1,
+        "samples": 8,
+        "considered": 30,
+        "evaluations": 200,
+        "limit": 200_000,
+    },
 }
 """Parameters with which a move takes milliseconds."""
 
@@ -154,6 +163,33 @@ def test_every_scan_plays(scan: str) -> None:
     assert state.is_terminal()
 
 
+@pytest.mark.parametrize("bit", [0.0, 8.0, 1e6])
+def test_a_sense_weighs_the_next_move_against_information(bit: float) -> None:
+    """By hand: the values of windows plus a price for their entropy; all boards are scored."""
+    game = rbc(full_turn_limit=14)
+    whole: dict[str, Any] = {"samples": 1000, "considered": 1000, "evaluations": None}
+    agents = [agent("rbc-strong", game, **whole, bit=bit) for _ in range(2)]
+    strong, compared = agents[0], 0
+    assert isinstance(strong, StrongAgent)
+    for state, _ in walk(game, agents, 4):
+        boards = strong.belief.boards
+        if state.is_terminal() or state.current_player() or not state.senses or len(boards) > 1000:
+            continue
+        entropies = scans.entropy(boards, 0)
+        considered, weights = strong.weigh(boards, None)
+        values = window_values(
+            *(considered, weights, 0, strong.scorer, boards.requests()),
+            *(strong.draw, strong.parameters),
+            deadline=None,
+        )
+        sensed = strong.sense(None, {})
+        worth = values + bit * entropies
+        if len(boards) > 1:
+            assert worth[CENTRES.index(sensed)] == pytest.approx(worth.max(), rel=1e-9, abs=1e-6)
+            compared += 1
+    assert compared > 1
+
+
 # -- a belief of little room ----------------------------------------------------------------------
 
 
@@ -230,7 +266,7 @@ def test_no_time_left_is_still_a_legal_answer(name: str) -> None:
         assert state.is_terminal()
         assert time.process_time() - began < 0.1 * len(decisions)
         for decision in decisions[1::2]:
-            assert decision.statistics["why"] in ("king", "minimax")
+            assert decision.statistics["why"] in ("king", "known", "minimax")
             assert decision.action >= PASS
         assert all(decision.action <= SENSE_NOTHING for decision in decisions[::2])
 

@@ -265,8 +265,9 @@ def test_a_bot_finds_the_increment_of_the_server(increment: float) -> None:
     reconchess.play_local_game(Listening(), RandomBot(), game=game)
     assert [clock.control.increment for clock in clocks[:2]] == [0.0, 0.0]
     assert len(clocks) > 4
-    for clock in clocks[2:]:  # each turn is a sense and a move
-        assert clock.control.increment == pytest.approx(increment / 2, abs=0.1)
+    for clock in clocks[2:]:
+        assert clock.control.increment == pytest.approx(increment, abs=0.1)
+        assert clock.control.increment_per == "turn"
 
 
 # -- bots that fail -----------------------------------------------------------------------------

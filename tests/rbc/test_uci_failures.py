@@ -204,7 +204,7 @@ def test_a_hanging_engine_ends_with_the_interpreter_that_left_it(tmp_path: Path)
 @pytest.mark.parametrize(
     ("given", "options", "go"),
     [
-        ({}, (16, 1), "go depth 3"),
+        ({}, (16, 1), "go depth 1"),
         ({"depth": 2, "nodes": 50}, (16, 1), "go depth 2 nodes 50"),
         ({"nodes": 500, "hash_mb": 8, "longest": 5.0}, (8, 1), "go nodes 500"),
         ({"movetime": 0.25, "engine_threads": 2}, (16, 2), "go movetime 250"),

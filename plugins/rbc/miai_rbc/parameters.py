@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal, Self, cast, get_args
+from typing import Any, ClassVar, Final, Literal, Self, cast, get_args
 
 from pydantic import model_validator
 
@@ -40,11 +40,11 @@ class EvaluatorParameters(Parameters):
 
 ScanName = Literal["partition", "expected_size", "entropy", "max_size", "weighted"]
 EngineName = Literal["kernel", "stockfish"]
+Tail = Literal["quantile", "mean"]
 
 MAX_DEPTH: Final = 30
 """Maximum depth of an engine's search in plies."""
 
-_DEFAULT_DEPTH = 3
 _UCI_ONLY = ("command", "processes", "movetime", "engine_threads", "longest")
 
 
@@ -65,6 +65,8 @@ class BeliefParameters(Parameters):
 class ChessEngineParameters(Parameters):
     """The engine that values positions."""
 
+    DEFAULT_DEPTH: ClassVar[int] = 3
+
     engine: EngineName = parameter(
         "kernel", help="Engine that values boards: the embedded one or a UCI engine"
     )
@@ -73,7 +75,7 @@ class ChessEngineParameters(Parameters):
         ge=1,
         le=MAX_DEPTH,
         unit="plies",
-        help=f"Search depth (default {_DEFAULT_DEPTH}; unlimited if nodes or movetime is set)",
+        help="Search depth (default 3; unlimited if nodes or movetime is set)",
     )
     nodes: int | None = parameter(None, ge=1, help="Node budget of one engine search")
     hash_mb: int = parameter(16, ge=1, le=4096, help="Hash table of each engine process, in MB")
@@ -101,7 +103,7 @@ class ChessEngineParameters(Parameters):
     def search_depth(self) -> int | None:
         """Plies of a search; None when nodes or movetime alone limit it."""
         has_limit = self.nodes is not None or self.movetime is not None
-        return self.depth if self.depth is not None or has_limit else _DEFAULT_DEPTH
+        return self.depth if self.depth is not None or has_limit else self.DEFAULT_DEPTH
 
     @model_validator(mode="after")
     def _check_engine(self) -> Self:
@@ -128,6 +130,44 @@ class MoveParameters(BeliefParameters, ChessEngineParameters):
     quantile: float = parameter(
         0.0, ge=0, lt=1, help="Quantile of boards that defines the low end; 0: the worst board"
     )
+    tail: Tail = parameter(
+        "quantile",
+        help="Low end: the score at the quantile, or the mean of the scores up to it (conditional "
+        "value at risk)",
+    )
+    king: float = parameter(
+        2000.0, ge=1000, le=100_000, help="Centipawns that a captured king counts"
+    )
+    found: float = parameter(
+        1.0, ge=0, le=1, help="Probability that the opponent finds the capture of our king"
+    )
+    capture: float = parameter(
+        0.0,
+        ge=0,
+        le=1,
+        help="Share of the boards' weight on which a move must capture the king to be played "
+        "without comparison; 0: any board",
+    )
+    evaluations: int | None = parameter(
+        None,
+        ge=1,
+        le=10_000_000,
+        help="Evaluations by which all moves are compared on boards of the belief, if there is no "
+        "clock; none: the engine's best moves are compared, each on all samples",
+    )
+    deeper: int = parameter(
+        MAX_DEPTH,
+        ge=0,
+        le=MAX_DEPTH,
+        unit="plies",
+        help="Maximum plies beyond the depth, for time or evaluations that remain",
+    )
+    danger: float = parameter(
+        1.0,
+        ge=1,
+        le=1000,
+        help="How many times likelier a board is examined early if our king is attacked there",
+    )
     considered: int = parameter(
         1000, ge=1, le=100_000, help="Boards valued to weigh them before the sample is drawn"
     )
@@ -151,6 +191,16 @@ class SeedParameters(MoveParameters):
 class StrongParameters(MoveParameters):
     """Parameters of `StrongAgent`."""
 
+    DEFAULT_DEPTH: ClassVar[int] = 1
+
+    depth: int | None = parameter(
+        None,
+        ge=1,
+        le=MAX_DEPTH,
+        unit="plies",
+        help="Search depth at first; remaining time or evaluations make it deeper (default 1; "
+        "unlimited if nodes or movetime is set)",
+    )
     check: float = parameter(
         300.0, ge=0, le=10_000, help="Centipawns that the opponent gains by attacking our king"
     )
@@ -159,6 +209,32 @@ class StrongParameters(MoveParameters):
     low: float = parameter(0.3, ge=0, le=1, help="Weight of the low end of the scores")
     quantile: float = parameter(
         0.05, ge=0, lt=1, help="Quantile of boards that defines the low end; 0: the worst board"
+    )
+    evaluations: int | None = parameter(
+        5000,
+        ge=1,
+        le=10_000_000,
+        help="Evaluations by which all moves are compared on boards of the belief, if there is no "
+        "clock; none: the engine's best moves are compared, each on all samples",
+    )
+    danger: float = parameter(
+        4.0,
+        ge=1,
+        le=1000,
+        help="How many times likelier a board is examined early if our king is attacked there",
+    )
+    bit: float = parameter(
+        8.0, ge=0, le=10_000_000, help="Centipawns of a bit of information that a sense gives"
+    )
+    king: float = parameter(
+        5000.0, ge=1000, le=100_000, help="Centipawns that a captured king counts"
+    )
+    capture: float = parameter(
+        0.5,
+        ge=0,
+        le=1,
+        help="Share of the boards' weight on which a move must capture the king to be played "
+        "without comparison; 0: any board",
     )
 
 

@@ -31,7 +31,7 @@ from miai_rbc.belief.belief import RbcBelief, make_belief
 from miai_rbc.engines.protocol import make_engine
 from miai_rbc.kernels import FAMILY
 from miai_rbc.kernels.board import NOTHING
-from miai_rbc.kernels.choice import count_king_captures, find_checks, find_escapes, play_requests
+from miai_rbc.kernels.choice import count_king_captures, find_checks, play_requests
 from miai_rbc.kernels.expansion import move_tables
 from miai_rbc.kernels.filters import keep_kings
 from miai_rbc.kernels.moves import MAX_MOVES
@@ -43,7 +43,7 @@ from miai_rbc.rules.game import RbcGame
 from miai_rbc.rules.rows import BLACK_CAPTURES
 
 _TURN_SHARE = 1 / 16
-_INCREMENT_SHARE = 0.8
+_INCREMENT_SHARE = 0.8  # of what a turn adds to the clock
 _MAX_TURN = 40.0  # seconds
 _SENSE_SHARE = 0.6
 _BELIEF_SHARE = 0.25
@@ -51,7 +51,6 @@ _WEIGHING_SHARE = 0.3
 _LIMIT_SHARE = 0.8  # of the limit of a clock with one for each decision
 _BOARDS_PER_SECOND = 1_000_000.0  # expanded on a slow machine, with many repetitions
 _MIN_BOARDS = 512
-_BIT_VALUE = 8.0  # centipawns of a bit of information beyond the move that follows
 _ENTROPY_SAMPLE = 100_000  # boards; more take time and give the same entropy
 
 
@@ -61,7 +60,8 @@ def _seconds(clock: ClockReading, share: float) -> float:
         return np.inf
     if clock.control.kind == "per-move":  # sense and move have a limit each
         return _LIMIT_SHARE * clock.limit
-    turn = clock.limit * _TURN_SHARE + _INCREMENT_SHARE * clock.control.increment
+    actions = 2 if clock.control.increment_per == "action" else 1
+    turn = clock.limit * _TURN_SHARE + _INCREMENT_SHARE * actions * clock.control.increment
     return share * min(_MAX_TURN, turn, 0.5 * clock.limit)
 
 
@@ -230,7 +230,7 @@ class StrongAgent(SamplingAgent):
             self.parameters,
             deadline=deadline,
         )
-        return scans.best_window(values + _BIT_VALUE * bits)
+        return scans.best_window(values + self.parameters.bit * bits)
 
     def move(self, requests: list[int], deadline: float | None) -> Choice:
         """Return the best move over boards drawn by their weight."""
@@ -276,6 +276,5 @@ def _load_scans_and_choice(boards: BoardSet) -> None:
     requests = np.array(boards.requests(), np.int32)
     count_king_captures(boards.rows, requests, weights, np.empty(len(requests)))
     find_checks(boards.rows, np.empty(len(boards), np.bool_))
-    find_escapes(boards.rows, requests, np.empty((len(boards), len(requests)), np.bool_))
     play_requests(boards.rows, requests, np.empty((len(boards), len(requests), 8), np.uint64))
     boards.copy().play(int(requests[0]))

@@ -1,9 +1,9 @@
 """Choosing moves and windows by an engine's scores on sampled boards.
 
 The engine's best moves on each sampled board become candidates. Every candidate is scored on every
-sampled board as it would turn out there, and a mixture of mean and low scores decides. Before that,
-a king that can be captured is captured, and if a sampled board has the player's king attacked, only
-candidates that end the attack count.
+sampled board as it would turn out there, and a mixture of mean and low scores decides. A king of
+either side counts `king` centipawns on the share of the weight on which it is captured. A move that
+captures the king on enough of the weight is played without further comparison.
 
 A window is worth what the move after it is expected to be worth. After G. Perrotta's StrangeFish
 (https://github.com/ginoperrotta/reconchess-strangefish).
@@ -23,8 +23,8 @@ from miai_rbc.belief.scans import CENTRES
 from miai_rbc.engines.protocol import ChessEvaluator
 from miai_rbc.kernels.bits import NO_MOVE, WIN, Words
 from miai_rbc.kernels.board import NOTHING, WHITE, WORDS
-from miai_rbc.kernels.choice import count_king_captures, find_checks, find_escapes, play_requests
-from miai_rbc.parameters import MoveParameters
+from miai_rbc.kernels.choice import count_king_captures, find_checks, play_requests
+from miai_rbc.parameters import MAX_DEPTH, MoveParameters, Tail
 from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.game import window
 
@@ -34,6 +34,8 @@ Scores = NDArray[np.float64]
 
 _BATCH = 64  # positions between two checks of the clock
 _MAX_CACHED = 200_000
+_TINY = 1e-300  # avoids division by zero
+_MODERATE = 1000.0  # centipawns, beyond which scores are compressed
 
 
 class Scorer:
@@ -56,12 +58,18 @@ class Scorer:
         self.engine.new_game()
 
     def matrix(
-        self, boards: Words, requests: Sequence[int], *, deadline: float | None = None
+        self,
+        boards: Words,
+        requests: Sequence[int],
+        *,
+        depth: int | None = None,
+        deadline: float | None = None,
     ) -> Scores:
         """Return the score of each request on each board, for the side to move.
 
         Args:
           boards: (n, 8).
+          depth: plies that the engine searches after the request; None for its own depth.
           deadline: on the monotonic clock; boards not reached by then are missing.
 
         Returns:
@@ -76,20 +84,24 @@ class Scorer:
             part = boards[begin : begin + step]
             after = np.empty((len(part), len(moves), WORDS), np.uint64)
             play_requests(part, moves, after)
-            values = self.values(after.reshape(-1, WORDS), deadline=deadline)
+            values = self.values(after.reshape(-1, WORDS), depth=depth, deadline=deadline)
             scores.append(-values.reshape(len(part), len(moves)))
         return np.concatenate(scores)
 
-    def values(self, rows: Words, *, deadline: float | None = None) -> Scores:
+    def values(
+        self, rows: Words, *, depth: int | None = None, deadline: float | None = None
+    ) -> Scores:
         """Return the values of positions for their side to move, in centipawns: float64 (n,)."""
-        keys = [row.tobytes() for row in rows]
+        suffix = b"" if depth is None else bytes([depth])
+        keys = [row.tobytes() + suffix for row in rows]
         missing = {key: i for i, key in enumerate(keys) if key not in self._cache}
         self.lookups += len(keys)
         self.hits += len(keys) - len(missing)
         fresh: dict[bytes, int] = {}
         if missing:
             places = np.fromiter(missing.values(), np.int64, len(missing))
-            scores = self.engine.evaluate(rows[places], deadline=deadline).scores.tolist()
+            evaluations = self.engine.evaluate(rows[places], depth=depth, deadline=deadline)
+            scores = evaluations.scores.tolist()
             fresh = dict(zip(missing, scores, strict=True))
         values = np.array([fresh[k] if k in fresh else self._cache[k] for k in keys], np.float64)
         # Values that the deadline cut short are not cached.
@@ -113,39 +125,56 @@ class Scorer:
         return best
 
 
-def combine(
-    scores: Scores, weights: Scores, *, mean: float, low: float, quantile: float = 0.0
-) -> Scores:
+def combine(scores: Scores, weights: Scores, parameters: MoveParameters) -> Scores:
     """Return one value for each request, from its scores on all boards.
 
     Args:
       scores: (boards, requests), centipawns; see `squeeze`.
       weights: (boards,). If all are zero, because time did not reach the boards that have weight,
         all boards count the same.
-      mean, low: shares of the weighted mean and of the low end.
-      quantile: the low end is the score that this share of the weight lies below; 0 for the worst
-        of all boards.
+      parameters: shares of the mean and the low end, and what kings are worth.
     """
-    moderate = squeeze(scores)
+    loss = max(_MODERATE, parameters.found * parameters.king)
+    moderate = squeeze(scores, parameters.king, loss)
     total = weights.sum()
     shares = weights / total if total > 0 else np.full(len(scores), 1 / len(scores))
     average = shares @ moderate
-    if quantile <= 0.0:
-        return np.asarray(mean * average + low * moderate.min(axis=0))
+    if parameters.quantile <= 0.0:
+        low_end = moderate.min(axis=0)
+    else:
+        low_end = _low_end(moderate, shares, parameters.quantile, parameters.tail)
+    return np.asarray(parameters.mean * average + parameters.low * low_end)
+
+
+def _low_end(moderate: Scores, shares: Scores, quantile: float, tail: Tail) -> Scores:
+    """Return the quantile of each request's scores, or the mean of the scores up to it.
+
+    That mean is the conditional value at risk (Rockafellar and Uryasev 2000): the board at the
+    quantile counts with the part of its share that lies below.
+    """
     order = np.argsort(moderate, axis=0)
-    below = np.cumsum(shares[order], axis=0)
-    rows = (below < quantile).sum(axis=0).clip(max=len(scores) - 1)
-    columns = np.arange(scores.shape[1])
-    return np.asarray(mean * average + low * moderate[order[rows, columns], columns])
+    columns = np.arange(moderate.shape[1])
+    ranked = moderate[order, columns]
+    upto = np.cumsum(shares[order], axis=0)
+    if tail == "quantile":
+        rows = (upto < quantile).sum(axis=0).clip(max=len(moderate) - 1)
+        return np.asarray(ranked[rows, columns])
+    parts = np.minimum(upto, quantile) - np.minimum(upto - shares[order], quantile)
+    return np.asarray((parts * ranked).sum(axis=0) / parts.sum(axis=0))
 
 
-def squeeze(scores: Scores) -> Scores:
-    """Return scores with the part beyond ten pawns compressed, so that WIN becomes twenty pawns.
+def squeeze(scores: Scores, win: float = 2000.0, loss: float | None = None) -> Scores:
+    """Return scores with the part beyond ten pawns compressed: WIN becomes `win`, -WIN `-loss`.
 
     Otherwise one lost board would drown all others in a mean.
+
+    Args:
+      scores: centipawns.
+      win, loss: what kings count, centipawns above 1000; `loss` is `win` by default.
     """
-    small = np.clip(scores, -1000, 1000)
-    return np.asarray(small + (scores - small) * (1000 / (WIN - 1000)))
+    small = np.clip(scores, -_MODERATE, _MODERATE)
+    ends = np.where(scores > 0, win, win if loss is None else loss)
+    return np.asarray(small + (scores - small) * ((ends - _MODERATE) / (WIN - _MODERATE)))
 
 
 def opponent_weights(
@@ -183,6 +212,9 @@ def opponent_weights(
 
 _SEARCHED_FOR_KINGS = 20_000  # boards
 _CANDIDATE_TIME = 0.35  # share of the time
+_FIRST_ROUND = 0.6  # share of the time or evaluations for all moves
+_FINALISTS = 6
+_DEEPER = 4  # evaluations that one counts for each ply beyond the usual depth
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +225,8 @@ class Choice:
       request: a move of `kernels.board`.
       value: its combined score in centipawns, for the player; None if it was not scored.
       boards, candidates: the numbers of boards and moves compared.
-      why: ``king``, ``minimax``, ``only``.
+      why: ``king``, ``minimax``, ``known``, ``only``.
+      depth: maximum plies that boards were searched beyond the usual depth.
     """
 
     request: int
@@ -201,6 +234,55 @@ class Choice:
     boards: int
     candidates: int
     why: str
+    depth: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Boards drawn without repetition by priority sampling, most urgent first.
+
+    Every prefix is a fair sample of all boards when weighed by `shares` (Duffield, Lund and Thorup
+    2007): the expected weight of any group of boards is its true one.
+
+    Attributes:
+      rows: (n, 8).
+      weights, sizes: (n,) of the boards, and what made them likely to be drawn.
+      keys: (n,) or (n + 1,) their random priorities in descending order; the last may belong to a
+        board that was not drawn.
+    """
+
+    rows: Words
+    weights: Scores
+    sizes: Scores
+    keys: Scores
+
+    def shares(self, count: int) -> Scores:
+        """Return the weights of the first `count` boards: float64 (count,)."""
+        threshold = self.keys[count] if count < len(self.keys) else 0.0
+        sizes = self.sizes[:count]
+        chances = np.where(sizes >= threshold, 1.0, sizes / max(threshold, _TINY))
+        return np.asarray(self.weights[:count] / np.maximum(chances, _TINY))
+
+
+def draw_boards(
+    rows: Words,
+    weights: Scores,
+    count: int,
+    rng: np.random.Generator,
+    *,
+    urgency: Scores | None = None,
+) -> Sample:
+    """Return at most `count` boards, each likelier to come early the more weight it has.
+
+    Args:
+      rows, weights: (n, 8), (n,).
+      urgency: (n,) factors by which boards are likelier to be drawn than by their weight.
+    """
+    sizes = weights if urgency is None else weights * urgency
+    keys = sizes / (1.0 - rng.random(len(rows)))
+    order = np.argsort(-keys, kind="stable")
+    drawn = order[:count]
+    return Sample(rows[drawn], weights[drawn], sizes[drawn], keys[order[: count + 1]])
 
 
 def choose_move(
@@ -224,22 +306,144 @@ def choose_move(
     """
     if not requests:
         return Choice(NOTHING, None, 0, 0, "only")
+    pool = boards if weights is not None else boards.sample(_SEARCHED_FOR_KINGS, rng)
+    shares = np.ones(len(pool)) if weights is None else weights
     moves = np.array(requests, np.int32)
-    pool, pool_weights = draw_boards(boards, weights, _SEARCHED_FOR_KINGS, rng)
     captures = np.empty(len(moves))
-    count_king_captures(pool.rows, moves, pool_weights, captures)
+    count_king_captures(pool.rows, moves, shares, captures)
     best = int(np.argmax(captures))
-    if captures[best] > 0:
+    if captures[best] > 0 and captures[best] >= parameters.capture * shares.sum():
         return Choice(int(moves[best]), float(WIN), len(pool), len(moves), "king")
-    sample, shares = draw_boards(pool, pool_weights, parameters.samples, rng)
-    candidates = _candidates(sample.rows, shares, scorer, parameters, deadline) or [NOTHING]
-    scores = scorer.matrix(sample.rows, candidates, deadline=deadline)
-    values = _combine(scores, shares[: len(scores)], parameters)
-    safe = _out_of_check(sample.rows, candidates)
-    values[~safe] -= 10 * WIN
-    at = int(np.argmax(values))
-    value = float(values[at]) if safe[at] else None
-    return Choice(candidates[at], value, len(scores), len(candidates), "minimax")
+    if parameters.evaluations is None:
+        sample = draw_boards(pool.rows, shares, parameters.samples, rng)
+        candidates = _candidates(sample, scorer, parameters, deadline) or [NOTHING]
+        scores = scorer.matrix(sample.rows, candidates, deadline=deadline)
+        values = combine(scores, sample.shares(len(scores)), parameters)
+        at = int(np.argmax(values))
+        return Choice(candidates[at], float(values[at]), len(scores), len(candidates), "minimax")
+    if len(boards) == 1:
+        return _choose_known(boards, len(requests), scorer, parameters, deadline)
+    checks = np.empty(len(pool), np.bool_)
+    find_checks(pool.rows, checks)
+    urgency = np.where(checks, parameters.danger, 1.0)
+    sample = draw_boards(pool.rows, shares, parameters.samples, rng, urgency=urgency)
+    return Race(sample, [*requests, NOTHING], scorer, parameters, deadline).run()
+
+
+def _choose_known(
+    boards: BoardSet,
+    moves: int,
+    scorer: Scorer,
+    parameters: MoveParameters,
+    deadline: float | None,
+) -> Choice:
+    """Return the engine's best move on the only board, searched as deep as time allows.
+
+    Without a clock it is as deep as a race of the `moves` on this board would get.
+    """
+    extra = _most_extra(parameters)
+    if deadline is None:
+        affordable = (parameters.evaluations or 0) / moves
+        extra = max(0, min(extra, int(np.log(max(1.0, affordable)) / np.log(_DEEPER))))
+    depth = min(MAX_DEPTH, _depth(parameters) + 1 + extra)
+    result = scorer.engine.evaluate(boards.rows, top=1, depth=depth, deadline=deadline)
+    move = int(result.moves[0, 0])
+    request = NOTHING if move == NO_MOVE else move
+    return Choice(request, float(result.scores[0]), 1, moves, "known", extra)
+
+
+def _most_extra(parameters: MoveParameters) -> int:
+    if parameters.evaluations is None:
+        return 0
+    return min(parameters.deeper, MAX_DEPTH - _depth(parameters))
+
+
+def _depth(parameters: MoveParameters) -> int:
+    return MAX_DEPTH if parameters.search_depth is None else parameters.search_depth
+
+
+class Race:
+    """Compares moves on sampled boards in two rounds: all of them, then the best few.
+
+    A round ends at its part of the time, or of the evaluations without a clock. When all boards are
+    scored, they are scored again one ply deeper, from the first on. All remaining moves are always
+    scored on the same boards at the same depths, so that their difference is fair.
+
+    Halving in five rounds chose worse moves with as many evaluations: the first halves were dropped
+    after too few boards.
+
+    Args:
+      sample: boards with their weights.
+      moves: at least one.
+
+    Attributes:
+      scores: (boards, moves) centipawns of the moves that remain.
+    """
+
+    def __init__(
+        self,
+        sample: Sample,
+        moves: Sequence[int],
+        scorer: Scorer,
+        parameters: MoveParameters,
+        deadline: float | None,
+    ) -> None:
+        self._sample, self._scorer, self._parameters = sample, scorer, parameters
+        self._moves, self._deadline = list(moves), deadline
+        self.scores: Scores = np.empty((0, len(moves)))
+        self._extra = self._at = self._spent = 0  # plies; boards scored at them; evaluations
+
+    def run(self) -> Choice:
+        """Return the winner."""
+        count, began = len(self._moves), self._now()
+        length = self._end() - began
+        self._score(began + _FIRST_ROUND * length)
+        self._keep(np.argsort(-self._values(), kind="stable")[:_FINALISTS])
+        self._score(began + length)
+        values = self._values()
+        best = int(np.argmax(values))
+        request, boards = self._moves[best], len(self.scores)
+        return Choice(request, float(values[best]), boards, count, "minimax", self._extra)
+
+    def score_all(self) -> None:
+        """Score all moves until time or evaluations are used."""
+        self._score(self._end())
+
+    def _values(self) -> Scores:
+        return combine(self.scores, self._sample.shares(len(self.scores)), self._parameters)
+
+    def _now(self) -> float:
+        return self._spent if self._deadline is None else time.monotonic()
+
+    def _end(self) -> float:
+        if self._deadline is not None:
+            return self._deadline
+        evaluations = self._parameters.evaluations
+        return np.inf if evaluations is None else evaluations
+
+    def _keep(self, places: NDArray[np.int64]) -> None:
+        """Drop all moves but those at some places."""
+        places = np.sort(places)
+        self._moves = [self._moves[at] for at in places]
+        self.scores = self.scores[:, places]
+
+    def _score(self, end: float) -> None:
+        """Score boards until the end of a round; at least one."""
+        while not len(self.scores) or self._now() < end:
+            if self._at == len(self._sample.rows):
+                if self._extra == _most_extra(self._parameters):
+                    return
+                self._extra, self._at = self._extra + 1, 0
+            price = len(self._moves) * _DEEPER**self._extra
+            part = self._sample.rows[self._at : self._at + max(1, _BATCH // price)]
+            depth = _depth(self._parameters) + self._extra if self._extra else None
+            scores = self._scorer.matrix(part, self._moves, depth=depth, deadline=self._deadline)
+            self._spent += price * len(scores)
+            if self._deadline is not None and len(self.scores) and self._now() >= self._deadline:
+                return  # the deadline cut these searches short
+            reach = self._at + len(scores)
+            self.scores = np.concatenate([self.scores[: self._at], scores, self.scores[reach:]])
+            self._at = reach
 
 
 def window_values(
@@ -258,15 +462,16 @@ def window_values(
     A window splits the sampled boards by what it would show; each part has its own best move. The
     arguments are those of `choose_move`, with the boards before the sense.
     """
-    sample, shares = draw_boards(boards, weights, parameters.samples, rng)
+    sample = draw_boards(boards.rows, weights, parameters.samples, rng)
     legal = set(requests)
-    order = _candidates(sample.rows, shares, scorer, parameters, deadline)
+    order = _candidates(sample, scorer, parameters, deadline)
     candidates = [move for move in order if move in legal]
     if not candidates:
         return np.zeros(len(CENTRES))
-    scores = scorer.matrix(sample.rows, candidates, deadline=deadline)
-    rows, shares = sample.rows[: len(scores)], shares[: len(scores)]
-    return np.array([_window_value(rows, shares, scores, c, parameters) for c in CENTRES])
+    race = Race(sample, candidates, scorer, parameters, deadline)
+    race.score_all()
+    rows, shares = sample.rows[: len(race.scores)], sample.shares(len(race.scores))
+    return np.array([_window_value(rows, shares, race.scores, c, parameters) for c in CENTRES])
 
 
 def _window_value(
@@ -279,29 +484,20 @@ def _window_value(
     total = 0.0
     for part in range(int(parts.max()) + 1):
         members = parts == part
-        values = _combine(scores[members], shares[members], parameters)
+        values = combine(scores[members], shares[members], parameters)
         total += float(values.max()) * float(shares[members].sum())
     return total / float(shares.sum())
 
 
-def _combine(scores: Scores, shares: Scores, parameters: MoveParameters) -> Scores:
-    return combine(
-        scores, shares, mean=parameters.mean, low=parameters.low, quantile=parameters.quantile
-    )
-
-
 def _candidates(
-    rows: Words,
-    weights: Scores,
-    scorer: Scorer,
-    parameters: MoveParameters,
-    deadline: float | None,
+    sample: Sample, scorer: Scorer, parameters: MoveParameters, deadline: float | None
 ) -> list[int]:
     """Return the engine's best moves on sampled boards, most often named first."""
     now = time.monotonic()
     until = None if deadline is None else now + _CANDIDATE_TIME * (deadline - now)
-    best_moves = scorer.best_moves(rows, parameters.top, deadline=until)
-    return rank_candidates(best_moves, weights, parameters.widest)
+    best_moves = scorer.best_moves(sample.rows, parameters.top, deadline=until)
+    shares = sample.shares(len(best_moves))
+    return rank_candidates(best_moves, shares, parameters.widest)
 
 
 def rank_candidates(best_moves: Sequence[Sequence[int]], weights: Scores, widest: int) -> list[int]:
@@ -312,36 +508,3 @@ def rank_candidates(best_moves: Sequence[Sequence[int]], weights: Scores, widest
             votes[move] += weight / (1 + rank)
     order = sorted(votes, key=lambda move: (-votes[move], move))
     return order[:widest]
-
-
-def _out_of_check(rows: Words, candidates: Sequence[int]) -> NDArray[np.bool_]:
-    """Return which candidates end every attack on the player's king, or all if none does.
-
-    All sampled boards count, also those that there is no time to score.
-    """
-    checks = np.empty(len(rows), np.bool_)
-    find_checks(rows, checks)
-    escapes = np.empty((int(checks.sum()), len(candidates)), np.bool_)
-    find_escapes(rows[checks], np.array(candidates, np.int32), escapes)
-    ends = np.asarray(escapes.all(axis=0))
-    return ends if ends.any() else np.ones(len(candidates), np.bool_)
-
-
-def draw_boards(
-    boards: BoardSet, weights: Scores | None, count: int, rng: np.random.Generator
-) -> tuple[BoardSet, Scores]:
-    """Return at most `count` boards with their weights, in random order.
-
-    So the boards that time allows to score are a fair sample.
-    """
-    own = np.ones(len(boards)) if weights is None else weights
-    if len(boards) <= count:
-        order = rng.permutation(len(boards))
-        return BoardSet(boards.rows[order]), own[order]
-    if weights is None:
-        return boards.sample(count, rng), np.ones(count)
-    shares = own / own.sum()
-    # Drawn by weight with replacement: each draw counts the same.
-    indices, times = np.unique(rng.choice(len(boards), count, p=shares), return_counts=True)
-    order = rng.permutation(len(indices))
-    return BoardSet(boards.rows[indices[order]]), times[order].astype(np.float64)

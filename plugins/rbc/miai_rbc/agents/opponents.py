@@ -9,7 +9,7 @@ from miai.playing.opponents import Opponent, Opponents
 
 def opponents(game: Game, parameters: Parameters) -> Opponents:
     """Return the opponents; benchmarks/opponents.py plays them against each other."""
-    quick = {"samples": 20, "considered": 100, "depth": 1}
+    quick = {"samples": 20, "considered": 100, "evaluations": 500, "deeper": 0}
     return Opponents(
         (
             Opponent(name="random", agent="rbc-random", summary="random senses and moves"),
@@ -33,7 +33,7 @@ def opponents(game: Game, parameters: Parameters) -> Opponents:
             Opponent(
                 name="strong",
                 agent="rbc-strong",
-                summary="200 sampled boards, three plies deep",
+                summary="all moves on 200 sampled boards, as deep as time allows",
             ),
         )
     )

@@ -87,7 +87,12 @@ class KernelEngine:
         self._boards = 0
 
     def evaluate(
-        self, rows: Words, *, top: int = 1, deadline: float | None = None
+        self,
+        rows: Words,
+        *,
+        top: int = 1,
+        depth: int | None = None,
+        deadline: float | None = None,
     ) -> BoardEvaluations:
         """Value boards, as `ChessEvaluator.evaluate`.
 
@@ -97,7 +102,8 @@ class KernelEngine:
         """
         result = BoardEvaluations.empty(len(rows), top)
         rows = np.require(rows, np.uint64, ["C", "W"])  # one type of array, one compilation
-        done, depth = 0, self.parameters.depth
+        done = 0
+        depth = self.parameters.depth if depth is None else depth
         while True:
             at_most = _NO_LIMIT
             if deadline is not None:

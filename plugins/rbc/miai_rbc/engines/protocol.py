@@ -43,13 +43,19 @@ class ChessEvaluator(Protocol):
         """Forget all that could make values depend on earlier games."""
 
     def evaluate(
-        self, rows: Words, *, top: int = 1, deadline: float | None = None
+        self,
+        rows: Words,
+        *,
+        top: int = 1,
+        depth: int | None = None,
+        deadline: float | None = None,
     ) -> BoardEvaluations:
         """Value boards, each by itself.
 
         Args:
           rows: uint64 (n, 8).
           top: number of best moves of each board.
+          depth: plies of each search, at most `MAX_DEPTH`; None for the engine's own.
           deadline: on the monotonic clock. Boards not valued by then get a quick value without
             search. Their list of best moves may be shorter, but a board with moves gets one.
 

@@ -88,10 +88,12 @@ class _Task:
 
     Attributes:
       deadline: on the monotonic clock; None without one.
+      depth: plies of a search; None if other limits apply.
       cancelled: set when the answers are no longer needed.
     """
 
     deadline: float | None = None
+    depth: int | None = None
     cancelled: threading.Event = field(default_factory=threading.Event)
 
     def remaining(self) -> float:
@@ -130,12 +132,17 @@ class StockfishEngine:
             self._ask(number, _Task(), lambda process: process.new_game(seconds=self._patience))
 
     def evaluate(
-        self, rows: Words, *, top: int = 1, deadline: float | None = None
+        self,
+        rows: Words,
+        *,
+        top: int = 1,
+        depth: int | None = None,
+        deadline: float | None = None,
     ) -> BoardEvaluations:
         """Value boards, as `ChessEvaluator.evaluate`."""
         result = BoardEvaluations.empty(len(rows), top)
         count = len(self._processes)
-        task = _Task(deadline)
+        task = _Task(deadline, self.parameters.search_depth if depth is None else depth)
 
         def work(number: int) -> None:
             for at in range(number, len(rows), count):
@@ -189,16 +196,16 @@ class StockfishEngine:
 
         def ask(process: UciProcess) -> ScoredMoves:
             process.set_lines(max(1, min(top, len(legal))))
-            limits, seconds = self._limits(task.remaining())
+            limits, seconds = self._limits(task)
             lines = process.search(fen, limits, seconds=seconds)
             return _scored(lines, legal, f"{process.name}, asked about {fen},")
 
         return self._ask(number, task, ask)
 
-    def _limits(self, remaining: float) -> tuple[str, float]:
+    def _limits(self, task: _Task) -> tuple[str, float]:
         """Return the words after ``go``, and the maximum seconds to wait for the answer."""
-        parameters = self.parameters
-        limits = {"depth": parameters.search_depth, "nodes": parameters.nodes}
+        parameters, remaining = self.parameters, task.remaining()
+        limits = {"depth": task.depth, "nodes": parameters.nodes}
         words = [f"{name} {limit}" for name, limit in limits.items() if limit is not None]
         seconds = min(remaining, math.inf if parameters.movetime is None else parameters.movetime)
         if seconds < math.inf:

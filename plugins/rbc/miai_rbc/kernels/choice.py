@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miai.kernels.bits import lowest
-from miai_rbc.kernels import allocating, kernel
+from miai_rbc.kernels import kernel
 from miai_rbc.kernels.bits import Words, bit
 from miai_rbc.kernels.board import KINGS, NOTHING, WHITE, occupied, play, turn_of
 from miai_rbc.kernels.engine import attackers
@@ -23,20 +23,6 @@ def find_checks(boards: Words, checks: NDArray[np.bool_]) -> None:
         turn = turn_of(b)
         king = b[KINGS] & (~b[WHITE] if turn else b[WHITE])
         checks[i] = king != _NONE and attackers(b, lowest(king), turn ^ 1, occupied(b)) != _NONE
-
-
-@allocating
-def find_escapes(boards: Words, requests: NDArray[np.int32], out: NDArray[np.bool_]) -> None:
-    """Write whether each request, as it turns out, leaves the king unattacked: (n, m)."""
-    after = np.empty(boards.shape[1], np.uint64)
-    for i in range(len(boards)):
-        turn = turn_of(boards[i])
-        for j in range(len(requests)):
-            play(boards[i], revise(boards[i], np.int64(requests[j])), after)
-            king = after[KINGS] & (~after[WHITE] if turn else after[WHITE])
-            out[i, j] = (
-                king == _NONE or attackers(after, lowest(king), turn ^ 1, occupied(after)) == _NONE
-            )
 
 
 @kernel

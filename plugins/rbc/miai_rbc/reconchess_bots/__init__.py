@@ -68,13 +68,14 @@ class _ServerClock:
         if math.isfinite(self._seconds):
             self._expected = self._seconds - (time.monotonic() - self._begun)
 
-    def reading(self, seconds: float) -> ClockReading:
-        """Return the clock for an agent: each turn is two decisions, with half of the increment."""
-        if math.isinf(seconds):
+    def reading(self, shown: float) -> ClockReading:
+        """Return the clock for an agent, from the seconds that the server shows."""
+        if math.isinf(shown):
             return ClockReading(control=TimeControl())
-        remaining = max(0.0, seconds)
+        remaining = max(0.0, shown)
+        seconds = max(remaining, 1e-3)
         control = TimeControl(
-            kind="fischer", seconds=max(remaining, 1e-3), increment=self.increment / 2
+            kind="fischer", seconds=seconds, increment=self.increment, increment_per="turn"
         )
         return ClockReading(control=control, main=remaining, limit=remaining)
 
