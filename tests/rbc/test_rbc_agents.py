@@ -255,6 +255,19 @@ def reading(kind: Any, seconds: float, **more: Any) -> ClockReading:
     return miai.clock.Clock(TimeControl(kind=kind, seconds=seconds, **more)).reading()
 
 
+def test_a_hard_limit_of_moves_is_no_clock_to_use_up() -> None:
+    """Without a clock the evaluations decide, so the game is the same."""
+    game = rbc(full_turn_limit=8)
+    hard = ClockReading(control=TimeControl(move_deadline=600.0), limit=600.0)
+    games = []
+    for clock in (NO_CLOCK, hard):
+        began = time.process_time()
+        *_, (_, decisions) = walk(game, [agent("rbc-strong", game) for _ in range(2)], 3, clock)
+        games.append([decision.action for decision in decisions])
+        assert time.process_time() - began < 20.0
+    assert games[0] == games[1]
+
+
 @pytest.mark.parametrize("name", SMALL)
 def test_no_time_left_is_still_a_legal_answer(name: str) -> None:
     game = rbc(full_turn_limit=12)

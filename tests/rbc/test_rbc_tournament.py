@@ -24,7 +24,7 @@ from miai_tournaments.store.store import FILE_NAME, Store
 SMALL: dict[str, object] = {"depth": 1, "samples": 6, "limit": 20_000}
 PLAYERS = (
     player("seed", "rbc-seed", **SMALL),
-    player("strong", "rbc-strong", considered=20, **SMALL),
+    player("strong", "rbc-strong", considered=20, evaluations=200, **SMALL),
     player("attacker", "attacker"),
     player("random", "rbc-random"),
 )

@@ -51,6 +51,7 @@ _WEIGHING_SHARE = 0.3
 _LIMIT_SHARE = 0.8  # of the limit of a clock with one for each decision
 _BOARDS_PER_SECOND = 1_000_000.0  # expanded on a slow machine, with many repetitions
 _MIN_BOARDS = 512
+_UNLIMITED = 1 << 60
 _ENTROPY_SAMPLE = 100_000  # boards; more take time and give the same entropy
 
 
@@ -216,7 +217,19 @@ class StrongAgent(SamplingAgent):
     parameters: StrongParameters
 
     def __init__(self, game: RbcGame, parameters: StrongParameters | None = None) -> None:
-        super().__init__(game, parameters or StrongParameters())
+        self._configured = parameters or StrongParameters()
+        super().__init__(game, self._configured)
+
+    def act(self, clock: ClockReading) -> Decision:
+        """Return a sense or a request; a clock takes the place of the budget of evaluations.
+
+        A hard limit of every move, without a clock, is no time to use up.
+        """
+        configured = self._configured
+        timed = clock.control.kind != "none" and configured.evaluations is not None
+        unlimited = {"evaluations": _UNLIMITED}
+        self.parameters = configured.model_copy(update=unlimited) if timed else configured
+        return super().act(clock)
 
     def sense(self, deadline: float | None, statistics: dict[str, Json]) -> int:
         """Return the window whose outcome is worth most to the move that follows."""

@@ -339,12 +339,10 @@ def _choose_known(
 ) -> Choice:
     """Return the engine's best move on the only board, searched as deep as time allows.
 
-    Without a clock it is as deep as a race of the `moves` on this board would get.
+    The evaluations limit it to the depth that a race of the `moves` on this board would reach.
     """
-    extra = _most_extra(parameters)
-    if deadline is None:
-        affordable = (parameters.evaluations or 0) / moves
-        extra = max(0, min(extra, int(np.log(max(1.0, affordable)) / np.log(_DEEPER))))
+    affordable = (parameters.evaluations or 0) / moves
+    extra = min(_most_extra(parameters), int(np.log(max(1.0, affordable)) / np.log(_DEEPER)))
     depth = min(MAX_DEPTH, _depth(parameters) + 1 + extra)
     result = scorer.engine.evaluate(boards.rows, top=1, depth=depth, deadline=deadline)
     move = int(result.moves[0, 0])
@@ -365,9 +363,9 @@ def _depth(parameters: MoveParameters) -> int:
 class Race:
     """Compares moves on sampled boards in two rounds: all of them, then the best few.
 
-    A round ends at its part of the time, or of the evaluations without a clock. When all boards are
-    scored, they are scored again one ply deeper, from the first on. All remaining moves are always
-    scored on the same boards at the same depths, so that their difference is fair.
+    A round ends at its part of the time or of the evaluations, whichever is used first. When all
+    boards are scored, they are scored again one ply deeper, from the first on. All remaining moves
+    are always scored on the same boards at the same depths, so that their difference is fair.
 
     Halving in five rounds chose worse moves with as many evaluations: the first halves were dropped
     after too few boards.
@@ -390,16 +388,16 @@ class Race:
     ) -> None:
         self._sample, self._scorer, self._parameters = sample, scorer, parameters
         self._moves, self._deadline = list(moves), deadline
+        self._began = time.monotonic()
         self.scores: Scores = np.empty((0, len(moves)))
         self._extra = self._at = self._spent = 0  # plies; boards scored at them; evaluations
 
     def run(self) -> Choice:
         """Return the winner."""
-        count, began = len(self._moves), self._now()
-        length = self._end() - began
-        self._score(began + _FIRST_ROUND * length)
+        count = len(self._moves)
+        self._score(_FIRST_ROUND)
         self._keep(np.argsort(-self._values(), kind="stable")[:_FINALISTS])
-        self._score(began + length)
+        self._score(1.0)
         values = self._values()
         best = int(np.argmax(values))
         request, boards = self._moves[best], len(self.scores)
@@ -407,19 +405,19 @@ class Race:
 
     def score_all(self) -> None:
         """Score all moves until time or evaluations are used."""
-        self._score(self._end())
+        self._score(1.0)
 
     def _values(self) -> Scores:
         return combine(self.scores, self._sample.shares(len(self.scores)), self._parameters)
 
-    def _now(self) -> float:
-        return self._spent if self._deadline is None else time.monotonic()
-
-    def _end(self) -> float:
-        if self._deadline is not None:
-            return self._deadline
+    def _used(self) -> float:
+        """Return the share of the time or of the evaluations that is used, the greater."""
         evaluations = self._parameters.evaluations
-        return np.inf if evaluations is None else evaluations
+        spent = 0.0 if evaluations is None else self._spent / evaluations
+        if self._deadline is None:
+            return spent
+        length = max(self._deadline - self._began, _TINY)
+        return max(spent, (time.monotonic() - self._began) / length)
 
     def _keep(self, places: NDArray[np.int64]) -> None:
         """Drop all moves but those at some places."""
@@ -427,9 +425,9 @@ class Race:
         self._moves = [self._moves[at] for at in places]
         self.scores = self.scores[:, places]
 
-    def _score(self, end: float) -> None:
-        """Score boards until the end of a round; at least one."""
-        while not len(self.scores) or self._now() < end:
+    def _score(self, share: float) -> None:
+        """Score boards until a share of the time or evaluations is used; at least one."""
+        while not len(self.scores) or self._used() < share:
             if self._at == len(self._sample.rows):
                 if self._extra == _most_extra(self._parameters):
                     return
@@ -439,7 +437,8 @@ class Race:
             depth = _depth(self._parameters) + self._extra if self._extra else None
             scores = self._scorer.matrix(part, self._moves, depth=depth, deadline=self._deadline)
             self._spent += price * len(scores)
-            if self._deadline is not None and len(self.scores) and self._now() >= self._deadline:
+            late = self._deadline is not None and time.monotonic() >= self._deadline
+            if late and len(self.scores):
                 return  # the deadline cut these searches short
             reach = self._at + len(scores)
             self.scores = np.concatenate([self.scores[: self._at], scores, self.scores[reach:]])
