@@ -109,9 +109,9 @@ ROOMS = {
         ],
         [
             *_tests("belief_search", "small_games values hashed_sets problems_of_games compiled"),
-            *_tests("belief_search", "retention set_kernels sketches"),
+            *_tests("belief_search", "retention set_kernels sketches on_demand"),
             *_tests("miniblind", "problems_and_games"),
-            *_tests("rbc", "rbc_belief_minimax"),
+            *_tests("rbc", "rbc_belief_minimax rbc_compiled"),
         ],
     ),
     "bounds": Room(
