@@ -85,7 +85,7 @@ def test_arrays_grow_in_the_middle_of_a_search(monkeypatch: pytest.MonkeyPatch) 
     expected = [RbcCompiledSearch(rules).search(root, 2) for root in some_roots()]
     grown = 0
 
-    def enlarge(arrays: belief_tree.Search) -> belief_tree.Search:
+    def enlarge(arrays: belief_tree.BeliefTree) -> belief_tree.BeliefTree:
         nonlocal grown
         grown += 1
         return larger(arrays)

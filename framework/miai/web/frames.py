@@ -112,7 +112,7 @@ class Still:
 
 
 def read_still(path: Path, journal: Path) -> Still | None:
-    """Return a still; None if there is none, or the game has gone on since.
+    """Return a still; None if there is none, or the journal is longer than it was.
 
     Raises `OSError` if the journal is missing.
     """

@@ -343,7 +343,7 @@ class _Action:
 
 
 def _order(observation: Hashable) -> tuple[int, str]:
-    """Return a key that orders observations, whichever was met first."""
+    """Return a key that orders observations, however they were met."""
     return (-observation, "") if isinstance(observation, int) else (0, repr(observation))
 
 

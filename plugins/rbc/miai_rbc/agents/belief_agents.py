@@ -223,7 +223,7 @@ class StrongAgent(SamplingAgent):
     def act(self, clock: ClockReading) -> Decision:
         """Return a sense or a request; a clock takes the place of the budget of evaluations.
 
-        A hard limit of every move, without a clock, is no time to use up.
+        A hard limit of every move is not a clock: its time need not be used up.
         """
         configured = self._configured
         timed = clock.control.kind != "none" and configured.evaluations is not None

@@ -363,9 +363,9 @@ def _depth(parameters: MoveParameters) -> int:
 class Race:
     """Compares moves on sampled boards in two rounds: all of them, then the best few.
 
-    A round ends at its part of the time or of the evaluations, whichever is used first. When all
-    boards are scored, they are scored again one ply deeper, from the first on. All remaining moves
-    are always scored on the same boards at the same depths, so that their difference is fair.
+    A round ends when its part of the time or of the evaluations is used up. When all boards are
+    scored, they are scored again one ply deeper, from the first on. All remaining moves are always
+    scored on the same boards at the same depths, so that their difference is fair.
 
     Halving in five rounds chose worse moves with as many evaluations: the first halves were dropped
     after too few boards.

@@ -98,7 +98,7 @@ FINISHED, CANDIDATES, ROOM, PAUSED = range(4)
 is too small; `MAX_NODES` are counted."""
 
 
-class Forest(NamedTuple):
+class TreeBoards(NamedTuple):
     """The boards that a search has met, n of at most N; R requests and S senses at most.
 
     Attributes:
@@ -215,10 +215,10 @@ class TreeWork(NamedTuple):
     table: Words
 
 
-class Search(NamedTuple):
+class BeliefTree(NamedTuple):
     """All arrays of a search."""
 
-    forest: Forest
+    forest: TreeBoards
     layers: LayerTable
     cache: ValueCache
     work: TreeWork
@@ -262,7 +262,7 @@ def _lost(b: Words, counts: Ints) -> Int:
 
 
 @part
-def add_board(s: Search, row: Words, layer: Int) -> Int:
+def add_board(s: BeliefTree, row: Words, layer: Int) -> Int:
     """Return the number of a board of a layer; a new one has no bounds yet."""
     forest, counts = s.forest, s.counts
     key = _hash(row, layer + 1)
@@ -289,7 +289,7 @@ def add_board(s: Search, row: Words, layer: Int) -> Int:
 
 
 @part
-def _layer(s: Search, source: Int, request: Int, code: Int, capture: Int) -> Int:
+def _layer(s: BeliefTree, source: Int, request: Int, code: Int, capture: Int) -> Int:
     """Return the layer after a request on a board and two observations.
 
     Args:
@@ -313,7 +313,7 @@ def _layer(s: Search, source: Int, request: Int, code: Int, capture: Int) -> Int
 
 
 @part
-def add_layer(s: Search, source: Int, request: Int, capture: Int) -> None:
+def add_layer(s: BeliefTree, source: Int, request: Int, capture: Int) -> None:
     """Add a layer without boards and candidates."""
     layers, counts = s.layers, s.counts
     layer = counts[LAYERS]
@@ -329,7 +329,7 @@ def add_layer(s: Search, source: Int, request: Int, capture: Int) -> None:
 
 
 @part
-def _step(s: Search, board: Int, at: Int) -> None:
+def _step(s: BeliefTree, board: Int, at: Int) -> None:
     """Generate the successors of a board after a request and any reply.
 
     Where the request captures the king there are none, and no end below a won game.
@@ -362,7 +362,7 @@ def _step(s: Search, board: Int, at: Int) -> None:
 
 
 @inlined
-def _has_room(s: Search) -> bool:
+def _has_room(s: BeliefTree) -> bool:
     """Return whether there is room for the successors of a board."""
     forest, layers, counts = s.forest, s.layers, s.counts
     return bool(
@@ -375,7 +375,7 @@ def _has_room(s: Search) -> bool:
 
 
 @part
-def _outcome(s: Search, board: Int, sense: Int) -> np.uint64:
+def _outcome(s: BeliefTree, board: Int, sense: Int) -> np.uint64:
     """Return what a sense of the layer shows on a board: nine codes of four bits."""
     forest = s.forest
     code: np.uint64 = forest.seen[board, sense]
@@ -398,7 +398,7 @@ def _outcome(s: Search, board: Int, sense: Int) -> np.uint64:
 
 @part
 def _group(  # noqa: C901  kernels read from top to bottom
-    s: Search, begin: Int, size: Int, parts: Int
+    s: BeliefTree, begin: Int, size: Int, parts: Int
 ) -> Int:
     """Copy boards behind themselves, grouped by `work.codes`; return the number of groups.
 
@@ -446,7 +446,7 @@ def _group(  # noqa: C901  kernels read from top to bottom
 
 
 @part
-def _sense(s: Search, begin: Int, end: Int, sense: Int, free: Int, parts: Int) -> Int:
+def _sense(s: BeliefTree, begin: Int, end: Int, sense: Int, free: Int, parts: Int) -> Int:
     """Copy a belief to `free`, grouped by what a sense shows; return the number of parts."""
     work = s.work
     for k in range(end - begin):
@@ -460,7 +460,7 @@ def _sense(s: Search, begin: Int, end: Int, sense: Int, free: Int, parts: Int) -
 
 
 @part
-def _judge(s: Search, board: Int, at: Int, alpha: Int, beta: Int) -> None:
+def _judge(s: BeliefTree, board: Int, at: Int, alpha: Int, beta: Int) -> None:
     """Narrow the bounds on a board's value after a last request, as far as a window needs it.
 
     Without `BOUNDED`, or where the value of a lost king could lie on the other side of the window,
@@ -495,7 +495,9 @@ def _judge(s: Search, board: Int, at: Int, alpha: Int, beta: Int) -> None:
 
 
 @part
-def _quiet(s: Search, after: Words, low: Int, high: Int, alpha: Int, beta: Int) -> tuple[Int, Int]:
+def _quiet(
+    s: BeliefTree, after: Words, low: Int, high: Int, alpha: Int, beta: Int
+) -> tuple[Int, Int]:
     """Return narrower bounds on the value of a board after the last move."""
     work, counts = s.work, s.counts
     counts[VALUED] += 1
@@ -520,14 +522,14 @@ def _quiet(s: Search, after: Words, low: Int, high: Int, alpha: Int, beta: Int) 
 
 
 @inlined
-def _exact(s: Search, board: Int, at: Int) -> Int:
+def _exact(s: BeliefTree, board: Int, at: Int) -> Int:
     if s.forest.low[board, at] < s.forest.high[board, at]:
         _judge(s, board, at, np.int64(-INFINITE), np.int64(INFINITE))
     return np.int64(s.forest.low[board, at])
 
 
 @part
-def _hopeless(s: Search, board: Int, alpha: Int) -> bool:
+def _hopeless(s: BeliefTree, board: Int, alpha: Int) -> bool:
     """Return whether no move at all is worth more than `alpha` on a board.
 
     Then no request is, whatever the candidates are: they need not be chosen.
@@ -557,7 +559,7 @@ _SUSPECTS = 2
 
 
 @part
-def _settle_alone(s: Search, begin: Int, end: Int, alpha: Int) -> Int:
+def _settle_alone(s: BeliefTree, begin: Int, end: Int, alpha: Int) -> Int:
     """Return a board that is worth `alpha` or less alone, by its earlier bound or by any move; -1.
 
     Only the boards with the least material are searched for moves.
@@ -587,7 +589,7 @@ def _settle_alone(s: Search, begin: Int, end: Int, alpha: Int) -> Int:
 
 @part
 def last_exact(
-    s: Search, begin: Int, end: Int, alpha: Int, beta: Int, sense: bool, free: Int, parts: Int
+    s: BeliefTree, begin: Int, end: Int, alpha: Int, beta: Int, sense: bool, free: Int, parts: Int
 ) -> Int:
     """Return the value of a belief one own move before the end, by alpha-beta.
 
@@ -623,7 +625,7 @@ def last_exact(
 
 
 @part
-def _last_move(s: Search, begin: Int, end: Int, alpha: Int, beta: Int) -> Int:
+def _last_move(s: BeliefTree, begin: Int, end: Int, alpha: Int, beta: Int) -> Int:
     forest, counts, numbers = s.forest, s.counts, s.work.numbers
     layer = np.int64(forest.home[numbers[begin]])
     counts[NODES] += 1
@@ -654,7 +656,7 @@ def _last_move(s: Search, begin: Int, end: Int, alpha: Int, beta: Int) -> Int:
 
 @part
 def last_bounded(  # noqa: C901  kernels read from top to bottom
-    s: Search, begin: Int, end: Int, alpha: Int, beta: Int, sense: bool, free: Int, parts: Int
+    s: BeliefTree, begin: Int, end: Int, alpha: Int, beta: Int, sense: bool, free: Int, parts: Int
 ) -> Int:
     """Return a bound on the value of a belief one own move before the end, in a null window.
 
@@ -724,7 +726,7 @@ def _in_order(i: Int, favourite: Int) -> Int:
 
 
 @inlined
-def _alone(s: Search, board: Int) -> Int:
+def _alone(s: BeliefTree, board: Int) -> Int:
     """Return the bound on a board's value alone, the board being the core."""
     s.work.core[0], s.counts[CORE_SIZE] = board, 1
     return np.int64(s.forest.alone[board])
@@ -732,7 +734,7 @@ def _alone(s: Search, board: Int) -> Int:
 
 @part
 def _try_requests(  # noqa: C901  kernels read from top to bottom
-    s: Search, layer: Int, begin: Int, end: Int, alpha: Int, beta: Int, failing: Shorts
+    s: BeliefTree, layer: Int, begin: Int, end: Int, alpha: Int, beta: Int, failing: Shorts
 ) -> tuple[Int, Int]:
     """Try all last requests on a belief.
 
@@ -783,7 +785,7 @@ def _try_requests(  # noqa: C901  kernels read from top to bottom
 
 
 @part
-def _collect(s: Search, boards: Shorts, count: Int) -> None:
+def _collect(s: BeliefTree, boards: Shorts, count: Int) -> None:
     """Make the distinct ones of some boards the core."""
     core, size = s.work.core, np.int64(0)
     for i in range(count):
@@ -800,7 +802,7 @@ def _collect(s: Search, boards: Shorts, count: Int) -> None:
 
 
 @part
-def _gather(s: Search, gathered: Shorts, size: Int) -> Int:
+def _gather(s: BeliefTree, gathered: Shorts, size: Int) -> Int:
     """Add the core to some boards; return their number, -1 if they are too many."""
     core, added = s.work.core, s.counts[CORE_SIZE]
     if size < 0 or added < 0:
@@ -818,7 +820,7 @@ def _gather(s: Search, gathered: Shorts, size: Int) -> Int:
 
 
 @part
-def _return_gathered(s: Search, gathered: Shorts, size: Int) -> None:
+def _return_gathered(s: BeliefTree, gathered: Shorts, size: Int) -> None:
     """Make gathered boards the core."""
     for i in range(size):
         s.work.core[i] = gathered[i]
@@ -826,7 +828,7 @@ def _return_gathered(s: Search, gathered: Shorts, size: Int) -> None:
 
 
 @part
-def _stamp(s: Search, begin: Int, end: Int) -> Int:
+def _stamp(s: BeliefTree, begin: Int, end: Int) -> Int:
     """Mark the boards of a belief; return the mark."""
     s.counts[CLOCK] += 1
     clock: Int = s.counts[CLOCK]
@@ -839,7 +841,7 @@ _RECENT = 16
 
 
 @part
-def _known_core(s: Search, layer: Int, action: Int, clock: Int, alpha: Int) -> Int:
+def _known_core(s: BeliefTree, layer: Int, action: Int, clock: Int, alpha: Int) -> Int:
     """Return the value of a recent core of an action among marked boards, or `INFINITE`.
 
     The core found has a value of `alpha` or less, and becomes the one returned.
@@ -866,7 +868,7 @@ def _known_core(s: Search, layer: Int, action: Int, clock: Int, alpha: Int) -> I
 
 
 @part
-def _keep_core(s: Search, layer: Int, action: Int, value: Int) -> None:
+def _keep_core(s: BeliefTree, layer: Int, action: Int, value: Int) -> None:
     """Record the core for an action, if it is small and there is room."""
     layers, counts = s.layers, s.counts
     size, at = counts[CORE_SIZE], counts[CORES]
@@ -885,7 +887,7 @@ def _keep_core(s: Search, layer: Int, action: Int, value: Int) -> None:
 
 
 @part
-def _belief_key(s: Search, begin: Int, end: Int, kind: Int) -> np.uint64:
+def _belief_key(s: BeliefTree, begin: Int, end: Int, kind: Int) -> np.uint64:
     key = _mixed(U64(kind + 1) * _STEP)
     for k in range(begin, end):
         key ^= s.forest.hashes[s.work.numbers[k]]
@@ -893,7 +895,7 @@ def _belief_key(s: Search, begin: Int, end: Int, kind: Int) -> np.uint64:
 
 
 @inlined
-def _probe(s: Search, key: np.uint64) -> tuple[Int, Int]:
+def _probe(s: BeliefTree, key: np.uint64) -> tuple[Int, Int]:
     cache = s.cache
     slot = np.int64(key >> _20) & (len(cache.belief_keys) - 1)
     if cache.belief_keys[slot] != key:
@@ -903,7 +905,7 @@ def _probe(s: Search, key: np.uint64) -> tuple[Int, Int]:
 
 
 @part
-def _record(s: Search, key: np.uint64, value: Int, alpha: Int, beta: Int) -> None:
+def _record(s: BeliefTree, key: np.uint64, value: Int, alpha: Int, beta: Int) -> None:
     cache = s.cache
     slot = np.int64(key >> _20) & (len(cache.belief_keys) - 1)
     if cache.belief_keys[slot] != key:
@@ -958,7 +960,7 @@ _PROBED, _PROBED_FROM = 8, 24
 
 @part
 def push(
-    s: Search, kind: Int, layer: Int, depth: Int, begin: Int, end: Int, low: Int, high: Int
+    s: BeliefTree, kind: Int, layer: Int, depth: Int, begin: Int, end: Int, low: Int, high: Int
 ) -> None:
     """Put a belief on the stack."""
     counts, frames = s.counts, s.work.frames
@@ -975,7 +977,7 @@ def push(
 
 
 @part
-def _return(s: Search, value: Int) -> None:
+def _return(s: BeliefTree, value: Int) -> None:
     """Take the current frame off the stack with its value, and record it."""
     counts = s.counts
     f = s.work.frames[counts[TOP]]
@@ -989,7 +991,7 @@ def _return(s: Search, value: Int) -> None:
 
 
 @part
-def _return_best(s: Search) -> None:
+def _return_best(s: BeliefTree) -> None:
     """Return the best value of the current frame; the gathered boards are its core."""
     counts, work = s.counts, s.work
     f = work.frames[counts[TOP]]
@@ -998,7 +1000,7 @@ def _return_best(s: Search) -> None:
 
 
 @part
-def _return_known(s: Search, key: np.uint64) -> bool:
+def _return_known(s: BeliefTree, key: np.uint64) -> bool:
     """Return the value of the current frame from the table; False if the table lacks it."""
     f = s.work.frames[s.counts[TOP]]
     low, high = _probe(s, key)
@@ -1010,7 +1012,7 @@ def _return_known(s: Search, key: np.uint64) -> bool:
 
 
 @part
-def _open(s: Search) -> Int:  # noqa: C901  kernels read from top to bottom
+def _open(s: BeliefTree) -> Int:  # noqa: C901  kernels read from top to bottom
     """Begin the current frame; return why it cannot go on, or `FINISHED`."""
     counts, work = s.counts, s.work
     f = work.frames[counts[TOP]]
@@ -1066,7 +1068,7 @@ def _limit(f: Ints) -> Int:
 
 
 @part
-def _next_sense(s: Search) -> Int:
+def _next_sense(s: BeliefTree) -> Int:
     """Go on to the next sense of the current frame, or return; `CANDIDATES` if there are none."""
     work = s.work
     f = work.frames[s.counts[TOP]]
@@ -1090,7 +1092,7 @@ def _next_sense(s: Search) -> Int:
 
 
 @part
-def _deadliest_first(s: Search, f: Ints) -> None:
+def _deadliest_first(s: BeliefTree, f: Ints) -> None:
     """Swap the part with the board that refuted most to the front."""
     parts, kills, at = s.work.parts, np.int64(0), f[PARTS]
     for k in range(f[PARTS], f[FREE_PARTS]):
@@ -1107,7 +1109,7 @@ def _swap_parts(parts: Shorts, first: Int, second: Int) -> None:
 
 
 @part
-def _next_request(s: Search) -> None:
+def _next_request(s: BeliefTree) -> None:
     """Go on to the next request of the current frame, or return."""
     forest, layers, work, counts = s.forest, s.layers, s.work, s.counts
     f = work.frames[counts[TOP]]
@@ -1141,7 +1143,7 @@ def _next_request(s: Search) -> None:
 
 
 @part
-def _refute(s: Search, value: Int) -> None:
+def _refute(s: BeliefTree, value: Int) -> None:
     """Give up the current action, whose value is too low; the core says why."""
     counts, work = s.counts, s.work
     f = work.frames[counts[TOP]]
@@ -1153,7 +1155,7 @@ def _refute(s: Search, value: Int) -> None:
 
 
 @part
-def _probed(s: Search, f: Ints) -> Int:
+def _probed(s: BeliefTree, f: Ints) -> Int:
     """Write the boards that refuted most from the frame's base on; return their number."""
     forest, numbers, base = s.forest, s.work.numbers, f[BASE]
     count = np.int64(0)
@@ -1172,7 +1174,7 @@ def _probed(s: Search, f: Ints) -> Int:
 
 
 @part
-def _build(s: Search) -> Int:  # noqa: C901  kernels read from top to bottom
+def _build(s: BeliefTree) -> Int:  # noqa: C901  kernels read from top to bottom
     """Follow the current request; return `ROOM` if there is too little, or `FINISHED`."""
     forest, layers, work, counts = s.forest, s.layers, s.work, s.counts
     f = work.frames[counts[TOP]]
@@ -1229,7 +1231,7 @@ def _build(s: Search) -> Int:  # noqa: C901  kernels read from top to bottom
 
 
 @part
-def _descend(s: Search) -> None:
+def _descend(s: BeliefTree) -> None:
     """Search the next part of the current action, or end the action."""
     counts, work = s.counts, s.work
     f = work.frames[counts[TOP]]
@@ -1256,7 +1258,7 @@ def _descend(s: Search) -> None:
 
 
 @part
-def _fold(s: Search, value: Int) -> None:
+def _fold(s: BeliefTree, value: Int) -> None:
     """Update the current frame with the value of a part, or of the moves without a sense."""
     work, counts = s.work, s.counts
     f = work.frames[counts[TOP]]
@@ -1276,7 +1278,7 @@ def _fold(s: Search, value: Int) -> None:
 
 
 @part
-def _blame(s: Search, f: Ints) -> None:
+def _blame(s: BeliefTree, f: Ints) -> None:
     """Trace the core of a part back to boards of the belief, and record it."""
     forest, layers, work, counts = s.forest, s.layers, s.work, s.counts
     at, part_at = f[ACTION_AT], f[PARTS] + f[PART]
@@ -1298,7 +1300,7 @@ def _blame(s: Search, f: Ints) -> None:
 
 
 @kernel
-def begin_tree(s: Search, rows: Words) -> None:
+def begin_tree(s: BeliefTree, rows: Words) -> None:
     """Make some boards the root layer, and prepare the embedded engine."""
     s.counts[BOARDS] = s.counts[LAYERS] = s.counts[SUCCESSORS] = s.counts[CORES] = 0
     settle(s.work.memory)
@@ -1308,7 +1310,7 @@ def begin_tree(s: Search, rows: Words) -> None:
 
 
 @kernel
-def fill_slots(s: Search, keys: Words, slots: Shorts) -> None:
+def fill_slots(s: BeliefTree, keys: Words, slots: Shorts) -> None:
     """Enter all boards and layers into empty tables.
 
     Args:
@@ -1331,7 +1333,7 @@ def fill_slots(s: Search, keys: Words, slots: Shorts) -> None:
 
 
 @kernel
-def push_root(s: Search, kind: Int, depth: Int, low: Int, high: Int, size: Int) -> None:
+def push_root(s: BeliefTree, kind: Int, depth: Int, low: Int, high: Int, size: Int) -> None:
     """Put the belief of all boards of the root layer on an empty stack."""
     s.counts[TOP], s.counts[RETURNED] = -1, 0
     for i in range(size):
@@ -1340,7 +1342,7 @@ def push_root(s: Search, kind: Int, depth: Int, low: Int, high: Int, size: Int) 
 
 
 @kernel
-def run(s: Search) -> Int:
+def run(s: BeliefTree) -> Int:
     """Search until the root is done or something is missing; see `FINISHED`."""
     counts = s.counts
     while True:

@@ -55,9 +55,9 @@ _REPORTED = {
 """Statistics, and where they are counted."""
 
 
-def _make_search(senses: int, requests: int) -> tree.Search:
+def _make_search(senses: int, requests: int) -> tree.BeliefTree:
     """Return the arrays of a search with at most this many candidates in a layer."""
-    return tree.Search(
+    return tree.BeliefTree(
         forest=_forest(_FIRST_BOARDS, senses, requests),
         layers=_layers(_FIRST_LAYERS, senses, requests),
         cache=tree.ValueCache(
@@ -73,10 +73,10 @@ def _make_search(senses: int, requests: int) -> tree.Search:
     )
 
 
-def _forest(boards: int, senses: int, requests: int) -> tree.Forest:
+def _forest(boards: int, senses: int, requests: int) -> tree.TreeBoards:
     one = ("home", "alone", "kills", "parent")
     by_request = ("low", "high", "steps", "sizes", "ends", "capped")
-    return tree.Forest(
+    return tree.TreeBoards(
         rows=np.empty((boards, 8), np.uint64),
         hashes=np.empty(boards, np.uint64),
         seen=np.empty((boards, senses), np.uint64),
@@ -134,7 +134,7 @@ def _wider(array: NDArray[_Number]) -> NDArray[_Number]:
     return wide
 
 
-def enlarge(search: tree.Search) -> tree.Search:
+def enlarge(search: tree.BeliefTree) -> tree.BeliefTree:
     """Return the search with twice the room for boards, layers and beliefs, at the same place."""
     forest, layers, work = search.forest, search.layers, search.work
     by_board = [name for name in forest._fields if name != "slots"]
