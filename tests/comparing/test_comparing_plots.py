@@ -16,7 +16,14 @@ from tests.comparing.comparisons import ARMS, KRK4, compare, config_text, enviro
 from miai_tournaments.compare.plot_style import count_axis, panels, ratio_axis
 from miai_tournaments.compare.plots import shown
 
-NAMES = {"speedup-by-depth", "speedup-by-size", "error-by-k", "pareto", "ablation"}
+NAMES = {
+    "speedup-in-time",
+    "speedup-by-depth",
+    "speedup-by-size",
+    "error-by-k",
+    "pareto",
+    "ablation",
+}
 APPROXIMATE = {
     f"rough-{k}": f'bounds = "approx-dominance"\nbounds_parameters = {{ k = {k} }}' for k in (1, 4)
 }
@@ -106,7 +113,7 @@ def test_a_plot_without_anything_to_show_is_left_out(tmp_path: Path) -> None:
     (tmp_path / "x.toml").write_text(config_text())
     compare(tmp_path / "x.toml", "--out", tmp_path / "out", plots=True)
     drawn = {path.stem for path in (tmp_path / "out" / "plots").iterdir()}
-    assert drawn == {"speedup-by-size", "pareto", "ablation"}
+    assert drawn == {"speedup-in-time", "speedup-by-size", "pareto", "ablation"}
 
 
 def test_without_matplotlib_the_tables_are_written_and_the_extra_is_named(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Plots of a comparison, drawn by matplotlib, which the extra ``miai[plots]`` brings.
 
-Speed-ups by depth, by size of the root and by arm; nodes against errors; errors against the hashes
-of a sketch, with the curve of the theory.
+Speed-ups in time and by arm, by depth and by size of the root; nodes against errors; errors against
+the hashes of a sketch, with the curve of the theory.
 """
 
 from __future__ import annotations
@@ -462,26 +462,68 @@ def _size_line(axis: Axes, block: Block, pairs: Sequence[Pair], look: Look, name
     _line(axis, points, look, name)
 
 
+def in_time(rows: Sequence[Row], *, baseline: str) -> Figure | None:
+    """Return a bar for each cell and arm: the speed-up in time; arms that lose are marked."""
+    others = [row for row in rows if row.arm != baseline and row.speedup_seconds is not None]
+    title = f"Speed-up in time, '{baseline}' being 1"
+    note = "Time of the searches, without setup. Whiskers: 95 % of a bootstrap over roots."
+    return _bar_panels(others, _time_bars, title, note=note)
+
+
 def ablation(rows: Sequence[Row], *, baseline: str) -> Figure | None:
     """Return a bar for each cell and arm: the speed-up in nodes, with a mark for wall time."""
+    title = f"Speed-up of each arm, '{baseline}' being 1"
+    return _bar_panels(rows, _bars, title, note="Whiskers: 95 % of a bootstrap over roots.")
+
+
+def _bar_panels(
+    rows: Sequence[Row], draw: Callable[[Axes, Sequence[Row]], None], title: str, *, note: str
+) -> Figure | None:
+    """Return a panel for each cell, with a line for each arm; None without rows."""
     chosen, left_out = shown(by_cell(rows))
     if not chosen:
         return None
     lines = _lines(chosen)
     figure, axes = panel_lines(
         [len(line) for line in lines],
-        f"Speed-up of each arm, '{baseline}' being 1",
+        title,
         heights=[0.26 * len(line[0]) + 1.0 for line in lines],
     )
     firsts = {id(line[0]) for line in lines}
     for axis, group in zip(axes, chosen, strict=True):
-        _bars(axis, group)
+        axis.set_xscale("log")
+        draw(axis, group)
+        axis.axvline(1, color=INK, linewidth=1.0)
+        axis.set_ylim(len(group) - 0.4, -0.6)
+        axis.grid(visible=False, axis="y")
+        ratio_axis(axis.xaxis)
+        axis.tick_params(axis="x", labelsize=8)
         set_title(axis, cell_title(group[0]))
         names = [row.arm for row in group] if id(group) in firsts else [""] * len(group)
         axis.set_yticks(range(len(group)), names)
         axis.tick_params(axis="y", length=0)
-    legend_below(figure, axes, note=f"Whiskers: 95 % of a bootstrap over roots.{left_out}")
+    legend_below(figure, axes, note=note + left_out)
     return figure
+
+
+def _time_bars(axis: Axes, rows: Sequence[Row]) -> None:
+    for place, row in enumerate(rows):
+        found = row.speedup_seconds
+        assert found is not None
+        slower = found.value < 1
+        axis.barh(
+            place,
+            found.value - 1,
+            left=1,
+            height=0.68,
+            color=WRONG if slower else RIGHT,
+            alpha=0.85,
+            hatch="////" if slower else None,
+            edgecolor="white",
+            label="slower" if slower else "faster",
+        )
+        low, high = _ends(found)
+        axis.plot([low, high], [place, place], color=INK, linewidth=1.1, solid_capstyle="butt")
 
 
 def _lines(groups: Sequence[list[Row]]) -> list[list[list[Row]]]:
@@ -496,7 +538,6 @@ def _lines(groups: Sequence[list[Row]]) -> list[list[list[Row]]]:
 
 
 def _bars(axis: Axes, rows: Sequence[Row]) -> None:
-    axis.set_xscale("log")
     for place, row in enumerate(rows):
         found, wall = row.speedup_nodes, row.speedup_seconds
         if found is None:
@@ -533,11 +574,6 @@ def _bars(axis: Axes, rows: Sequence[Row]) -> None:
             axis.text(
                 1.01, place, label, va="center", fontsize=7.5, color="#9A4300", transform=beside
             )
-    axis.axvline(1, color=INK, linewidth=1.0)
-    axis.set_ylim(len(rows) - 0.4, -0.6)
-    axis.grid(visible=False, axis="y")
-    ratio_axis(axis.xaxis)
-    axis.tick_params(axis="x", labelsize=8)
 
 
 def _line(axis: Axes, points: Sequence[tuple[float, Interval]], look: Look, label: str) -> None:
@@ -592,6 +628,7 @@ def draw_all(
     """
     base, look = comparison.baseline, looks(list(comparison.arms))
     plots: dict[str, Callable[[], Figure | None]] = {
+        "speedup-in-time": lambda: in_time(rows, baseline=base),
         "speedup-by-depth": lambda: against_depth(rows, look, baseline=base),
         "speedup-by-size": lambda: against_size(comparison.blocks, searches, look, baseline=base),
         "error-by-k": lambda: against_k(rows, comparison.arms),
