@@ -125,8 +125,12 @@ class ArmMeasurement:
             setups.append(time.perf_counter() - began)
             for skipped in self._skipped:
                 self._search(searcher, skipped)
-            searches.append(self._search(searcher, root))
+            seconds, result = self._search(searcher, root)
             del searcher  # so that only one exists at a time
+            if result.enumeration_seconds and not self._block.warm:
+                # what the search enumerated is there now, as it is for arms that come later
+                seconds, _ = self._search(self._arena.searcher(self._arm), root)
+            searches.append((seconds, result))
         self._skipped.clear()
         with self._arena.blamed(f"arm '{self._arm}': {self._block.title}, root {number}"):
             self._refuse_changes([result for _, result in searches])
