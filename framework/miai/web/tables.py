@@ -54,10 +54,13 @@ IDLE_SECONDS: Final = 900.0
 """Time without a viewer after which a table's game is suspended and its agents are ended."""
 MOST_RUNNING: Final = 64
 """Maximum number of games in progress at once."""
+PREPARATION_SECONDS: Final = 300.0
+"""Maximum time in which an agent starts, and in which it prepares for a game.
+
+A person waits longer than a tournament does, also for a machine that is busy."""
 _BACKLOG = 64  # messages that a slow browser may be behind
 _SHORTLY = 1.0  # seconds between a frame and the referee's question
 _SCHEMA = "miai.table/1"
-_PREPARATION = 300.0  # seconds; a person waits longer than a tournament does
 _STILL = ".still"
 
 _NOTHING: Final[SeatFrame] = {
@@ -581,7 +584,8 @@ class GameTable:
             chair.agent,
             chair.parameters,
             name=chair.agent,
-            limits=ProcessLimits(hidden=self._hidden, new_game_seconds=_PREPARATION),
+            limits=ProcessLimits(hidden=self._hidden, new_game_seconds=PREPARATION_SECONDS),
+            start_timeout=PREPARATION_SECONDS,
         )
 
     def _run(self) -> None:
