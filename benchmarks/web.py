@@ -318,8 +318,9 @@ def _play(
         answer = {"kind": "move", "number": news["frame"]["number"], "action": move["action"]}
         asked = time.perf_counter()
         reply, _ = client.ask(f"{table}/answers", json.dumps(answer).encode())
-        if reply.status == 200:
-            milliseconds.append(1000 * (time.perf_counter() - asked))
+        if reply.status != 200:
+            return
+        milliseconds.append(1000 * (time.perf_counter() - asked))
 
 
 # -- a running tournament -------------------------------------------------------------------------
