@@ -233,8 +233,10 @@ def test_only_the_part_of_the_problem_is_drawn_and_points_are_large_enough_to_to
 ) -> None:
     if problem.startswith("opened"):
         page.goto(f"{address}/problems/")
-        file = {"name": "mine.sgf", "mimeType": "application/x-go-sgf"}
-        page.set_input_files("#file", {**file, "buffer": SGF.replace(b"SZ[9]", b"SZ[19]")})
+        data = SGF.replace(b"SZ[9]", b"SZ[19]")
+        page.set_input_files(
+            "#file", {"name": "mine.sgf", "mimeType": "application/x-go-sgf", "buffer": data}
+        )
         page.click("form[action='/problems/opened'] button")
         page.goto(f"{page.url}0")
     else:

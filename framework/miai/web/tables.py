@@ -43,7 +43,7 @@ from miai.plugins.kinds import GAME
 from miai.plugins.loader import registry
 from miai.process.agent_process import AgentProcess
 from miai.process.limits import ProcessLimits
-from miai.record import GameRecord, MoveRecord, Termination
+from miai.record import GameRecord, MoveRecord, ending_text
 from miai.record_reader import read_record
 from miai.render import renderer_for
 from miai.web.analysis import Estimate, Estimates, Thoughts, analysis_of, thoughts_of
@@ -73,20 +73,6 @@ _NOTHING: Final[SeatFrame] = {
     "areas": [],
     "moves": [],
 }
-
-_WHY: Final[Mapping[Termination, str]] = {
-    Termination.TERMINAL: "",
-    Termination.MOVE_LIMIT: " at the move limit",
-    Termination.ADJUDICATION: " by adjudication",
-    Termination.RESIGNATION: "resigned",
-    Termination.TIME: "ran out of time",
-    Termination.ILLEGAL_ACTION: "played an illegal action",
-    Termination.CRASH: "crashed",
-    Termination.PROTOCOL: "broke the protocol",
-    Termination.FLOOD: "sent too much",
-    Termination.UNAVAILABLE: "could not play",
-}
-"""Why a game ended, after its result or its loser's name."""
 
 Stage = Literal["waiting", "starting", "playing", "suspended", "over", "failed"]
 _logger = logging.getLogger("miai.web")
@@ -723,12 +709,7 @@ class GameTable:
             return ""
         names = self.game.info.player_names
         scores = ", ".join(f"{n} {r:+g}" for n, r in zip(names, record.returns, strict=True))
-        best = [n for n, r in zip(names, record.returns, strict=True) if r == max(record.returns)]
-        ending = f"{best[0]} wins" if len(best) == 1 else "a draw"
-        why = "" if record.loser is None else f", {names[record.loser]} "
-        why += _WHY[record.termination]
-        detail = "" if record.detail in ("", ending) else f" ({one_line(record.detail)})"
-        return f"{ending}{why}{detail}: {scores}"
+        return f"{ending_text(record, names)}: {scores}"
 
     def _show(self, player: int) -> None:
         if not self._session.catching_up:
