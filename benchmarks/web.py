@@ -252,6 +252,7 @@ def _await(condition: Callable[[], bool]) -> None:
 
 def measure_games(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the milliseconds from clicks to answers in games that are played at once."""
+    clicks: list[int] = []
     milliseconds: list[float] = []
     with tempfile.TemporaryDirectory() as folder, server(Path(folder)) as process:
         client = Client(process.port)
@@ -261,7 +262,7 @@ def measure_games(arguments: argparse.Namespace) -> dict[str, Any]:
         threads = [
             threading.Thread(
                 target=_play,
-                args=(client, table, seed, milliseconds, began, arguments.seconds + 20),
+                args=(client, table, seed, clicks, milliseconds, began, arguments.seconds + 20),
             )
             for seed, table in enumerate(tables)
         ]
@@ -274,6 +275,7 @@ def measure_games(arguments: argparse.Namespace) -> dict[str, Any]:
         "games_at_once": arguments.games,
         "answer_ms_median": round(statistics.median(milliseconds), 1),
         "answer_ms_p95": round(p95(milliseconds), 1),
+        "clicks": len(clicks),
         "answers": len(milliseconds),
         "server_cpu_ms_per_answer": round(1000 * share / len(milliseconds), 1),
     }
@@ -288,6 +290,7 @@ def _play(
     client: Client,
     table: str,
     seed: int,
+    clicks: list[int],
     milliseconds: list[float],
     began: threading.Barrier,
     seconds: float,
@@ -295,6 +298,8 @@ def _play(
     """Play a game to its end, or for a time, with a pause before each click.
 
     Args:
+      clicks: takes the number of each position in which the person clicks.
+      milliseconds: takes the time until each answer; a click that is refused has none.
       began: passed when it is the person's turn in every game; their agents have started then.
     """
     rng = random.Random(seed)
@@ -309,11 +314,13 @@ def _play(
             until = time.monotonic() + seconds
         time.sleep(rng.uniform(0.5, 1.5))
         move = rng.choice(news["frame"]["moves"])
+        clicks.append(news["frame"]["number"])
         answer = {"kind": "move", "number": news["frame"]["number"], "action": move["action"]}
         asked = time.perf_counter()
         reply, _ = client.ask(f"{table}/answers", json.dumps(answer).encode())
-        if reply.status == 200:
-            milliseconds.append(1000 * (time.perf_counter() - asked))
+        if reply.status != 200:
+            return
+        milliseconds.append(1000 * (time.perf_counter() - asked))
 
 
 # -- a running tournament -------------------------------------------------------------------------

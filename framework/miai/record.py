@@ -15,11 +15,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Final, Protocol, runtime_checkable
 
 from miai.errors import RecordError
 from miai.game import Observation
-from miai.plain import Json, dumps, to_plain
+from miai.plain import Json, dumps, one_line, to_plain
 
 SCHEMA = "miai.record/1"
 
@@ -179,6 +179,37 @@ class GameRecord:
                 f"game record of {self.game} cannot be written: {error}; parameters, tags, "
                 "statistics and observations must be plain data"
             ) from error
+
+
+_REASONS: Final[Mapping[Termination, str]] = {
+    Termination.TERMINAL: "",
+    Termination.MOVE_LIMIT: " at the move limit",
+    Termination.ADJUDICATION: " by adjudication",
+    Termination.RESIGNATION: "resigned",
+    Termination.TIME: "ran out of time",
+    Termination.ILLEGAL_ACTION: "played an illegal action",
+    Termination.CRASH: "crashed",
+    Termination.PROTOCOL: "broke the protocol",
+    Termination.FLOOD: "sent too much",
+    Termination.UNAVAILABLE: "could not play",
+}
+"""Why a game ended, after its result or its loser's name."""
+
+
+def ending_text(record: GameRecord, names: Sequence[str]) -> str:
+    """Return in words who won a game and why: ``white wins (W+6.5)``.
+
+    Args:
+      names: the players' names in player order.
+    """
+    best = [n for n, r in zip(names, record.returns, strict=False) if r == max(record.returns)]
+    ending = f"{best[0]} wins" if len(best) == 1 else "a draw"
+    why = "" if record.loser is None else f", {names[record.loser]} "
+    why += _REASONS[record.termination]
+    if record.termination is Termination.MOVE_LIMIT and len(best) != 1:
+        ending, why = "no winner", ""  # a draw in a tournament; a file may be of a part of a game
+    detail = "" if record.detail in ("", ending) else f" ({one_line(record.detail)})"
+    return f"{ending}{why}{detail}"
 
 
 def _values(part: GameRecord | MoveRecord | PlayerRecord | VerdictRecord) -> dict[str, Any]:

@@ -142,10 +142,12 @@ class Clicks:
         in order: ``("e2", "e4")``. Dragging is a click at both ends. Actions with the same clicks,
         such as promotions, are then offered in a menu. Other legal actions, such as a pass, become
         buttons.
+      labels: the texts of buttons, where an action's notation does not explain itself.
     """
 
     regions: Sequence[Region] = ()
     actions: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    labels: Mapping[int, str] = field(default_factory=dict)
 
 
 @runtime_checkable

@@ -38,8 +38,11 @@ def test_a_person_plays_tic_tac_toe_to_the_end() -> None:
         child.expect(rf"{player}> ")
         child.sendline(state.action_to_string(cell))
         state.apply_action(cell)
-    child.expect("you win|you lose")
     child.expect(pexpect.EOF)
+    said = child.before or ""
+    assert said.count("The game is over: x wins.") == 1, "once, and by name"
+    assert "you" not in said.partition("The game is over")[2].partition("\n")[0]
+    assert "x wins: x +1, o -1" in said
     child.close()
     assert child.exitstatus == 0
 
@@ -55,7 +58,7 @@ def test_nonsense_is_explained_and_asked_again() -> None:
     child.sendline("C3")
     child.expect("black> ")
     child.sendline("resign")
-    child.expect("resignation by black")
+    child.expect("white wins, black resigned")
     child.expect(pexpect.EOF)
     child.close()
     assert child.exitstatus == 0
@@ -238,6 +241,12 @@ def test_nothing_hidden_is_shown_by_going_back_asking_or_saving() -> None:
     refused.expect(pexpect.EOF)
 
 
+def test_two_people_in_a_hidden_game_are_told_a_command_that_plays() -> None:
+    refused = terminal("kuhn_poker")
+    refused.expect("miai play kuhn_poker --second random")
+    refused.expect(pexpect.EOF)
+
+
 def test_an_opponent_in_a_seat_never_sees_a_take_back_as_a_failure() -> None:
     game = miai.load_game("tic_tac_toe")
     read = io.StringIO("b2\nundo\n")
@@ -276,7 +285,7 @@ def test_a_whole_game_of_go_with_a_search(tmp_path: Path) -> None:
     child.sendline("pass")
     child.expect("black> |over")
     child.sendline("resign")
-    child.expect(r"resignation by black|terminal")
+    child.expect(r"(white|black) wins")
     child.expect("written to ")
     child.expect(pexpect.EOF)
     child.close()

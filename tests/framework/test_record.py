@@ -26,6 +26,7 @@ from miai.record import (
     PlayerRecord,
     Termination,
     VerdictRecord,
+    ending_text,
 )
 from miai.record_reader import read_record
 
@@ -390,3 +391,32 @@ def test_a_record_in_a_file_is_readable_by_eye(tmp_path: Path) -> None:
     assert first.startswith('{"schema":"miai.record/1","game":"kuhn_poker","game_version":')
     assert all(line.startswith('{"ply":') for line in moves)
     assert last.startswith('{"returns":[')
+
+
+@pytest.mark.parametrize(
+    ("returns", "termination", "loser", "detail", "said"),
+    [
+        ((-1, 1), "terminal", None, "W+6.5", "white wins (W+6.5)"),
+        ((-1, 1), "terminal", None, "white wins", "white wins"),
+        ((0, 0), "terminal", None, "", "a draw"),
+        ((1, -1), "resignation", 1, "", "black wins, white resigned"),
+        ((-1, 1), "crash", 0, "no\nidea", "white wins, black crashed (no / idea)"),
+        ((1, -1), "move-limit", None, "stopped", "black wins at the move limit (stopped)"),
+        ((0, 0), "move-limit", None, "saved", "no winner (saved)"),
+        ((), "move-limit", None, "", "no winner"),
+    ],
+)
+def test_the_end_in_words(
+    returns: tuple[float, ...], termination: str, loser: int | None, detail: str, said: str
+) -> None:
+    record = GameRecord(
+        game="go",
+        game_version=1,
+        game_parameters={},
+        players=[],
+        returns=returns,
+        termination=Termination(termination),
+        loser=loser,
+        detail=detail,
+    )
+    assert ending_text(record, ("black", "white")) == said

@@ -160,6 +160,7 @@ def test_a_sense_shows_its_window_now_and_is_remembered_later() -> None:
         "d6": ".",
     }
     assert "Sensed last, this turn, d5 to f7: pe5 pd7 pf7.\n" in table.shown(0)
+    assert "Sensed last, this turn, d3 to f5: no enemy pieces.\n" in Table("sense e4").shown(0)
     table.play("d2d4", "sense -", "e5d4")
     cells = cells_of(table.shown(0))
     assert (cells[chess.E5], cells[chess.E7], cells[chess.D4]) == ("p'", "?", "x")
@@ -265,7 +266,7 @@ def test_a_person_plays_and_sees_what_the_history_says(tmp_path: Path) -> None:
             else:
                 assert cells[square] == piece["value"]
     assert "no legal move is written 'nonsense'" in done.stdout
-    assert "The full position:" in done.stdout.split("resignation by white")[0]
+    assert "The full position:" in done.stdout.split("black wins, white resigned")[0]
     assert "FEN" not in done.stdout
     seen_before_the_end = done.stdout.split("The full position:")[0]
     assert not any(board.board_fen() in seen_before_the_end for board in befores)

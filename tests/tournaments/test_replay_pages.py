@@ -18,7 +18,7 @@ from miai.game import Game
 from miai.pages import replay
 from miai.pages.replay import certain_text, decision_of, frames_of
 from miai.pages.replay_page import HEIGHT, WIDTH, moves_markup, replay_page
-from miai.record import GameRecord, MoveRecord
+from miai.record import GameRecord, MoveRecord, ending_text
 from miai.render import PlainRenderer, renderer_for
 from miai.values import Evaluation
 from miai_tournaments.store.store import Store
@@ -49,6 +49,9 @@ def check_page(record: GameRecord, *, views: int, **options: Any) -> Node:
         assert node.one("h2").one("b").text() == move.text
     for node in shown:
         assert len(list(node.all("figure"))) == views
+    ending = ending_text(record, load_game(record.game).info.player_names)
+    assert shown[-1].one("p", class_="ending").text() == f"The game ends: {ending}"
+    assert f"{ending}; returns" in page.one("header").text()
     assert page.one("input", id="slider").attributes["max"] == str(len(record.moves))
     links = links_of(page)
     assert [link.attributes["href"] for link in links] == [f"#p{i}" for i in range(len(shown))]

@@ -143,6 +143,14 @@ def test_blind_chess_is_sensed_and_a_piece_is_dragged(page: Page, address: str) 
     page.wait_for_selector("#status:has-text('Your turn')")
 
 
+def test_a_button_says_what_its_action_does(page: Page, address: str) -> None:
+    begin(page, address, "rbc")
+    assert page.locator("#buttons button").all_inner_texts() == ["sense nothing"]
+    page.click("#buttons button")
+    wait(page, "frame.turn && frame.moves.some((m) => m.text === 'e2e4')")
+    assert "nothing" in page.inner_text("#news")
+
+
 def test_refusals_are_announced_and_signs_explained_in_blind_chess(
     page: Page, address: str
 ) -> None:

@@ -12,6 +12,7 @@ from tests.web.server import TOKEN, Browser, Reply, heed, running
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser as Chromium
+    from playwright.sync_api import Page
 
 SGF = b"(;SZ[9]AB[da][db][cb][bb][ab]AW[ea][eb][ec][dc][cc][bc][ac]MA[db])"
 SETTLED = b"(;SZ[9]AB[ab][bb][cb][db][eb][ea]AW[ac][bc][cc][dc][ec][fc][fa][fb]MA[ab])"
@@ -217,3 +218,38 @@ def test_a_problem_is_solved_in_a_browser_by_keyboard_and_by_clicks(
         assert page.inner_text("#tried") == "1"
         assert page.inner_text("#solved") == "0", "the first try was wrong"
     assert problems == []
+
+
+@pytest.mark.engine("chromium")
+@pytest.mark.parametrize(
+    ("problem", "names"),
+    [
+        ("opened/0", {"A", "B", "C", "D", "E", "F", "G", "H", "J", *map(str, range(11, 20))}),
+        ("shipped-8-9/0", {*"GHJKLMNOPQRST", *map(str, range(4, 17))}),  # of the largest
+    ],
+)
+def test_only_the_part_of_the_problem_is_drawn_and_points_are_large_enough_to_touch(
+    page: Page, address: str, problem: str, names: set[str]
+) -> None:
+    if problem.startswith("opened"):
+        page.goto(f"{address}/problems/")
+        data = SGF.replace(b"SZ[9]", b"SZ[19]")
+        page.set_input_files(
+            "#file", {"name": "mine.sgf", "mimeType": "application/x-go-sgf", "buffer": data}
+        )
+        page.click("form[action='/problems/opened'] button")
+        page.goto(f"{page.url}0")
+    else:
+        page.goto(f"{address}/problems/{problem}")
+    page.wait_for_selector("#picture .area")
+    box = page.locator("#picture .area").first.bounding_box()
+    board = page.locator("#picture > svg").first.bounding_box()
+    assert box is not None
+    assert board is not None
+    assert min(box["width"], box["height"]) >= 24
+    assert abs(board["width"] - board["height"]) < 1
+    assert set(page.locator(".defs text").all_text_contents()) == names
+    first = page.locator("#picture .area").first
+    assert first.get_attribute("aria-label")
+    first.click()
+    page.wait_for_selector("#status.wrong, #status.right, #status.solved")

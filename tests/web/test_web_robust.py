@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +16,9 @@ from urllib.request import urlopen
 
 import pytest
 from tests.web.server import TOKEN, begin, heed, wait
+
+from miai.process.agent_process import AgentProcess
+from miai.web import tables
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, Route
@@ -97,6 +100,30 @@ def test_a_server_that_is_killed_loses_nothing_and_the_open_page_goes_on(
                 )
             assert page.locator("#moves li").all_inner_texts()[:4] == played
     assert errors == []
+
+
+def test_a_person_waits_for_an_opponent_that_starts_slowly(
+    page: Page, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits: list[float] = []
+    go_on = threading.Event()
+
+    class SlowProcess(AgentProcess):
+        def start(self) -> None:
+            limits.append(self.start_timeout)
+            assert go_on.wait(timeout=60)
+            super().start()
+
+    monkeypatch.setattr(tables, "AgentProcess", SlowProcess)
+    page.goto(f"{address}/games/tic_tac_toe")
+    page.select_option("[name='players.1.agent']", "random")
+    page.click("button.go")
+    try:
+        page.wait_for_selector("#status:has-text('The opponent is starting')")
+    finally:
+        go_on.set()
+    wait(page, "frame.turn")
+    assert set(limits) == {300.0}
 
 
 def test_a_double_click_is_one_move(page: Page, address: str) -> None:
@@ -269,17 +296,3 @@ def press_until(page: Page, key: str, condition: str) -> None:
         if page.evaluate(condition):
             return
     raise AssertionError(f"the keyboard does not reach {condition}")
-
-
-@pytest.mark.parametrize(
-    ("games", "milliseconds"), [(12, 1000), pytest.param(50, 100, marks=pytest.mark.slow)]
-)
-def test_clicks_in_many_games_at_once_are_answered_soon(games: int, milliseconds: int) -> None:
-    """The bound of 12 games is for a busy machine; that of 50 is for a quiet one."""
-    script = Path(__file__).parents[2] / "benchmarks" / "web.py"
-    words = ["--parts", "games", "--games", str(games), "--seconds", "2", "--json"]
-    done = subprocess.run([sys.executable, script, *words], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    figures = json.loads(done.stdout)
-    assert figures["answers"] >= 3 * games, "a game stands still"
-    assert figures["answer_ms_p95"] < milliseconds

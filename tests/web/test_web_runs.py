@@ -19,7 +19,7 @@ from tests.comparing.comparisons import compare
 from tests.comparing.comparisons import config_text as comparison_text
 from tests.tournaments.support import command, config_text, environment, games_of, player
 from tests.tournaments.support import tournament as run_tournament
-from tests.web.server import TOKEN, Browser, running
+from tests.web.server import TOKEN, Browser, is_turn, running
 
 from miai.errors import ConfigError, MiaiError
 from miai_tournaments.report.watch import RunReading
@@ -73,6 +73,26 @@ def test_the_overview_lists_runs_and_what_is_wrong(browser: Browser) -> None:
     assert (broken.status, "Traceback" in broken.text) == (409, False)
     for path in ("/runs/2/", "/runs/2/events", "/runs/2/stop", "/runs/99999999999999999999/"):
         assert browser.ask(path).status == 404
+
+
+def test_a_game_of_a_run_is_played_on_from_a_position(browser: Browser) -> None:
+    link = re.findall(r'href="(replays/[^"]+)"', browser.ask("/runs/0/").text)[0]
+    shown = re.search(r'id="play-on"[^>]* href="([^"?]+)', browser.ask(f"/runs/0/{link}").text)
+    assert shown is not None
+    address = shown[1]
+    form = browser.ask(f"{address}?ply=2")
+    assert "The game goes on after ply 2" in form.text
+    sent = re.search(r'<form[^>]* action="([^"]+)"', form.text)
+    assert sent is not None
+    reply = browser.form(sent[1], {"players.0.agent": "me", "players.1.agent": "random"})
+    assert reply.status == 303, reply.text
+    with browser.watching(reply.headers["location"]) as events:
+        assert len(events.until(is_turn)["moves"]) == 2
+    missing = address.rpartition("/replays/")[0] + "/replays/nothing/play?ply=2"
+    assert browser.ask(missing).status == 404
+    assert browser.ask(f"{address}?ply=999").status == 404
+    browser.cookie = ""
+    assert browser.form(f"{address}?ply=2", {"players.0.agent": "me"}).status == 403
 
 
 def test_a_finished_run_has_its_report_and_its_replays(browser: Browser, runs: Path) -> None:

@@ -244,10 +244,17 @@ class HumanAgent(Agent):
                 return decision
 
     def end(self, returns: tuple[float, ...]) -> None:
-        """Show the end of the game."""
+        """Show the end of the game; to several people at one terminal once, by name."""
+        people = self.session.people if self.session is not None else [self]
+        if self is not people[0]:
+            return
         self._show_board()
         mine = returns[self.view.player]
-        verdict = "a draw" if len(set(returns)) == 1 else "you win" if mine > 0 else "you lose"
+        verdict = "you win" if mine > 0 else "you lose"
+        if len(set(returns)) == 1:
+            verdict = "a draw"
+        elif len(people) > 1:
+            verdict = f"{self.game.info.player_names[returns.index(max(returns))]} wins"
         self._say(f"The game is over: {verdict}.")
 
     def _answer(self, text: str) -> Decision | None:
@@ -399,6 +406,9 @@ class PlaySession:
       adviser: builds the search for hints; None for none.
       blind_adviser: in a game that hides information, the name of the agent that gives hints, and
         what makes a seat for it; None for none.
+
+    Attributes:
+      people: the players at the terminal.
     """
 
     def __init__(
@@ -419,10 +429,10 @@ class PlaySession:
         self._adviser: Search | None = None
         self._seed = 0
         self._withheld: TextIO | None = None  # output of others in a game that hides information
-        self._people = [agent for agent in agents if isinstance(agent, HumanAgent)]
-        for person in self._people:
+        self.people = [agent for agent in agents if isinstance(agent, HumanAgent)]
+        for person in self.people:
             person.session = self
-        self._secret = bool(self._people) and not game.info.perfect_information
+        self._secret = bool(self.people) and not game.info.perfect_information
 
     def play(self, *, seed: int) -> GameRecord:
         """Return the record of the finished game. Raises as `miai.playing.match.play`."""
@@ -432,7 +442,7 @@ class PlaySession:
         self._withheld = tempfile.TemporaryFile(  # noqa: SIM115 - `close` prints and closes it
             "a+", encoding="utf-8", errors="backslashreplace", buffering=1
         )
-        with _output_to(self._withheld, self._people):
+        with _output_to(self._withheld, self.people):
             return self._play()
 
     def _play(self) -> GameRecord:

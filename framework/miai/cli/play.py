@@ -240,11 +240,11 @@ class _GameDisplay:
 
 
 def _result(game: Game, record: GameRecord) -> str:
+    from miai.record import ending_text
+
     names = game.info.player_names
     scores = ", ".join(f"{n} {r:+g}" for n, r in zip(names, record.returns, strict=True))
-    detail = f" ({record.detail})" if record.detail else ""
-    loser = f" by {names[record.loser]}" if record.loser is not None else ""
-    return f"{record.termination}{loser}{detail}: {scores}"
+    return f"{ending_text(record, names)}: {scores}"
 
 
 DEFAULT_AGENT = "human"

@@ -33,7 +33,7 @@ from miai.pages.replay import (
     frames_of,
 )
 from miai.plugins.loader import registry
-from miai.record import GameRecord, MoveRecord, Termination
+from miai.record import GameRecord, MoveRecord, Termination, ending_text
 from miai.render import ExplainedRenderer, renderer_for
 from miai.values import Evaluation, ValueScale, ValueUnit
 
@@ -350,9 +350,7 @@ def _heading(
         Markup("%s (%s)") % (name(player.name), _side(game, seat))
         for seat, player in enumerate(record.players)
     ]
-    result = f"{record.termination}"
-    if record.detail:
-        result += f": {record.detail}"
+    result = ending_text(record, game.info.player_names)
     returns = ", ".join(f"{value:g}" for value in record.returns)
     lines = [
         tag("h1", Markup(" against ").join(players)),
@@ -435,13 +433,9 @@ def _caption(number: int, move: MoveRecord | None, game: Game, record: GameRecor
         parts.append(tag("small", f" {_duration(move.seconds)}"))
     heading = tag("h2", *parts)
     if number == len(record.moves):
-        return heading + tag("p", text(_ending(record), 300), class_="ending")
+        ending = f"The game ends: {ending_text(record, game.info.player_names)}"
+        return heading + tag("p", text(ending, 300), class_="ending")
     return heading
-
-
-def _ending(record: GameRecord) -> str:
-    ending = f"The game ends: {record.termination}"
-    return f"{ending}, {record.detail}" if record.detail else ending
 
 
 def _view(view: View, game: Game) -> Markup:

@@ -555,7 +555,8 @@ def _refuse_shared_terminal(game: Game, agents: Sequence[Agent]) -> None:
     if len(people) > 1 and not game.info.perfect_information:
         raise ConfigError(
             f"{game.info.name} hides information, and {' and '.join(people)} at one terminal would "
-            f"see each other's secrets; let an agent play {' or '.join(people)}, such as 'random'"
+            f"see each other's secrets; let an agent play one of them, such as: miai play "
+            f"{game.info.name} --{people[-1]} random"
         )
 
 

@@ -37,10 +37,11 @@ class Area(TypedDict):
 
 
 class Move(TypedDict):
-    """A legal action: its number, its notation, and the areas to click, by index."""
+    """A legal action: number, notation, text of its button, and the areas to click, by index."""
 
     action: int
     text: str
+    label: str
     path: list[int]
 
 
@@ -150,10 +151,12 @@ class Camera:
             clicks = renderer.clicks(view)
         index = {region.name: number for number, region in enumerate(clicks.regions)}
         position = view.state if self._game.info.perfect_information else self._notation
+        texts = {action: action_text(position, action) for action in legal}
         moves: list[Move] = [
             {
                 "action": action,
-                "text": printable(action_text(position, action), _LONGEST),
+                "text": printable(texts[action], _LONGEST),
+                "label": printable(clicks.labels.get(action, texts[action]), _LONGEST),
                 "path": [index[name] for name in clicks.actions.get(action, ())],
             }
             for action in legal

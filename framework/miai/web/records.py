@@ -11,7 +11,7 @@ import json
 import secrets
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
@@ -338,29 +338,32 @@ class Records:
         return RedirectResponse("/records/", 303)
 
     async def play(self, request: Request) -> Response:
-        """Show the form for playing on from a position; make the table if it is sent."""
+        """Let people play on from a position of a record that is kept, or of a finished table."""
+        name = request.path_params["record"]
+        return await self.play_on(request, lambda: self._record(name))
+
+    async def play_on(self, request: Request, find: Callable[[], GameRecord]) -> Response:
+        """Show the form for playing on from a position; make the table if it is sent.
+
+        See `miai.web.sections.PlayOn`.
+        """
         entered: dict[str, str] = {}
         if request.method == "POST":
             async with request.form(max_files=0, max_fields=500) as form:
                 entered = {key: value for key, value in form.items() if isinstance(value, str)}
         return await to_thread.run_sync(
-            self._play,
-            request.path_params["record"],
-            request.query_params.get("ply", ""),
-            request.method == "POST",
-            entered,
-            request.state.browser,
+            self._play, request, find, entered if request.method == "POST" else None
         )
 
     def _play(
-        self, name: str, ply: str, sent: bool, entered: dict[str, str], browser: str
+        self, request: Request, find: Callable[[], GameRecord], sent: dict[str, str] | None
     ) -> Response:
-        record = self._record(name)
-        state, moves = _position(record, ply)
+        record = find()
+        state, moves = _position(record, request.query_params.get("ply", ""))
         mistakes: dict[str, str] = {}
-        if sent:
+        if sent is not None:
             try:
-                table = self._table(record, len(moves), entered, browser)
+                table = self._table(record, len(moves), sent, request.state.browser)
                 return RedirectResponse(f"/tables/{table.id}", 303)
             except FormError as error:
                 mistakes = error.mistakes
@@ -377,11 +380,11 @@ class Records:
             )
         return form_page(
             record.game,
-            entered,
+            sent or {},
             mistakes,
             me=max(0, int(state.current_player())),
             rules=False,
-            action=f"/records/{name}/play?ply={len(moves)}",
+            action=f"{request.url.path}?ply={len(moves)}",
             heading=f"Play on: {record.game}",
             notes=notes,
         )

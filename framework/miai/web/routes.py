@@ -304,10 +304,13 @@ def _table_page(
       empty: players for whom nobody sits yet.
       frame: what is shown until the first event; None for nothing.
     """
+    opponent = player is not None and sum(agent != PERSON for agent in agents) == 1
     return page(
         "table.html",
         scripts=["board.js", "table.js"],
         table=request.path_params["table"],
+        starting=f"{'The opponent is' if opponent else 'The players are'} starting; "
+        "on a busy machine this takes a while.",
         game=game,
         names=names,
         chairs=list(map(_who, agents)),

@@ -37,7 +37,22 @@ from miai.errors import ConfigError, MiaiError
 from miai.plain import one_line
 from miai.plugins.kinds import WEB_SECTION, Kind
 from miai.plugins.loader import registry
+from miai.record import GameRecord
 from miai.web.templating import TYPES, asset
+
+
+class PlayOn(Protocol):
+    """Lets people play on from a position of a record; see `miai.pages.replay_page`."""
+
+    async def __call__(self, request: Request, find: Callable[[], GameRecord]) -> Response:
+        """Answer a request with the form, or with a new table if the form is sent.
+
+        Args:
+          request: of an address that ends with ``?ply=`` and the number of plies; the form is sent
+            to the same address.
+          find: returns the record, in a thread of its own. It may raise `HTTPException`.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +63,12 @@ class Site:
       folder: where the section may keep files; it makes the folder on first use.
       paths: files and folders that the command line named, absolute. A section shows those that
         it knows, and nothing else outside its folder.
+      play_on: answers requests for playing on from a position of a record.
     """
 
     folder: Path
-    paths: tuple[Path, ...] = ()
+    paths: tuple[Path, ...]
+    play_on: PlayOn
 
 
 class WebSection(Protocol):
@@ -82,13 +99,14 @@ class Sections:
     Args:
       folder: where they keep their files, in a folder each.
       paths: files and folders that the command line named.
+      play_on: as of `Site`.
 
     Raises `ConfigError` if no section shows one of the paths.
     """
 
-    def __init__(self, folder: Path, paths: Sequence[Path]) -> None:
+    def __init__(self, folder: Path, paths: Sequence[Path], *, play_on: PlayOn) -> None:
         self._mounted = [
-            _Mounted(component.name, Site(folder / component.name, tuple(paths)))
+            _Mounted(component.name, Site(folder / component.name, tuple(paths), play_on))
             for component in registry().components(SECTION)
         ]
         for path in paths:

@@ -60,7 +60,8 @@ def make_app(
     tables = TableSet(folder)
     pages = Pages(tables, browsers)
     records = Records(folder / _RECORDS, tables)
-    sections = Sections(folder, [path.absolute() for path in paths])
+    absolute = [path.absolute() for path in paths]
+    sections = Sections(folder, absolute, play_on=records.play_on)
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:

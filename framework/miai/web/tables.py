@@ -43,7 +43,7 @@ from miai.plugins.kinds import GAME
 from miai.plugins.loader import registry
 from miai.process.agent_process import AgentProcess
 from miai.process.limits import ProcessLimits
-from miai.record import GameRecord, MoveRecord, Termination
+from miai.record import GameRecord, MoveRecord, ending_text
 from miai.record_reader import read_record
 from miai.render import renderer_for
 from miai.web.analysis import Estimate, Estimates, Thoughts, analysis_of, thoughts_of
@@ -54,10 +54,13 @@ IDLE_SECONDS: Final = 900.0
 """Time without a viewer after which a table's game is suspended and its agents are ended."""
 MOST_RUNNING: Final = 64
 """Maximum number of games in progress at once."""
+PREPARATION_SECONDS: Final = 300.0
+"""Maximum time in which an agent starts, and in which it prepares for a game.
+
+A person waits longer than a tournament does, also for a machine that is busy."""
 _BACKLOG = 64  # messages that a slow browser may be behind
 _SHORTLY = 1.0  # seconds between a frame and the referee's question
 _SCHEMA = "miai.table/1"
-_PREPARATION = 300.0  # seconds; a person waits longer than a tournament does
 _STILL = ".still"
 
 _NOTHING: Final[SeatFrame] = {
@@ -70,20 +73,6 @@ _NOTHING: Final[SeatFrame] = {
     "areas": [],
     "moves": [],
 }
-
-_WHY: Final[Mapping[Termination, str]] = {
-    Termination.TERMINAL: "",
-    Termination.MOVE_LIMIT: " at the move limit",
-    Termination.ADJUDICATION: " by adjudication",
-    Termination.RESIGNATION: "resigned",
-    Termination.TIME: "ran out of time",
-    Termination.ILLEGAL_ACTION: "played an illegal action",
-    Termination.CRASH: "crashed",
-    Termination.PROTOCOL: "broke the protocol",
-    Termination.FLOOD: "sent too much",
-    Termination.UNAVAILABLE: "could not play",
-}
-"""Why a game ended, after its result or its loser's name."""
 
 Stage = Literal["waiting", "starting", "playing", "suspended", "over", "failed"]
 _logger = logging.getLogger("miai.web")
@@ -581,7 +570,8 @@ class GameTable:
             chair.agent,
             chair.parameters,
             name=chair.agent,
-            limits=ProcessLimits(hidden=self._hidden, new_game_seconds=_PREPARATION),
+            limits=ProcessLimits(hidden=self._hidden, new_game_seconds=PREPARATION_SECONDS),
+            start_timeout=PREPARATION_SECONDS,
         )
 
     def _run(self) -> None:
@@ -719,12 +709,7 @@ class GameTable:
             return ""
         names = self.game.info.player_names
         scores = ", ".join(f"{n} {r:+g}" for n, r in zip(names, record.returns, strict=True))
-        best = [n for n, r in zip(names, record.returns, strict=True) if r == max(record.returns)]
-        ending = f"{best[0]} wins" if len(best) == 1 else "a draw"
-        why = "" if record.loser is None else f", {names[record.loser]} "
-        why += _WHY[record.termination]
-        detail = "" if record.detail in ("", ending) else f" ({one_line(record.detail)})"
-        return f"{ending}{why}{detail}: {scores}"
+        return f"{ending_text(record, names)}: {scores}"
 
     def _show(self, player: int) -> None:
         if not self._session.catching_up:

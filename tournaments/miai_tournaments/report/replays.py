@@ -10,6 +10,7 @@ from pathlib import Path
 from miai.errors import ConfigError, RecordError, StoreError, near_matches
 from miai.pages.replay import WORLDS
 from miai.pages.replay_page import replay_page
+from miai.record import GameRecord
 from miai.record_reader import read_record
 from miai_tournaments.store.database import damaged
 from miai_tournaments.store.export import write_whole
@@ -23,17 +24,32 @@ _FEW = 40
 _MOST_MATCHED = 10_000
 
 
-def replay_of(store: Store, game_id: str, *, worlds: int = WORLDS, report: str = "") -> str:
+def replay_of(
+    store: Store, game_id: str, *, worlds: int = WORLDS, report: str = "", play_on: str = ""
+) -> str:
     """Return the page of a finished game; see `replay_page`.
 
     Raises:
       ConfigError: no finished game has that identity.
       StoreError: the store cannot be read, or the record contradicts the game.
     """
-    record = _record(store, game_id)
+    record = record_of(store, game_id)
     try:
-        parsed = read_record(record)
-        return replay_page(parsed, game_id, worlds=worlds, report=report)
+        return replay_page(record, game_id, worlds=worlds, report=report, play_on=play_on)
+    except RecordError as error:
+        raise damaged(store.path, f"table records, row '{game_id}': {error}") from error
+
+
+def record_of(store: Store, game_id: str) -> GameRecord:
+    """Return the record of a finished game.
+
+    Raises:
+      ConfigError: no finished game has that identity.
+      StoreError: the store cannot be read, or this is not a record.
+    """
+    text = _record(store, game_id)
+    try:
+        return read_record(text)
     except RecordError as error:
         raise damaged(store.path, f"table records, row '{game_id}': {error}") from error
 

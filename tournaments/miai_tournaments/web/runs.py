@@ -29,10 +29,11 @@ from miai.markup import svg_document, tag
 from miai.pages.document import Block, Document, Section, Table, printable, printable_block
 from miai.pages.document_page import section_markup
 from miai.plain import dumps, one_line
+from miai.record import GameRecord
 from miai.render import DrawingRenderer, renderer_for
 from miai.web.sections import Site, assets
 from miai.web.templating import TYPES, page
-from miai_tournaments.report.replays import chosen, replay_of
+from miai_tournaments.report.replays import chosen, record_of, replay_of
 from miai_tournaments.report.report import build_report
 from miai_tournaments.report.sections import report_document
 from miai_tournaments.report.watch import MOST_BOARDS, RunReading
@@ -57,7 +58,7 @@ class Runs:
     """The pages; see `miai.web.sections.WebSection`."""
 
     def __init__(self, site: Site, parameters: object) -> None:
-        self._paths = site.paths
+        self._paths, self._play_on = site.paths, site.play_on
         self._watched: dict[Path, WatchedRun] = {}
         self._numbers: dict[Path, int] = {}  # of every run seen so far, as in its address
         self._lock = threading.Lock()
@@ -67,6 +68,7 @@ class Runs:
             Route("/{number:int}/", self.run),
             Route("/{number:int}/events", self.events),
             Route("/{number:int}/replays/{game}", self.replay),
+            Route("/{number:int}/replays/{game}/play", self.play, methods=["GET", "POST"]),
             Route("/{number:int}/boards/{game}/{player:int}.svg", self.board),
             Route("/{number:int}/{request}", self.ask, methods=["GET", "POST"]),
         ]
@@ -127,10 +129,18 @@ class Runs:
         folder = await to_thread.run_sync(self._find, request)
         game = request.path_params["game"].removesuffix(".html")
         try:
-            content = await to_thread.run_sync(_replay, folder, game)
+            content = await to_thread.run_sync(
+                _replay, folder, game, f"/runs/{request.path_params['number']}/replays/{game}/play"
+            )
         except Exception as error:  # of a foreign run
             raise HTTPException(404, _problem(folder, error)) from error
         return Response(content, media_type="text/html", headers={"content-security-policy": ""})
+
+    async def play(self, request: Request) -> Response:
+        """Let people play on from a position of a finished game."""
+        folder = await to_thread.run_sync(self._find, request)
+        game = request.path_params["game"]
+        return await self._play_on(request, lambda: _record(folder, game))
 
     async def board(self, request: Request) -> Response:
         """Show a board of a running game."""
@@ -500,9 +510,18 @@ def _title(block: Block) -> str:
     return block.title if isinstance(block, Table) else "Notes"
 
 
-def _replay(folder: Path, game: str) -> str:
+def _replay(folder: Path, game: str, play_on: str) -> str:
     with Store.read(folder) as store:
-        return replay_of(store, game, report="../")
+        return replay_of(store, game, report="../", play_on=play_on)
+
+
+def _record(folder: Path, game: str) -> GameRecord:
+    """Return the record of a finished game. Raises `HTTPException` if there is none."""
+    try:
+        with Store.read(folder) as store:
+            return record_of(store, game)
+    except Exception as error:  # of a foreign run
+        raise HTTPException(404, _problem(folder, error)) from error
 
 
 def _resume(folder: Path) -> None:

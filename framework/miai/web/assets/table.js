@@ -27,7 +27,7 @@ function show(news) {
   showClocks(news.clocks);
   element("status").textContent = {
     waiting: "Waiting for everybody to sit down.",
-    starting: "The players are starting.",
+    starting: table.dataset.starting,
     playing: news.paused ? "Paused." : yours ? "Your turn." : "The game goes on.",
     suspended: "The game is interrupted.",
     over: `The game is over: ${news.result}`,
@@ -78,7 +78,7 @@ function showChoices(news, yours) {
   const moves = yours ? frame.moves : [];
   const free = moves.filter((move) => !move.path.length);
   const offered = free.length <= 60 ? free : [];
-  element("buttons").replaceChildren(...offered.map((move) => made("button", move.text, {
+  element("buttons").replaceChildren(...offered.map((move) => made("button", move.label, {
     type: "button", onclick: () => send({ kind: "move", action: move.action }),
   })));
   element("typed").hidden = !yours;
@@ -111,7 +111,7 @@ if (element("typed")) {
   element("typed").addEventListener("submit", (event) => {
     event.preventDefault();
     const typed = element("move").value.trim();
-    const move = frame.moves.find(({ text }) => text.toLowerCase() === typed.toLowerCase());
+    const move = frame.moves.find(({ text, label }) => [text, label].some((name) => name.toLowerCase() === typed.toLowerCase()));
     if (move) {
       element("move").value = "";
       send({ kind: "move", action: move.action });

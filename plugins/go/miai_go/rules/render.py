@@ -7,6 +7,7 @@ one path of dots, lines of length zero with round ends, so that a page can hold 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, cast
 
 import numpy as np
@@ -52,29 +53,74 @@ _UNSURE = 0.2
 
 _CELL = 20
 _MARGIN = 24
+_STUMP = 7  # of a line, beyond the last one that crosses it
 _CELLS = f"translate({_MARGIN} {_MARGIN})scale({_CELL})"
 _OUTER, _INNER = "0.96", "0.89"  # diameters of a stone and of its face, in cells
 _BLACK, _WHITE, _MARK, _CHOICE = "#111111", "#fbfbfb", "#d5312b", "#2f8fd8"
 
 
-def board_definitions(size: int) -> Markup:
-    """Return the definition of an empty board with coordinates and star points."""
-    low, high = _MARGIN, _MARGIN + _CELL * (size - 1)
-    side = _side(size)
-    lines = "".join(f"M{low} {at}H{high}M{at} {low}V{high}" for at in range(low, high + 1, _CELL))
+@dataclass(frozen=True, slots=True)
+class BoardPart:
+    """A square part of a board, which is drawn without the rest.
+
+    Attributes:
+      left, bottom: the first column and the lowest row, from 0.
+      side: number of columns and of rows.
+    """
+
+    left: int
+    bottom: int
+    side: int
+
+    def cut(self, stones: NDArray[np.int8]) -> NDArray[np.int8]:
+        """Return a board, int8 of shape (size, size), without the stones outside the part."""
+        inside = np.zeros_like(stones)
+        rows = slice(self.bottom, self.bottom + self.side)
+        columns = slice(self.left, self.left + self.side)
+        inside[rows, columns] = stones[rows, columns]
+        return inside
+
+    def corner(self, size: int) -> tuple[int, int]:
+        """Return x and y of the picture's upper left corner, on a board of a size."""
+        return _CELL * self.left, _CELL * (size - self.bottom - self.side)
+
+
+def board_definitions(size: int, part: BoardPart | None = None) -> Markup:
+    """Return the definition of an empty board with coordinates and star points.
+
+    Args:
+      part: what is drawn of it; None for all. Lines go on a little where the board does.
+    """
+    part = part or BoardPart(0, 0, size)
+    x, y = part.corner(size)
+    left, top = x + _MARGIN, y + _MARGIN
+    width = _CELL * (part.side - 1)
+    right, bottom = left + width, top + width
+    ends = (
+        left - _STUMP * (part.left > 0),
+        right + _STUMP * (part.left + part.side < size),
+        top - _STUMP * (part.bottom + part.side < size),
+        bottom + _STUMP * (part.bottom > 0),
+    )
+    lines = "".join(
+        f"M{ends[0]} {top + at}H{ends[1]}M{left + at} {ends[2]}V{ends[3]}"
+        for at in range(0, width + 1, _CELL)
+    )
     names = [
         text
-        for i, at in enumerate(range(low, high + 1, _CELL))
+        for i in range(part.side)
         for text in (
-            tag("text", COLUMNS[i], x=at, y=high + 19),
-            tag("text", str(i + 1), x=8, y=high - _CELL * i + 4),
+            tag("text", COLUMNS[part.left + i], x=left + _CELL * i, y=bottom + 19),
+            tag("text", str(part.bottom + i + 1), x=x + 8, y=bottom - _CELL * i + 4),
         )
     ]
+    stars = np.zeros((size, size), np.int8)
+    stars.flat[list(star_points(size))] = 1
     return tag(
         "g",
-        tag("rect", width=side, height=side, rx=3, fill=WOOD),
+        tag("rect", x=x, y=y, width=_side(part.side), height=_side(part.side), rx=3, fill=WOOD),
         tag("path", d=lines, stroke=LINE, stroke_width=0.8, stroke_linecap="square"),
-        _dots(size, star_points(size), LINE, ".22", transform=_CELLS),
+        _dots(size, np.flatnonzero(part.cut(stars)).tolist(), LINE, ".22", transform=_CELLS),
         tag("g", *names, font_family="sans-serif", font_size=11, text_anchor="middle", fill=LINE),
         id=BOARD_ID.format(size),
     )
@@ -87,6 +133,7 @@ def board_picture(
     dead: Sequence[int] = (),
     choices: Sequence[int] = (),
     owners: NDArray[np.float64] | None = None,
+    part: BoardPart | None = None,
 ) -> Markup:
     """Return a position as an ``svg`` element that refers to `board_definitions`.
 
@@ -97,8 +144,11 @@ def board_picture(
       choices: points of stones to mark with a square: each stands for its chain.
       owners: how often Black minus how often White owns each point, float64 of (points,); drawn
         as squares, the larger the surer.
+      part: what is drawn of the board, as in its definition; None for all. Marks are inside.
     """
     size = len(stones)
+    part = part or BoardPart(0, 0, size)
+    stones = part.cut(stones)
     black, white = (np.flatnonzero(stones == colour).tolist() for colour in (1, 2))
     parts = [_dots(size, black + white, _BLACK, _OUTER)] if black or white else []
     parts += [_dots(size, white, _WHITE, _INNER)] if white else []
@@ -110,9 +160,9 @@ def board_picture(
         parts.append(_choice_marks(size, choices))
     if owners is not None:
         parts += _owned(size, owners)
-    side = _side(size)
+    (x, y), side = part.corner(size), _side(part.side)
     board = tag("use", href=f"#{BOARD_ID.format(size)}"), tag("g", *parts, transform=_CELLS)
-    return tag("svg", *board, viewBox=f"0 0 {side} {side}", role="img")
+    return tag("svg", *board, viewBox=f"{x} {y} {side} {side}", role="img")
 
 
 def _owned(size: int, owners: NDArray[np.float64]) -> list[Markup]:
@@ -130,6 +180,7 @@ def _owned(size: int, owners: NDArray[np.float64]) -> list[Markup]:
 
 
 def _side(size: int) -> int:
+    """Return the width of a picture of `size` lines."""
     return 2 * _MARGIN + _CELL * (size - 1)
 
 

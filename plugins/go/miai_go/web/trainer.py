@@ -12,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any, Final
 
+import numpy as np
 from anyio import to_thread
 from markupsafe import Markup
 from starlette.datastructures import UploadFile
@@ -26,15 +27,23 @@ from miai.web.sections import Site, assets
 from miai.web.templating import page
 from miai_go.errors import ProblemError
 from miai_go.life.exercise import MOST_MOVES, Exercise, ExerciseReply, Outcome, status_text
-from miai_go.life.zones import ATTACKER
+from miai_go.life.zones import ATTACKER, Zone
 from miai_go.rules.board import COLOR_NAMES
 from miai_go.rules.coordinates import vertex
-from miai_go.rules.render import board_definitions, board_picture, draw, point_region
+from miai_go.rules.render import (
+    BoardPart,
+    board_definitions,
+    board_picture,
+    draw,
+    point_region,
+)
 from miai_go.web.sets import ProblemSet, Sets, is_source
 
 _MOST_EXERCISES: Final = 8
 _TABLE_BYTES: Final = 1 << 25
 _EMPTY: Final = (4, 14)
+_ROUND_ZONE: Final = 2  # lines: the wall, and one more
+_LEAST_SIDE: Final = 9
 
 
 class Trainer:
@@ -148,11 +157,11 @@ class Trainer:
             collection=found,
             number=number,
             title=found.problems[number].name,
-            task=first and first["task"],
+            task=first and first[0],
             mistake=mistake,
             outcome=self._sets.outcomes().get((found.name, number)),
             counts=self._sets.counts(found.name),
-            definitions=Markup(board_definitions(size)),  # noqa: S704 - drawn here
+            definitions=board_definitions(size, first[1]) if first else Markup(),
         )
 
     # -- moves ---------------------------------------------------------------------------------
@@ -183,10 +192,10 @@ class Trainer:
         except ProblemError as error:
             return JSONResponse({"problem": one_line(str(error))}, 409)
 
-    def _begin(self, found: ProblemSet, number: int) -> dict[str, Any]:
+    def _begin(self, found: ProblemSet, number: int) -> tuple[str, BoardPart]:
         exercise, lock = self._exercise(found, number)
         with lock:
-            return {"task": _task(exercise)}
+            return _task(exercise), _part(exercise.zone)
 
     def _play(
         self, found: ProblemSet, number: int, line: Sequence[int], move: int | None
@@ -282,6 +291,20 @@ def _task(exercise: Exercise) -> str:
     return f"{mover} to move: {what} the block at {target}."
 
 
+def _part(zone: Zone) -> BoardPart:
+    """Return the part of the board that the page draws: the zone, its wall and a line more."""
+    size = zone.size
+    spans = [
+        (max(0, int(lines.min()) - _ROUND_ZONE), min(size, int(lines.max()) + _ROUND_ZONE + 1))
+        for lines in np.divmod(zone.points, size)
+    ]
+    side = max(min(size, _LEAST_SIDE), *(high - low for low, high in spans))
+    bottom, left = (
+        min(max(0, low - (side - (high - low)) // 2), size - side) for low, high in spans
+    )
+    return BoardPart(left, bottom, side)
+
+
 def _text(reply: ExerciseReply, size: int) -> str:
     last = vertex(reply.line[-1], size)
     because = f": {reply.reason}" if reply.reason else ""
@@ -314,6 +337,7 @@ def _frame(exercise: Exercise, line: Sequence[int], *, over: bool = False) -> di
         stones,
         last=line[-1] if line else None,
         choices=[target] if stones.flat[target] else (),
+        part=_part(exercise.zone),
     )
     text = draw(stones, last=line[-1] if line else None)
     return {

@@ -231,7 +231,7 @@ class RbcRenderer:
         """Return what can be typed in this half of the turn; empty if it is the opponent's turn."""
         legal = view.legal_actions
         if SENSE_NOTHING in legal:
-            return "Sense first: the middle of a 3x3 window, such as sense e5; sense - is none."
+            return "Sense first: the middle of a 3x3 window, such as sense e5; sense - for nothing."
         if not legal:
             return ""
         example = action_name(legal[len(legal) // 2])
@@ -271,7 +271,7 @@ class RbcRenderer:
             for action in legal
             if action not in (SENSE_NOTHING, PASS)
         }
-        return Clicks(regions=regions, actions=paths)
+        return Clicks(regions=regions, actions=paths, labels={SENSE_NOTHING: "sense nothing"})
 
     def svg_state(self, state: State) -> str:
         """Return the true board as a picture, White below."""
@@ -427,7 +427,7 @@ def _sense_line(knowledge: Knowledge) -> str:
         if piece is not None and piece.isupper() == (knowledge.player == 1)
     ]
     window = f"{square_name(squares[0])} to {square_name(squares[-1])}"
-    return f"Sensed last, {when}, {window}: {' '.join(theirs) or 'none of theirs'}."
+    return f"Sensed last, {when}, {window}: {' '.join(theirs) or 'no enemy pieces'}."
 
 
 def _move_line(knowledge: Knowledge) -> str:
