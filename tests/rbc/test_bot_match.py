@@ -19,7 +19,7 @@ THEIRS = "reconchess.bots"
 QUICK = """
 from miai_rbc.reconchess_bots import player_class
 
-RbcStrong = player_class("rbc-strong", depth=1, samples=20, considered=50)
+RbcStrong = player_class("rbc-strong", depth=1, samples=20, considered=50, evaluations=None)
 """
 
 
