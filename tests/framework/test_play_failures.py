@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
-RANDOM = ("--x", "random", "--o", "random", "--quiet")
+RANDOM = ("--x", "random", "--o", "random", "--seed", "1", "--quiet")
 
 
 def miai(*words: str, redirect: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
