@@ -159,9 +159,9 @@ def check_gtp_engine() -> Check:
 
 def check_safetensors() -> Check:
     """Weights: the tensors and the header."""
-    from miai_go.errors import WeightsError
+    from miai.errors import WeightsError
+    from miai.tensors import read_tensors
     from miai_go.nets.weights import WeightsHeader
-    from miai_go.tensors import read_tensors
 
     def check(data: bytes) -> None:
         path = written(data, ".safetensors")

@@ -25,6 +25,7 @@
     |   +-- AgentFloodError             more output than the limit
     +-- RecordError (ValueError)        a game record cannot be read
     +-- ConfigError (ValueError)        a config file or option is wrong
+    +-- WeightsError                    a weights file cannot be read, or does not fit
     +-- StoreError                      a tournament's store is corrupt, foreign or in use
     +-- WorkerError                     a worker process cannot start, or cannot perform a job
     +-- ConformanceError                a game or agent breaks rules that `miai.testing` checks
@@ -152,6 +153,10 @@ class RecordError(MiaiError, ValueError):
 
 class ConfigError(MiaiError, ValueError):
     """A config file is malformed or contradictory; the message names file and path."""
+
+
+class WeightsError(MiaiError):
+    """A weights file that cannot be read, is inconsistent, or does not fit."""
 
 
 class StoreError(MiaiError):

@@ -10,9 +10,9 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from miai.tensors import TrainingRecord
 from miai_go.nets.network import build_network
 from miai_go.nets.weights import WeightsHeader, save_weights
-from miai_go.tensors import TrainingRecord
 
 SIZE = 5
 HISTORY = 1

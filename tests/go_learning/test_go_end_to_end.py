@@ -17,6 +17,7 @@ import torch
 from tests.go_learning.go_training_games import SIZE, supervised_config
 
 import miai
+from miai.tensors import read_tensors
 from miai_go.learning.checkpoints import Checkpoints
 from miai_go.learning.reinforce import ReinforceConfig, train_by_gradient
 from miai_go.learning.run_folder import TrainingJournal, TrainingPlan, load_plan
@@ -27,7 +28,6 @@ from miai_go.learning.value import ValueConfig, train_value
 from miai_go.learning.zero import read_ladder, train_zero
 from miai_go.learning.zero_config import ZeroConfig
 from miai_go.nets.weights import WeightsHeader
-from miai_go.tensors import read_tensors
 
 torch.set_num_threads(1)
 

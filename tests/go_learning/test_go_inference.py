@@ -23,7 +23,8 @@ from tests.go_learning.go_networks_small import (
 )
 from torch import nn
 
-from miai_go.errors import InferenceError, WeightsError
+from miai.errors import WeightsError
+from miai_go.errors import InferenceError
 from miai_go.nets.inference import Ensemble, load_oracle
 from miai_go.nets.onnx_export import export_onnx
 from miai_go.nets.oracle import Answers, Oracle

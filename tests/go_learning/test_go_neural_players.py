@@ -22,10 +22,9 @@ from tests.go_learning.go_forest_slow import (
 )
 
 import miai
-from miai.errors import GameError, MiaiError, ParameterError
+from miai.errors import GameError, MiaiError, ParameterError, WeightsError
 from miai.search.protocol import Search
 from miai.testing import check_agent
-from miai_go.errors import WeightsError
 from miai_go.kernels import trail
 from miai_go.nets.encoder import load_encoder, positions_of
 from miai_go.nets.inference import load_oracle

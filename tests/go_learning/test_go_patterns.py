@@ -10,13 +10,14 @@ import pytest
 from numpy.typing import NDArray
 from tests.go_learning.slow_planes import SlowGame, own_true_eye
 
-from miai_go.errors import DataError, TrainingError, WeightsError
+from miai.errors import WeightsError
+from miai.tensors import TrainingRecord, read_tensors, write_tensors
+from miai_go.errors import DataError, TrainingError
 from miai_go.kernels import rules, trail
 from miai_go.learning.rollout_policy import PatternReport, measure, train
 from miai_go.nets.encoder import Positions
 from miai_go.nets.patterns import PatternHeader, PatternPolicy
 from miai_go.search.forest import Rollouts
-from miai_go.tensors import TrainingRecord, read_tensors, write_tensors
 
 SIZE = 5
 POINTS = SIZE * SIZE

@@ -21,6 +21,7 @@ import torch
 from tests.go_learning.go_training_games import SIZE, rollout_games, supervised_config
 
 from miai.errors import ConfigError, MiaiError
+from miai.tensors import read_tensors
 from miai_go.errors import TrainingError
 from miai_go.learning.checkpoints import Checkpoints
 from miai_go.learning.dataset import GoDataset
@@ -44,7 +45,6 @@ from miai_go.learning.zero_config import ZeroConfig
 from miai_go.nets.encoder import load_encoder
 from miai_go.nets.inference import load_oracle
 from miai_go.nets.weights import WeightsHeader, load_weights, save_weights
-from miai_go.tensors import read_tensors
 
 torch.set_num_threads(1)
 

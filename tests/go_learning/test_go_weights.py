@@ -19,10 +19,9 @@ from safetensors import safe_open
 from safetensors.numpy import load_file
 from tests.go_learning.go_networks_small import NETWORKS, small_file, small_header, small_network
 
-from miai.errors import MiaiError
-from miai_go.errors import WeightsError
+from miai.errors import MiaiError, WeightsError
+from miai.tensors import read_tensors, write_tensors
 from miai_go.nets.weights import WeightsHeader, load_weights, save_weights
-from miai_go.tensors import read_tensors, write_tensors
 
 Layout = dict[str, Any]
 
@@ -125,7 +124,7 @@ def test_an_unsigned_change_of_the_header_is_refused(path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "output"),
     [
-        ({"version": 2}, "format version 2; this miai-go reads version 1"),
+        ({"version": 2}, "format version 2; this miai reads version 1"),
         ({"trick": 1}, "header.trick: unknown parameter"),
         ({"network": "resnet-of-nobody"}, "no go.network is called"),
         ({"network_parameters": {"width": 5}}, "its network takes"),

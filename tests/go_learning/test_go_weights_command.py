@@ -17,10 +17,9 @@ import typer
 from tests.go_learning.go_networks_small import random_planes, small_file
 from typer.testing import CliRunner
 
-from miai.errors import MiaiError, MissingExtraError
+from miai.errors import MiaiError, MissingExtraError, WeightsError
 from miai_go import shipped
 from miai_go.commands import add_commands, weights
-from miai_go.errors import WeightsError
 
 
 @pytest.fixture(autouse=True)

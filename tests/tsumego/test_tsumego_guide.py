@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from tests.tsumego.tiny_zones import held_zone
 
-from miai_go.errors import WeightsError
+from miai.errors import WeightsError
+from miai.tensors import TrainingRecord, read_metadata, write_tensors
 from miai_go.learning.life_sources import draw_fight_zone
 from miai_go.life.kernels import search
 from miai_go.life.kernels.guide import OUTPUTS
@@ -18,7 +19,6 @@ from miai_go.life.kernels.traits import ALWAYS, TRAITS
 from miai_go.life.ordering import SHIPPED, OrderingHeader, OrderingNet, find_ordering
 from miai_go.life.prover import Finding, Goal, Master, ProofVerdict, Prover
 from miai_go.life.zones import Zone
-from miai_go.tensors import TrainingRecord, read_metadata, write_tensors
 
 
 def random_net(seed: int, *, size: float) -> OrderingNet:

@@ -11,10 +11,8 @@ from tests.tsumego.small_nets import small_net, small_set
 
 torch = pytest.importorskip("torch")
 
-from miai_go.errors import (  # noqa: E402
-    TrainingError,
-    WeightsError,
-)
+from miai.errors import WeightsError  # noqa: E402
+from miai_go.errors import TrainingError  # noqa: E402
 from miai_go.learning.life_dataset import LabelledPositions  # noqa: E402
 from miai_go.learning.life_measuring import (  # noqa: E402
     answering,

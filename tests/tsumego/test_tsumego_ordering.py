@@ -12,8 +12,8 @@ from tests.tsumego.drawn import second_line
 from tests.tsumego.tiny_zones import held_zone, tiny_zone
 from typer.testing import CliRunner
 
+from miai.errors import WeightsError
 from miai_go.commands import solving, tsumego_ordering
-from miai_go.errors import WeightsError
 from miai_go.learning.life_ordering import Samples, sample
 from miai_go.life.kernels.guide import OUTPUTS
 from miai_go.life.kernels.traits import (

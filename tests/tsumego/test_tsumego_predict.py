@@ -17,7 +17,7 @@ from miai_go.commands import tsumego_learning
 
 torch = pytest.importorskip("torch")
 
-from miai_go.errors import WeightsError  # noqa: E402
+from miai.errors import WeightsError  # noqa: E402
 from miai_go.nets.life_weights import (  # noqa: E402
     save_net,
 )

@@ -69,7 +69,7 @@ def test_the_reference_network_of_five_bits_is_below_400_kilobytes(tmp_path: Pat
 
 
 def test_inconsistent_parts_are_refused() -> None:
-    from miai_go.errors import WeightsError
+    from miai.errors import WeightsError
 
     tensors = {"a.weight": np.ones((4, 4), np.float32)}
     for name, change in (

@@ -18,7 +18,7 @@ from miai_go.nets.life_planes import encode, layout_of
 
 torch = pytest.importorskip("torch")
 
-from miai_go.errors import WeightsError  # noqa: E402
+from miai.errors import WeightsError  # noqa: E402
 from miai_go.kinds import LIFE_NETWORK  # noqa: E402
 from miai_go.learning.life_measuring import answering  # noqa: E402
 from miai_go.nets.life_arrays import (  # noqa: E402

@@ -5,10 +5,6 @@ from __future__ import annotations
 from miai.errors import MiaiError, MissingExtraError
 
 
-class WeightsError(MiaiError):
-    """A weights file that cannot be read, is inconsistent, or does not fit."""
-
-
 class InferenceError(MiaiError):
     """A network, or the server that runs it, cannot answer."""
 

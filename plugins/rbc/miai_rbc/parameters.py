@@ -191,6 +191,24 @@ class SeedParameters(MoveParameters):
 class StrongParameters(MoveParameters):
     """Parameters of `StrongAgent`."""
 
+    weights: Literal["model", "value"] = parameter(
+        "model",
+        help="Probability of boards: carried from turn to turn by a model of the opponent's moves, "
+        "or by their present value to the opponent",
+    )
+    model: str = parameter(
+        "", max_length=4096, help="File of the opponent model; empty: the shipped one"
+    )
+    carried: int = parameter(
+        10_000, ge=1, le=1_000_000, help="Maximum boards whose probability the model carries along"
+    )
+    noise: float = parameter(
+        0.02, ge=0, le=1, help="Probability of a move at random, for opponents unlike the model"
+    )
+    doubt: float = parameter(
+        0.05, ge=0, le=1, help="Share of the weight that all boards have alike, despite the model"
+    )
+
     DEFAULT_DEPTH: ClassVar[int] = 1
 
     depth: int | None = parameter(

@@ -262,7 +262,7 @@ def quantize(
 ) -> None:
     """Quantize a network to a few bits per weight, and measure the loss of accuracy."""
     _needs_torch("quantize")
-    from miai_go.errors import WeightsError
+    from miai.errors import WeightsError
     from miai_go.learning.life_measuring import quantised_table
     from miai_go.nets.life_weights import BITS, load_net, quantize_net
 

@@ -54,9 +54,9 @@ def ordering(
     require_torch("training")
     import torch
 
+    from miai.tensors import TrainingRecord
     from miai_go.learning.life_ordering import Samples, joined, learn, sample
     from miai_go.life.ordering import OrderingNet
-    from miai_go.tensors import TrainingRecord
 
     torch.set_num_threads(1)
     network: OrderingNet | None = None

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
-from miai.errors import MissingExtraError
+from miai.errors import MissingExtraError, WeightsError
 from miai.files import sync_folder, writing
-from miai_go.errors import WeightsError
 
 if TYPE_CHECKING:
+    from miai.tensors import FileHeader
     from miai_go.nets.oracle import Answers
     from miai_go.nets.weights import WeightsHeader
-    from miai_go.tensors import FileHeader
 
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _ONNX: Final = ".onnx"
@@ -182,9 +181,9 @@ def read_card(path: Path) -> WeightsCard:
       WeightsError: it is not a weights file, or is damaged.
       MissingExtraError: it is ONNX, and ONNX Runtime is not installed.
     """
+    from miai.tensors import read_metadata
     from miai_go.nets.patterns import PatternHeader, PatternPolicy
     from miai_go.nets.weights import WeightsHeader
-    from miai_go.tensors import read_metadata
 
     if path.suffix == _ONNX:
         from miai_go.nets.inference import load_oracle

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from miai.errors import WeightsError
 from miai.files import sync_folder
 from miai.plain import dumps, loads
-from miai_go.errors import TrainingError, WeightsError
-from miai_go.tensors import read_tensors, write_tensors
+from miai.tensors import read_tensors, write_tensors
+from miai_go.errors import TrainingError
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -154,7 +155,7 @@ class Checkpoints:
 
 
 def _opened(folder: Path, memory: Path) -> Checkpoint:
-    from miai_go.tensors import read_metadata
+    from miai.tensors import read_metadata
 
     try:
         state = loads(read_metadata(memory).get(_STATE, ""))

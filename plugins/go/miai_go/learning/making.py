@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from miai.plugins.loader import registry
+from miai.tensors import TrainingRecord
 from miai_go.errors import TrainingError
 from miai_go.learning.learner import Learner
 from miai_go.learning.sections import EncoderSection, NetworkSection, TrainingRunSection
@@ -18,7 +19,6 @@ from miai_go.nets.network import NetworkShape, build_network, filled_parameters,
 from miai_go.nets.torch_oracle import TorchOracle
 from miai_go.nets.weights import NetworkWeights, WeightsHeader, load_weights, save_weights
 from miai_go.shipped import find_weights
-from miai_go.tensors import TrainingRecord
 
 
 def make_network(

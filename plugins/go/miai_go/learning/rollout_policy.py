@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
 
 from miai.parameters import StrictModel, parameter
+from miai.tensors import TrainingRecord
 from miai_go.errors import DataError, TrainingError
 from miai_go.kernels import FAMILY, rules, trail
 from miai_go.kernels import patterns as kernels
@@ -25,7 +26,6 @@ from miai_go.learning.importing import GameFilters
 from miai_go.learning.run_folder import TrainingJournal, TrainingPlan
 from miai_go.learning.sections import DataSection
 from miai_go.nets.patterns import PatternPolicy, pattern_room
-from miai_go.tensors import TrainingRecord
 
 GAMES_A_CALL = 500
 

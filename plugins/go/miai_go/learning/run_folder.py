@@ -27,8 +27,8 @@ from miai.files import write_text, writing
 from miai.parameters import assign, fill, read_toml
 from miai.plain import dumps
 from miai.plugins.configs import refuse_other_config
+from miai.tensors import TrainingRecord
 from miai_go.errors import TrainingError
-from miai_go.tensors import TrainingRecord
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 

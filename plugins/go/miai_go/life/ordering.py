@@ -8,11 +8,11 @@ from typing import Final, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from miai_go.errors import WeightsError
+from miai.errors import WeightsError
+from miai.tensors import FileHeader, Tensors, TrainingRecord, read_metadata, read_tensors
 from miai_go.life.kernels.guide import OUTPUTS, Guide
 from miai_go.life.kernels.traits import TRAITS
 from miai_go.shipped import FOLDER
-from miai_go.tensors import FileHeader, Tensors, TrainingRecord, read_metadata, read_tensors
 
 SHIPPED: Final = FOLDER / "tsumego" / "ordering.safetensors"
 """The network that comes with the distribution."""

@@ -16,9 +16,9 @@ from typing import Any, ClassVar, Final, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from miai.errors import PluginError
+from miai.errors import PluginError, WeightsError
 from miai.kernels.lanes import LANES
-from miai_go.errors import WeightsError
+from miai.tensors import Tensors
 from miai_go.kinds import LIFE_NETWORK
 from miai_go.life.kernels import FAMILY, dense_net, zone_net
 from miai_go.life.kernels import planes as kernels
@@ -32,7 +32,6 @@ from miai_go.nets.life_planes import (
 from miai_go.nets.life_weights import NetHeader, read_net
 from miai_go.nets.network import filled_parameters
 from miai_go.nets.parameters import ZoneParameters
-from miai_go.tensors import Tensors
 
 Floats = NDArray[np.float32]
 

@@ -11,8 +11,9 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
+from miai.errors import WeightsError
 from miai.markup import Attribute, tag
-from miai_go.errors import ProblemError, WeightsError
+from miai_go.errors import ProblemError
 from miai_go.life.zones import ATTACKER, DEFENDER, Zone, find_zone
 from miai_go.nets.life_arrays import NAMES, ArrayNet, read_array_net
 from miai_go.nets.life_planes import encode, layout_of_zones, load_planes

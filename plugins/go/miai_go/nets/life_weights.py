@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, field_validator
 
+from miai.errors import WeightsError
 from miai.parameters import StrictModel
-from miai_go.errors import WeightsError
+from miai.tensors import MAX_NAME, FileHeader, Tensors
 from miai_go.kinds import LIFE_NETWORK
 from miai_go.nets.life_planes import MOST_WINDOW, PLANE_SETS
 from miai_go.nets.network import NetworkShape, build_network, filled_parameters
 from miai_go.nets.weights import fill_network, tensors_of
-from miai_go.tensors import MAX_NAME, FileHeader, Tensors
 
 if TYPE_CHECKING:
     from torch import nn

@@ -21,9 +21,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from miai.errors import MissingExtraError
+from miai.errors import MissingExtraError, WeightsError
 from miai.files import write_bytes, writing
-from miai_go.errors import WeightsError
 from miai_go.kernels.trail import begin_trail, extend_trail
 from miai_go.nets.encoder import Encoder, Positions
 from miai_go.nets.network import Outputs, folded

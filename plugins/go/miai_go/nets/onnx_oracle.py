@@ -6,13 +6,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from miai.errors import MissingExtraError
+from miai.errors import MissingExtraError, WeightsError
 from miai.files import reading
-from miai_go.errors import InferenceError, WeightsError, require_torch
+from miai.tensors import MAX_FILE_BYTES
+from miai_go.errors import InferenceError, require_torch
 from miai_go.nets.oracle import Answers, NetworkOracle, Planes
 from miai_go.nets.parameters import Precision
 from miai_go.nets.weights import WeightsHeader, encoder_of
-from miai_go.tensors import MAX_FILE_BYTES
 
 _INPUT = "planes"
 _PRECISION = "miai_precision"

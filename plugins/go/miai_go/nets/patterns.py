@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import model_validator
 
-from miai_go.errors import WeightsError
+from miai.errors import WeightsError
+from miai.tensors import FileHeader, Tensors
 from miai_go.kernels import FAMILY
 from miai_go.kernels import patterns as kernels
 from miai_go.kernels.patterns import NEAR, OFFSETS, RINGS, SIDE, STATES, PatternBuffers
 from miai_go.nets.encoder import Positions
 from miai_go.nets.encoders import make_room
 from miai_go.rules.coordinates import MAX_SIZE
-from miai_go.tensors import FileHeader, Tensors
 
 _KEY_SEED = 20070601
 """Seed of the hash keys, which weights depend on."""

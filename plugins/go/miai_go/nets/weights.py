@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from miai.errors import PluginError
-from miai_go.errors import WeightsError, require_torch
+from miai.errors import PluginError, WeightsError
+from miai.tensors import MAX_NAME, FileHeader, Tensors
+from miai_go.errors import require_torch
 from miai_go.nets.encoder import Encoder, load_encoder
 from miai_go.nets.network import NetworkShape, Outputs, build_network, filled_parameters, outputs_of
 from miai_go.rules.coordinates import MAX_SIZE
-from miai_go.tensors import MAX_NAME, FileHeader, Tensors
 
 if TYPE_CHECKING:
     from torch import nn

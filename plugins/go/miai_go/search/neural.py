@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from miai.errors import WeightsError
 from miai.game import State
 from miai.plain import Json
 from miai.search.protocol import SearchResult
 from miai.values import ValueUnit
-from miai_go.errors import WeightsError
 from miai_go.nets.encoder import positions_of, trail_of
 from miai_go.nets.oracle import Oracle
 from miai_go.nets.patterns import PatternPolicy

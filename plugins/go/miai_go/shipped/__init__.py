@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from miai.errors import near_matches
-from miai_go.errors import WeightsError
+from miai.errors import WeightsError, near_matches
 
 FOLDER: Final = Path(__file__).parent
 SUFFIX: Final = ".safetensors"

@@ -28,6 +28,7 @@ from miai_rbc.agents.choice import (
 )
 from miai_rbc.belief import scans
 from miai_rbc.belief.belief import RbcBelief, make_belief
+from miai_rbc.belief.weighted import SHIPPED, WeightedBoards, blend, load_model
 from miai_rbc.engines.protocol import make_engine
 from miai_rbc.kernels import FAMILY
 from miai_rbc.kernels.board import NOTHING
@@ -40,6 +41,7 @@ from miai_rbc.parameters import BeliefParameters, MoveParameters, SeedParameters
 from miai_rbc.rules.actions import PASS, SENSE_NOTHING, action_of
 from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.game import RbcGame
+from miai_rbc.rules.observations import Event
 from miai_rbc.rules.rows import BLACK_CAPTURES
 
 _TURN_SHARE = 1 / 16
@@ -52,6 +54,7 @@ _LIMIT_SHARE = 0.8  # of the limit of a clock with one for each decision
 _BOARDS_PER_SECOND = 1_000_000.0  # expanded on a slow machine, with many repetitions
 _MIN_BOARDS = 512
 _UNLIMITED = 1 << 60
+_CARRIED_PER_SECOND = 30_000.0  # boards that the model expands on a slow machine
 _ENTROPY_SAMPLE = 100_000  # boards; more take time and give the same entropy
 
 
@@ -96,8 +99,14 @@ class BeliefAgent(Agent):
     def belief(self) -> RbcBelief:
         """The agent's belief, up to date with its observations."""
         while self._pending:
+            count = len(self._belief.events)
             self._belief.observe(self._pending.pop(0))
+            for event in self._belief.events[count:]:
+                self.follow(event)
         return self._belief
+
+    def follow(self, event: Event) -> None:
+        """Called after the belief was updated by an event; here nothing."""
 
     def act(self, clock: ClockReading) -> Decision:
         """Return a sense or a request."""
@@ -219,6 +228,10 @@ class StrongAgent(SamplingAgent):
     def __init__(self, game: RbcGame, parameters: StrongParameters | None = None) -> None:
         self._configured = parameters or StrongParameters()
         super().__init__(game, self._configured)
+        self._weighted: WeightedBoards | None = None
+        if self._configured.weights == "model":
+            path = Path(self._configured.model) if self._configured.model else SHIPPED
+            self._model = load_model(path)
 
     def act(self, clock: ClockReading) -> Decision:
         """Return a sense or a request; a clock takes the place of the budget of evaluations.
@@ -231,13 +244,51 @@ class StrongAgent(SamplingAgent):
         self.parameters = configured.model_copy(update=unlimited) if timed else configured
         return super().act(clock)
 
+    def new_game(self, seed: int, *, player: int, log: Path | None = None) -> None:
+        """Begin a game with the certainty of the first board."""
+        super().new_game(seed, player=player, log=log)
+        if self._configured.weights == "model":
+            self._weighted = WeightedBoards(
+                self._belief.boards,
+                self._model,
+                capacity=self._configured.carried,
+                noise=self._configured.noise,
+                seed=seed,
+            )
+
+    def follow(self, event: Event) -> None:
+        """Carry the probabilities of boards along, of fewer ones on a short clock."""
+        if self._weighted is not None:
+            patience = self._belief.patience
+            capacity = self._configured.carried
+            if patience is not None:
+                capacity = min(capacity, max(_MIN_BOARDS, int(_CARRIED_PER_SECOND * patience)))
+            self._weighted.capacity = capacity
+            self._weighted.observe(event, self._belief.boards)
+
+    def weigh(self, boards: BoardSet, deadline: float | None) -> tuple[BoardSet, Scores]:
+        """Return boards of a belief with their probabilities, by the model or by their value."""
+        if self._weighted is None:
+            return super().weigh(boards, deadline)
+        carried = self._weighted.boards
+        weights = blend(self._weighted, boards, self.parameters.doubt)
+        missing = 1.0 - weights.sum()
+        if len(carried) == len(boards):
+            return carried, weights
+        others = boards.sample(self.parameters.considered, self.draw)  # some of them carried too
+        rows = np.concatenate([carried.rows, others.rows])
+        return BoardSet(rows), np.append(weights, np.full(len(others), missing / len(others)))
+
     def sense(self, deadline: float | None, statistics: dict[str, Json]) -> int:
         """Return the window whose outcome is worth most to the move that follows."""
         boards = self.belief.boards
         if len(boards) == 1:
             return SENSE_NOTHING
-        bits = scans.entropy(boards.sample(_ENTROPY_SAMPLE, self.draw), self.view.player)
         considered, weights = self.weigh(boards, deadline)
+        if self._weighted is None:
+            bits = scans.entropy(boards.sample(_ENTROPY_SAMPLE, self.draw), self.view.player)
+        else:
+            bits = scans.weighted(considered, self.view.player, weights)
         values = window_values(
             *(considered, weights, self.view.player, self.scorer, boards.requests(), self.draw),
             self.parameters,

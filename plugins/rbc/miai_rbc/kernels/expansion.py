@@ -256,22 +256,26 @@ _32 = np.uint64(32)
 
 
 @inlined
-def _is_new(tag: np.uint64, table: Words, out: Words, at: Int) -> bool:
-    """Return whether the board in ``out[at]`` is new to a table; if so, enter it."""
+def row_of(tag: np.uint64, table: Words, out: Words, at: Int) -> Int:
+    """Return the row of the board in ``out[at]``: `at` if it is new to a table, which enters it.
+
+    Args:
+      tag: the upper half of the board's hash.
+    """
     mask = len(table) - 1
     slot = np.int64(tag) & mask
     while True:
         entry = table[slot]
         if entry == _NONE:
             table[slot] = tag << _32 | U64(at + 1)
-            return True
+            return at
         if entry >> _32 == tag:
             same = np.int64((entry & _LOW) - _ONE)
             differs = _NONE
             for word in range(WORDS):
                 differs |= out[same, word] ^ out[at, word]
             if differs == _NONE:
-                return False
+                return same
         slot = (slot + 1) & mask
 
 
@@ -284,7 +288,7 @@ def add_boards(boards: Words, out: Words, count: Int, table: Words) -> Int:
     for i in range(len(boards)):
         for word in range(WORDS):
             out[count, word] = boards[i, word]
-        count += _is_new(board_hash(out[count]) >> _32, table, out, count)
+        count += row_of(board_hash(out[count]) >> _32, table, out, count) == count
     return count
 
 
@@ -347,7 +351,7 @@ def add_listed(
                 for j in range(begin, until):
                     tag = head[j] >> _32
                     write_changed(boards[np.int64(head[j] & _LOW)], np.int64(change[j]), out, end)
-                    if not _is_new(tag, table, out, end):
+                    if row_of(tag, table, out, end) != end:
                         continue
                     size += 1
                     end += 1

@@ -2,7 +2,8 @@
 
 The safetensors library lays out the tensors and checks their places. Before it sees a file, this
 module refuses what weights never need: files and headers beyond a size, other dtypes, many
-dimensions, unknown fields. Numbers that are not finite are refused as well.
+dimensions, unknown fields. Numbers that are not finite are refused as well. Plugins that import it
+depend on `safetensors`.
 
 A `FileHeader` is one line of JSON in a file's metadata. All kinds of weights share its digest,
 history and strict reader; each adds its own fields.
@@ -23,11 +24,10 @@ from numpy.typing import NDArray
 from pydantic import Field
 from safetensors import SafetensorError
 
-from miai.errors import ParameterError
+from miai.errors import ParameterError, WeightsError
 from miai.files import reading, write_bytes, writing
 from miai.parameters import StrictModel, build_parameters
 from miai.plain import dumps, loads
-from miai_go.errors import WeightsError
 
 Tensors = dict[str, NDArray[Any]]
 
@@ -187,8 +187,8 @@ class FileHeader(StrictModel):
         version = values.get("version")
         if version != FORMAT_VERSION:
             raise WeightsError(
-                f"{where}: weights of format version {version!r}; this miai-go reads version "
-                f"{FORMAT_VERSION}: install the miai-go that wrote it"
+                f"{where}: weights of format version {version!r}; this miai reads version "
+                f"{FORMAT_VERSION}: install the miai that wrote it"
             )
         try:
             return build_parameters(cls, values, where="header")

@@ -1,0 +1,1 @@
+"""Learning of the opponent model from recorded games."""
