@@ -28,7 +28,7 @@ from miai_rbc.agents.choice import (
 )
 from miai_rbc.belief import scans
 from miai_rbc.belief.belief import RbcBelief, make_belief
-from miai_rbc.belief.weighted import SHIPPED, WeightedBoards, blend, load_model
+from miai_rbc.belief.weighted import SHIPPED, OpponentModel, WeightedBoards, blend, load_model
 from miai_rbc.engines.protocol import make_engine
 from miai_rbc.kernels import FAMILY
 from miai_rbc.kernels.board import NOTHING
@@ -41,7 +41,7 @@ from miai_rbc.parameters import BeliefParameters, MoveParameters, SeedParameters
 from miai_rbc.rules.actions import PASS, SENSE_NOTHING, action_of
 from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.game import RbcGame
-from miai_rbc.rules.observations import Event
+from miai_rbc.rules.observations import Event, OpponentMoved
 from miai_rbc.rules.rows import BLACK_CAPTURES
 
 _TURN_SHARE = 1 / 16
@@ -232,6 +232,7 @@ class StrongAgent(SamplingAgent):
         if self._configured.weights == "model":
             path = Path(self._configured.model) if self._configured.model else SHIPPED
             self._model = load_model(path)
+            _load_weights(self._model)
 
     def act(self, clock: ClockReading) -> Decision:
         """Return a sense or a request; a clock takes the place of the budget of evaluations.
@@ -330,6 +331,14 @@ def load_beliefs() -> None:
         empty = np.zeros((WINDOWS, 4), np.uint64)
         move_tables(empty, empty)
         move_entries(empty[0], empty[0].view(float), empty[1], empty[1].view(float))
+
+
+def _load_weights(model: OpponentModel) -> None:
+    """Load the kernel that carries weights along, and the scan of weighted boards."""
+    with FAMILY.compiling("opponent"):
+        boards = BoardSet.of_fens([BLACK_CAPTURES])
+        weighted = WeightedBoards(boards, model, capacity=1, noise=0.0, seed=0)
+        weighted.observe(OpponentMoved(None), boards)
 
 
 def _load_scans_and_choice(boards: BoardSet) -> None:
