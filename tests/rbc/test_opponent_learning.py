@@ -1,0 +1,146 @@
+"""Training and measuring the opponent model, from Python and by the commands."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.warm_command import run_miai
+from tests.rbc.games import rbc
+
+import miai
+from miai.errors import RecordError
+from miai_rbc.belief.weighted import MAX_STYLES, OpponentModel, load_model
+from miai_rbc.kernels.opponent import FEATURES
+from miai_rbc.learning.opponent_model import (
+    EDGES,
+    MoveExamples,
+    examples_of,
+    measure,
+    read_histories,
+    train,
+)
+from miai_rbc.parameters import StrongParameters
+from miai_rbc.reconchess.reading import ReconchessRecords
+
+pytest.importorskip("torch")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Histories of short games: `attacker` against `rbc-random`."""
+    path = tmp_path_factory.mktemp("histories")
+    game = rbc(full_turn_limit=12)
+    for number in range(12):
+        agents = [miai.make_agent(name, game) for name in ("attacker", "rbc-random")]
+        record = miai.play(game, agents[:: 1 if number % 2 else -1], seed=number)
+        for agent in agents:
+            agent.close()
+        (path / f"{number:02}.json").write_text(ReconchessRecords().write(record))
+    return path
+
+
+def log_likelihood(model: OpponentModel, examples: MoveExamples, style: str) -> float:
+    """Return the mean log-likelihood of a player's moves, by the definition of the model."""
+    starts = np.concatenate([[0], np.cumsum(examples.counts)])
+    total, boards = 0.0, 0
+    for i in np.flatnonzero(examples.styles == examples.names.index(style)):
+        rows = model.table[examples.features[starts[i] : starts[i + 1]]].sum(axis=1)
+        hidden = np.concatenate([rows[:, :1], np.maximum(rows[:, 1:], 0)], axis=1)
+        logits = hidden @ model.styles[model.names.index(style)]
+        total += logits[examples.taken[i]] - math.log(np.exp(logits).sum())
+        boards += 1
+    return total / boards
+
+
+def test_training_learns_the_moves_of_each_player(folder: Path) -> None:
+    examples = examples_of(read_histories([folder]))
+    assert examples.names == ("attacker", "rbc-random")
+    assert examples.features.max() < FEATURES
+    assert len(examples.features) == examples.counts.sum()
+    assert (examples.taken < examples.counts).all()
+    losses: list[float] = []
+    model = train(
+        examples, units=8, epochs=150, seed=1, progress=lambda _, loss: losses.append(loss)
+    )
+    assert losses[-1] < losses[0]
+    uniform = -float(np.log(examples.counts).mean())
+    assert log_likelihood(model, examples, "attacker") > uniform + 1.0
+    again = train(examples, units=8, epochs=150, seed=1)
+    assert (again.table == model.table).all()
+    assert (train(examples, units=8, epochs=1, seed=2).table != model.table).any()
+
+
+def test_measuring_compares_three_ways(folder: Path) -> None:
+    model = train(examples_of(read_histories([folder])), units=8, epochs=150, seed=1)
+    parameters = StrongParameters(limit=10_000)
+    result = measure(read_histories([folder]), model, parameters)
+    assert result.model > result.even + 0.5
+    assert result.bins.shape == (len(EDGES) - 1, 3)
+    nothing = OpponentModel.of_tensors(
+        {
+            "table": np.zeros((FEATURES, 4), np.float32),
+            "styles": np.zeros((1, 4), np.float32),
+        },
+        ("nobody",),
+    )
+    flat = measure(read_histories([folder]), nothing, parameters.model_copy(update={"doubt": 1.0}))
+    assert flat.model == pytest.approx(flat.even)
+    assert flat.beliefs == result.beliefs
+    true = (result.bins[:, 0] * result.bins[:, 2]).sum()
+    assert true == pytest.approx(result.beliefs)
+    weight = (result.bins[:, 0] * result.bins[:, 1]).sum()
+    assert weight == pytest.approx(result.beliefs)
+    assert (result.bins[:, 1] <= np.array(EDGES[1:]) + 1e-12).all()
+
+
+def test_the_commands_train_and_measure(folder: Path, tmp_path: Path) -> None:
+    output = tmp_path / "model.safetensors"
+    words = ["rbc", "train-opponent", str(folder), "--output", str(output), "--epochs", "2"]
+    done = run_miai(words)
+    assert done.returncode == 0, done.stderr
+    assert "of 2 players learned" in done.stdout
+    assert load_model(output).names == ("attacker", "rbc-random")
+    done = run_miai(["rbc", "measure-opponent", str(folder / "00.json"), "--model", str(output)])
+    assert done.returncode == 0, done.stderr
+    assert "mean log-likelihood of the true board" in done.stdout
+    words = ["play", "rbc", "--white", "rbc-strong", "--white.model", str(output), "--quiet"]
+    words += ["--white.evaluations", "30", "--black", "rbc-random", "--seed", "1"]
+    done = run_miai([*words, "--set", "full_turn_limit=3"])
+    assert done.returncode == 0, done.stderr
+
+
+def test_bad_input_gives_one_line(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "bad.json").write_text("{")
+    output = str(tmp_path / "x.safetensors")
+    for words, message in [
+        (["train-opponent", str(tmp_path / "empty"), "--output", output], "has no histories"),
+        (["train-opponent", str(tmp_path / "bad.json"), "--output", output], "bad.json"),
+        (["train-opponent", str(tmp_path / "none.json"), "--output", output], "none.json"),
+        (["train-opponent", str(folder), "--output", str(tmp_path / "x.npz")], ".safetensors"),
+        (["train-opponent", str(folder), "--output", str(tmp_path / "no" / "x.safetensors")], "no"),
+        (["measure-opponent", str(folder), "--model", str(tmp_path / "bad.json")], "bad.json"),
+        (["measure-opponent", str(tmp_path / "empty")], "has no histories"),
+    ]:
+        done = run_miai(["rbc", *words])
+        assert done.returncode == 2, (words, done.stderr)
+        assert done.stderr.startswith("miai: "), done.stderr
+        assert message in done.stderr
+        assert len(done.stderr.strip().splitlines()) == 1
+    done = run_miai(["play", "rbc", "--white", "rbc-strong", "--white.model", "none.safetensors"])
+    assert done.returncode == 2
+    assert "none.safetensors" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_too_many_players_are_refused(folder: Path) -> None:
+    (history, *_) = read_histories([folder / "00.json"])
+    histories = [
+        type(history)((f"a{i}", f"b{i}"), history.game, history.actions, None, "")
+        for i in range(MAX_STYLES // 2 + 1)
+    ]
+    with pytest.raises(RecordError, match="at most 31 styles"):
+        examples_of(histories)

@@ -1,0 +1,436 @@
+"""The opponent model: features against python-chess, carried weights against brute force."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import chess
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tests.rbc.games import Boards, _children, follow, key, rbc, taken_moves
+
+import miai
+from miai.errors import WeightsError
+from miai.tensors import TrainingRecord
+from miai_rbc.belief.weighted import (
+    MAX_STYLES,
+    SHIPPED,
+    OpponentHeader,
+    OpponentModel,
+    PieceAges,
+    WeightedBoards,
+    blend,
+    load_model,
+    phase_of,
+)
+from miai_rbc.kernels.moves import MAX_MOVES
+from miai_rbc.kernels.opponent import FEATURES, SLOTS, describe_moves
+from miai_rbc.rules.board_set import BoardSet
+from miai_rbc.rules.observations import Event, Moved, OpponentMoved, Sensed
+from miai_rbc.rules.rows import row_of_board
+
+PIECES = chess.PIECE_TYPES  # pawn to king, 1 to 6
+
+
+def random_model(seed: int, *, styles: int = 2, units: int = 5) -> OpponentModel:
+    """Return a model of random numbers: moves differ widely in probability."""
+    rng = np.random.default_rng(seed)
+    tensors = {
+        "table": rng.normal(0, 0.7, (FEATURES, units)).astype(np.float32),
+        "styles": rng.normal(0, 1, (styles, units)).astype(np.float32),
+    }
+    tensors["table"][0] = 0
+    return OpponentModel.of_tensors(tensors, tuple(f"player {i}" for i in range(styles)))
+
+
+# -- features -------------------------------------------------------------------------------------
+
+
+def least(board: chess.Board, squares: chess.SquareSet) -> int:
+    """Return the kind of the least piece on some squares, 0 for none."""
+    return min((board.piece_type_at(square) or 0 for square in squares), default=0)
+
+
+def described(
+    board: chess.Board, move: chess.Move | None, ages: NDArray[np.uint8], phase: int
+) -> set[Any]:
+    """Return the features of a move in words, by python-chess."""
+    us, king = board.turn, board.king(board.turn)
+    checked = king is not None and board.is_attacked_by(not us, king)
+    facts: set[Any] = {("board", phase, checked)}
+    if move is None:
+        return facts | {"pass"} | ({("escape", False)} if checked else set())
+    start, end = move.from_square, move.to_square
+    kind = board.piece_type_at(start)
+    assert kind is not None
+    seen = (lambda square: square) if us else chess.square_mirror
+    facts |= {("from", kind, seen(start)), ("to", move.promotion or kind, seen(end))}
+    passes = board.is_en_passant(move)
+    target = end - (8 if us else -8) if passes else end
+    if board.piece_type_at(target):
+        facts.add(("capture", kind, board.piece_type_at(target), int(ages[target])))
+    gone = board.copy(stack=False)
+    gone.remove_piece_at(start)
+    threats = least(board, gone.attackers(not us, end))
+    facts.add(("attacked", kind, threats, bool(gone.attackers(us, end))))
+    facts.add(
+        (
+            "left",
+            kind,
+            least(board, board.attackers(not us, start)),
+            bool(gone.attackers(us, start)),
+        )
+    )
+    after = gone.copy(stack=False)
+    after.set_piece_at(end, chess.Piece(move.promotion or kind, us))
+    enemy = board.king(not us)
+    if enemy is not None:
+        if enemy != end and enemy in after.attacks(end):
+            facts.add(("check", move.promotion or kind, threats > 0))
+        facts.add(("distance", kind, chess.square_distance(end, enemy)))
+    if move.promotion:
+        facts.add(("promotes", move.promotion))
+    elif passes:
+        facts.add("en passant")
+    elif kind == chess.PAWN and abs(end - start) == 16:
+        facts.add("double")
+    elif kind == chess.KING and abs(end - start) == 2:
+        facts.add("short" if end > start else "long")
+    if checked:
+        child = board.copy(stack=False)
+        child.push(move)
+        own = child.king(us)
+        assert own is not None
+        facts.add(("escape", not child.is_attacked_by(not us, own)))
+    return facts
+
+
+def positions(seed: int, count: int) -> list[chess.Board]:
+    """Return boards of games of random moves, kings left in check included."""
+    rng, board = random.Random(seed), chess.Board()
+    boards: list[chess.Board] = []
+    while len(boards) < count:
+        board.push(rng.choice([*taken_moves(board), chess.Move.null()]))
+        if board.kings.bit_count() < 2 or len(board.move_stack) > 120:
+            board = chess.Board()
+        elif rng.random() < 0.2:
+            boards.append(board.copy(stack=False))
+    return boards
+
+
+def test_equal_numbers_are_equal_facts() -> None:
+    """Each feature of the kernel stands for one fact that python-chess finds, and each fact for it.
+
+    The numbers are not repeated here: over many moves they and the facts must be in one-to-one
+    relation, move by move.
+    """
+    rng = np.random.default_rng(3)
+    facts_of: dict[int, set[Any]] = {}
+    numbers_of: dict[Any, set[int]] = {}
+    moves = np.empty(MAX_MOVES + 1, np.int64)
+    features = np.empty((MAX_MOVES + 1, SLOTS), np.int16)
+    boards = positions(1, 250)
+    boards += [
+        chess.Board(fen)
+        for fen in (
+            "r3k2r/pPp2ppp/8/3pP3/4b3/8/P1P2PpP/R3K2R w KQkq d6 0 1",
+            "r3k2r/pPp2ppp/8/4P3/3pP3/8/P1P2PpP/R3K2R b KQkq e3 0 1",
+            "4k3/8/8/8/8/5n2/8/R3K2R w KQ - 0 1",
+            "8/P6k/8/8/8/8/p6K/8 b - - 0 1",
+        )
+    ]
+    for board in boards:
+        ages, phase = rng.integers(0, 5, 64).astype(np.uint8), int(rng.integers(5))
+        n = describe_moves(row_of_board(board), ages, phase, moves, features)
+        named = {m.uci(): m for m in taken_moves(board)}
+        assert n == len(named) + 1
+        for move, numbers in zip(moves[:n].tolist(), features[:n], strict=True):
+            taken = None
+            if move:
+                becomes = move >> 12
+                taken = chess.Move(move & 63, move >> 6 & 63, becomes + 1 if becomes else None)
+                assert taken.uci() in named
+            present = {int(number) for number in numbers if number}
+            facts = described(board, taken, ages, phase)
+            assert len(present) == len(facts), (board.fen(), taken, present, facts)
+            for number in present:
+                facts_of[number] = facts_of.get(number, facts) & facts
+            for fact in facts:
+                numbers_of[fact] = numbers_of.get(fact, present) & present
+    assert max(facts_of) < FEATURES
+    assert all(facts_of.values())
+    assert all(numbers_of.values())
+    certain = [next(iter(facts)) for facts in facts_of.values() if len(facts) == 1]
+    assert len(certain) == len(set(certain)) > 500
+
+
+def test_ages_of_pieces() -> None:
+    ages = PieceAges()
+    assert not ages.ages().any()
+    ages.add(moved("e2e4"))
+    assert nonzero(ages) == {chess.E4: 1}
+    ages.add(moved("d2d4"))
+    assert nonzero(ages) == {chess.E4: 3, chess.D4: 1}
+    ages.add(moved("e4d5", captured=chess.D5))
+    assert nonzero(ages) == {chess.D5: 2, chess.D4: 3}
+    ages.add(Moved(0, 0, None))
+    assert nonzero(ages) == {chess.D5: 3, chess.D4: 4}
+    ages.add(moved("g1f3"))
+    assert nonzero(ages) == {chess.D5: 4, chess.D4: 4, chess.F3: 1}
+
+
+def moved(uci: str, captured: int | None = None) -> Moved:
+    move = chess.Move.from_uci(uci)
+    number = move.from_square | move.to_square << 6
+    return Moved(number, number, captured)
+
+
+def nonzero(ages: PieceAges) -> dict[int, int]:
+    return {int(square): int(ages.ages()[square]) for square in np.flatnonzero(ages.ages())}
+
+
+def test_parts_of_a_game() -> None:
+    assert [phase_of(turn) for turn in (0, 3, 4, 7, 8, 15, 16, 31, 32, 500)] == [
+        *(0, 0, 1, 1, 2, 2, 3, 3, 4, 4)
+    ]
+
+
+# -- weights against brute force ------------------------------------------------------------------
+
+
+class BruteForce:
+    """The weights of a belief by Bayes' rule, one board after another, with python-chess."""
+
+    def __init__(self, board: chess.Board, model: OpponentModel, noise: float) -> None:
+        self.model, self.noise = model, noise
+        styles = len(model.styles)
+        self.boards: Boards = {key(board): board}
+        self.weights = {key(board): np.full(styles, 1 / styles)}
+        self.pieces, self.turn = PieceAges(), 0
+
+    def observe(self, event: Event) -> None:
+        from reconchess.utilities import capture_square_of_move, revise_move
+
+        boards: Boards = {}
+        weights: dict[Any, Any] = defaultdict(float)
+        for board in self.boards.values():
+            weight = self.weights[key(board)]
+            if isinstance(event, OpponentMoved):
+                children = self._opponent(board, event)
+            else:
+                children = [
+                    (child, 1.0)
+                    for child in _children(board, event, revise_move, capture_square_of_move)
+                ]
+            for child, chance in children:
+                boards[key(child)] = child
+                weights[key(child)] = weights[key(child)] + weight * chance
+        total = sum(weight.sum() for weight in weights.values())
+        self.boards, self.weights = boards, {k: w / total for k, w in weights.items()}
+        if isinstance(event, Moved):
+            self.pieces.add(event)
+        self.turn += isinstance(event, OpponentMoved)
+
+    def _opponent(self, board: chess.Board, event: OpponentMoved) -> list[tuple[chess.Board, Any]]:
+        from reconchess.utilities import capture_square_of_move
+
+        moves, chances = self.model.chances(row_of_board(board), self.pieces.ages(), self.turn)
+        assert chances.sum(axis=1) == pytest.approx(np.ones(len(chances)))
+        children = []
+        for move, chance in zip(moves.tolist(), chances.T, strict=True):
+            becomes = move >> 12
+            taken = chess.Move(move & 63, move >> 6 & 63, becomes + 1 if becomes else None)
+            child = board.copy(stack=False)
+            if capture_square_of_move(board, taken if move else None) != event.captured:
+                continue
+            child.push(taken if move else chess.Move.null())
+            children.append((child, (1 - self.noise) * chance + self.noise / len(moves)))
+        return children
+
+
+def as_dict(weighted: WeightedBoards) -> dict[Any, NDArray[np.float64]]:
+    boards = weighted.boards.boards()
+    return {key(b): w for b, w in zip(boards, weighted.by_style, strict=True)}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_carried_weights_are_those_of_bayes(seed: int) -> None:
+    game, rng = rbc(), random.Random(seed)
+    model, noise = random_model(seed), (0.0, 0.1)[seed % 2]
+    start = game.start
+    weighted: list[WeightedBoards] = []
+    brute: list[BruteForce] = []
+    done = [0, 0]
+    for played in follow(game, rng, 60):
+        if not weighted:
+            for _ in played.beliefs:
+                boards = BoardSet(row_of_board(start)[None])
+                weighted.append(WeightedBoards(boards, model, capacity=10**6, noise=noise, seed=0))
+                brute.append(BruteForce(start.copy(), model, noise))
+        for player, belief in enumerate(played.beliefs):
+            if len(belief) > 1500:
+                return
+            for event in belief.events[done[player] :]:
+                weighted[player].observe(event, belief.boards)
+                brute[player].observe(event)
+            done[player] = len(belief.events)
+            mine, exact = as_dict(weighted[player]), brute[player].weights
+            assert mine.keys() == exact.keys() == {key(b) for b in belief.boards.boards()}
+            for name, weight in exact.items():
+                assert mine[name] == pytest.approx(weight, rel=1e-5, abs=1e-12)
+
+
+def test_every_capture_square_together_keeps_the_weight() -> None:
+    model = random_model(5)
+    boards = BoardSet.of_boards(positions(4, 40)[:1])
+    total = 0.0
+    for captured in (None, *range(64)):
+        weighted = WeightedBoards(boards, model, capacity=10**6, noise=0.0, seed=0)
+        weighted._expand(-1 if captured is None else captured)
+        total += weighted.by_style.sum()
+    assert total == pytest.approx(1.0)
+
+
+def test_boards_begin_again_from_the_belief_when_all_are_contradicted() -> None:
+    boards = BoardSet.of_boards([chess.Board()])
+    other = BoardSet.of_fens(["rnbqkbnr/pppppppp/8/8/8/P7/1PPPPPPP/RNBQKBNR w KQkq - 0 1"])
+    weighted = WeightedBoards(boards, random_model(1), capacity=10, noise=0.0, seed=0)
+    window = 1 << chess.A3
+    weighted.observe(Sensed(window, other.rows[0, :7] & np.uint64(window)), other)
+    assert weighted.boards.rows.tolist() == other.rows.tolist()
+    assert weighted.weights.tolist() == [1.0]
+
+
+def test_drawn_boards_keep_the_weight_of_every_group() -> None:
+    model = random_model(2)
+    start = BoardSet.of_boards([chess.Board()]).after_opponent(None)[0]
+    rows = start.rows.copy()
+    rows[:, 7] ^= np.uint64(1)
+    exact = WeightedBoards(BoardSet(rows), model, capacity=10**6, noise=0.02, seed=0)
+    exact._expand(-1)
+    groups = np.array([int(row[0]) % 7 % 3 for row in exact.boards.rows])
+    expected = [exact.weights[groups == group].sum() for group in range(3)]
+    sums = []
+    for seed in range(400):
+        drawn = WeightedBoards(BoardSet(rows), model, capacity=30, noise=0.02, seed=seed)
+        drawn._expand(-1)
+        assert len(drawn.boards) == 30
+        groups = np.array([int(row[0]) % 7 % 3 for row in drawn.boards.rows])
+        sums.append([drawn.weights[groups == group].sum() for group in range(3)])
+    errors = np.std(sums, axis=0) / len(sums) ** 0.5
+    assert (np.abs(np.mean(sums, axis=0) - expected) < 4 * errors).all()
+
+
+@pytest.mark.parametrize("style", range(3))
+def test_a_game_shows_the_style(style: int) -> None:
+    model, rng = random_model(7, styles=3), np.random.default_rng(1)
+    boards = BoardSet.of_boards([chess.Board()])
+    weighted = WeightedBoards(boards, model, capacity=10**5, noise=0.0, seed=0)
+    assert weighted.styles == pytest.approx(np.full(4, 1 / 4))
+    for turn in range(12):
+        moves, chances = model.chances(boards.rows[0], np.zeros(64, np.uint8), turn)
+        move = int(rng.choice(moves, p=chances[style] / chances[style].sum()))
+        boards = boards.copy()
+        ((_, captured),) = boards.play(move)
+        weighted.observe(OpponentMoved(captured), boards)
+        everywhere = (1 << 64) - 1
+        weighted.observe(Sensed(everywhere, boards.rows[0, :7].copy()), boards)
+        boards.play(0)
+        weighted.observe(Moved(0, 0, None), boards)
+        assert len(weighted.boards) == 1
+    assert int(np.argmax(weighted.styles)) == style
+
+
+def test_doubt_spreads_weight_over_the_belief() -> None:
+    boards = BoardSet.of_boards(positions(9, 3)[:1])
+    weighted = WeightedBoards(boards, random_model(1), capacity=10, noise=0.0, seed=0)
+    belief = BoardSet(np.repeat(boards.rows, 4, axis=0))
+    assert blend(weighted, belief, 0.2) == pytest.approx([0.8 + 0.2 / 4])
+
+
+# -- files ----------------------------------------------------------------------------------------
+
+
+def test_the_shipped_model_is_small_and_beats_chance() -> None:
+    assert SHIPPED.stat().st_size < 4 << 20
+    model = load_model()
+    moves, chances = model.chances(row_of_board(chess.Board()), np.zeros(64, np.uint8), 0)
+    assert len(model.names) + 1 == len(model.styles) == len(chances)
+    assert chances[-1] == pytest.approx(np.full(len(moves), 1 / len(moves)))
+    pawns = [chess.parse_square(name) for name in ("e2", "d2")]
+    first = np.isin(moves & 63, pawns) & (moves != 0)
+    rank = np.isin(moves & 63, [chess.A2, chess.H2]) & (moves != 0)
+    assert chances[:-1, first].sum() > chances[:-1, rank].sum()
+
+
+def tensors(**changed: Any) -> dict[str, Any]:
+    whole = {
+        "table": np.zeros((FEATURES, 4), np.float32),
+        "styles": np.zeros((2, 4), np.float32),
+    } | changed
+    return {name: tensor for name, tensor in whole.items() if tensor is not None}
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"table": None},
+        {"styles": None},
+        {"more": np.zeros(1, np.float32)},
+        {"table": np.zeros((FEATURES - 1, 4), np.float32)},
+        {"table": np.zeros((FEATURES, 0), np.float32), "styles": np.zeros((2, 0), np.float32)},
+        {"table": np.zeros(FEATURES, np.float32)},
+        {"styles": np.zeros((3, 4), np.float32)},
+        {"styles": np.zeros((2, 5), np.float32)},
+        {"styles": np.zeros((2, 4), np.int64)},
+        {"table": np.zeros((FEATURES, 300), np.float32), "styles": np.zeros((2, 300), np.float32)},
+    ],
+)
+def test_other_tensors_are_refused(tmp_path: Path, changed: dict[str, Any]) -> None:
+    path = tmp_path / "model.safetensors"
+    OpponentHeader(styles=("a", "b")).write(path, tensors(**changed))
+    with pytest.raises(WeightsError, match="this miai-rbc reads float32 table"):
+        load_model(path)
+
+
+def test_a_model_is_read_as_it_was_written(tmp_path: Path) -> None:
+    model = random_model(3)
+    model.write(tmp_path / "a.safetensors", TrainingRecord(command="by hand"))
+    again = load_model(tmp_path / "a.safetensors")
+    assert again.names == model.names
+    assert (again.table == model.table).all()
+    assert (again.styles == model.styles).all()
+    data = bytearray((tmp_path / "a.safetensors").read_bytes())
+    data[-1] ^= 1
+    (tmp_path / "b.safetensors").write_bytes(data)
+    with pytest.raises(WeightsError, match="digest does not fit"):
+        load_model(tmp_path / "b.safetensors")
+    with pytest.raises(ValueError, match="styles"):
+        OpponentHeader(styles=("x",) * (MAX_STYLES + 1))
+
+
+# -- the agent ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weights", ["model", "value"])
+def test_the_same_seed_plays_the_same_game(weights: str) -> None:
+    game = rbc(full_turn_limit=8)
+    parameters = {"evaluations": 60, "samples": 10, "considered": 20, "carried": 50}
+    games = []
+    for _ in range(2):
+        agents = [
+            miai.make_agent("rbc-strong", game, weights=weights, **parameters) for _ in range(2)
+        ]
+        games.append([move.text for move in miai.play(game, agents, seed=4).moves])
+        for agent in agents:
+            agent.close()
+    assert games[0] == games[1]
+
+
+def test_a_model_file_that_is_not_there() -> None:
+    with pytest.raises(WeightsError, match=r"nothing\.safetensors"):
+        miai.make_agent("rbc-strong", rbc(), model="nothing.safetensors")
