@@ -10,7 +10,7 @@ import operator
 import random
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -83,6 +83,14 @@ class Agent(ABC):
     def observe(self, observation: Observation) -> None:
         """Receive an observation."""
         self.view.observe(observation)
+
+    def ponder(self, stop: Callable[[], bool]) -> None:  # noqa: B027 - most agents do not
+        """Think while another player does, until `stop` returns true.
+
+        Called after observations, if the time control allows pondering and the agent has a process
+        of its own. The next `act` begins when this returns; what it takes longer is charged to the
+        agent's clock. Look at `stop` every few milliseconds; it takes a microsecond.
+        """
 
     @abstractmethod
     def act(self, clock: ClockReading) -> Decision:

@@ -33,6 +33,7 @@ class TimeControl:
       margin: seconds by which a move may exceed the clock before the flag falls.
       move_deadline: hard limit of every move in seconds, also without a clock; None for none. It
         keeps a hung agent from stopping a tournament.
+      ponder: whether players in processes of their own may think while others do, off their clocks.
 
     Raises:
       ConfigError: the kind is unknown, or a value is missing, negative, not finite or unused by the
@@ -47,6 +48,7 @@ class TimeControl:
     period_seconds: float = 0.0
     margin: float = 0.1
     move_deadline: float | None = None
+    ponder: bool = False
 
     def __post_init__(self) -> None:
         if self.kind not in _FIELDS:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.warm_command import run_miai
 from tests.rbc.games import rbc
+from tests.warm_command import run_miai
 
 import miai
 from miai.errors import RecordError

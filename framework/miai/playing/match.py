@@ -87,6 +87,9 @@ class Seat(Protocol):
     def observe(self, observation: Observation) -> None:
         """Pass an observation to the player before its next decision."""
 
+    def ponder(self) -> None:
+        """Let the player think until its next question, if it can; return at once."""
+
     def act(self, reading: ClockReading, *, deadline: float | None) -> SeatReply:
         """Return the player's decision; `deadline` is in seconds of wall time, None for none."""
 
@@ -126,6 +129,9 @@ class InProcessSeat:
             data = to_plain(observation.data, what="the data of an observation")
             observation = replace(observation, data=data)
         self._guard(lambda: self.player.observe(observation))
+
+    def ponder(self) -> None:
+        """Do nothing: in one process, agents think one after the other."""
 
     def act(self, reading: ClockReading, *, deadline: float | None) -> SeatReply:
         """Return the agent's decision, however long it takes. Raises `AgentError`."""
@@ -210,6 +216,7 @@ class Match:
         self.state = game.new_initial_state()
         self.clocks = [Clock(control) for _ in seats]
         self._chance = random.Random(derive_seed(record.seed, "chance"))
+        self._ponders = control.ponder
         self.plies = 0
         self._active: set[int] = set()  # players who know of the game and have not failed
         self._limit = game.max_game_length() if record.move_limit is None else record.move_limit
@@ -314,6 +321,8 @@ class Match:
     def _ask(self, player: int) -> SeatReply:
         """Return the player's reply and charge its clock; raise `_Forfeit` without a reply."""
         clock, record = self.clocks[player], self.record.players[player]
+        for other in sorted(self._active - {player}) if self._ponders else ():
+            self.seats[other].ponder()
         began = time.monotonic()
         try:
             with _charge(player):

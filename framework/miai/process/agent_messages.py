@@ -10,12 +10,15 @@ The referee's messages, each with an ``id`` that the answer repeats:
 ``new_game``   seed, player, log (whether there is one)                    version
 ``act``        observations, clock                                         action, resign,
                                                                            statistics
+``ponder``     observations                                                none
 ``end``        observations, returns
 ``quit``                                                                   none: the process exits
 =============  ==========================================================  ======================
 
 Observations wait for the next ``act`` or ``end``: that saves the way there and back, and keeps an
-agent from thinking in its opponent's time by observing slowly. An answer is ``{"id", "ok",
+agent from thinking in its opponent's time by observing slowly. Where players may ponder, they come
+at once, with ``ponder``; the agent then thinks until the next message, and an error in it is the
+answer to that one. An answer is ``{"id", "ok",
 "cpu"}``, with the agent's CPU seconds so far, or ``{"id", "error": {"type", "message"}}``.
 """
 

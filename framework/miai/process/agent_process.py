@@ -120,6 +120,7 @@ class AgentProcess:
         self._cpu = 0.0
         self._standstill = 0.0
         self._observations: list[Any] = []
+        self._ponders = False
 
     # -- the process --------------------------------------------------------------------------
 
@@ -319,6 +320,16 @@ class AgentProcess:
         """Keep an observation for the next `act` or `end`."""
         self._observations.append(pack_observation(observation))
 
+    def ponder(self) -> None:
+        """Send the observations so far, and let the agent think until its next question.
+
+        A process that is gone, or does not read, shows with that question.
+        """
+        if self._channel is None or (self._ponders and not self._observations):
+            return
+        self._channel.notify({"call": "ponder", "observations": self._take_observations()})
+        self._ponders = True
+
     def act(self, reading: ClockReading, *, deadline: float | None) -> SeatReply:
         """Return the agent's decision. Raises `AgentError` as `Channel.request`.
 
@@ -360,6 +371,7 @@ class AgentProcess:
         """Return the answer to a message; kill the process if there is none."""
         if self._channel is None:
             raise AgentCrashedError(f"{self._who} has no process; it died or was killed before")
+        self._ponders = False
         number = secrets.randbits(_ID_BITS)
         try:
             answer = self._channel.request({"id": number, "call": call, **message}, seconds=seconds)
@@ -549,6 +561,10 @@ class Channel:
         if answer.get("id") != message["id"]:
             raise AgentProtocolError("an answer out of turn")
         return answer
+
+    def notify(self, message: Mapping[str, Any]) -> None:
+        """Send a message without an answer; what the pipe does not take follows with the next."""
+        self.child.send(encode(message))
 
     def quit(self) -> None:
         """Ask the process to exit, and kill what is left of it after some time."""

@@ -35,6 +35,7 @@ class AgentHost:
         self._stream = stream
         self._agent: Agent | None = None
         self._plugin_version = ""
+        self._failure: Exception | None = None  # while it pondered
         self._calls: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
             "confine": self._confine,
             "hello": self._hello,
@@ -46,6 +47,9 @@ class AgentHost:
     def serve(self) -> None:
         """Answer messages until the referee says quit or is gone."""
         while (message := self._stream.receive()) is not None and message["call"] != "quit":
+            if message["call"] == "ponder":
+                self._ponder(message)
+                continue
             answer = encode(self._answer(message))
             for stream in (sys.stdout, sys.stderr):
                 with contextlib.suppress(Exception):  # an agent may have closed or replaced them
@@ -55,7 +59,10 @@ class AgentHost:
             self._agent.close()
 
     def _answer(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        failure, self._failure = self._failure, None
         try:
+            if failure is not None:
+                raise failure
             answer = self._calls[message["call"]](message)
             cpu = float(self._agent.cpu_seconds()) if self._agent is not None else 0.0
             if not math.isfinite(cpu):
@@ -95,6 +102,15 @@ class AgentHost:
 
         self._observe(message)
         return pack_decision(checked_decision(self._settled.act(unpack_clock(message["clock"]))))
+
+    def _ponder(self, message: Mapping[str, Any]) -> None:
+        """Observe, and think until the next message; an error is the answer to that one."""
+        try:
+            if self._failure is None:
+                self._observe(message)
+                self._settled.ponder(self._stream.is_waiting)
+        except Exception as error:
+            self._failure = error
 
     def _end(self, message: Mapping[str, Any]) -> dict[str, Any]:
         self._observe(message)

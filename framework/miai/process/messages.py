@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import struct
 from collections.abc import Mapping
 from typing import Any
@@ -77,6 +78,10 @@ class MessageStream:
                 return None
             self._reader.feed(data)
         return message
+
+    def is_waiting(self) -> bool:
+        """Return whether a message, or a part of one, can be received at once."""
+        return len(self._reader) > 0 or bool(select.select([self._requests], [], [], 0)[0])
 
     def send(self, frame: bytes) -> None:
         """Write a message that `encode` returned. Raises `BrokenPipeError` without a reader."""

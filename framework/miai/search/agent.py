@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from miai.agent import Agent, Decision
@@ -9,7 +10,7 @@ from miai.clock import ClockReading
 from miai.errors import AgentError, AgentUnavailableError, MiaiError
 from miai.game import Game, Observation
 from miai.plain import Json
-from miai.search.protocol import Search
+from miai.search.protocol import PonderingSearch, Search
 from miai.values import Evaluation
 
 
@@ -46,6 +47,11 @@ class SearchAgent(Agent):
         super().observe(observation)
         if observation.action is not None:
             self.search.advance(observation.action)
+
+    def ponder(self, stop: Callable[[], bool]) -> None:
+        """Let the search go on at the present position, if it can."""
+        if isinstance(self.search, PonderingSearch) and not self.view.state.is_terminal():
+            self.search.ponder(self.view.state, stop)
 
     def close(self) -> None:
         """Close the search."""

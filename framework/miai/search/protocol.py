@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
@@ -70,6 +70,14 @@ class Search(Protocol):
 
 
 SEARCH: Kind[Search] = kinds.SEARCH
+
+
+@runtime_checkable
+class PonderingSearch(Search, Protocol):
+    """A search that can use the time in which other players think."""
+
+    def ponder(self, state: State, stop: Callable[[], bool]) -> None:
+        """Prepare for what may follow a state until `stop` returns true; see `Agent.ponder`."""
 
 
 @runtime_checkable

@@ -182,6 +182,9 @@ class PersonSeat:
         self.frame = self._camera.frame(self.view)
         self._show()
 
+    def ponder(self) -> None:
+        """Do nothing: a person thinks anyway."""
+
     def act(self, reading: ClockReading, *, deadline: float | None) -> SeatReply:
         """Return the person's decision. Raises what `interrupt` was given, or a timeout."""
         self._asked, self.limit = time.monotonic(), reading.limit

@@ -23,6 +23,9 @@ from miai_go.search.tree_view import TreeView
 if TYPE_CHECKING:
     from miai_go.search.life_advice import Advice, GroupAdvisor
 
+_PONDER_SECONDS: Final = 0.02
+"""Time between two looks at whether pondering has to stop."""
+
 _MIN_SHARE: Final = 0.1
 """Share of the seconds after which the rate of simulations counts."""
 
@@ -121,6 +124,17 @@ class TreeSearch(ABC):
           InferenceError: a network cannot answer.
         """
         return self._search(state, seconds, early=self.parameters.stop_early)
+
+    def ponder(self, state: State, stop: Callable[[], bool]) -> None:
+        """Grow the tree until `stop` returns true, or nothing is left to search."""
+        position = go_state(state, self.game)
+        passes = self.parameters.pass_when_winning
+        if not self.parameters.reuse or settled(position, pass_when_winning=passes) is not None:
+            return
+        while not stop():
+            result = self._search(state, _PONDER_SECONDS, early=False)
+            if not result.statistics["simulations"]:
+                return
 
     def _search(self, state: State, seconds: float | None, *, early: bool) -> SearchResult:
         started = perf_counter()

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -41,7 +42,7 @@ from miai_rbc.parameters import BeliefParameters, MoveParameters, SeedParameters
 from miai_rbc.rules.actions import PASS, SENSE_NOTHING, action_of
 from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.game import RbcGame
-from miai_rbc.rules.observations import Event, OpponentMoved
+from miai_rbc.rules.observations import Event, Moved, OpponentMoved
 from miai_rbc.rules.rows import BLACK_CAPTURES
 
 _TURN_SHARE = 1 / 16
@@ -55,6 +56,7 @@ _BOARDS_PER_SECOND = 1_000_000.0  # expanded on a slow machine, with many repeti
 _MIN_BOARDS = 512
 _UNLIMITED = 1 << 60
 _CARRIED_PER_SECOND = 30_000.0  # boards that the model expands on a slow machine
+_PONDERED = 2000  # boards on which moves are valued while the opponent thinks
 _ENTROPY_SAMPLE = 100_000  # boards; more take time and give the same entropy
 
 
@@ -143,6 +145,11 @@ class BeliefAgent(Agent):
                 statistics |= value.statistics()
             action = PASS if choice.request == NOTHING else action_of(choice.request)
         return Decision(action if action in legal else legal[0], statistics=statistics)
+
+    def ponder(self, stop: Callable[[], bool]) -> None:
+        """Update the belief by the own move's outcome, while the opponent thinks."""
+        if not stop():
+            self.belief  # noqa: B018 - reading it updates it
 
     @abstractmethod
     def sense(self, deadline: float | None, statistics: dict[str, Json]) -> int:
@@ -266,6 +273,22 @@ class StrongAgent(SamplingAgent):
                 capacity = min(capacity, max(_MIN_BOARDS, int(_CARRIED_PER_SECOND * patience)))
             self._weighted.capacity = capacity
             self._weighted.observe(event, self._belief.boards)
+
+    def ponder(self, stop: Callable[[], bool]) -> None:
+        """Value moves on the boards that the opponent's turn will probably lead to.
+
+        Values are cached by position and depth, so that decisions do not depend on it when
+        evaluations limit them; on a clock more boards are reached.
+        """
+        super().ponder(stop)
+        waits = isinstance(self._belief.events[-1], Moved) if self._belief.events else False
+        if self._weighted is None or not waits or stop():
+            return
+        boards = self._weighted.predicted(_PONDERED)
+        for row in boards.rows if len(boards) else ():
+            if stop():
+                return
+            self.scorer.matrix(row[None], [*boards.requests(), NOTHING])
 
     def weigh(self, boards: BoardSet, deadline: float | None) -> tuple[BoardSet, Scores]:
         """Return boards of a belief with their probabilities, by the model or by their value."""

@@ -8,6 +8,7 @@ Lund and Thorup 2007), so that weights stay unbiased.
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -215,7 +216,16 @@ class WeightedBoards:
         np.add.at(sums, places.reshape(-1), self.by_style)
         self.boards, self.by_style = BoardSet(rows), sums
 
+    def predicted(self, count: int) -> BoardSet:
+        """Return the most probable boards after a turn of the opponent without a capture."""
+        after = copy.copy(self)
+        after._rng = np.random.default_rng(0)  # so that pondering does not change later draws
+        after._expand(NO_SQUARE)
+        order = np.argsort(-after.weights, kind="stable")
+        return BoardSet(after.boards.rows[order[:count]])
+
     def _expand(self, captured: int) -> None:
+        """Replace boards and weights by those after the opponent's turn."""
         rows = self.boards.rows
         room = count_rows(rows, captured) + 1
         out = POOL.take(room * WORDS).reshape(room, WORDS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import random
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -25,6 +26,8 @@ from miai_rbc.rules.game import RbcGame
 from miai_rbc.rules.knowledge import OwnBoard
 from miai_rbc.rules.observations import square_of_name
 from miai_rbc.rules.rows import kernel_move
+
+_PAUSE = 0.001  # seconds between two calls of a bot that has nothing to do
 
 
 class BotProcesses:
@@ -166,6 +169,16 @@ class ReconchessAgent(Agent):
         assert seconds is not None
         senses = self.view.legal_actions[0] < SENSE_NOTHING
         return Decision(self._sense(seconds) if senses else self._move(seconds))
+
+    def ponder(self, stop: Callable[[], bool]) -> None:
+        """Call the bot's `while_we_wait` again and again, if it has one.
+
+        The name is that of StrangeFish2's bots; a call should take a few milliseconds.
+        """
+        if (work := getattr(self._bot, "while_we_wait", None)) is not None:
+            while not stop():
+                self._call(work)
+                time.sleep(_PAUSE)
 
     def end(self, returns: tuple[float, ...]) -> None:
         """Report the end to the bot, and drop it."""

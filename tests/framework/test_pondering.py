@@ -1,0 +1,141 @@
+"""Pondering: agents in processes think while others do, and stop when they are asked."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import miai
+from miai.agent import Agent, Decision, RandomAgent
+from miai.clock import ClockReading, TimeControl
+from miai.game import Game
+from miai.playing.match import InProcessSeat, Seat, play_game
+from miai.process.agent_process import AgentProcess
+from miai.process.limits import ProcessLimits
+from miai.process.sandbox import Isolation
+from miai.record import GameRecord, Termination
+
+FIXTURE = Path(__file__).parents[1] / "fixtures" / "miai-mischief"
+PONDERING = TimeControl(kind="absolute", seconds=60.0, ponder=True)
+
+
+@pytest.fixture(autouse=True)
+def mischief(monkeypatch: pytest.MonkeyPatch) -> None:
+    paths = [str(FIXTURE), os.environ.get("PYTHONPATH", "")]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, paths)))
+
+
+@pytest.fixture
+def seats() -> Iterator[list[AgentProcess]]:
+    """Seats that are killed at the end."""
+    seats: list[AgentProcess] = []
+    yield seats
+    for seat in seats:
+        seat.kill()
+
+
+class Slow(RandomAgent):
+    """Takes its time."""
+
+    def __init__(self, game: Game, seconds: float) -> None:
+        super().__init__(game)
+        self.seconds = seconds
+
+    def act(self, clock: ClockReading) -> Decision:
+        time.sleep(self.seconds)
+        return super().act(clock)
+
+
+def mischievous(seats: list[AgentProcess], ponder: str) -> AgentProcess:
+    limits, parameters = ProcessLimits(isolation=Isolation.PROCESS), {"ponder": ponder}
+    seats.append(
+        AgentProcess("tic_tac_toe", {}, "mischief", parameters, name="mischief", limits=limits)
+    )
+    return seats[-1]
+
+
+def play(seat: AgentProcess, control: TimeControl, *, delay: float = 0.2) -> GameRecord:
+    loaded = miai.load_game("tic_tac_toe")
+    slow: Agent = Slow(loaded, delay)
+    return play_game(loaded, [seat, InProcessSeat(slow)], seed=3, time_control=control)
+
+
+def pondered(record: GameRecord) -> list[Any]:
+    """Return what the agent noted before each of its moves: own moves known, and seconds."""
+    return [move.statistics["pondered"] for move in record.moves if move.actor == 0]
+
+
+def test_an_agent_thinks_while_its_opponent_does(seats: list[AgentProcess]) -> None:
+    record = play(mischievous(seats, "think"), PONDERING)
+    assert record.termination is Termination.TERMINAL, record.detail
+    first, *later = pondered(record)
+    assert first == []
+    assert len(later) >= 2
+    for number, notes in enumerate(later, 1):
+        ((own, seconds),) = notes
+        assert own == number  # the outcome of its move was there at once
+        assert 0.1 < seconds < 5
+    own = [move.seconds for move in record.moves if move.actor == 0]
+    assert max(s for s in own if s is not None) < 0.15  # what it pondered is not on its clock
+    assert record.time_control["ponder"] is True
+
+
+@pytest.mark.parametrize("control", [TimeControl(kind="absolute", seconds=60.0), TimeControl()])
+def test_without_permission_nobody_ponders(seats: list[AgentProcess], control: TimeControl) -> None:
+    record = play(mischievous(seats, "think"), control, delay=0.05)
+    assert set(map(str, pondered(record))) == {"[]"}
+
+
+def test_agents_of_this_process_do_not_ponder() -> None:
+    game = miai.load_game("tic_tac_toe")
+    agents = [RandomAgent(game), Slow(game, 0.01)]
+    record = miai.play(game, agents, time_control=PONDERING)
+    assert record.termination is Termination.TERMINAL
+
+
+def test_pondering_without_end_loses_on_time(seats: list[AgentProcess]) -> None:
+    control = TimeControl(kind="absolute", seconds=1.0, ponder=True)
+    began = time.monotonic()
+    record = play(mischievous(seats, "hang"), control, delay=0.05)
+    assert (record.termination, record.loser) == (Termination.TIME, 0)
+    assert "did not answer 'act'" in record.detail
+    assert time.monotonic() - began < 20
+    opponent = record.players[1].seconds
+    assert opponent is not None
+    assert opponent < 0.5
+
+
+def test_an_error_in_pondering_is_a_crash(seats: list[AgentProcess]) -> None:
+    record = play(mischievous(seats, "raise"), PONDERING, delay=0.05)
+    assert (record.termination, record.loser) == (Termination.CRASH, 0)
+    assert "RuntimeError: no thoughts" in record.detail
+
+
+def test_the_next_game_begins_although_the_last_one_ended_pondering(
+    seats: list[AgentProcess],
+) -> None:
+    seat = mischievous(seats, "think")
+    for _ in range(3):
+        record = play(seat, PONDERING, delay=0.02)
+        assert record.termination is Termination.TERMINAL, record.detail
+        assert pondered(record)[0] == []
+
+
+def test_a_tree_search_goes_on(seats: list[AgentProcess]) -> None:
+    reused: dict[bool, int] = {}
+    loaded = miai.load_game("go", board_size=5, komi=0.5)
+    limits = ProcessLimits(isolation=Isolation.PROCESS)
+    for ponder in (False, True):
+        control = TimeControl(kind="absolute", seconds=60.0, ponder=ponder)
+        board, budget = {"board_size": 5, "komi": 0.5}, {"simulations": 30}
+        seats.append(AgentProcess("go", board, "mcts", budget, name="mcts", limits=limits))
+        players: list[Seat] = [seats[-1], InProcessSeat(Slow(loaded, 0.15))]
+        record = play_game(loaded, players, seed=1, time_control=control, move_limit=8)
+        counts: list[Any] = [m.statistics["reused"] for m in record.moves if m.actor == 0]
+        reused[ponder] = max(counts[1:])
+    assert reused[True] > 10 * max(1, reused[False])
