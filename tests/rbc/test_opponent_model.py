@@ -331,9 +331,12 @@ def test_a_game_shows_the_style(style: int) -> None:
     boards = BoardSet.of_boards([chess.Board()])
     weighted = WeightedBoards(boards, model, capacity=10**5, noise=0.0, seed=0)
     assert weighted.styles == pytest.approx(np.full(4, 1 / 4))
+    exact = np.full(4, 1.0)
     for turn in range(12):
         moves, chances = model.chances(boards.rows[0], np.zeros(64, np.uint8), turn)
-        move = int(rng.choice(moves, p=chances[style] / chances[style].sum()))
+        at = int(rng.choice(len(moves), p=chances[style] / chances[style].sum()))
+        move = int(moves[at])
+        exact *= chances[:, at]
         boards = boards.copy()
         ((_, captured),) = boards.play(move)
         weighted.observe(OpponentMoved(captured), boards)
@@ -342,6 +345,7 @@ def test_a_game_shows_the_style(style: int) -> None:
         boards.play(0)
         weighted.observe(Moved(0, 0, None), boards)
         assert len(weighted.boards) == 1
+    assert weighted.styles == pytest.approx(exact / exact.sum(), rel=1e-4)
     assert int(np.argmax(weighted.styles)) == style
 
 
