@@ -14,10 +14,12 @@ from PIL import Image
 from tests.comparing.comparisons import ARMS, KRK4, compare, config_text, environment
 
 from miai_tournaments.compare.plot_style import count_axis, panels, ratio_axis
-from miai_tournaments.compare.plots import shown
+from miai_tournaments.compare.plots import reached, shown
+from miai_tournaments.compare.summary import Interval, Row
 
 NAMES = {
     "speedup-in-time",
+    "anytime",
     "speedup-by-depth",
     "speedup-by-size",
     "error-by-k",
@@ -107,6 +109,47 @@ def test_of_too_many_cells_the_deepest_are_shown_and_a_note_says_so() -> None:
     found, note = shown(cells, most=5)
     assert found == [("a", 3), ("b", 3)]
     assert "2 of 6 cells" in note
+
+
+def test_a_depth_is_reached_after_the_times_of_all_depths_up_to_it(folder: Path) -> None:
+    rows = json.loads((folder / "out" / "comparison.json").read_text())["rows"]
+    arms = {row["arm"] for row in rows}
+    assert arms
+    for arm in arms:
+        own = [row for row in rows if row["arm"] == arm]
+        assert [row["depth"] for row in own] == [1, 2]
+        for row in own:
+            assert row["mean_seconds"]["value"] == pytest.approx(row["seconds"] / row["roots"])
+            assert row["mean_seconds"]["low"] <= row["mean_seconds"]["value"]
+    first, second = (row_of(depth, seconds) for depth, seconds in ((1, 2.0), (3, 5.0)))
+    assert reached([second, first]) == [(1, Interval(2.0, 1.0, 4.0)), (3, Interval(7.0, 3.5, 14.0))]
+    assert reached([first, row_of(2, 1.0, incomplete=1), second]) == [(1, Interval(2.0, 1.0, 4.0))]
+
+
+def row_of(depth: int, seconds: float, *, incomplete: int = 0) -> Row:
+    """Return a row with a mean time, and half and twice of it as the ends of its interval."""
+    counts = dict.fromkeys(
+        ("nodes", "leaves", "entries", "bytes", "compared", "judged", "wrong_values"), 0
+    )
+    return Row(
+        game="g",
+        depth=depth,
+        kind="k",
+        warm=False,
+        arm="a",
+        k=None,
+        roots=5,
+        incomplete=incomplete,
+        seconds=5 * seconds,
+        setup=0.0,
+        speedup_nodes=None,
+        speedup_seconds=None,
+        wrong_moves=0,
+        too_high=0,
+        **counts,
+        too_low=0,
+        mean_seconds=Interval(seconds, seconds / 2, 2 * seconds),
+    )
 
 
 def test_a_plot_without_anything_to_show_is_left_out(tmp_path: Path) -> None:

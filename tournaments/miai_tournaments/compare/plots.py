@@ -1,7 +1,7 @@
 """Plots of a comparison, drawn by matplotlib, which the extra ``miai[plots]`` brings.
 
-Speed-ups in time and by arm, by depth and by size of the root; nodes against errors; errors against
-the hashes of a sketch, with the curve of the theory.
+Speed-ups in time and by arm, by depth and by size of the root; depth against time; nodes against
+errors; errors against the hashes of a sketch, with the curve of the theory.
 """
 
 from __future__ import annotations
@@ -376,6 +376,32 @@ def against_depth(
     rows: Sequence[Row], looks: Mapping[str, Look], *, baseline: str
 ) -> Figure | None:
     """Return speed-ups in nodes against depth; None if no game was searched to two depths."""
+    return _panels_of_depths(
+        rows,
+        lambda axis, group: _depth_panel(axis, group, looks, baseline),
+        f"Nodes spared against depth, '{baseline}' being 1",
+        note="Bars: 95 % of a bootstrap over roots.",
+    )
+
+
+def anytime(rows: Sequence[Row], looks: Mapping[str, Look]) -> Figure | None:
+    """Return the depth reached against time; None if no game was searched to two depths.
+
+    A search that deepens step by step reaches a depth after the mean times of all depths up to it.
+    """
+    return _panels_of_depths(
+        rows,
+        lambda axis, group: _anytime_panel(axis, group, looks),
+        "Depth reached against time",
+        note="Time of the searches of all depths up to this one, mean over roots, without setup. "
+        "Bars: sums of the depths' 95 % intervals.",
+    )
+
+
+def _panels_of_depths(
+    rows: Sequence[Row], draw: Callable[[Axes, list[Row]], None], title: str, *, note: str
+) -> Figure | None:
+    """Return a panel for each game, class and cache with several depths; None without any."""
     groups: dict[tuple[str, str, bool], list[Row]] = {}
     for row in rows:
         groups.setdefault((row.game, row.kind, row.warm), []).append(row)
@@ -383,12 +409,57 @@ def against_depth(
     chosen = list(deep.items())[:MOST_PANELS]
     if not chosen:
         return None
-    figure, axes = panels(len(chosen), f"Nodes spared against depth, '{baseline}' being 1")
+    figure, axes = panels(len(chosen), title)
     for axis, ((game, kind, warm), group) in zip(axes, chosen, strict=True):
-        _depth_panel(axis, group, looks, baseline)
+        draw(axis, group)
         set_title(axis, f"{game}, {kind} roots" + ", warm" * warm)
-    legend_below(figure, axes, note="Bars: 95 % of a bootstrap over roots.")
+    legend_below(figure, axes, note=note)
     return figure
+
+
+def reached(rows: Sequence[Row]) -> list[tuple[int, Interval]]:
+    """Return the depths of one arm's rows with the time to reach each, from the least depth on.
+
+    The list ends before a depth at which a search was incomplete.
+    """
+    times: list[tuple[int, Interval]] = []
+    total = low = high = 0.0
+    for row in sorted(rows, key=lambda row: row.depth):
+        if row.incomplete or row.mean_seconds is None:
+            break
+        total += row.mean_seconds.value
+        ends = _ends(row.mean_seconds)
+        low, high = low + ends[0], high + ends[1]
+        times.append((row.depth, Interval(total, low, high)))
+    return times
+
+
+def _anytime_panel(axis: Axes, rows: Sequence[Row], looks: Mapping[str, Look]) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    axis.set_xscale("log")
+    for i, (name, look) in enumerate(looks.items()):
+        points = reached([row for row in rows if row.arm == name])
+        if not points:
+            continue
+        seconds = [time.value for _, time in points]
+        aside = 0.24 * (i / max(1, len(looks) - 1) - 0.5)  # or equal lines would hide each other
+        depths = [depth + aside for depth, _ in points]
+        axis.plot(
+            *(seconds, depths),
+            color=look.colour,
+            marker=look.marker,
+            linestyle=look.line,
+            drawstyle="steps-post",
+            label=name,
+            markeredgecolor="white",
+            markeredgewidth=0.6,
+        )
+        for depth, (_, time) in zip(depths, points, strict=True):
+            axis.plot(_ends(time), [depth, depth], color=look.colour, linewidth=0.9)
+    axis.yaxis.set_major_locator(MaxNLocator(integer=True))
+    axis.set_xlabel("seconds")
+    axis.set_ylabel("depth")
 
 
 def _depth_panel(axis: Axes, rows: Sequence[Row], looks: Mapping[str, Look], baseline: str) -> None:
@@ -511,19 +582,23 @@ def _time_bars(axis: Axes, rows: Sequence[Row]) -> None:
         found = row.speedup_seconds
         assert found is not None
         slower = found.value < 1
-        axis.barh(
-            place,
-            found.value - 1,
-            left=1,
-            height=0.68,
-            color=WRONG if slower else RIGHT,
-            alpha=0.85,
-            hatch="////" if slower else None,
-            edgecolor="white",
-            label="slower" if slower else "faster",
-        )
-        low, high = _ends(found)
-        axis.plot([low, high], [place, place], color=INK, linewidth=1.1, solid_capstyle="butt")
+        _bar(axis, place, found, bad=slower, label="slower" if slower else "faster")
+
+
+def _bar(axis: Axes, place: int, found: Interval, *, bad: bool, label: str) -> None:
+    """Draw a speed-up with its interval; a bad one is hatched."""
+    axis.barh(
+        place,
+        found.value - 1,
+        left=1,
+        height=0.68,
+        color=WRONG if bad else RIGHT,
+        alpha=0.85,
+        hatch="////" if bad else None,
+        edgecolor="white",
+        label=label,
+    )
+    axis.plot(_ends(found), [place, place], color=INK, linewidth=1.1, solid_capstyle="butt")
 
 
 def _lines(groups: Sequence[list[Row]]) -> list[list[list[Row]]]:
@@ -544,19 +619,8 @@ def _bars(axis: Axes, rows: Sequence[Row]) -> None:
             axis.text(1, place, " incomplete", va="center", fontsize=8, color=MUTED)
             continue
         wrong = row.wrong_values > 0
-        axis.barh(
-            place,
-            found.value - 1,
-            left=1,
-            height=0.68,
-            color=WRONG if wrong else RIGHT,
-            alpha=0.85,
-            hatch="////" if wrong else None,
-            edgecolor="white",
-            label="nodes, some values wrong" if wrong else "nodes",
-        )
-        low, high = _ends(found)
-        axis.plot([low, high], [place, place], color=INK, linewidth=1.1, solid_capstyle="butt")
+        label = "nodes, some values wrong" if wrong else "nodes"
+        _bar(axis, place, found, bad=wrong, label=label)
         if wall is not None:
             axis.plot(
                 [wall.value],
@@ -629,6 +693,7 @@ def draw_all(
     base, look = comparison.baseline, looks(list(comparison.arms))
     plots: dict[str, Callable[[], Figure | None]] = {
         "speedup-in-time": lambda: in_time(rows, baseline=base),
+        "anytime": lambda: anytime(rows, look),
         "speedup-by-depth": lambda: against_depth(rows, look, baseline=base),
         "speedup-by-size": lambda: against_size(comparison.blocks, searches, look, baseline=base),
         "error-by-k": lambda: against_k(rows, comparison.arms),

@@ -85,6 +85,7 @@ class Row:
       roots: number of complete searches.
       incomplete: number of searches that reached the node limit.
       nodes, leaves, seconds, setup: sums over `roots`.
+      mean_seconds: mean over `roots`.
       entries, bytes: maximum size of the bounds at the end of a complete search.
       compared: roots that both the arm and the baseline searched completely.
       speedup_nodes, speedup_seconds: the baseline's sum over `compared` by the arm's.
@@ -106,6 +107,7 @@ class Row:
     leaves: int
     seconds: float
     setup: float
+    mean_seconds: Interval | None
     entries: int
     bytes: int
     compared: int
@@ -191,6 +193,9 @@ def _row(
         leaves=sum(m.leaves for m in done),
         seconds=sum(m.seconds for m in done),
         setup=sum(m.setup for m in done),
+        mean_seconds=ratio_of_sums(
+            [m.seconds for m in done], [1.0] * len(done), name=("mean", *block.names, arm.name)
+        ),
         entries=max((m.entries for m in done), default=0),
         bytes=max((m.bytes for m in done), default=0),
         compared=len(pairs),

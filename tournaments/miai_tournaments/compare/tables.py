@@ -212,7 +212,13 @@ def _search_rows(comparison: Comparison, searches: Searches) -> Iterable[dict[st
 
 def _flat(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return a row with three columns for each interval: ``x``, ``x_low``, ``x_high``."""
-    intervals = ("speedup_nodes", "speedup_seconds", "wrong_value_rate", "wrong_move_rate")
+    intervals = (
+        "mean_seconds",
+        "speedup_nodes",
+        "speedup_seconds",
+        "wrong_value_rate",
+        "wrong_move_rate",
+    )
     flat: dict[str, Any] = {}
     for key, value in values.items():
         if key not in intervals:
