@@ -435,9 +435,11 @@ def reached(rows: Sequence[Row]) -> list[tuple[int, Interval]]:
 
 
 def _anytime_panel(axis: Axes, rows: Sequence[Row], looks: Mapping[str, Look]) -> None:
-    from matplotlib.ticker import MaxNLocator
+    from matplotlib.ticker import EngFormatter, MaxNLocator, NullFormatter
 
     axis.set_xscale("log")
+    axis.xaxis.set_major_formatter(EngFormatter(unit="s"))
+    axis.xaxis.set_minor_formatter(NullFormatter())
     for i, (name, look) in enumerate(looks.items()):
         points = reached([row for row in rows if row.arm == name])
         if not points:
@@ -458,7 +460,7 @@ def _anytime_panel(axis: Axes, rows: Sequence[Row], looks: Mapping[str, Look]) -
         for depth, (_, time) in zip(depths, points, strict=True):
             axis.plot(_ends(time), [depth, depth], color=look.colour, linewidth=0.9)
     axis.yaxis.set_major_locator(MaxNLocator(integer=True))
-    axis.set_xlabel("seconds")
+    axis.set_xlabel("time")
     axis.set_ylabel("depth")
 
 
