@@ -1,4 +1,4 @@
-"""A server of reconchess for one game: what rc-connect asks for, over HTTP on this machine."""
+"""A server of reconchess: what rc-connect asks for, over HTTP on this machine."""
 
 from __future__ import annotations
 
@@ -17,88 +17,107 @@ from reconchess.play import play_turn
 from reconchess.utilities import ChessJSONDecoder
 
 
-class OneGame:
-    """The server's side of a game that it invites a bot to: the bot is white, `RandomBot` black.
+class ServedGames:
+    """The server's side of games that it invites a bot to, one after the other.
+
+    The bot is white, `RandomBot` black.
 
     Attributes:
-      finished: set when the bot's process says that it is done.
+      games: by their number, from 1.
+      finished: the number of games that the bot's process has said it is done with.
+      done: set when that is so for all games.
       resigned: whether it gave up on an error.
       asked: the endpoints that were asked for.
+      on_finish: called after each game.
     """
 
-    def __init__(self, turns: int) -> None:
+    def __init__(
+        self, count: int, *, turns: int, seconds: float = 900.0, increment: float = 5.0
+    ) -> None:
         random.seed(1)
-        self.game = reconchess.LocalGame(full_turn_limit=turns)
-        self.opponent = RandomBot()
-        self.finished = threading.Event()
+        self.games = {
+            number: reconchess.LocalGame(seconds, increment, full_turn_limit=turns)
+            for number in range(1, count + 1)
+        }
+        self.finished = 0
+        self.done = threading.Event()
         self.resigned = False
         self.asked: set[str] = set()
-        self._accepted = False
-        game = self.game
-        self._answers: dict[str, Callable[[dict[str, Any]], Any]] = {
-            "version": lambda output: {"version": reconchess.__version__},
-            "users/me/ranked": lambda output: {},
-            "users/me/max_games": lambda output: {},
-            "invitations/": lambda output: {"invitations": [] if self._accepted else [1]},
-            "invitations/1": self._accept,
-            "invitations/1/finish": self._finish,
-            "games/1/error_resign": self._error,
-            "games/1/color": lambda output: {"color": True},
-            "games/1/starting_board": lambda output: {"board": game.board},
-            "games/1/opponent_name": lambda output: {"opponent_name": "RandomBot"},
-            "games/1/ready": lambda output: game.start() or {},
-            "games/1/sense_actions": lambda output: {"sense_actions": game.sense_actions()},
-            "games/1/move_actions": lambda output: {"move_actions": game.move_actions()},
-            "games/1/seconds_left": lambda output: {"seconds_left": game.get_seconds_left()},
-            "games/1/opponent_move_results": lambda output: {
-                "opponent_move_results": game.opponent_move_results()
-            },
-            "games/1/sense": lambda output: {"sense_result": game.sense(output["square"])},
-            "games/1/move": lambda output: {"move_result": game.move(output["requested_move"])},
-            "games/1/end_turn": self._end_turn,
-            "games/1/game_status": lambda output: {"is_over": game.is_over(), "is_my_turn": True},
-            "games/1/winner_color": lambda output: {"winner_color": game.get_winner_color()},
-            "games/1/win_reason": lambda output: {"win_reason": game.get_win_reason()},
-            "games/1/game_history": lambda output: {"game_history": game.get_game_history()},
-        }
+        self.on_finish: Callable[[], None] = lambda: None
+        self._accepted = 0
+        self._opponent = RandomBot()
 
     def answer(self, endpoint: str, body: bytes) -> str | None:
         """Return the answer to a request, or None for an endpoint that is not there."""
         self.asked.add(endpoint)
-        if endpoint not in self._answers:
-            return None
-        output = json.loads(body, cls=ChessJSONDecoder) if body else {}
-        return json.dumps(self._answers[endpoint](output or {}), cls=GameHistoryEncoder)
+        output = (json.loads(body, cls=ChessJSONDecoder) if body else None) or {}
+        answer = self._answer(endpoint, output)
+        return None if answer is None else json.dumps(answer, cls=GameHistoryEncoder)
 
-    def _accept(self, output: dict[str, Any]) -> dict[str, int]:
-        self._accepted = True
-        return {"game_id": 1}
+    def _answer(self, endpoint: str, output: dict[str, Any]) -> Any:
+        match endpoint.split("/"):
+            case ["version"]:
+                return {"version": reconchess.__version__}
+            case ["users", "me", "ranked" | "max_games"]:
+                return {}
+            case ["invitations", ""]:
+                waits = self._accepted == self.finished < len(self.games)
+                return {"invitations": [self.finished + 1] if waits else []}
+            case ["invitations", number]:
+                self._accepted += 1
+                return {"game_id": int(number)}
+            case ["invitations", _, "finish"]:
+                self.finished += 1
+                self.on_finish()
+                if self.finished == len(self.games):
+                    self.done.set()
+                return {}
+            case ["games", _, "error_resign"]:
+                self.resigned = True
+                return {}
+            case ["games", number, what]:
+                return self._of_game(self.games[int(number)], what, output)
+        return None
 
-    def _finish(self, output: dict[str, Any]) -> dict[str, Any]:
-        self.finished.set()
-        return {}
+    def _of_game(self, game: reconchess.LocalGame, what: str, output: dict[str, Any]) -> Any:
+        answers: dict[str, Callable[[], Any]] = {
+            "color": lambda: {"color": True},
+            "starting_board": lambda: {"board": game.board},
+            "opponent_name": lambda: {"opponent_name": "RandomBot"},
+            "ready": lambda: game.start() or {},
+            "sense_actions": lambda: {"sense_actions": game.sense_actions()},
+            "move_actions": lambda: {"move_actions": game.move_actions()},
+            "seconds_left": lambda: {"seconds_left": game.get_seconds_left()},
+            "opponent_move_results": lambda: {
+                "opponent_move_results": game.opponent_move_results()
+            },
+            "sense": lambda: {"sense_result": game.sense(output["square"])},
+            "move": lambda: {"move_result": game.move(output["requested_move"])},
+            "end_turn": lambda: self._end_turn(game),
+            "game_status": lambda: {"is_over": game.is_over(), "is_my_turn": True},
+            "winner_color": lambda: {"winner_color": game.get_winner_color()},
+            "win_reason": lambda: {"win_reason": game.get_win_reason()},
+            "game_history": lambda: {"game_history": game.get_game_history()},
+        }
+        return answers[what]() if what in answers else None
 
-    def _error(self, output: dict[str, Any]) -> dict[str, Any]:
-        self.resigned = True
-        return {}
-
-    def _end_turn(self, output: dict[str, Any]) -> dict[str, Any]:
-        self.game.end_turn()
-        if not self.game.is_over():
-            play_turn(self.game, self.opponent, end_turn_last=True)
-        if self.game.is_over():
-            self.game.end()
+    def _end_turn(self, game: reconchess.LocalGame) -> dict[str, Any]:
+        game.end_turn()
+        if not game.is_over():
+            play_turn(game, self._opponent, end_turn_last=True)
+        if game.is_over():
+            game.end()
         return {}
 
 
 @contextmanager
-def serving(game: OneGame) -> Iterator[str]:
-    """Serve a game; the value is the server's address."""
+def serving(games: ServedGames, *, port: int = 0) -> Iterator[str]:
+    """Serve games; the value is the server's address."""
 
     class Handler(BaseHTTPRequestHandler):
         def _serve(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            answer = game.answer(self.path.removeprefix("/api/"), body)
+            answer = games.answer(self.path.removeprefix("/api/"), body)
             self.send_response(404 if answer is None else 200)
             data = (answer or "{}").encode()
             self.send_header("Content-Length", str(len(data)))
@@ -110,7 +129,7 @@ def serving(game: OneGame) -> Iterator[str]:
 
     for method in ("GET", "POST"):
         setattr(Handler, f"do_{method}", Handler._serve)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import inspect
 import json
@@ -12,15 +13,19 @@ import random
 import subprocess
 import sys
 import textwrap
+import threading
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import chess
+import psutil
 import pytest
 import reconchess
 from reconchess.bots.random_bot import RandomBot
-from tests.rbc.reconchess_server import OneGame, serving
+from tests.rbc.reconchess_server import ServedGames, serving
 
 import miai
 from miai import ClockReading, TimeControl
@@ -401,29 +406,72 @@ def test_a_match_and_its_playback_by_the_tools_of_reconchess(tmp_path: Path) -> 
         run_tool("rc-playback", file, bot, colour, cwd=tmp_path)
 
 
-def test_a_game_on_a_server_by_rc_connect(tmp_path: Path) -> None:
-    game = OneGame(turns=6)
-    bot = "miai_rbc.reconchess_bots.rbc_random"
-    log = tmp_path / "log"
-    with serving(game) as address, log.open("w") as output:
-        words = [str(BIN / "rc-connect"), bot, "--username", "u", "--password", "p"]
-        connected = subprocess.Popen(
-            [*words, "--server-url", address],
+@contextmanager
+def connected(bot: str, address: str, log: Path) -> Iterator[psutil.Process]:
+    """Run rc-connect, one game at a time, and end it by SIGTERM."""
+    words = [str(BIN / "rc-connect"), bot, "--username", "u", "--password", "p"]
+    with log.open("w") as output:
+        process = subprocess.Popen(
+            [*words, "--server-url", address, "--max-concurrent-games", "1"],
             stdout=output,
             stderr=subprocess.STDOUT,
             env={**os.environ, "NO_PROXY": "127.0.0.1", "PYTHONUNBUFFERED": "1"},
         )
         try:
-            assert game.finished.wait(90), log.read_text()
-            connected.terminate()
-            assert connected.wait(60) == 0, log.read_text()
+            yield psutil.Process(process.pid)
+            process.terminate()
+            assert process.wait(60) == 0, log.read_text()
         finally:
-            connected.kill()
-            connected.wait()
-    assert not game.resigned, log.read_text()
-    assert {"games/1/seconds_left", "games/1/game_history"} <= game.asked
-    game.game.get_game_history().save(tmp_path / "history.json")
+            process.kill()
+            process.wait()
+
+
+def test_a_game_on_a_server_by_rc_connect(tmp_path: Path) -> None:
+    games, log = ServedGames(1, turns=6), tmp_path / "log"
+    with (
+        serving(games) as address,
+        connected("miai_rbc.reconchess_bots.rbc_random", address, log),
+    ):
+        assert games.done.wait(90), log.read_text()
+    assert not games.resigned, log.read_text()
+    assert {"games/1/seconds_left", "games/1/game_history"} <= games.asked
+    games.games[1].get_game_history().save(tmp_path / "history.json")
     assert len(read_history(tmp_path / "history.json").actions) >= 12
+
+
+@pytest.mark.parametrize("count", [2, pytest.param(100, marks=pytest.mark.slow)])
+def test_many_games_on_a_server_that_goes_away_leak_nothing(tmp_path: Path, count: int) -> None:
+    games, log = ServedGames(count, turns=8, seconds=4.0, increment=0.2), tmp_path / "log"
+    figures: list[tuple[int, int, int]] = []
+    half = threading.Event()
+    with contextlib.ExitStack() as stack:
+        with serving(games) as address:
+            bot = "miai_rbc.reconchess_bots.rbc_strong"
+            process = stack.enter_context(connected(bot, address, log))
+
+            def note() -> None:
+                memory = process.memory_info().rss
+                figures.append((memory, process.num_fds(), len(process.children(recursive=True))))
+                if len(figures) == count // 2:
+                    half.set()
+
+            games.on_finish = note
+            assert half.wait(60 + 40 * count), log.read_text()
+            time.sleep(0.5)  # until the answer is there
+        time.sleep(8)  # longer than rc-connect waits between two questions
+        with serving(games, port=int(address.rpartition(":")[2])):
+            assert games.done.wait(60 + 40 * count), log.read_text()
+            stack.close()
+    text = log.read_text()
+    assert not games.resigned, text
+    assert "Failed to connect to server" in text
+    assert text.count("Finished game") == count
+    for game in games.games.values():
+        assert game.get_win_reason() is not reconchess.WinReason.TIMEOUT
+    first, last = figures[len(figures) // 5], figures[-1]
+    print(f"{count} games; memory, descriptors, processes after some: {first}, at the end: {last}")
+    assert last[0] < first[0] + (4 << 20)
+    assert last[1:] == first[1:]
 
 
 class Recorder:
