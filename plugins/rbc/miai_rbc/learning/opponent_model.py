@@ -145,7 +145,7 @@ def train(
     units: int = 32,
     epochs: int = 8,
     rate: float = 0.003,
-    decay: float = 1e-5,
+    decay: float = 0.1,
     seed: int = 0,
     progress: Callable[[int, float], None] | None = None,
 ) -> OpponentModel:
