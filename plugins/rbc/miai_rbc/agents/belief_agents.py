@@ -313,6 +313,9 @@ class StrongAgent(SamplingAgent):
             bits = scans.entropy(boards.sample(_ENTROPY_SAMPLE, self.draw), self.view.player)
         else:
             bits = scans.weighted(considered, self.view.player, weights)
+            names = (*self._model.names, "random")
+            statistics["likeliest"] = round(float(self._weighted.weights.max()), 4)
+            statistics["style"] = names[int(np.argmax(self._weighted.styles))]
         values = window_values(
             *(considered, weights, self.view.player, self.scorer, boards.requests(), self.draw),
             self.parameters,

@@ -1,0 +1,50 @@
+"""The page on rbc-strong: its game is played as it says, and its commands run."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+from tests.warm_command import run_miai
+
+from miai.record_reader import read_record
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "rbc-strong.md").read_text(encoding="utf-8")
+
+
+def block(containing: str) -> list[list[str]]:
+    """Return the words of each command of a block, without the name of the program."""
+    (text,) = (b for b in re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL) if containing in b)
+    return [shlex.split(command)[1:] for command in text.splitlines()]
+
+
+def test_the_game_is_played_as_the_page_says(tmp_path: Path) -> None:
+    (words,) = block("game.jsonl")
+    done = run_miai([*words, "--quiet"], cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    own = [move for move in read_record((tmp_path / "game.jsonl").read_text()).moves if move.actor == 0]
+    section = PAGE.split("## A game\n")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| (\d+) \| (\d+) \| (\S+) \| (\S+) \|", section, re.MULTILINE)
+    assert len(rows) >= 8
+    for turn, boards, sense, text in rows:
+        sensing, moving = own[2 * int(turn) - 2 : 2 * int(turn)]
+        assert sensing.statistics["boards"] == int(boards), turn
+        assert (sensing.text, moving.text) == (f"sense {sense}", text), turn
+    assert own[9].statistics["boards"] == 1
+    assert own[8].statistics["style"] == "seed3"
+    assert own[35].statistics["boards"] == 54
+    assert own[-1].statistics["why"] == "king"
+
+
+def test_a_model_is_trained_and_measured(tmp_path: Path) -> None:
+    games = tmp_path / "runs" / "rbc-opponent" / "records"
+    games.mkdir(parents=True)
+    play = ["play", "rbc", "--white", "attacker", "--black", "rbc-random", "--quiet", "--seed", "1"]
+    done = run_miai([*play, "--record", str(games / "game.reconchess")], cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    (games / "game.reconchess").rename(games / "game.json")
+    for words in block("train-opponent"):
+        done = run_miai(words, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
