@@ -24,7 +24,8 @@ def test_the_game_is_played_as_the_page_says(tmp_path: Path) -> None:
     (words,) = block("game.jsonl")
     done = run_miai([*words, "--quiet"], cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    own = [move for move in read_record((tmp_path / "game.jsonl").read_text()).moves if move.actor == 0]
+    record = read_record((tmp_path / "game.jsonl").read_text())
+    own = [move for move in record.moves if move.actor == 0]
     section = PAGE.split("## A game\n")[1].split("\n## ")[0]
     rows = re.findall(r"^\| (\d+) \| (\d+) \| (\S+) \| (\S+) \|", section, re.MULTILINE)
     assert len(rows) >= 8
