@@ -163,20 +163,23 @@ def test_every_scan_plays(scan: str) -> None:
     assert state.is_terminal()
 
 
+@pytest.mark.parametrize("kind", ["model", "value"])
 @pytest.mark.parametrize("bit", [0.0, 8.0, 1e6])
-def test_a_sense_weighs_the_next_move_against_information(bit: float) -> None:
+def test_a_sense_weighs_the_next_move_against_information(bit: float, kind: str) -> None:
     """By hand: the values of windows plus a price for their entropy; all boards are scored."""
     game = rbc(full_turn_limit=14)
     whole: dict[str, Any] = {"samples": 1000, "considered": 1000, "evaluations": None}
-    agents = [agent("rbc-strong", game, **whole, bit=bit) for _ in range(2)]
+    agents = [agent("rbc-strong", game, **whole, bit=bit, weights=kind) for _ in range(2)]
     strong, compared = agents[0], 0
     assert isinstance(strong, StrongAgent)
     for state, _ in walk(game, agents, 4):
         boards = strong.belief.boards
         if state.is_terminal() or state.current_player() or not state.senses or len(boards) > 1000:
             continue
-        entropies = scans.entropy(boards, 0)
         considered, weights = strong.weigh(boards, None)
+        entropies = scans.weighted(considered, 0, weights)
+        if kind == "value":  # weights of the present board alone do not say what to look for
+            entropies = scans.entropy(boards, 0)
         values = window_values(
             *(considered, weights, 0, strong.scorer, boards.requests()),
             *(strong.draw, strong.parameters),

@@ -116,9 +116,9 @@ class TimeSection(ConfigSection):
     seconds: float = Field(default=0.0, ge=0)
     increment: float = Field(default=0.0, ge=0)
     increment_per: IncrementPer = "action"
-    ponder: bool = False
     periods: int = Field(default=0, ge=0)
     period_seconds: float = Field(default=0.0, ge=0)
+    ponder: bool = False
     margin: float = Field(default=0.1, ge=0)
     move_deadline: float | None = Field(default=None, gt=0)
 
