@@ -113,6 +113,8 @@ def test_a_game_of_go_is_played_by_clicks_and_arrow_keys(page: Page, address: st
     page.goto(f"{address}/games/go")
     page.select_option("[name='players.1.agent']", "random")
     page.fill("[name='game.board_size']", "5")
+    page.locator("summary", has_text="Clock and seed").click()
+    page.fill("[name='seed']", "1")  # with others White takes the point that the arrow leads to
     page.click("button.go")
     page.wait_for_selector(".area")
     page.click(".area[aria-label='C3']")
