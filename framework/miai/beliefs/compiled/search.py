@@ -99,7 +99,7 @@ def make_memory(rule: Rule, tables: Tables, *, limit: int, adaptive: bool) -> Me
     entries = chunks * size
     traits = np.zeros(layout.TRAITS, np.int64)
     traits[layout.RULE], traits[layout.VERIFIED] = rule.rule, rule.verified
-    traits[layout.SINGLES_FIRST], traits[layout.EXPLAINS] = rule.singles, rule.explains
+    traits[layout.EXPLAINS] = rule.explains
     traits[layout.ACROSS], traits[layout.ADAPTIVE] = rule.across, adaptive
     traits[layout.RETAINS], traits[layout.CHUNK_SIZE] = bool(rule.counters), size
     traits[layout.FREE], traits[layout.SLOTS] = -1, _FIRST_SLOTS
@@ -346,11 +346,21 @@ class CompiledSearch(DeepeningSearch[Root[Public]], Generic[Public]):
                 timer.cancel()
                 timer.join()
 
+    def _at_depth(self, root: Root[Public], depth: int, guess: float | None) -> NodeResult[Any]:
+        if depth > 1 or not self._rule.explains:
+            return super()._at_depth(root, depth, guess)
+        # A search of depth 1 meets most beliefs once, so that little of what costs time pays there:
+        # neither a series of windows nor, in `_in_window`, states tried alone and closures.
+        return self._in_window(root, depth, self.values.least, self.values.greatest)
+
     def _in_window(
         self, root: Root[Public], depth: int, alpha: float, beta: float
     ) -> NodeResult[Any]:
         counts, (public, belief), memory = self._counts, self._root, self.memory
         assert memory is not None
+        deep = depth > 1 or not self._rule.explains
+        memory.traits[layout.SINGLES_FIRST] = self._rule.singles and deep
+        memory.traits[layout.CLOSES] = self._rule.explains and deep
         work = self._work
         work.beliefs[0, : len(belief)] = belief
         work.integers[0, layout.PUBLIC], work.integers[0, layout.DEPTH] = public, depth

@@ -119,6 +119,10 @@ class Tables:
         self._sources, self._pool = GrowingArray(np.uint64, 1), GrowingArray(np.uint64, 1)
         self._after, self._successors = GrowingArray(np.int64), GrowingArray(np.int64)
         self._worst, self._rows = GrowingArray(np.float64), GrowingArray(np.int32)
+        names = [name for name in GameTables._fields if name != "scale"]
+        self._growing: list[GrowingArray[Any]] = [getattr(self, f"_{name}") for name in names]
+        self._scale = np.array([problem.least, problem.greatest, float(problem.reachability)])
+        self._game: tuple[Hashable, GameTables] | None = None
         self._wide = [self._valued, self._known, self._over, self._sources, self._pool]
 
     @property
@@ -127,11 +131,12 @@ class Tables:
         return len(self._publics)
 
     def game(self) -> GameTables:
-        """Return the tables as arrays."""
-        problem = self.problem
-        scale = np.array([problem.least, problem.greatest, float(problem.reachability)])
-        names = (name for name in GameTables._fields if name != "scale")
-        return GameTables(**{name: getattr(self, f"_{name}").rows for name in names}, scale=scale)
+        """Return the tables as arrays, which hold until the next enumeration."""
+        lengths = tuple(len(array) for array in self._growing), self.words
+        if self._game is None or self._game[0] != lengths:
+            arrays = [*(array.rows for array in self._growing), self._scale]
+            self._game = lengths, GameTables._make(arrays)
+        return self._game[1]
 
     def action(self, number: int) -> int:
         """Return the problem's number of an action of the tables."""

@@ -21,6 +21,7 @@ from miai.beliefs.kernels.layout import (
     BETA,
     BUDGET_SPENT,
     CHAINS,
+    CLOSES,
     CURRENT,
     DEPTH,
     EXPLAINS,
@@ -83,6 +84,7 @@ from miai.kernels.bits import lowest, popcount
 _INFINITE = np.inf
 _TRIAL_NODES = 32  # nodes spent on states alone before it is judged whether they pay
 _TRIAL_MASK = 15  # every sixteenth belief is tried in any case
+_TRIAL_GAIN = 3  # a node of many states takes about as long as three nodes of one state
 
 ENTER, TRY_STATES, BEGIN, NEXT, SPLIT, CHILD, VALUED, DONE, CLOSE, FINISH, RETURN = range(11)
 """Modes of a node: it is entered; its states are tried alone; its actions begin; the next action is
@@ -155,8 +157,9 @@ def leaf(arrays: Arrays, public: Int, belief: Words, level: Int) -> float:
                 worst, culprit = game.leaves[first + state], state
     if memory.traits[EXPLAINS] == 1:
         put_state(culprit, core)
+        put(belief, closure)
+    if memory.traits[CLOSES] == 1:
         for i in range(len(belief)):
-            closure[i] = belief[i]
             word = memory.met[public, i] & ~belief[i]
             while word != ZERO:
                 if game.leaves[first + i * 64 + lowest(word)] >= worst:
@@ -284,7 +287,7 @@ def search(arrays: Arrays) -> float:  # noqa: C901  one loop, compiled as one
     """
     game, memory, work, counts = arrays
     explains, rule = memory.traits[EXPLAINS] == 1, memory.traits[RULE]
-    singles_first = memory.traits[SINGLES_FIRST] == 1
+    singles_first, closes = memory.traits[SINGLES_FIRST] == 1, memory.traits[CLOSES] == 1
     spotted = rule >= CHAINS or singles_first
     level, mode = counts[LEVEL], counts[MODE]
     value = 0.0
@@ -320,7 +323,7 @@ def search(arrays: Arrays) -> float:  # noqa: C901  one loop, compiled as one
                 ):
                     mode = TRY_STATES
                 low, high = max(low, lower), min(high, upper)
-            if explains:
+            if closes:
                 add(belief, memory.met[public])
             reals[LOW], reals[HIGH] = low, high
         elif mode == TRY_STATES:
@@ -373,9 +376,9 @@ def search(arrays: Arrays) -> float:  # noqa: C901  one loop, compiled as one
                 mode = _descend(work, level, after, remaining, reals[BAR], high)
                 level += 1
                 continue
-            if explains:
+            if closes:
                 add(part, memory.met[after])
-            wanted = memory.met[after] if explains else part
+            wanted = memory.met[after] if closes else part
             if not is_within(wanted, game.valued[after]):
                 counts[NEEDED_AT] = after
                 put(wanted, work.wanted)
@@ -400,7 +403,10 @@ def search(arrays: Arrays) -> float:  # noqa: C901  one loop, compiled as one
             if worst > reals[BEST]:
                 reals[BEST], integers[BEST_ACTION] = worst, integers[CURRENT]
                 if worst >= reals[HIGH]:
-                    mode = CLOSE if explains else FINISH
+                    mode = FINISH
+                    if explains:
+                        mode = CLOSE if closes else FINISH
+                        put(belief, work.closures[level])
             reals[BAR] = max(reals[BAR], reals[BEST])
         elif mode == CLOSE:
             action = integers[CURRENT]
@@ -468,14 +474,16 @@ def _descend(
 
 @inlined
 def _pays(trials: Ints) -> bool:
-    """Return whether to try the states of a belief alone: while it saves more nodes than it costs.
+    """Return whether to try the states of a belief alone: while it saves more time than it costs.
 
     A refuted belief saves as many nodes as others take. Some beliefs are tried in any case, as both
     change in the course of a search.
     """
     spent, refuted, nodes, beliefs = trials[0], trials[1], trials[2], trials[3]
     return bool(
-        spent < _TRIAL_NODES or spent * beliefs <= refuted * nodes or (beliefs & _TRIAL_MASK) == 0
+        spent < _TRIAL_NODES
+        or spent * beliefs <= _TRIAL_GAIN * refuted * nodes
+        or (beliefs & _TRIAL_MASK) == 0
     )
 
 

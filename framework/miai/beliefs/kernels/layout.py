@@ -59,6 +59,7 @@ NONE, TABLE, CHAINS, DOMINANCE, MINHASH = range(5)
     RULE,
     SINGLES_FIRST,
     EXPLAINS,
+    CLOSES,
     ACROSS,
     ADAPTIVE,
     VERIFIED,
@@ -69,8 +70,8 @@ NONE, TABLE, CHAINS, DOMINANCE, MINHASH = range(5)
     SLOTS,
     SPOTS,
     HEAPED,
-) = range(13)
-TRAITS = 13
+) = range(14)
+TRAITS = 14
 """Indices into the array of a memory's traits: how bounds are recorded and used; whether the
 entries that a Count-Sketch estimates to be frequent are retained; entries per chunk; the number of
 entries or chunks in use; the first chunk to reuse (-1 for none); the slots in use, a power of 2;
