@@ -51,11 +51,11 @@ class Slow(RandomAgent):
         return super().act(clock)
 
 
-def mischievous(seats: list[AgentProcess], ponder: str) -> AgentProcess:
+def mischievous(
+    seats: list[AgentProcess], ponder: str, *, game: str = "tic_tac_toe"
+) -> AgentProcess:
     limits, parameters = ProcessLimits(isolation=Isolation.PROCESS), {"ponder": ponder}
-    seats.append(
-        AgentProcess("tic_tac_toe", {}, "mischief", parameters, name="mischief", limits=limits)
-    )
+    seats.append(AgentProcess(game, {}, "mischief", parameters, name="mischief", limits=limits))
     return seats[-1]
 
 
@@ -83,6 +83,19 @@ def test_an_agent_thinks_while_its_opponent_does(seats: list[AgentProcess]) -> N
     own = [move.seconds for move in record.moves if move.actor == 0]
     assert max(s for s in own if s is not None) < 0.15  # what it pondered is not on its clock
     assert record.time_control["ponder"] is True
+
+
+def test_an_agent_that_learnt_nothing_is_not_asked_again(seats: list[AgentProcess]) -> None:
+    game = miai.load_game("rbc")  # the opponent senses and moves, and only the move is heard of
+    slow: Agent = Slow(game, 0.01)
+    control = TimeControl(kind="absolute", seconds=600.0, ponder=True)
+    ours = mischievous(seats, "think", game="rbc")
+    record = play_game(game, [ours, InProcessSeat(slow)], seed=3, time_control=control)
+    assert record.termination is Termination.TERMINAL, record.detail
+    counts = [len(notes) for notes in pondered(record)]
+    assert counts[0] == 0
+    assert set(counts[1::2]) == {0}, "between an own sense and the move nobody else acts"
+    assert set(counts[2::2]) == {1}
 
 
 @pytest.mark.parametrize("control", [TimeControl(kind="absolute", seconds=60.0), TimeControl()])
