@@ -19,13 +19,13 @@ import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from common.conditions import conditions
 from miai.beliefs import BeliefResult, named_bounds
-from miai_rbc.parameters import CompiledBounds, MinimaxProblemParameters
+from miai_rbc.parameters import CompiledMinimaxParameters, MinimaxProblemParameters
 from miai_rbc.search.compiled import RbcCompiledSearch, load_compiled
 from miai_rbc.search.minimax import RbcMinimaxSearch, load_minimax
 from miai_rbc.search.problem import RbcProblem, RbcRoot
@@ -75,6 +75,7 @@ ARMS: dict[str, Arm] = {
     "compiled none": Arm("none", None, {}),
     "compiled table": Arm("table", None, {}),
     "compiled cores": Arm("cores", None, {}),
+    "compiled approx-minhash": Arm("approx-minhash", None, {}),
 }
 BASE = "none"
 SIZES = {1: (1000, 100_000), 2: (20, 1000), 3: (2, 6)}
@@ -84,7 +85,9 @@ SIZES = {1: (1000, 100_000), 2: (20, 1000), 3: (2, 6)}
 def searcher(problem: RbcProblem, arm: Arm) -> RbcMinimaxSearch | RbcCompiledSearch:
     """Return a search with empty bounds."""
     if arm.parameters is None:
-        return RbcCompiledSearch(problem, cast(CompiledBounds, arm.bounds))
+        return RbcCompiledSearch(
+            problem, CompiledMinimaxParameters(**{"bounds": arm.bounds, **arm.search})
+        )
     return RbcMinimaxSearch(problem, named_bounds(arm.bounds, **arm.parameters), **arm.search)
 
 

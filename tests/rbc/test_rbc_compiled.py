@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from itertools import islice
+from typing import Any
 
 import numpy as np
 import pytest
 from tests.rbc.test_rbc_belief_minimax import beliefs, problem, search, some_roots
 
 from miai.beliefs.search import BELIEF_SEARCH
-from miai.errors import UnsuitableGameError
+from miai.errors import ParameterError, UnsuitableGameError
 from miai.plugins.loader import registry
 from miai_rbc.kernels import belief_tree
-from miai_rbc.parameters import CompiledBounds
+from miai_rbc.parameters import CompiledBounds, CompiledMinimaxParameters
 from miai_rbc.search import compiled as module
 from miai_rbc.search.compiled import RbcCompiledSearch
 from miai_rbc.search.problem import RbcRoot
@@ -156,3 +157,50 @@ def test_what_the_kernel_does_not_know_is_refused() -> None:
 def test_the_component_is_found_by_name() -> None:
     made = registry().build(BELIEF_SEARCH, "rbc-compiled", problem(), values={"bounds": "table"})
     assert isinstance(made, RbcCompiledSearch)
+
+
+def sketched(**parameters: Any) -> CompiledMinimaxParameters:
+    return CompiledMinimaxParameters(bounds="approx-minhash", **parameters)
+
+
+def test_sketches_of_whole_beliefs_err_nowhere() -> None:
+    """A sketch with room for all boards tells subsets exactly, so all bounds hold."""
+    rules = problem(senses=4, moves=4, sample=8)
+    fewer = 0
+    for root in [*some_roots(), *roots(5, 60, 6)]:
+        expected = RbcCompiledSearch(rules, "none").search(root, 2)
+        exact = sketched(k=1024, threshold=1.0, limit=1 << 28)
+        result = RbcCompiledSearch(rules, exact).search(root, 2)
+        assert result.value == expected.value, list(root.boards.fens())
+        assert search(rules, "table").guarantees(root, result.action, 2) == expected.value
+        table = RbcCompiledSearch(rules, "table").search(root, 2)
+        fewer += result.statistics["nodes"] < table.statistics["nodes"]
+        assert result.statistics["bounds_hits"] > 0
+    assert fewer > 0, "subsets and supersets say more than equal beliefs"
+
+
+def test_coarse_sketches_err_and_save_nodes() -> None:
+    rules = problem(senses=4, moves=4, sample=8)
+    wrong = saved = 0
+    for root in [*some_roots(), *roots(5, 60, 6)]:
+        expected = RbcCompiledSearch(rules, "none").search(root, 2)
+        result = RbcCompiledSearch(rules, sketched(k=1, threshold=0.01)).search(root, 2)
+        wrong += result.value != expected.value
+        saved += result.statistics["nodes"] < expected.statistics["nodes"]
+    assert wrong > 0
+    assert saved > 0
+
+
+def test_a_count_sketch_decides_what_is_kept() -> None:
+    rules = problem(senses=4, moves=4, sample=8)
+    root = max(some_roots(), key=lambda root: root.size)
+    whole = RbcCompiledSearch(rules, sketched(k=16)).search(root, 2).statistics
+    small = [RbcCompiledSearch(rules, sketched(k=16, limit=16_384)) for _ in range(2)]
+    kept = [made.search(root, 2) for made in small]
+    assert kept[0] == kept[1]
+    assert whole["bounds_forgotten"] == 0
+    assert kept[0].statistics["bounds_forgotten"] > 0
+    assert kept[0].statistics["bounds_entries"] <= 16_384 // (8 * (16 + 4))
+    assert small[0].search(root, 2).value == kept[0].value, "nothing is left of another search"
+    with pytest.raises(ParameterError, match="limit: 4096 bytes have no room"):
+        RbcCompiledSearch(rules, sketched(k=4096, limit=4096))

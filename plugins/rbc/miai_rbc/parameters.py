@@ -335,10 +335,25 @@ CompiledBounds = Literal["none", "table", "cores"]
 class CompiledMinimaxParameters(Parameters):
     """Parameters of the compiled search."""
 
-    bounds: CompiledBounds = parameter(
+    bounds: CompiledBounds | Literal["approx-minhash"] = parameter(
         "cores",
-        help="Bounds on beliefs: none; a table of equal beliefs; or cores, boards that fail alone, "
-        "and bounds on the values of boards",
+        help="Bounds on beliefs: none; a table of equal beliefs; cores, boards that fail alone, "
+        "and bounds on the values of boards; or approx-minhash, values of similar beliefs, of "
+        "which some are wrong",
+    )
+    k: int = parameter(64, ge=1, le=65_536, unit="hashes", help="approx-minhash: hashes per sketch")
+    threshold: float = parameter(
+        0.9,
+        gt=0,
+        le=1,
+        help="approx-minhash: minimum estimated share of the smaller belief in the larger one",
+    )
+    limit: int = parameter(
+        1 << 24,
+        ge=4096,
+        le=1 << 34,
+        unit="bytes",
+        help="approx-minhash: memory of the sketches; a Count-Sketch decides which are kept",
     )
 
 

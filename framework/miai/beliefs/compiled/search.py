@@ -80,18 +80,21 @@ def entry_bytes(rule: Rule, words: int) -> int:
     return sketch + 8 * words * (rule.verified or not sketched)
 
 
-def make_memory(rule: Rule, tables: Tables, *, limit: int, adaptive: bool) -> Memory:
+def make_memory(rule: Rule, words: int, *, limit: int, adaptive: bool = False) -> Memory:
     """Return an empty memory with room for `limit` bytes of entries.
+
+    Args:
+      words: 64-bit words per belief.
 
     Raises:
       ParameterError: the limit is too small.
     """
     size = 1 if rule.counters or rule.rule <= layout.TABLE else CHUNK
-    entries = limit // entry_bytes(rule, tables.words)
+    entries = limit // entry_bytes(rule, words)
     if rule.rule == layout.NONE:
         entries = size
     if entries < size:
-        minimum = size * entry_bytes(rule, tables.words)
+        minimum = size * entry_bytes(rule, words)
         raise ParameterError(
             f"limit: {limit} bytes have no room for bounds; use at least {minimum}"
         )
@@ -115,15 +118,15 @@ def make_memory(rule: Rule, tables: Tables, *, limit: int, adaptive: bool) -> Me
         slots=_untouched((slots,), np.int64),
         spots=np.zeros((0, 1), np.int32),
         heads=_untouched((_FIRST_SPOTS, 2), np.int64),
-        passed=_untouched((_FIRST_SPOTS, tables.words), np.uint64),
+        passed=_untouched((_FIRST_SPOTS, words), np.uint64),
         passed_at=_untouched((_FIRST_SPOTS,), np.float64),
-        met=np.zeros((0, tables.words), np.uint64),
+        met=np.zeros((0, words), np.uint64),
         favourites=np.zeros(0, np.int64),
         trials=np.zeros((1, 4), np.int64),
         counts=_untouched((chained,), np.int64),
         nexts=_untouched((chained,), np.int64),
         keys=_untouched((1 if rule.rule == layout.CHAINS else entries,), np.int64),
-        masks=_untouched((entries if rule.verified else 0, tables.words), np.uint64),
+        masks=_untouched((entries if rule.verified else 0, words), np.uint64),
         values=_untouched((entries, 2), np.float64),
         sketches=_untouched((sketched, rule.k), np.uint64),
         lengths=_untouched((sketched,), np.int64),
@@ -329,7 +332,8 @@ class CompiledSearch(DeepeningSearch[Root[Public]], Generic[Public]):
             self.memory = tables.spare.pop(kind, None)
         if self.memory is None:
             limit, adaptive = self._limit, self._adaptive
-            self.memory = make_memory(self._rule, tables, limit=limit, adaptive=adaptive)
+            words = tables.words
+            self.memory = make_memory(self._rule, words, limit=limit, adaptive=adaptive)
         self.memory = fitted(self.memory, tables, depth)
         self._work = make_work(tables, depth, self._rule.k)
         self._game = tables.game()

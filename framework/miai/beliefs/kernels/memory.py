@@ -88,7 +88,7 @@ def best_of(
             value = memory.values[entry, 0]
             if value <= best if supersets else value >= best:
                 continue
-            if rule > CHAINS and not _may_hold(memory, entry, sketch, length, total, supersets):
+            if rule > CHAINS and not may_hold(memory, entry, sketch, length, total, supersets):
                 continue
             if rule == CHAINS or memory.traits[VERIFIED] == 1:
                 other = memory.masks[entry]
@@ -103,7 +103,7 @@ def best_of(
 
 
 @inlined
-def _may_hold(
+def may_hold(
     memory: Memory, entry: Int, sketch: Words, length: Int, total: Int, supersets: bool
 ) -> bool:
     """Return whether by its sketch an entry may be a superset, or subset, of a belief."""

@@ -28,6 +28,12 @@ from miai.kernels import inlined, part
 from miai.kernels.bits import popcount
 from miai_rbc.kernels import kernel
 from miai_rbc.kernels.belief_search import quiet_value, settle
+from miai_rbc.kernels.belief_sketches import (
+    BeliefSketches,
+    deciding_bound,
+    put_sketch,
+    record_bound,
+)
 from miai_rbc.kernels.bits import U64, WIN, Int, Words, bit
 from miai_rbc.kernels.board import KINGS, NOTHING, WHITE, WORDS, play, turn_of
 from miai_rbc.kernels.engine import DECIDED, INFINITE, Frames, List, Memory
@@ -55,6 +61,8 @@ SENSING, MOVING = 0, 1
 
 CORE = 24
 """Maximum number of boards of a core."""
+KINDS = 8
+"""Chains of sketches of a layer: twice the own moves left, plus sense or move."""
 
 (
     NODES,
@@ -79,8 +87,10 @@ CORE = 24
     TABLE,
     HITS,
     ENTRIES,
-) = range(22)
-COUNTS = 22
+    SKETCHED,
+    KNOWN,
+) = range(24)
+COUNTS = 24
 """Indices of the counts and settings of a search.
 
 `NODES` to `VALUED` are as in the statistics; `MAX_NODES` is where `run` returns. `BOARDS` to
@@ -88,7 +98,8 @@ COUNTS = 22
 `ACTION` the place of the root's best action among its candidates. `CORE_SIZE` is the size of the
 core that was returned, -1 for the whole belief. `RETURNED` tells whether the current frame waits
 for `VALUE`. The rest are settings: the player, the penalty for a lost king, whether a lost king is
-worth that penalty instead of a lost game, and what the search uses."""
+worth that penalty instead of a lost game, and what the search uses. `KNOWN` tells whether the table
+had the belief that was recorded last."""
 
 UNDECIDED = 1 << 22
 """No value: the senses to try are not chosen yet."""
@@ -221,6 +232,7 @@ class BeliefTree(NamedTuple):
     forest: TreeBoards
     layers: LayerTable
     cache: ValueCache
+    sketches: BeliefSketches
     work: TreeWork
     counts: Ints
 
@@ -625,7 +637,9 @@ def last_exact(
 
 
 @part
-def _last_move(s: BeliefTree, begin: Int, end: Int, alpha: Int, beta: Int) -> Int:
+def _last_move(  # noqa: C901  kernels read from top to bottom
+    s: BeliefTree, begin: Int, end: Int, alpha: Int, beta: Int
+) -> Int:
     forest, counts, numbers = s.forest, s.counts, s.work.numbers
     layer = np.int64(forest.home[numbers[begin]])
     counts[NODES] += 1
@@ -635,6 +649,9 @@ def _last_move(s: BeliefTree, begin: Int, end: Int, alpha: Int, beta: Int) -> In
         low, high = _probe(s, key)
         if low >= beta or high <= alpha or low == high:
             return low if low >= beta or low == high else high
+        estimate = _estimate(s, begin, end, np.int64(2 + MOVING), alpha, beta)
+        if estimate != UNDECIDED:
+            return estimate
     best: Int = np.int64(-INFINITE)
     for at in range(s.layers.facts[layer, REQUESTS]):
         low = max(alpha, best)
@@ -651,6 +668,8 @@ def _last_move(s: BeliefTree, begin: Int, end: Int, alpha: Int, beta: Int) -> In
             break
     if counts[TABLE]:
         _record(s, key, best, alpha, beta)
+        if counts[SKETCHED]:
+            _note(s, key, begin, end, np.int64(2 + MOVING), best, alpha, beta)
     return best
 
 
@@ -908,6 +927,7 @@ def _probe(s: BeliefTree, key: np.uint64) -> tuple[Int, Int]:
 def _record(s: BeliefTree, key: np.uint64, value: Int, alpha: Int, beta: Int) -> None:
     cache = s.cache
     slot = np.int64(key >> _20) & (len(cache.belief_keys) - 1)
+    s.counts[KNOWN] = cache.belief_keys[slot] == key
     if cache.belief_keys[slot] != key:
         s.counts[ENTRIES] += cache.belief_keys[slot] == _NONE
         cache.belief_keys[slot] = key
@@ -916,6 +936,49 @@ def _record(s: BeliefTree, key: np.uint64, value: Int, alpha: Int, beta: Int) ->
         cache.belief_low[slot] = max(value, np.int64(cache.belief_low[slot]))
     if value < beta:
         cache.belief_high[slot] = min(value, np.int64(cache.belief_high[slot]))
+
+
+@part
+def _estimate(s: BeliefTree, begin: Int, end: Int, kind: Int, alpha: Int, beta: Int) -> Int:
+    """Return what the sketches of other beliefs decide about one in a window, or `UNDECIDED`.
+
+    The root is never estimated, so that it has a best action.
+
+    Args:
+      kind: see `KINDS`.
+    """
+    if not s.counts[SKETCHED] or s.counts[TOP] == 0:
+        return np.int64(UNDECIDED)
+    numbers = s.work.numbers
+    spot = KINDS * np.int64(s.forest.home[numbers[begin]]) + kind
+    if s.sketches.memory.heads[spot, 0] < 0 and s.sketches.memory.heads[spot, 1] < 0:
+        return np.int64(UNDECIDED)
+    length = put_sketch(s.sketches, s.forest.hashes, numbers, begin, end)
+    value = deciding_bound(s.sketches, spot, length, end - begin, alpha, beta)
+    if np.isnan(value):
+        return np.int64(UNDECIDED)
+    s.counts[HITS] += 1
+    return np.int64(value)
+
+
+@part
+def _note(
+    s: BeliefTree,
+    key: np.uint64,
+    begin: Int,
+    end: Int,
+    kind: Int,
+    value: Int,
+    alpha: Int,
+    beta: Int,
+) -> None:
+    """Record the value of a belief with its sketch; see `_estimate`."""
+    numbers, size, known = s.work.numbers, end - begin, s.counts[KNOWN] == 1
+    spot = KINDS * np.int64(s.forest.home[numbers[begin]]) + kind
+    length = put_sketch(s.sketches, s.forest.hashes, numbers, begin, end)
+    for side in range(2):
+        if value > alpha if side == 0 else value < beta:
+            record_bound(s.sketches, spot, length, size, key, known, value, np.int64(side))
 
 
 # -- the moves before the last --------------------------------------------------------------------
@@ -986,6 +1049,9 @@ def _return(s: BeliefTree, value: Int) -> None:
         if counts[TABLE]:
             key = _belief_key(s, f[BEGIN], f[END], 2 * f[DEPTH] + f[KIND])
             _record(s, key, value, f[LOW], f[HIGH])
+            if counts[SKETCHED]:
+                kind = 2 * f[DEPTH] + f[KIND]
+                _note(s, key, f[BEGIN], f[END], kind, value, f[LOW], f[HIGH])
     counts[TOP] -= 1
     counts[RETURNED], counts[VALUE] = 1, value
 
@@ -1039,6 +1105,11 @@ def _open(s: BeliefTree) -> Int:  # noqa: C901  kernels read from top to bottom
         key = _belief_key(s, f[BEGIN], f[END], 2 * f[DEPTH] + f[KIND])
         if _return_known(s, key):
             return np.int64(FINISHED)
+        estimate = _estimate(s, f[BEGIN], f[END], 2 * f[DEPTH] + f[KIND], f[LOW], f[HIGH])
+        if estimate != UNDECIDED:  # not recorded, as an error would spread
+            counts[TOP] -= 1
+            counts[RETURNED], counts[VALUE] = 1, estimate
+            return np.int64(FINISHED)
     if f[DEPTH] == 1:
         sense = f[KIND] == SENSING
         if counts[BOUNDED]:
@@ -1052,6 +1123,9 @@ def _open(s: BeliefTree) -> Int:  # noqa: C901  kernels read from top to bottom
             value = last_exact(s, f[BEGIN], f[END], f[LOW], f[HIGH], sense, f[FREE], f[FREE_PARTS])
             if counts[TABLE]:
                 _record(s, key, value, f[LOW], f[HIGH])
+                if counts[SKETCHED] and sense:
+                    kind = np.int64(2 + SENSING)
+                    _note(s, key, f[BEGIN], f[END], kind, value, f[LOW], f[HIGH])
         _return(s, value)
         return np.int64(FINISHED)
     f[STAGE] = _NEXT

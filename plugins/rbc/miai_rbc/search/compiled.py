@@ -17,6 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miai.beliefs.bounds import named_bounds
+from miai.beliefs.compiled.search import Rule, emptied, make_memory
+from miai.beliefs.kernels import layout
+from miai.beliefs.retention import CountSketchParameters
 from miai.beliefs.search import BudgetSpentError, DeepeningSearch, Line, NodeResult
 from miai.errors import UnsuitableGameError
 from miai_rbc.agents.belief_agents import load_beliefs
@@ -24,6 +27,7 @@ from miai_rbc.engines.kernel import work_space
 from miai_rbc.kernels import FAMILY
 from miai_rbc.kernels import belief_tree as tree
 from miai_rbc.kernels.belief_search import play_request
+from miai_rbc.kernels.belief_sketches import BeliefSketches
 from miai_rbc.kernels.bits import WIN
 from miai_rbc.kernels.board import WORDS
 from miai_rbc.kernels.moves import MAX_MOVES
@@ -42,6 +46,7 @@ _FIRST_STEP = 48.0  # centipawns
 _FIRST_BOARDS, _FIRST_LAYERS, _MOST_CORES = 1 << 12, 1 << 10, 1 << 14
 _MOST_BOARDS = 1 << 22
 _CACHE = 1 << 16
+_SMALLEST = 1 << 10
 _FRAMES = 16
 _PAUSE = 2_000  # nodes between two looks at the clock and at signals
 _UNLIMITED = 1 << 60
@@ -55,7 +60,7 @@ _REPORTED = {
 """Statistics, and where they are counted."""
 
 
-def _make_search(senses: int, requests: int) -> tree.BeliefTree:
+def _make_search(senses: int, requests: int, sketches: BeliefSketches) -> tree.BeliefTree:
     """Return the arrays of a search with at most this many candidates in a layer."""
     return tree.BeliefTree(
         forest=_forest(_FIRST_BOARDS, senses, requests),
@@ -68,9 +73,27 @@ def _make_search(senses: int, requests: int) -> tree.BeliefTree:
             np.empty(_CACHE, np.int32),
             np.empty(_CACHE, np.int32),
         ),
+        sketches=sketches,
         work=_work(_FIRST_BOARDS, requests),
         counts=np.zeros(tree.COUNTS, np.int64),
     )
+
+
+def _sketches(parameters: CompiledMinimaxParameters) -> BeliefSketches:
+    """Return the arrays of the sketches: with the bounds ``approx-minhash``, else the smallest."""
+    used = parameters.bounds == "approx-minhash"
+    counters = CountSketchParameters()
+    rule = Rule(
+        rule=layout.MINHASH,
+        k=parameters.k if used else 1,
+        threshold=parameters.threshold,
+        verified=False,
+        counters=(counters.rows, counters.width) if used else (1, 1),
+    )
+    memory = make_memory(rule, 1, limit=parameters.limit if used else _SMALLEST)
+    heads = np.full((tree.KINDS * _FIRST_LAYERS if used else 0, 2), -1, np.int64)
+    counts = np.zeros(layout.COUNTS, np.int64)
+    return BeliefSketches(memory._replace(heads=heads), np.empty(rule.k, np.uint64), counts)
 
 
 def _forest(boards: int, senses: int, requests: int) -> tree.TreeBoards:
@@ -140,7 +163,13 @@ def enlarge(search: tree.BeliefTree) -> tree.BeliefTree:
     by_board = [name for name in forest._fields if name != "slots"]
     by_layer = ("facts", "requests", "windows", "killers", "heads")
     by_belief = ("numbers", "parts", "codes", "places", "labels", "label_at")
+    sketches = search.sketches
+    if len(sketches.memory.heads):
+        new = np.full_like(sketches.memory.heads, -1)
+        heads = np.concatenate([sketches.memory.heads, new])
+        sketches = sketches._replace(memory=sketches.memory._replace(heads=heads))
     larger = search._replace(
+        sketches=sketches,
         forest=forest._replace(
             slots=np.zeros(2 * len(forest.slots), np.int32),
             **{name: _wider(getattr(forest, name)) for name in by_board},
@@ -162,7 +191,7 @@ def compiled_search(problem: Any, parameters: CompiledMinimaxParameters) -> RbcC
     Raises:
       UnsuitableGameError: the problem is not an `RbcProblem` that the kernel searches.
     """
-    return RbcCompiledSearch(problem, parameters.bounds)
+    return RbcCompiledSearch(problem, parameters)
 
 
 class RbcCompiledSearch(DeepeningSearch[RbcRoot]):
@@ -172,9 +201,10 @@ class RbcCompiledSearch(DeepeningSearch[RbcRoot]):
     ends as if its budget were spent.
 
     Args:
-      bounds: ``none`` and ``table`` search with a full window and compute the value of each board
-        that they meet; ``cores`` searches from above with null windows, with all that
-        `kernels.belief_tree` knows.
+      parameters: or the bounds alone. ``none``, ``table`` and ``approx-minhash`` search with a full
+        window and compute the value of each board that they meet; the last takes the values of
+        beliefs from others like them, of which some are wrong. ``cores`` searches from above with
+        null windows, with all that `kernels.belief_tree` knows.
 
     Raises:
       UnsuitableGameError: the problem is not an `RbcProblem`, or has values that the kernel does
@@ -183,7 +213,12 @@ class RbcCompiledSearch(DeepeningSearch[RbcRoot]):
 
     prepares = False
 
-    def __init__(self, problem: Any, bounds: CompiledBounds = "cores") -> None:
+    def __init__(
+        self, problem: Any, parameters: CompiledMinimaxParameters | CompiledBounds = "cores"
+    ) -> None:
+        if isinstance(parameters, str):
+            parameters = CompiledMinimaxParameters(bounds=parameters)
+        bounds = parameters.bounds
         if not isinstance(problem, RbcProblem):
             raise UnsuitableGameError(
                 f"rbc-compiled searches the problem 'rbc', not {type(problem).__name__}; "
@@ -198,12 +233,13 @@ class RbcCompiledSearch(DeepeningSearch[RbcRoot]):
         super().__init__(problem, "null" if bounds == "cores" else "alpha-beta")
         self.problem = problem
         self._valuer = Valuer(rules)
-        self._search = _make_search(rules.senses, rules.moves)
+        self._search = _make_search(rules.senses, rules.moves, _sketches(parameters))
         counts = self._search.counts
         counts[tree.KING_LOSS] = rules.king_loss or 0
         counts[tree.MATERIAL_KINGS] = rules.king_loss is not None
         counts[tree.BOUNDED] = bounds == "cores"
         counts[tree.TABLE] = bounds != "none"
+        counts[tree.SKETCHED] = bounds == "approx-minhash"
         self._drawn: DrawnRoot | None = None
         self._tree: tuple[RbcRoot, int, int] | None = None
         self._player = self._searched = self._lowest = 0
@@ -233,6 +269,7 @@ class RbcCompiledSearch(DeepeningSearch[RbcRoot]):
     ) -> Iterator[None]:
         check_depth(depth)
         self._search.counts[list(_REPORTED.values())] = 0
+        self._search.sketches.counts[:] = 0
         self._most = _UNLIMITED if max_nodes is None else max_nodes
         self._deadline = math.inf if seconds is None else time.monotonic() + seconds
         self._searched = 0
@@ -240,6 +277,10 @@ class RbcCompiledSearch(DeepeningSearch[RbcRoot]):
 
     def _counts_of(self, root: RbcRoot) -> Mapping[str, int]:
         counts = {name: int(self._search.counts[at]) for name, at in _REPORTED.items()}
+        if self._search.counts[tree.SKETCHED]:
+            sketched = self._search.sketches.counts
+            counts["bounds_entries"] = int(sketched[layout.ENTRIES])
+            counts["bounds_forgotten"] = int(sketched[layout.FORGOTTEN])
         return {**counts, "boards": self._searched, "root_boards": root.size}
 
     def _at_depth(self, root: RbcRoot, depth: int, guess: float | None) -> NodeResult[Any]:
@@ -317,6 +358,11 @@ class RbcCompiledSearch(DeepeningSearch[RbcRoot]):
             self._search = enlarge(self._search)
         search = self._search
         search.forest.slots[:] = search.layers.keys[:] = search.cache.belief_keys[:] = 0
+        sketches = search.sketches
+        emptied(sketches.memory)
+        sketches.memory.heads.fill(-1)
+        sketches.memory.tallies.fill(0)
+        sketches.memory.traits[layout.HEAPED] = 0
         search.counts[tree.PLAYER] = root.player
         tree.begin_tree(search, self._drawn.rows)
         self._choose(0)
