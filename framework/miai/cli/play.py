@@ -79,7 +79,8 @@ def play(
     """Play one game in the terminal.
 
     Each player of the game is an option: `miai play go --black human --white mcts`. Its parameters
-    follow a dot: `--white.simulations 5000`. The default agent is `human`.
+    follow a dot: `--white.simulations 5000`. A path is a program: `--white "./bot --level 3"`. The
+    default agent is `human`.
 
     In a game that hides information a person sees only what its player observes, until the game is
     over; only one player may be human. A game between agents shows the true positions.
@@ -299,6 +300,8 @@ def parse_players(
         player = players[name]
         if parameter:
             player.values[parameter.replace("-", "_")] = parse_value(text)
+        elif "/" in text:  # no agent has such a name
+            player.agent, player.values["command"] = "program", text
         else:
             player.agent = text
         player.texts.append(f"{option} {text}")

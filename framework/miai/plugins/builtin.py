@@ -13,6 +13,9 @@ _COMPONENTS = """
 miai.agent
   agent random RandomAgent
     Plays uniformly over its legal actions
+miai.process.program_agent
+  agent program ProgramAgent ProgramParameters
+    A program in any language, by JSON lines on its standard input and output
 miai.cli.people
   agent human HumanAgent
     A person at the terminal; for `miai play`

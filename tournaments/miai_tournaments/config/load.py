@@ -53,6 +53,7 @@ from miai_tournaments.config.schema import (
     TimeSection,
     TournamentConfig,
     TournamentSection,
+    with_program,
 )
 from miai_tournaments.formats.format import Format, Variants, build_format, format_component
 from miai_tournaments.store.folder import has_store
@@ -401,7 +402,8 @@ class _ConfigCheck:
         """Return the valid players; without a game only the agents' names are checked."""
         tables = self._raw.get("players")
         rows = []
-        for number, table in enumerate(tables if isinstance(tables, (list, tuple)) else ()):
+        for number, row in enumerate(tables if isinstance(tables, (list, tuple)) else ()):
+            table = with_program(row)
             if isinstance(table, dict) and isinstance(table.get("agent"), str):
                 with self._problems.at(f"players[{number}].agent"):
                     if self._game_name is None:

@@ -88,8 +88,18 @@ class FormatSection(ComponentSection):
     """``[format]``: the name of a format, a round-robin by default, and its parameters."""
 
 
+def with_program(table: Any) -> Any:
+    """Return the table of a player with ``program`` replaced by the agent that it stands for."""
+    if not isinstance(table, dict) or "program" not in table or "agent" in table:
+        return table
+    rest = {key: value for key, value in table.items() if key != "program"}
+    return {**rest, "agent": "program", "command": table["program"]}
+
+
 class PlayerSection(ComponentSection):
     """``[[players]]``: a player's name, its agent, and the agent's parameters.
+
+    `program = [...]` stands for the agent ``program`` with that command.
 
     Attributes:
       team: name of its team, for the report.
@@ -101,6 +111,14 @@ class PlayerSection(ComponentSection):
     agent: str
     team: str | None = Field(default=None, pattern=NAME, max_length=MAX_NAME)
     seeds: tuple[Seed, ...] = Field(default=(), max_length=1000)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _run_program(cls, values: Any) -> Any:
+        """Replace ``program`` by the agent that it stands for."""
+        if isinstance(values, dict) and "program" in values and "agent" in values:
+            raise ValueError("program: a player has an agent or a program, not both")
+        return with_program(values)
 
     @model_validator(mode="after")
     def _seeds_differ(self) -> PlayerSection:
