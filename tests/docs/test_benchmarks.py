@@ -63,6 +63,7 @@ SMALL = {
         *("--clicks", "2", "--games", "2", "--seconds", "1", "--pairs", "1", "--spectators", "3"),
     ),
     "uci_client.py": ("--positions", "5", "--rounds", "1"),
+    "programs.py": ("--moves", "50"),
     "figures.py": ("--help",),  # measures for many minutes; tests/docs/test_figures.py
 }
 LONG = {
@@ -84,6 +85,7 @@ KEYS = {
         *("click_answered_ms_p95", "dearer_percent"),
     },
     "uci_client.py": {"rows", "positions", "date"},
+    "programs.py": {"moves", "median_ms", "p99_ms", "date"},
     "go_playouts.py": {"playouts_per_second_9", "playouts_per_second_19"},
     "go_mcts.py": {"simulations_per_second", "openspiel_simulations_per_second", "ratio"},
     "go_encoding.py": {
