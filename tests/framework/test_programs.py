@@ -19,6 +19,7 @@ from miai.process.agent_process import AgentProcess
 from miai.process.limits import ProcessLimits
 from miai.process.sandbox import Isolation
 from miai.record import GameRecord, Termination
+from miai.testing import check_agent
 from miai_tournaments.config.load import load_tournament
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "programs"
@@ -107,6 +108,11 @@ def test_examples_play(language: str, tmp_path: Path) -> None:
         assert played[0] != played[1], "the seed decides"
 
 
+def test_the_shell_script_passes_the_conformance_kit() -> None:
+    game, command = miai.load_game("tic_tac_toe"), built("shell", Path())
+    check_agent(lambda g: miai.make_agent("program", g, command=command), game, games=2)
+
+
 def test_a_program_sees_what_its_player_sees(tmp_path: Path) -> None:
     """What it writes of the conversation is compared with the player's own observations."""
     notes = tmp_path / "notes"
@@ -149,6 +155,27 @@ with open({str(notes)!r}, "w") as file:
     assert statistics["value"] == 0.25
     assert statistics["pv"] == ["a", "b"]
     assert statistics["nodes"] == 7
+
+
+def test_a_game_begins_without_news_of_the_last(tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    code = f"""
+greet()
+for question in questions():
+    with open({str(notes)!r}, "a") as file:
+        print(question["id"], len(question["observations"]), file=file)
+    say(type="action", id=question["id"], action=question["legal"][0])
+"""
+    game = miai.load_game("tic_tac_toe")
+    bot = miai.make_agent("program", game, command=python(code))
+    try:
+        lengths = [len(miai.play(game, [bot, RandomAgent(game)], seed=1).moves) for _ in range(2)]
+    finally:
+        bot.close()
+    lines = notes.read_text().splitlines()
+    first = lines[: (lengths[0] + 1) // 2]
+    assert [line.split()[1] for line in lines] == [line.split()[1] for line in first] * 2
+    assert [line.split()[0] for line in lines] == [str(n + 1) for n in range(len(lines))]
 
 
 @pytest.mark.parametrize(
