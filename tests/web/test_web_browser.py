@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
+from playwright.sync_api import expect
 from tests.web.server import begin, wait
 
 if TYPE_CHECKING:
@@ -28,9 +29,9 @@ def test_a_game_is_played_to_its_end_by_typing(page: Page, address: str) -> None
             page,
             f"frame.number > {number} && frame.turn || !document.getElementById('over').hidden",
         )
-    assert "The game is over" in page.inner_text("#status")
+    expect(page.locator("#status")).to_contain_text("The game is over", use_inner_text=True)
     page.click("#over a")
-    assert "random" in page.inner_text("h1")
+    expect(page.locator("h1")).to_contain_text("random", use_inner_text=True)
 
 
 def test_the_tab_may_be_closed_and_opened_again(page: Page, address: str) -> None:
@@ -49,8 +50,10 @@ def test_what_is_wrong_is_said_beside_the_field(page: Page, address: str) -> Non
     page.goto(f"{address}/games/go")
     page.fill("[name='game.board_size']", "99")
     page.click("button.go")
-    assert "99 is too large" in page.inner_text("[id='game.board_size-help']")
-    assert page.input_value("[name='game.board_size']") == "99"
+    expect(page.locator("[id='game.board_size-help']")).to_contain_text(
+        "99 is too large", use_inner_text=True
+    )
+    expect(page.locator("[name='game.board_size']")).to_have_value("99")
 
 
 @pytest.mark.parametrize(
@@ -75,12 +78,15 @@ def test_a_mistake_is_seen_wherever_its_field_is(
     page.fill(f"[name='{field}']", value)
     page.click("button.go")
     page.wait_for_selector(f'.field .mistake:has-text("{said}")')
-    assert page.evaluate("document.activeElement.getAttribute('aria-invalid')") == "true"
+    # The browser moves the focus when it next draws, not when it has read the page.
+    expect(page.locator("[aria-invalid=true]:focus")).to_have_count(1)
 
 
 def test_ranges_and_choices_are_those_of_the_parameters(page: Page, address: str) -> None:
     page.goto(f"{address}/games/go")
-    assert page.inner_text("[id='game.board_size-help']") == "Points on a side (1 to 25 points)"
+    expect(page.locator("[id='game.board_size-help']")).to_have_text(
+        "Points on a side (1 to 25 points)", use_inner_text=True
+    )
     assert page.inner_text("[id='game.komi-help']").endswith("(-625 to 625 points)")
     options = page.locator("[name='game.suicide'] option")
     assert options.evaluate_all("all => all.map((each) => each.value)") == ["", "true", "false"]
@@ -91,7 +97,7 @@ def test_who_takes_the_other_side_leaves_its_own_to_the_opponent(page: Page, add
     page.goto(f"{address}/games/tic_tac_toe")
     page.select_option("[name='players.1.agent']", "random")
     page.select_option("[name='players.1.agent']", "me")
-    assert page.input_value("[name='players.0.agent']") == "random"
+    expect(page.locator("[name='players.0.agent']")).to_have_value("random")
     page.click("button.go")
     wait(page, "frame.turn && frame.number > 1")
 
@@ -147,10 +153,10 @@ def test_blind_chess_is_sensed_and_a_piece_is_dragged(page: Page, address: str) 
 
 def test_a_button_says_what_its_action_does(page: Page, address: str) -> None:
     begin(page, address, "rbc")
-    assert page.locator("#buttons button").all_inner_texts() == ["sense nothing"]
+    expect(page.locator("#buttons button")).to_have_text(["sense nothing"], use_inner_text=True)
     page.click("#buttons button")
     wait(page, "frame.turn && frame.moves.some((m) => m.text === 'e2e4')")
-    assert "nothing" in page.inner_text("#news")
+    expect(page.locator("#news")).to_contain_text("nothing", use_inner_text=True)
 
 
 def test_refusals_are_announced_and_signs_explained_in_blind_chess(
@@ -159,7 +165,9 @@ def test_refusals_are_announced_and_signs_explained_in_blind_chess(
     begin(page, address, "rbc")
     page.click(".area[aria-label='e7']")
     wait(page, "frame.turn && frame.moves.some((m) => m.text === 'e2d3')")
-    assert "Sensed last, this turn, d6 to f8:" in page.inner_text("#news")
+    expect(page.locator("#news")).to_contain_text(
+        "Sensed last, this turn, d6 to f8:", use_inner_text=True
+    )
     for square in ("e2", "d3"):
         page.click(f".area[aria-label='{square}']")
     wait(page, "frame.turn && frame.number > 3")

@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from playwright.sync_api import expect
 from tests.web.server import ALL_LOOKS, Look
 
 from miai.plugins.kinds import GAME
@@ -66,7 +67,7 @@ def test_a_game_is_played_to_its_end(
             play_by_clicks(page, move, touch=look.narrow)
         else:
             play_by_keys(page, move, frame["areas"])
-        assert page.inner_text("#problem") == ""
+        expect(page.locator("#problem")).to_have_text("", use_inner_text=True)
     assert page.inner_text("#status").startswith("The game is over")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page.click("#over a")

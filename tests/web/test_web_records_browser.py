@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from playwright.sync_api import expect
 from tests.tournaments.test_head_to_head import match_games, some_results
 from tests.tournaments.test_report import INFO, round_robin
 from tests.web.server import TOKEN
@@ -64,9 +65,9 @@ def test_a_file_is_chosen_stepped_through_and_played_on(page: Page, address: str
     page.press("body", "ArrowRight")
     page.press("body", "ArrowRight")
     assert page.evaluate("location.hash") == "#p2"
-    assert page.inner_text("#place") == "2 of 3"
+    expect(page.locator("#place")).to_have_text("2 of 3", use_inner_text=True)
     assert len(page.query_selector_all("#position figure")) == 1
-    assert "C3" in page.inner_text("#moves")
+    expect(page.locator("#moves")).to_contain_text("C3", use_inner_text=True)
     page.click("#play-on")
     page.wait_for_url(re.compile(r"/play\?ply=2$"))
     assert not is_wider(page)
@@ -83,20 +84,24 @@ def test_nobody_plays_on_from_the_end(page: Page, address: str) -> None:
     page.wait_for_url(re.compile(r"/records/[0-9a-f]{12}"))
     until(page, "!document.getElementById('controls').hidden")
     page.press("body", "End")
-    assert page.inner_text("#place") == "3 of 3"
-    assert not page.is_visible("#play-on")
+    expect(page.locator("#place")).to_have_text("3 of 3", use_inner_text=True)
+    expect(page.locator("#play-on")).to_be_hidden()
     page.press("body", "ArrowLeft")
-    assert page.is_visible("#play-on")
+    expect(page.locator("#play-on")).to_be_visible()
 
 
 def test_a_file_is_dropped_and_a_bad_one_refused(page: Page, address: str) -> None:
     enter(page, address)
     page.evaluate(DROP, ["bad.sgf", "(;SZ[5];B[aa];W[aa])"])
     page.wait_for_selector(".mistake[role=alert]:not(:empty)")
-    assert "bad.sgf: node 3: the move at A5 is on an occupied point" in page.inner_text("main")
+    expect(page.locator("main")).to_contain_text(
+        "bad.sgf: node 3: the move at A5 is on an occupied point", use_inner_text=True
+    )
     page.evaluate(DROP, ["large.sgf", "x" * (2 << 20)])
     until(page, "document.getElementById('problem').textContent !== ''")
-    assert "large.sgf: 2048 KiB, more than" in page.inner_text("#problem")
+    expect(page.locator("#problem")).to_contain_text(
+        "large.sgf: 2048 KiB, more than", use_inner_text=True
+    )
     page.evaluate(DROP, ["good.sgf", SGF])
     page.wait_for_url(re.compile(r"/records/[0-9a-f]{12}"))
 
@@ -114,7 +119,7 @@ def test_a_link_leads_to_a_ply(page: Page, address: str, tmp_path: Path) -> None
         page.goto("about:blank")
         page.goto(f"{url}#p2")
         until(page, "!document.getElementById('controls').hidden")
-        assert page.inner_text("#place") == f"2 of {last}"
+        expect(page.locator("#place")).to_have_text(f"2 of {last}", use_inner_text=True)
         page.evaluate("location.hash = '#p1'")
         until(page, "document.getElementById('place').textContent.startsWith('1 of')")
         page.evaluate("location.hash = '#p99'")
@@ -201,7 +206,9 @@ def test_a_match_fits_the_window(page: Page, tmp_path: Path) -> None:
     report = build_report(match_games(some_results(20)), info=INFO, details=True)
     kept.write_text(report_page(report), encoding="utf-8")
     page.goto(kept.as_uri())
-    assert "likely that new is stronger" in page.inner_text("#ratings")
+    expect(page.locator("#ratings")).to_contain_text(
+        "likely that new is stronger", use_inner_text=True
+    )
     assert not is_wider(page)
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.request import urlopen
 
 import pytest
+from playwright.sync_api import expect
 from tests.web.server import TOKEN, begin, heed, wait
 
 from miai.process.agent_process import AgentProcess
@@ -89,7 +90,7 @@ def test_a_server_that_is_killed_loses_nothing_and_the_open_page_goes_on(
         with server(tmp_path / "games", port):
             # Without being loaded again, the page finds the server.
             wait(page, "document.getElementById('status').textContent === 'Your turn.'")
-            assert page.locator("#moves li").all_inner_texts() == played
+            expect(page.locator("#moves li")).to_have_text(played, use_inner_text=True)
             while not page.is_visible("#over"):
                 number = number_of(page)
                 click_a_move(page)
@@ -134,7 +135,7 @@ def test_a_double_click_is_one_move(page: Page, address: str) -> None:
     played = page.locator("#moves li").all_inner_texts()
     assert len(played) == 2
     assert played[0] == "b2"
-    assert page.inner_text("#problem") == ""
+    expect(page.locator("#problem")).to_have_text("", use_inner_text=True)
 
 
 def test_two_tabs_on_one_seat_stay_in_step(page: Page, address: str) -> None:
@@ -199,11 +200,11 @@ def test_going_back_and_forward_shows_the_present_position(page: Page, address: 
     page.go_back()
     assert page.url == table
     wait(page, "frame.turn")
-    assert page.locator("#moves li").all_inner_texts() == played
+    expect(page.locator("#moves li")).to_have_text(played, use_inner_text=True)
     page.go_back()
     page.go_forward()
     wait(page, "frame.turn")
-    assert page.locator("#moves li").all_inner_texts() == played
+    expect(page.locator("#moves li")).to_have_text(played, use_inner_text=True)
 
 
 def test_an_invited_person_plays_in_another_browser(
@@ -219,7 +220,7 @@ def test_an_invited_person_plays_in_another_browser(
         wait(guest, "frame.turn && frame.number > 1")
         guest.locator(".area[aria-label='a1']").click()
         wait(page, "frame.turn && frame.number > 2")
-        assert page.locator("#moves li").all_inner_texts() == ["b2", "a1"]
+        expect(page.locator("#moves li")).to_have_text(["b2", "a1"], use_inner_text=True)
     with chromium.new_context() as context:
         third = context.new_page()
         assert third.goto(invitation).status == 410  # type: ignore[union-attr]  # an answer
