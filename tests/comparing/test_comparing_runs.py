@@ -64,6 +64,35 @@ def test_the_same_config_gives_the_same_counts(tmp_path: Path) -> None:
     assert "searches; kept in" not in again  # there was nothing to search
 
 
+PHANTOM = """
+[[cells]]
+name = "phantom"
+problem = "phantom_lines"
+parameters = { columns = 4 }
+depths = [4]
+classes = ["random"]
+roots = 2
+"""
+
+
+def test_what_a_game_costs_to_enumerate_is_not_charged_to_the_first_arm(tmp_path: Path) -> None:
+    """Both arms are the same search; only the first one meets a game that is not enumerated."""
+    same = 'search = "compiled"\nbounds = "table"'
+    text = config_text({"first": same, "second": same}, PHANTOM, baseline="first")
+    config = write(tmp_path / "x.toml", text)
+    compare(config, "--out", tmp_path / "out")
+    found = measured(tmp_path / "out")
+    assert len(found) == 4
+    for number in (0, 1):
+        first, second = (
+            next(m for k, m in found.items() if (k.root, k.arm) == (number, arm))
+            for arm in ("first", "second")
+        )
+        assert first.nodes == second.nodes
+        assert first.setup > 10 * second.setup
+        assert first.setup > 10 * first.seconds
+
+
 def test_json_and_csv_have_the_same_figures(tmp_path: Path) -> None:
     config = write(tmp_path / "x.toml", config_text(cells=KRK4.replace("= 4\n", "= 6\n")))
     folder = tmp_path / "out"

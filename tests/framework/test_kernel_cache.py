@@ -16,7 +16,7 @@ import numba.core.config
 import pytest
 
 from miai import kernels
-from miai.kernels.cache import compiling, find_cache
+from miai.kernels.cache import compiling, compiling_beside, find_cache
 
 DAY = 24 * 3600
 
@@ -169,3 +169,64 @@ def test_threads_that_declare_kernels_at_once_keep_their_folders(tmp_path: Path)
         thread.join()
     assert seen == {name: {str(tmp_path / name)} for name in ("a", "b")}
     assert before == setting.CACHE_DIR
+
+
+LOADER = """
+import os
+from pathlib import Path
+from miai.kernels.cache import compiling
+folder = Path(__file__).parent
+def load():
+    with compiling(folder, "rules"):
+        (folder / "pid").write_text(str(os.getpid()))
+def fail():
+    raise SystemExit("no such kernel")
+"""
+
+
+@pytest.fixture
+def loader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "loader_of_kernels.py").write_text(LOADER)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return tmp_path
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one processor")
+def test_another_process_compiles_beside_this_one(loader: Path) -> None:
+    with compiling_beside(loader, "rules", "loader_of_kernels:load"):
+        pass
+    compiler = int((loader / "pid").read_text())
+    assert compiler != os.getpid()
+    with pytest.raises(ProcessLookupError):
+        os.kill(compiler, 0)
+    assert (loader / "rules.ready").exists()
+    (loader / "pid").unlink()
+    with compiling_beside(loader, "rules", "loader_of_kernels:load"):
+        pass
+    assert not (loader / "pid").exists()
+
+
+def test_kernels_that_another_process_did_not_compile_are_left_to_this_one(
+    loader: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with compiling_beside(loader, "rules", "loader_of_kernels:fail"):
+        pass
+    monkeypatch.setattr("sys.executable", str(loader / "no-python"))
+    with compiling_beside(loader, "rules", "loader_of_kernels:load"):
+        pass
+    with compiling_beside(None, "rules", "loader_of_kernels:load"):
+        pass
+    assert not (loader / "rules.ready").exists()
+    assert not (loader / "pid").exists()
+
+
+def test_one_processor_compiles_alone(loader: Path) -> None:
+    script = (
+        "import os, sys\n"
+        "from pathlib import Path\n"
+        "from miai.kernels.cache import compiling_beside\n"
+        "os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})\n"
+        "with compiling_beside(Path(sys.argv[1]), 'rules', 'loader_of_kernels:load'): pass"
+    )
+    subprocess.run([sys.executable, "-c", script, str(loader)], check=True)
+    assert not (loader / "pid").exists()

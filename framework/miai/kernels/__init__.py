@@ -19,7 +19,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 import numba
 import numba.core.config
 
-from miai.kernels.cache import compiling, find_cache
+from miai.kernels.cache import compiling, compiling_beside, find_cache
 
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
@@ -81,6 +81,10 @@ class KernelFamily:
     def compiling(self, what: str) -> AbstractContextManager[None]:
         """Let one process at a time compile; see `cache.compiling`."""
         return compiling(self.folder, what)
+
+    def compiling_beside(self, what: str, function: str) -> AbstractContextManager[None]:
+        """Let another process compile while this one does; see `cache.compiling_beside`."""
+        return compiling_beside(self.folder, what, function)
 
 
 def part(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:

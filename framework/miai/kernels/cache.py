@@ -71,6 +71,39 @@ def compiling(folder: Path | None, what: str) -> Iterator[None]:
 
 
 @contextmanager
+def compiling_beside(folder: Path | None, what: str, function: str) -> Iterator[None]:
+    """Let another process compile the kernels called `what`, while this one compiles others.
+
+    The block should not need them. After it this process waits, so that it can load them. Nothing
+    is started if they are compiled, if there is one processor only, or where this process may
+    start none, as a confined one; then whoever needs them compiles them.
+
+    Args:
+      function: loads the kernels, within `compiling`: ``module:name``, without arguments.
+    """
+    if folder is None or (folder / f"{what}.ready").exists() or sys.platform == "win32":
+        yield
+        return
+    from miai.process.child import Child
+
+    module, _, name = function.partition(":")
+    path = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    command = [sys.executable, "-P", "-c", f"from {module} import {name}; {name}()"]
+    child: Child | None = None
+    processors = os.sched_getaffinity(0) if sys.platform == "linux" else range(os.cpu_count() or 1)
+    if len(processors) > 1:
+        with contextlib.suppress(OSError):
+            child = Child(command, environment={**os.environ, **path})
+    try:
+        yield
+        if child is not None:
+            child.await_death(_PATIENCE_SECONDS)
+    finally:
+        if child is not None:
+            child.kill()
+
+
+@contextmanager
 def _lock(path: Path) -> Iterator[None]:
     """Hold the lock of a file, if it is available."""
     with contextlib.ExitStack() as stack:

@@ -75,12 +75,17 @@ class Arena:
             return searcher
 
     def warm_up(self, arm: str, block: Block, root: SizedRoot) -> None:
-        """Search a root once, so that kernels are compiled before the clock runs."""
+        """Search a root once, so that kernels are compiled before the clock runs.
+
+        The problem is another one, so that what it enumerates is still to be measured.
+        """
         if arm not in self._warmed:
             self._warmed.add(arm)
             most = min(WARM_UP_NODES, block.max_nodes or WARM_UP_NODES)
             with self.blamed(f"arm '{arm}': {block.title}"):
-                self.searcher(arm).search(root, block.depth, max_nodes=most)
+                problem = make_problem(self._name, self._given)
+                searcher = make_searcher(self._arms[arm], problem)
+                searcher.search(root, block.depth, max_nodes=most)
 
     @contextmanager
     def blamed(self, place: str) -> Iterator[None]:

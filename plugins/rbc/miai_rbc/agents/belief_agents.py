@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
 
@@ -30,6 +31,7 @@ from miai_rbc.agents.choice import (
 from miai_rbc.belief import scans
 from miai_rbc.belief.belief import RbcBelief, make_belief
 from miai_rbc.belief.weighted import SHIPPED, OpponentModel, WeightedBoards, blend, load_model
+from miai_rbc.engines.kernel import ANALYSIS
 from miai_rbc.engines.protocol import make_engine
 from miai_rbc.kernels import FAMILY
 from miai_rbc.kernels.board import NOTHING
@@ -170,9 +172,16 @@ class SamplingAgent(BeliefAgent):
     parameters: MoveParameters
 
     def __init__(self, game: RbcGame, parameters: MoveParameters) -> None:
-        super().__init__(game, parameters)
+        engine = "miai_rbc.engines.kernel:KernelEngine"
+        embedded = parameters.engine == "kernel"
+        with FAMILY.compiling_beside(ANALYSIS, engine) if embedded else nullcontext():
+            super().__init__(game, parameters)
+            self.load()
         self.engine = make_engine(self.parameters)
         self.scorer = Scorer(self.engine)
+
+    def load(self) -> None:
+        """Load more than beliefs need, while another process may compile the engine."""
 
     def new_game(self, seed: int, *, player: int, log: Path | None = None) -> None:
         """Begin a game; all earlier scores are forgotten."""
@@ -236,6 +245,9 @@ class StrongAgent(SamplingAgent):
         self._configured = parameters or StrongParameters()
         super().__init__(game, self._configured)
         self._weighted: WeightedBoards | None = None
+
+    def load(self) -> None:
+        """Load the opponent model."""
         if self._configured.weights == "model":
             path = Path(self._configured.model) if self._configured.model else SHIPPED
             self._model = load_model(path)

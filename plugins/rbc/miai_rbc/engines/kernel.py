@@ -27,6 +27,9 @@ from miai_rbc.kernels.engine import (
 from miai_rbc.parameters import EvaluatorParameters
 from miai_rbc.rules.game import RbcGame, RbcState
 
+ANALYSIS = "analysis"
+"""Name of the kernels of the engine, for `KernelFamily.compiling`."""
+
 _NO_LIMIT = 1 << 60
 _SLICE = 200_000  # nodes of one call of the kernel, about a tenth of a second
 _FIRST_SPEED = 500_000.0  # nodes per second, until measured
@@ -78,7 +81,7 @@ class KernelEngine:
         self._space = work_space()
         self._boards = 0
         self._speed = _FIRST_SPEED
-        with FAMILY.compiling("analysis"):  # now, not within a deadline
+        with FAMILY.compiling(ANALYSIS):  # now, not within a deadline
             self.evaluate(np.zeros((0, WORDS), np.uint64))
 
     def new_game(self) -> None:

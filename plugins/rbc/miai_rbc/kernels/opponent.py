@@ -18,6 +18,7 @@ from miai_rbc.kernels import allocating, inlined, part
 from miai_rbc.kernels.bits import (
     KING,
     KNIGHT,
+    NUMBER_0,
     PAWN,
     Int,
     Words,
@@ -48,6 +49,8 @@ from miai_rbc.kernels.moves import MAX_MOVES, Moves, capture_of, taken_moves
 
 _NONE, _ALL = np.uint64(0), np.uint64(0xFFFFFFFFFFFFFFFF)
 _32 = np.uint64(32)
+# A literal would compile a second version of what takes it.
+_QUIET: bool = np.bool_(True)  # type: ignore[assignment]
 
 # -- features --------------------------------------------------------------------------------------
 
@@ -193,7 +196,7 @@ def _is_checked(b: Words) -> bool:
 @inlined
 def _all_moves(b: Words, moves: Moves) -> Int:
     """List all moves that can be taken, `NOTHING` last; return their number."""
-    n = taken_moves(b, _ALL, True, moves)
+    n = taken_moves(b, _ALL, _QUIET, moves)
     moves[n] = NOTHING
     return n + 1
 
@@ -338,7 +341,7 @@ def carry_weights(
     row = np.empty(WORDS, np.uint64)
     hidden = np.empty(table.shape[1], np.float32)
     mailbox = np.empty(64, np.uint8)
-    count = 0
+    count = NUMBER_0
     for i in range(len(boards)):
         b = boards[i]
         n = _weigh_moves(
