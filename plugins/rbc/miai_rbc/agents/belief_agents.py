@@ -228,7 +228,7 @@ class SeedAgent(SamplingAgent):
 
 
 class StrongAgent(SamplingAgent):
-    """Weighs boards by their value to the opponent, and senses for the move that follows."""
+    """Weighs boards by a model of the opponent's moves, and senses for the move that follows."""
 
     parameters: StrongParameters
 
@@ -296,8 +296,8 @@ class StrongAgent(SamplingAgent):
             return super().weigh(boards, deadline)
         carried = self._weighted.boards
         weights = blend(self._weighted, boards, self.parameters.doubt)
-        missing = 1.0 - weights.sum()
-        if len(carried) == len(boards):
+        missing = self.parameters.doubt * (1.0 - len(carried) / len(boards))
+        if missing <= 0.0:
             return carried, weights
         others = boards.sample(self.parameters.considered, self.draw)  # some of them carried too
         rows = np.concatenate([carried.rows, others.rows])
