@@ -257,12 +257,13 @@ class WeightedBoards:
 def blend(weighted: WeightedBoards, belief: BoardSet, doubt: float) -> Weights:
     """Return the weights of the carried boards, mixed with equal ones for all of the belief: (n,).
 
-    A belief beyond its limit is a sample, which may lack carried boards and be smaller than they
-    are; then the carried boards share all of the doubt.
+    Boards of the belief that are not carried have the rest of the weight, which sums to one.
+
+    A belief beyond its limit is a sample: it can lack carried boards, and be smaller than they are.
+    Then the carried boards share all of the doubt.
 
     Args:
-      doubt: share of the weight that all boards of the belief have alike. What of it the boards
-        have that are not carried is missing in the sum.
+      doubt: share of the weight that is the same for all boards of the belief.
     """
     boards = max(len(belief), len(weighted.boards))
     return (1.0 - doubt) * weighted.weights + doubt / boards
