@@ -493,5 +493,5 @@ def test_an_agent_s_weights_are_probabilities(limit: int, carried: int, doubt: f
 
 
 def test_a_model_file_that_is_not_there() -> None:
-    with pytest.raises(WeightsError, match=r"nothing\.safetensors"):
+    with pytest.raises(WeightsError, match=r"^model: nothing\.safetensors: cannot"):
         miai.make_agent("rbc-strong", rbc(), model="nothing.safetensors")

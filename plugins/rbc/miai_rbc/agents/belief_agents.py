@@ -18,6 +18,7 @@ import chess
 import numpy as np
 
 from miai import Agent, ClockReading, Decision, Json, Observation
+from miai.errors import WeightsError
 from miai.values import Evaluation, ValueUnit
 from miai_rbc.agents.choice import (
     Choice,
@@ -238,7 +239,10 @@ class StrongAgent(SamplingAgent):
         self._weighted: WeightedBoards | None = None
         if self._configured.weights == "model":
             path = Path(self._configured.model) if self._configured.model else SHIPPED
-            self._model = load_model(path)
+            try:
+                self._model = load_model(path)
+            except WeightsError as error:
+                raise WeightsError(f"model: {error}") from None
             _load_weights(self._model)
 
     def act(self, clock: ClockReading) -> Decision:
@@ -285,10 +289,11 @@ class StrongAgent(SamplingAgent):
         if self._weighted is None or not waits or stop():
             return
         boards = self._weighted.predicted(_PONDERED)
-        for row in boards.rows if len(boards) else ():
+        moves = [*boards.requests(), NOTHING] if len(boards) else []
+        for row in boards.rows:
             if stop():
                 return
-            self.scorer.matrix(row[None], [*boards.requests(), NOTHING])
+            self.scorer.matrix(row[None], moves)
 
     def weigh(self, boards: BoardSet, deadline: float | None) -> tuple[BoardSet, Scores]:
         """Return boards of a belief with their probabilities, by the model or by their value."""
