@@ -54,7 +54,7 @@ class Measured:
 
     result: BeliefResult
     seconds: float
-    held: int
+    memory: int
 
 
 ARMS: dict[str, Arm] = {
@@ -108,8 +108,8 @@ def measure(
             search = searcher(problem, ARMS[name])
             result = search.search(root, depth)
             seconds = time.process_time() - began
-            held = search.bounds.nbytes if isinstance(search, RbcMinimaxSearch) else 0
-            results[name].append(Measured(result, seconds, held))
+            memory = search.bounds.nbytes if isinstance(search, RbcMinimaxSearch) else 0
+            results[name].append(Measured(result, seconds, memory))
     return results
 
 
@@ -122,17 +122,17 @@ def rows_of(
     truth = [measured.result.value for measured in results[BASE]]
     judges = [RbcMinimaxSearch(problem, named_bounds("table")) for _ in roots]
     for name in arms:
-        found = [measured.result for measured in results[name]]
-        wrong = [result.value != value for result, value in zip(found, truth, strict=True)]
+        answers = [measured.result for measured in results[name]]
+        wrong = [result.value != value for result, value in zip(answers, truth, strict=True)]
         worse = [
             judge.guarantees(root, result.action, depth) < value
-            for judge, root, result, value in zip(judges, roots, found, truth, strict=True)
+            for judge, root, result, value in zip(judges, roots, answers, truth, strict=True)
         ]
         row: dict[str, Any] = {"game": "rbc", "depth": depth, "class": kind, "arm": name}
         for key in ("nodes", "leaves", "valued"):
-            row[key] = sum(result.statistics[key] for result in found)
+            row[key] = sum(result.statistics[key] for result in answers)
         row["processor_seconds"] = round(sum(item.seconds for item in results[name]), 3)
-        row["bytes"] = sum(item.held for item in results[name])
+        row["bytes"] = sum(item.memory for item in results[name])
         row |= {"wrong_values": sum(wrong), "wrong_moves": sum(worse)}
         row |= {"roots": len(roots), "boards": [root.size for root in roots]}
         rows.append(row)
@@ -154,12 +154,12 @@ def ratios(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
         return {}
     best = min(exact, key=lambda name: seconds[name])
     arms = ("none", "table", "compiled none", "compiled table")
-    found: dict[str, Any] = {"best_exact_arm": best}
+    figures: dict[str, Any] = {"best_exact_arm": best}
     for name in arms:
         if name in seconds:
             ratio = seconds[name] / max(seconds[best], 1e-3)
-            found[f"processor_ratio_{name.replace(' ', '_')}"] = round(ratio, 2)
-    return found
+            figures[f"processor_ratio_{name.replace(' ', '_')}"] = round(ratio, 2)
+    return figures
 
 
 def show(rows: Sequence[dict[str, Any]]) -> None:

@@ -35,6 +35,7 @@ PLUGIN = '''
 """Searches and bounds that do what none should."""
 
 import time
+from dataclasses import replace
 
 from miai import hookimpl
 from miai.beliefs.bounds import NoBounds
@@ -88,6 +89,13 @@ class Fickle(Odd):
         return super().search(root, 1 + Fickle.seen % 2, **options)
 
 
+class Enumerating(Fickle):
+    """Reports that it enumerated, so that it is asked again."""
+
+    def search(self, root, depth, **options):
+        return replace(super().search(root, depth, **options), enumeration_seconds=1e-9)
+
+
 def lying(universe, parameters):
     return Lying()
 
@@ -95,7 +103,8 @@ def lying(universe, parameters):
 @hookimpl
 def miai_register(registry):
     registry.add("bounds", "lying", lying, parameters=Parameters, summary="Lies")
-    for name, search in (("slow", Slow), ("failing", Failing), ("fickle", Fickle)):
+    searches = {"slow": Slow, "failing": Failing, "fickle": Fickle, "enumerating": Enumerating}
+    for name, search in searches.items():
         registry.add(
             "belief-search", name, search, parameters=BeliefSearchParameters, summary="Odd"
         )

@@ -260,11 +260,15 @@ def test_a_failing_search_is_reported_with_its_place(tmp_path: Path) -> None:
     assert len(measured(tmp_path / "out")) == 3  # what was measured before is kept
 
 
-def test_searches_that_do_not_repeat_themselves_are_refused(tmp_path: Path) -> None:
-    arms = {**ARMS, "fickle": 'search = "fickle"'}
-    config = write(tmp_path / "x.toml", config_text(arms, more="repeats = 2"))
+@pytest.mark.parametrize(("search", "repeats"), [("fickle", 2), ("enumerating", 1)])
+def test_searches_that_do_not_repeat_themselves_are_refused(
+    tmp_path: Path, search: str, repeats: int
+) -> None:
+    """A search that enumerated is made again, too."""
+    arms = {**ARMS, "odd": f'search = "{search}"'}
+    config = write(tmp_path / "x.toml", config_text(arms, more=f"repeats = {repeats}"))
     error = refused(config, "--out", tmp_path / "out", env=environment(tmp_path))
-    assert "arm 'fickle'" in error
+    assert "arm 'odd'" in error
     assert "searched the same root 2 times with different" in error
 
 

@@ -16,6 +16,7 @@ from tests.rbc.games import Boards, _children, follow, key, rbc, taken_moves
 import miai
 from miai.errors import WeightsError
 from miai.tensors import TrainingRecord
+from miai_rbc.agents.belief_agents import StrongAgent
 from miai_rbc.belief.weighted import (
     MAX_STYLES,
     SHIPPED,
@@ -29,9 +30,11 @@ from miai_rbc.belief.weighted import (
 )
 from miai_rbc.kernels.moves import MAX_MOVES
 from miai_rbc.kernels.opponent import FEATURES, SLOTS, describe_moves
+from miai_rbc.parameters import StrongParameters
 from miai_rbc.rules.board_set import BoardSet
+from miai_rbc.rules.game import RbcGame
 from miai_rbc.rules.observations import Event, Moved, OpponentMoved, Sensed
-from miai_rbc.rules.rows import row_of_board
+from miai_rbc.rules.rows import kernel_move, row_of_board
 
 PIECES = chess.PIECE_TYPES  # pawn to king, 1 to 6
 
@@ -305,6 +308,19 @@ def test_boards_begin_again_from_the_belief_when_all_are_contradicted() -> None:
     assert weighted.weights.tolist() == [1.0]
 
 
+@pytest.mark.parametrize("ends", [False, True])
+def test_a_capture_that_ends_the_game_was_the_king_s(ends: bool) -> None:
+    """A rook captures on d8, where one board has the king and the other a queen."""
+    fens = ["3k4/8/8/q7/8/8/8/3R2K1 w - - 0 1", "3q4/8/8/k7/8/8/8/3R2K1 w - - 0 1"]
+    boards = BoardSet.of_fens(fens)
+    weighted = WeightedBoards(boards, random_model(1), capacity=10, noise=0.0, seed=0)
+    capture = kernel_move(chess.Move.from_uci("d1d8"))
+    belief = boards.copy().moved(capture, capture, chess.D8, ends=ends)
+    weighted.observe(Moved(capture, capture, chess.D8, ends=ends), belief)
+    assert weighted.boards.rows.tolist() == belief.rows.tolist()
+    assert len(weighted.boards) == 1
+
+
 def test_drawn_boards_keep_the_weight_of_every_group() -> None:
     model = random_model(2)
     start = BoardSet.of_boards([chess.Board()]).after_opponent(None)[0]
@@ -354,6 +370,15 @@ def test_doubt_spreads_weight_over_the_belief() -> None:
     weighted = WeightedBoards(boards, random_model(1), capacity=10, noise=0.0, seed=0)
     belief = BoardSet(np.repeat(boards.rows, 4, axis=0))
     assert blend(weighted, belief, 0.2) == pytest.approx([0.8 + 0.2 / 4])
+
+
+def test_carried_boards_share_the_doubt_where_the_belief_is_smaller() -> None:
+    """A belief beyond its limit is a sample, without some of the boards that are carried."""
+    carried, _ = BoardSet.of_boards([chess.Board()]).after_opponent(None)
+    weighted = WeightedBoards(carried, random_model(1), capacity=100, noise=0.0, seed=0)
+    belief = BoardSet(carried.rows[:3])
+    for doubt in (0.0, 0.3, 1.0):
+        assert blend(weighted, belief, doubt) == pytest.approx(weighted.weights)
 
 
 # -- files ----------------------------------------------------------------------------------------
@@ -419,11 +444,13 @@ def test_a_model_is_read_as_it_was_written(tmp_path: Path) -> None:
 
 # -- the agent ------------------------------------------------------------------------------------
 
+BUDGET: dict[str, Any] = {"evaluations": 60, "samples": 10, "considered": 20}
+
 
 @pytest.mark.parametrize("weights", ["model", "value"])
 def test_the_same_seed_plays_the_same_game(weights: str) -> None:
     game = rbc(full_turn_limit=8)
-    parameters = {"evaluations": 60, "samples": 10, "considered": 20, "carried": 50}
+    parameters = {**BUDGET, "carried": 50}
     games = []
     for _ in range(2):
         agents = [
@@ -435,6 +462,36 @@ def test_the_same_seed_plays_the_same_game(weights: str) -> None:
     assert games[0] == games[1]
 
 
+class Weighing(StrongAgent):
+    """Notes the weights of boards, and how many boards the belief and the model have."""
+
+    def __init__(self, game: RbcGame, **parameters: Any) -> None:
+        super().__init__(game, StrongParameters(**BUDGET, **parameters))
+        self.notes: list[tuple[NDArray[np.float64], int, int]] = []
+
+    def weigh(
+        self, boards: BoardSet, deadline: float | None
+    ) -> tuple[BoardSet, NDArray[np.float64]]:
+        assert self._weighted is not None
+        drawn, weights = super().weigh(boards, deadline)
+        self.notes.append((weights, len(boards), len(self._weighted.boards)))
+        return drawn, weights
+
+
+@pytest.mark.parametrize(
+    ("limit", "carried", "doubt"), [(512, 5000, 0.1), (100_000, 300, 0.0), (100_000, 300, 0.1)]
+)
+def test_an_agent_s_weights_are_probabilities(limit: int, carried: int, doubt: float) -> None:
+    game = rbc(full_turn_limit=9)
+    agent = Weighing(game, limit=limit, carried=carried, doubt=doubt)
+    miai.play(game, [agent, miai.make_agent("rbc-random", game)], seed=2)
+    agent.close()
+    assert any(more > boards if limit == 512 else more < boards for _, boards, more in agent.notes)
+    for weights, *_ in agent.notes:
+        assert weights.min() >= 0
+        assert weights.sum() == pytest.approx(1.0)
+
+
 def test_a_model_file_that_is_not_there() -> None:
-    with pytest.raises(WeightsError, match=r"nothing\.safetensors"):
+    with pytest.raises(WeightsError, match=r"^model: nothing\.safetensors: cannot"):
         miai.make_agent("rbc-strong", rbc(), model="nothing.safetensors")

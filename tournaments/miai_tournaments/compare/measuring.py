@@ -121,7 +121,8 @@ class ArmMeasurement:
         Raises:
           ConfigError: the search failed, or a repetition gave another result.
         """
-        searches, setups = [], []
+        times, setups = [], []
+        results: list[BeliefResult] = []
         for repeat in range(self._repeats):
             began = time.perf_counter()
             searcher = self._searcher(repeat)
@@ -131,19 +132,21 @@ class ArmMeasurement:
             for skipped in self._skipped:
                 self._search(searcher, skipped)
             seconds, result = self._search(searcher, root)
+            results.append(result)
             del searcher  # so that only one exists at a time
             if result.enumeration_seconds and not self._block.warm:
                 # what the search enumerated is there now, as it is for arms that come later
-                seconds, _ = self._search(self._arena.searcher(self._arm), root)
-            searches.append((seconds, result))
+                seconds, again = self._search(self._arena.searcher(self._arm), root)
+                results.append(again)
+            times.append(seconds)
         self._skipped.clear()
         with self._arena.blamed(f"arm '{self._arm}': {self._block.title}, root {number}"):
-            self._refuse_changes([result for _, result in searches])
+            self._refuse_changes(results)
             return _measurement(
-                searches[0][1],
+                results[0],
                 size=root.size,
-                seconds=median(seconds for seconds, _ in searches),
-                setup=median(setups) + max(r.enumeration_seconds for _, r in searches),
+                seconds=median(times),
+                setup=median(setups) + max(r.enumeration_seconds for r in results),
             )
 
     def _searcher(self, repeat: int) -> BeliefSearcher:

@@ -19,6 +19,7 @@ import chess
 import numpy as np
 
 from miai import Agent, ClockReading, Decision, Json, Observation
+from miai.errors import WeightsError
 from miai.values import Evaluation, ValueUnit
 from miai_rbc.agents.choice import (
     Choice,
@@ -237,7 +238,7 @@ class SeedAgent(SamplingAgent):
 
 
 class StrongAgent(SamplingAgent):
-    """Weighs boards by their value to the opponent, and senses for the move that follows."""
+    """Weighs boards by a model of the opponent's moves, and senses for the move that follows."""
 
     parameters: StrongParameters
 
@@ -250,7 +251,10 @@ class StrongAgent(SamplingAgent):
         """Load the opponent model."""
         if self._configured.weights == "model":
             path = Path(self._configured.model) if self._configured.model else SHIPPED
-            self._model = load_model(path)
+            try:
+                self._model = load_model(path)
+            except WeightsError as error:
+                raise WeightsError(f"model: {error}") from None
             _load_weights(self._model)
 
     def act(self, clock: ClockReading) -> Decision:
@@ -297,10 +301,11 @@ class StrongAgent(SamplingAgent):
         if self._weighted is None or not waits or stop():
             return
         boards = self._weighted.predicted(_PONDERED)
-        for row in boards.rows if len(boards) else ():
+        moves = [*boards.requests(), NOTHING] if len(boards) else []
+        for row in boards.rows:
             if stop():
                 return
-            self.scorer.matrix(row[None], [*boards.requests(), NOTHING])
+            self.scorer.matrix(row[None], moves)
 
     def weigh(self, boards: BoardSet, deadline: float | None) -> tuple[BoardSet, Scores]:
         """Return boards of a belief with their probabilities, by the model or by their value."""
@@ -308,8 +313,8 @@ class StrongAgent(SamplingAgent):
             return super().weigh(boards, deadline)
         carried = self._weighted.boards
         weights = blend(self._weighted, boards, self.parameters.doubt)
-        missing = 1.0 - weights.sum()
-        if len(carried) == len(boards):
+        missing = self.parameters.doubt * (1.0 - len(carried) / len(boards))
+        if missing <= 0.0:
             return carried, weights
         others = boards.sample(self.parameters.considered, self.draw)  # some of them carried too
         rows = np.concatenate([carried.rows, others.rows])

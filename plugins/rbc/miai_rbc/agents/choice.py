@@ -1,7 +1,7 @@
 """Choosing moves and windows by an engine's scores on sampled boards.
 
-The engine's best moves on each sampled board become candidates. Every candidate is scored on every
-sampled board as it would turn out there, and a mixture of mean and low scores decides. A king of
+The candidates are all requests, or the engine's best moves on sampled boards. Each is scored on
+sampled boards as it would turn out there, and a mixture of mean and low scores decides. A king of
 either side counts `king` centipawns on the share of the weight on which it is captured. A move that
 captures the king on enough of the weight is played without further comparison.
 

@@ -21,7 +21,7 @@ from pydantic import Field
 from miai.errors import WeightsError
 from miai.tensors import FileHeader, Tensors, TrainingRecord
 from miai_rbc.kernels.bits import Words
-from miai_rbc.kernels.board import NO_SQUARE, NOTHING, WHITE, WORDS
+from miai_rbc.kernels.board import KINGS, NO_SQUARE, NOTHING, WHITE, WORDS
 from miai_rbc.kernels.moves import MAX_MOVES
 from miai_rbc.kernels.opponent import AGES, FEATURES, carry_weights, weigh_moves
 from miai_rbc.rules.board_set import BoardSet, count_rows
@@ -149,7 +149,7 @@ class WeightedBoards:
     """Some of the boards of a belief with their probabilities, which are carried along.
 
     Attributes:
-      boards: distinct boards, all of them in the belief.
+      boards: distinct boards, all of them possible.
       by_style: float64 (n, styles), the probability of each board and style; their sum is one.
       capacity: maximum number of boards after the opponent's turn.
       noise: probability of an opponent's move at random.
@@ -205,12 +205,15 @@ class WeightedBoards:
 
     def _move(self, event: Moved) -> None:
         self._pieces.add(event)
+        captured = NO_SQUARE if event.captured is None else event.captured
+        square = np.uint64(0 if captured == NO_SQUARE else 1 << captured)
+        kings = (self.boards.rows[:, KINGS] & square) != 0  # their capture would end the game
         results = np.array(
             [(t, NO_SQUARE if c is None else c) for t, c in self.boards.play(event.requested)],
             np.int64,
         ).reshape(-1, 2)
-        captured = NO_SQUARE if event.captured is None else event.captured
-        self._keep((results == (event.taken, captured)).all(axis=1))
+        same = (results == (event.taken, captured)).all(axis=1)
+        self._keep(same & (kings == event.ends))
         rows, places = np.unique(self.boards.rows, axis=0, return_inverse=True)
         sums = np.zeros((len(rows), len(self._shares)))
         np.add.at(sums, places.reshape(-1), self.by_style)
@@ -254,8 +257,13 @@ class WeightedBoards:
 def blend(weighted: WeightedBoards, belief: BoardSet, doubt: float) -> Weights:
     """Return the weights of the carried boards, mixed with equal ones for all of the belief: (n,).
 
+    Boards of the belief that are not carried have the rest of the weight, which sums to one.
+
+    A belief beyond its limit is a sample: it can lack carried boards, and be smaller than they are.
+    Then the carried boards share all of the doubt.
+
     Args:
-      doubt: share of the weight that all boards of the belief have alike. What of it the boards
-        have that are not carried is missing in the sum.
+      doubt: share of the weight that is the same for all boards of the belief.
     """
-    return (1.0 - doubt) * weighted.weights + doubt / len(belief)
+    boards = max(len(belief), len(weighted.boards))
+    return (1.0 - doubt) * weighted.weights + doubt / boards
