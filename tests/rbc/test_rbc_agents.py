@@ -139,9 +139,10 @@ def test_the_same_seed_gives_the_same_game(name: str) -> None:
 @pytest.mark.parametrize(
     "more",
     [
-        {"blind": 0.0, "temperature": 0.001},
-        {"blind": 1.0, "temperature": 100_000.0},
-        {"mean": 0.0, "low": 0.0, "quantile": 0.999},
+        {"weights": "value", "blind": 0.0, "temperature": 0.001},
+        {"weights": "value", "blind": 1.0, "temperature": 100_000.0},
+        {"mean": 0.0, "low": 0.001, "quantile": 0.999},
+        {"doubt": 1.0, "noise": 1.0, "carried": 1},
         {"samples": 1, "considered": 1, "top": 1, "widest": 1},
         {"samples": 40, "considered": 2, "top": 20, "widest": 500},
     ],

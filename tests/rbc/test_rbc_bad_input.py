@@ -145,6 +145,19 @@ def test_parameters_out_of_range_are_refused_by_name(name: str, value: Any) -> N
         miai.make_agent("rbc-strong", rbc(), **{name: value})
 
 
+@pytest.mark.parametrize(
+    ("parameters", "said"),
+    [
+        ({"blind": 0.1}, "blind: not used with weights = 'model'; set weights = 'value'"),
+        ({"weights": "value", "noise": 0.1, "doubt": 0.0}, "noise, doubt: not used with weights"),
+        ({"mean": 0.0, "low": 0.0}, "mean and low are both 0"),
+    ],
+)
+def test_parameters_without_effect_are_refused(parameters: dict[str, Any], said: str) -> None:
+    with pytest.raises(ParameterError, match=said):
+        miai.make_agent("rbc-strong", rbc(), **parameters)
+
+
 def test_no_limit_is_zero(tmp_path: Path) -> None:
     """In the library, on the command line, and in a config."""
     with pytest.raises(ValueError, match="at least 512 boards, got 0"):

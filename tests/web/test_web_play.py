@@ -186,6 +186,11 @@ def test_a_torn_journal_loses_only_its_last_line(tmp_path: Path) -> None:
         ("go", {"seed": "-1"}, "expected a whole number of at least 0"),
         ("go", {"clock.kind": "absolute"}, "needs seconds"),
         ("go", {"clock.kind": "sundial"}, "is not a clock"),
+        (
+            "go",
+            {"clock.kind": "absolute", "clock.seconds": "9", "clock.increment_per": "turn"},
+            "has no increment_per",
+        ),
     ],
 )
 def test_a_form_says_what_is_wrong_beside_the_field(
@@ -236,6 +241,22 @@ def test_both_clocks_are_shown_and_the_mover_s_runs(browser: Browser) -> None:
             left, theirs_then = public.next()["clocks"]["left"]
             assert 0.4 < mine - left < 20
             assert theirs_then == theirs
+
+
+@pytest.mark.parametrize(("per", "least", "most"), [("action", 100, 130), ("turn", 0, 30)])
+def test_an_increment_is_added_per_action_or_per_turn(
+    browser: Browser, per: str, least: int, most: int
+) -> None:
+    """A sense is not the end of a turn."""
+    clock = {"clock__kind": "fischer", "clock__seconds": "30", "clock__increment": "100"}
+    clock["clock__increment_per"] = per
+    table = browser.new_table("rbc", players__0__agent="me", players__1__agent="random", **clock)
+    with browser.watching(table) as events:
+        number = events.until(is_turn)["frame"]["number"]
+        answer = {"number": number, "kind": "move", "action": 27}
+        assert browser.post(f"{table}/answers", answer).status == 200
+        later = events.until(lambda n: is_turn(n) and n["frame"]["number"] > number)
+        assert least < later["clocks"]["left"][0] <= most
 
 
 def test_the_clock_of_somebody_who_plays_a_hidden_game_is_its_own(browser: Browser) -> None:

@@ -6,12 +6,12 @@ import contextlib
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from starlette.responses import Response
 
 from miai.api import load_game
-from miai.clock import TimeControl
+from miai.clock import IncrementPer, TimeControl
 from miai.errors import ConfigError, MiaiError
 from miai.game import Game, Player
 from miai.information import PlayerView
@@ -36,7 +36,8 @@ GUEST: Final = "guest"
 
 _CLOCK_FIELDS: Final = (
     ("seconds", "Seconds of each player, or of each move (per-move)", float),
-    ("increment", "Seconds added after each move (fischer)", float),
+    ("increment", "Seconds added to the clock (fischer)", float),
+    ("increment_per", "What the increment is added after: an action, or a turn of several", str),
     ("periods", "Number of periods (byo-yomi)", int),
     ("period_seconds", "Seconds of a period (byo-yomi)", float),
 )
@@ -156,19 +157,20 @@ def clock_fields(entered: Mapping[str, str], mistakes: Mapping[str, str]) -> lis
         help="Time control, the same for each player",
         mistake=mistakes.get("clock", ""),
     )
-    numbers = [
+    others = [
         Field(
             name=f"clock.{name}",
             label=name.replace("_", " "),
-            kind="number",
-            low="0",
+            kind="select" if of is str else "number",
+            choices=get_args(IncrementPer) if of is str else (),
+            low="" if of is str else "0",
             step="1" if of is int else "any",
-            value=entered.get(f"clock.{name}", ""),
+            value=entered.get(f"clock.{name}", get_args(IncrementPer)[0] if of is str else ""),
             help=text,
         )
         for name, text, of in _CLOCK_FIELDS
     ]
-    return [kind, *numbers]
+    return [kind, *others]
 
 
 def agents_of(game: str) -> list[Component[Any]]:

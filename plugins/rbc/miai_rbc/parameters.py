@@ -45,6 +45,8 @@ Tail = Literal["quantile", "mean"]
 MAX_DEPTH: Final = 30
 """Maximum depth of an engine's search in plies."""
 
+_OF_MODEL = ("model", "carried", "noise", "doubt")
+_OF_VALUES = ("temperature", "blind", "check")
 _UCI_ONLY = ("command", "processes", "movetime", "engine_threads", "longest")
 
 
@@ -181,6 +183,12 @@ class MoveParameters(BeliefParameters, ChessEngineParameters):
         0.0, ge=0, le=10_000, help="Centipawns that the opponent gains by attacking our king"
     )
 
+    @model_validator(mode="after")
+    def _check_mixture(self) -> Self:
+        if self.mean == 0 and self.low == 0:
+            raise ValueError("mean and low are both 0, so all moves would be worth the same")
+        return self
+
 
 class SeedParameters(MoveParameters):
     """Parameters of `SeedAgent`. Boards are weighed for the scan ``weighted`` only."""
@@ -254,6 +262,19 @@ class StrongParameters(MoveParameters):
         help="Share of the boards' weight on which a move must capture the king to be played "
         "without comparison; 0: any board",
     )
+
+    @model_validator(mode="after")
+    def _check_weights(self) -> Self:
+        fields = type(self).model_fields
+        names = _OF_VALUES if self.weights == "model" else _OF_MODEL
+        unused = [name for name in names if getattr(self, name) != fields[name].default]
+        if unused:
+            other = "value" if self.weights == "model" else "model"
+            raise ValueError(
+                f"{', '.join(unused)}: not used with weights = '{self.weights}'; set weights = "
+                f"'{other}', or leave it out"
+            )
+        return self
 
 
 MAX_OWN_MOVES: Final = 3

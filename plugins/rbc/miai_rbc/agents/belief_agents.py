@@ -110,6 +110,11 @@ class BeliefAgent(Agent):
                 self.follow(event)
         return self._belief
 
+    @property
+    def certain(self) -> bool:
+        """Whether only one board is possible, so that a sense would tell nothing."""
+        return len(self.belief) == 1 and self.belief.complete
+
     def follow(self, event: Event) -> None:
         """Called after the belief was updated by an event; here nothing."""
 
@@ -228,7 +233,7 @@ class SeedAgent(SamplingAgent):
     def sense(self, deadline: float | None, statistics: dict[str, Json]) -> int:
         """Return the centre of the best window of the scan."""
         boards = self.belief.boards
-        if len(boards) == 1:
+        if self.certain:
             return SENSE_NOTHING
         weights = scans.NO_WEIGHTS
         if self.parameters.scan == "weighted":
@@ -323,7 +328,7 @@ class StrongAgent(SamplingAgent):
     def sense(self, deadline: float | None, statistics: dict[str, Json]) -> int:
         """Return the window whose outcome is worth most to the move that follows."""
         boards = self.belief.boards
-        if len(boards) == 1:
+        if self.certain:
             return SENSE_NOTHING
         considered, weights = self.weigh(boards, deadline)
         if self._weighted is None:

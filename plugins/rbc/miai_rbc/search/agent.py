@@ -54,7 +54,7 @@ class RbcMinimax(BeliefAgent):
 
     def sense(self, deadline: float | None, statistics: dict[str, Json]) -> int:
         """Return the centre of the window with the best guarantee."""
-        if len(self.belief) == 1:
+        if self.certain:
             return SENSE_NOTHING
         return self._search(deadline, senses=True)[0]
 
