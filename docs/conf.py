@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "site"))
+os.environ.setdefault("MIAI_DISABLE_PLUGINS", "openspiel")  # its page says what its games are
 
 import miai  # noqa: E402  # after the path of the extension
 

@@ -23,6 +23,9 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # Hundreds of processes are started; where this is set, each of them compiles all modules anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
+# Tests of every game are about miai's own; those of OpenSpiel enable its games themselves.
+os.environ.setdefault("MIAI_DISABLE_PLUGINS", "openspiel")
+
 # How long an example takes is the machine's business; tests of speed have clocks of their own.
 settings.register_profile(
     "miai",

@@ -40,6 +40,7 @@ API: Final[Mapping[str, tuple[str, ...]]] = {
     "Go": ("miai_go",),
     "Reconnaissance Blind Chess": ("miai_rbc",),
     "Small games": ("miai_classics", "miai_miniblind"),
+    "OpenSpiel": ("miai_openspiel",),
 }
 LEFT_OUT: Final = re.compile(
     r"\.kernels(\.|$)|\.__main__$|reconchess_bots\.|pytest_plugin$|\.cli\.main$"

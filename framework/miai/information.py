@@ -2,12 +2,13 @@
 
 A *world* is a state that is consistent with all observations of a player. A belief is the set of
 the player's worlds; a determinizer draws one of them without seeing the true state. The belief
-``enumerated`` works for every small game.
+``enumerated`` works for every small game, and ``sampled`` for larger ones.
 """
 
 from __future__ import annotations
 
 import random
+from collections import deque
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Protocol, TypeVar, runtime_checkable
 
@@ -24,8 +25,11 @@ __all__ = [
     "EnumeratingDeterminizer",
     "ObservationMatch",
     "PlayerView",
+    "SampledBelief",
+    "successor_actions",
 ]
 
+T = TypeVar("T")
 StateT_co = TypeVar("StateT_co", bound=State, covariant=True)
 
 
@@ -181,7 +185,7 @@ class EnumeratedBelief:
         unobserved = {state.key() for state in frontier}
         while frontier:
             state = frontier.pop()
-            for action in self._candidates(state, target.observation):
+            for action in successor_actions(state, self.player, target.observation):
                 child = state.clone()
                 child.apply_unchecked(action)
                 observation = child.observation(self.player)
@@ -199,15 +203,112 @@ class EnumeratedBelief:
                 )
         return successors
 
-    def _candidates(self, state: State, observation: Observation) -> Sequence[int]:
-        actor = state.current_player()
-        if actor != self.player:
-            return state.legal_actions()
-        # A player observes its own action when it takes it; others need not be tried.
-        action = observation.action
-        if observation.actor != actor or action is None or not state.is_legal(action):
-            return ()
-        return (action,)
+
+class SampledBelief:
+    """A belief of at most `limit` worlds, for games with more worlds than can be held.
+
+    Up to the limit it is an `EnumeratedBelief`. Beyond it, worlds drawn at random are kept, and
+    after an observation their successors: a particle filter without weights. When no world is left
+    that explains an observation, the belief is built again from all observations with other draws,
+    a few times; after that it is empty until the next attempt succeeds.
+
+    Draws depend on the observations alone, so the same game gives the same belief.
+
+    Args:
+      attempts: how often a belief that was lost is built again after an observation.
+
+    Attributes:
+      game, player: the game, and the player whose belief it is.
+      limit: maximum number of worlds that are kept.
+      rebuilt: how often it was built again.
+    """
+
+    def __init__(self, game: Game, player: int, *, limit: int = 1000, attempts: int = 3) -> None:
+        self.game, self.player, self.limit, self.attempts = game, player, limit, attempts
+        self.rebuilt = 0
+        self._observations: list[Observation] = []
+        self._rng = random.Random(0)
+        self._worlds: list[State] = []
+
+    def observe(self, observation: Observation) -> None:
+        """Keep worlds that explain the observation; there may be none, see `__len__`."""
+        self._observations.append(observation)
+        if self._worlds or len(self._observations) == 1:
+            self._worlds = self._next(self._worlds, observation)
+        for _ in range(self.attempts):
+            if self._worlds:
+                return
+            self.rebuilt += 1
+            for number, earlier in enumerate(self._observations):
+                self._worlds = self._next(self._worlds, earlier)
+                if not self._worlds and number:
+                    break
+
+    def sample(self, rng: random.Random) -> State:
+        """Return a copy of a random world. Raises `EmptyBeliefError` if there is none."""
+        if not self._worlds:
+            raise EmptyBeliefError(
+                f"{self.game.info.name}: none of the worlds drawn for player {self.player} "
+                "explains its observations; raise the limit of the belief"
+            )
+        return self._worlds[rng.randrange(len(self._worlds))].clone()
+
+    def __iter__(self) -> Iterator[State]:
+        return iter(self._worlds)
+
+    def __len__(self) -> int:
+        return len(self._worlds)
+
+    def _next(self, worlds: list[State], observation: Observation) -> list[State]:
+        """Return worlds after an observed transition, at most `limit`."""
+        target = ObservationMatch(observation)
+        if not worlds:
+            start = self.game.new_initial_state()
+            seen = start.observation(self.player)
+            if seen is not None:
+                return [start] if target.matches(seen) else []
+            worlds = [start]
+        explained: dict[Hashable, State] = {}
+        # One action of each world in turn, so that what is kept stems from as many as possible.
+        frontier = deque(self._untried(world, observation) for world in self._shuffled(worlds))
+        for _ in range(_EXPANDED * self.limit):
+            if not frontier or len(explained) == self.limit:
+                break
+            state, actions = frontier.popleft()
+            if not actions:
+                continue
+            child = state.clone()
+            child.apply_unchecked(actions.pop())
+            frontier.append((state, actions))
+            seen = child.observation(self.player)
+            if seen is None:
+                frontier.append(self._untried(child, observation))
+            elif target.matches(seen):
+                explained.setdefault(child.key(), child)
+        return list(explained.values())
+
+    def _untried(self, world: State, observation: Observation) -> tuple[State, list[int]]:
+        return world, self._shuffled(successor_actions(world, self.player, observation))
+
+    def _shuffled(self, items: Sequence[T]) -> list[T]:
+        return self._rng.sample(items, len(items))
+
+
+_EXPANDED = 50  # successors generated for each world that is kept, at most
+
+
+def successor_actions(state: State, player: int, observation: Observation) -> Sequence[int]:
+    """Return the actions in a world that may have led to a player's observation.
+
+    A player observes its own action when it takes it, so its others need not be tried.
+    """
+    actor = state.current_player()
+    if actor != player:
+        return state.legal_actions()
+    action = observation.action
+    if observation.actor != actor or action is None or not state.is_legal(action):
+        return ()
+    return (action,)
 
 
 class ObservationMatch:

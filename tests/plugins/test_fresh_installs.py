@@ -16,7 +16,7 @@ import pytest
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
 ROOT = Path(__file__).parents[2]
-DISTRIBUTIONS = ("miai", "miai-classics", "miai-go", "miai-miniblind", "miai-rbc")
+DISTRIBUTIONS = ("miai", "miai-classics", "miai-go", "miai-miniblind", "miai-openspiel", "miai-rbc")
 
 MATRIX = {
     "the framework alone": (
@@ -41,6 +41,13 @@ MATRIX = {
     "small games of beliefs": (
         ["miai-miniblind"],
         {"plugins check": 0, "compare {configs}/compare-quick.toml --out compared": 0},
+    ),
+    "games of OpenSpiel": (
+        ["miai-openspiel"],
+        {
+            "plugins check": 0,
+            "play openspiel:kuhn_poker --p0 ismcts --p1 random": 0,
+        },
     ),
     "Go without extras": (
         ["miai-go"],

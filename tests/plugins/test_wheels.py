@@ -27,7 +27,7 @@ def build(source: Path, folder: Path) -> zipfile.ZipFile:
     return zipfile.ZipFile(wheel)
 
 
-@pytest.mark.parametrize("plugin", ["classics", "go", "miniblind"])
+@pytest.mark.parametrize("plugin", ["classics", "go", "miniblind", "openspiel"])
 def test_a_wheel_carries_its_licence(plugin: str, tmp_path: Path) -> None:
     source = shutil.copytree(ROOT / "plugins" / plugin, tmp_path / plugin)
     with build(source, tmp_path) as archive:

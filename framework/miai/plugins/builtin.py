@@ -26,6 +26,8 @@ miai.search.worlds
     MCTS in several worlds of its belief, each with perfect information
   belief enumerated enumerated_belief EnumeratedBeliefParameters
     Every world that a player considers possible, enumerated; for small games
+  belief sampled sampled_belief SampledBeliefParameters
+    Worlds that a player considers possible, a sample where there are many
 miai.beliefs.agent
   agent belief-minimax BeliefMinimax BeliefMinimaxParameters
     Best guaranteed value over its belief, against an opponent that sees everything

@@ -22,7 +22,7 @@ from typing import Any, Literal
 from miai.agent import Agent, Decision
 from miai.clock import ClockReading
 from miai.game import Game, Observation, Player, State, sample_chance
-from miai.information import BeliefState, EnumeratedBelief
+from miai.information import BeliefState, EnumeratedBelief, SampledBelief
 from miai.parameters import Parameters, parameter
 from miai.plain import Json, dumps, to_plain
 from miai.plugins.kinds import BELIEF
@@ -238,8 +238,13 @@ class WorldsAgent(Agent):
         self.belief.observe(observation)
 
     def act(self, clock: ClockReading) -> Decision:
-        """Return the best action over drawn worlds, within what the clock allots."""
+        """Return the best action over drawn worlds, within what the clock allots.
+
+        Without a world, which only beliefs that are samples can come to, the action is random.
+        """
         legal = self.view.legal_actions
+        if not len(self.belief):  # a sampled one that was lost
+            return Decision(self.rng.choice(legal), statistics={"belief": 0})
         ends = deadline_after(clock.allotment(), self.parameters.seconds)
         action, statistics = self.choose(legal, ends)
         return Decision(action, statistics={"belief": len(self.belief), **statistics})
@@ -342,6 +347,22 @@ class EnumeratedBeliefParameters(Parameters):
         unit="worlds",
         help="Maximum number of worlds; a game with more needs a belief of its own",
     )
+
+
+class SampledBeliefParameters(Parameters):
+    """Parameters of `sampled_belief`."""
+
+    limit: int = parameter(
+        1000, ge=1, le=1_000_000, unit="worlds", help="Maximum number of worlds that are kept"
+    )
+    attempts: int = parameter(
+        3, ge=0, le=1000, help="How often a belief without worlds is built again"
+    )
+
+
+def sampled_belief(game: Game, player: int, parameters: SampledBeliefParameters) -> SampledBelief:
+    """Return a player's belief before anything was observed."""
+    return SampledBelief(game, player, limit=parameters.limit, attempts=parameters.attempts)
 
 
 def enumerated_belief(

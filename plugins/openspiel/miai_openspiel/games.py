@@ -1,0 +1,351 @@
+"""Games and states of OpenSpiel behind miai's interface.
+
+What a player observes comes from OpenSpiel's information state or, where a game has none, from its
+observation: a text for each player, which changes when the player learns something. Everything else
+about the state stays with the referee. In simultaneous games the players choose one after the
+other, and none observes a choice before all are made (OpenSpiel's turn-based form).
+
+An action of a game that hides information is written by its number alone, as OpenSpiel writes it in
+the first position; chance's actions follow the players' in numbering, so that none is written like
+a player's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import math
+from collections.abc import Hashable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, Self
+
+import numpy as np
+import pyspiel
+
+from miai import Game, GameInfo, Observation, Parameters, Player, State
+from miai.errors import InvalidActionError, ParameterError, near_matches
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+PREFIX: Final = "openspiel:"
+_MOST_NAMED = 20_000  # actions of hidden games; those of games with more are written as numbers
+_LONGEST = 1_000_000  # plies that miai's game length can be
+
+
+def load(name: str, parameters: dict[str, Any] | None = None) -> Any:
+    """Return a ``pyspiel.Game``; a simultaneous one in its turn-based form.
+
+    Args:
+      name: OpenSpiel's name, or a text such as ``misere(game=tic_tac_toe())``.
+
+    Raises:
+      ParameterError: there is no such game, or OpenSpiel refuses the parameters.
+    """
+    short = name.partition("(")[0]
+    if short not in pyspiel.registered_names():
+        importlib.import_module("open_spiel.python.games")  # registers those written in Python
+    if short not in (known := pyspiel.registered_names()):
+        raise ParameterError(f"OpenSpiel has no game '{short[:80]}'. {near_matches(short, known)}")
+    try:
+        game = pyspiel.load_game(name, parameters) if parameters else pyspiel.load_game(name)
+        dynamics = game.get_type().dynamics
+        if dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS:
+            return pyspiel.convert_to_turn_based(game)
+    except (pyspiel.SpielError, RuntimeError, TypeError) as error:
+        reason = " ".join(str(error).split())[:300]
+        raise ParameterError(f"OpenSpiel does not load '{name[:80]}': {reason}") from None
+    if dynamics != pyspiel.GameType.Dynamics.SEQUENTIAL:
+        raise ParameterError(f"'{name}' is a mean-field game, which has no players")
+    return game
+
+
+class OpenSpielGame(Game):
+    """A game of OpenSpiel.
+
+    Args:
+      name: OpenSpiel's name, or a text such as ``misere(game=tic_tac_toe())``.
+      parameters: those of OpenSpiel; values equal to the defaults are not passed on.
+      registered: name of its component; ``openspiel:NAME`` by default.
+
+    Attributes:
+      inner: the ``pyspiel.Game``.
+      chance_offset: what is added to an outcome of chance to make its action.
+
+    Raises:
+      ParameterError: OpenSpiel has no such game, or refuses the parameters.
+    """
+
+    def __init__(
+        self, name: str, parameters: Parameters | None = None, *, registered: str = ""
+    ) -> None:
+        self.parameters = parameters or Parameters()
+        fields = type(self.parameters).model_fields
+        values = {
+            key: value
+            for key, value in self.parameters.model_dump().items()
+            if key != "game" and value != fields[key].default
+        }
+        self.inner = load(name, values)
+        kind = self.inner.get_type()
+        players, actions = self.inner.num_players(), self.inner.num_distinct_actions()
+        least, greatest = float(self.inner.min_utility()), float(self.inner.max_utility())
+        if not (math.isfinite(least) and math.isfinite(greatest)):
+            raise ParameterError(f"'{name}' has returns without bounds")
+        chance = kind.chance_mode != pyspiel.GameType.ChanceMode.DETERMINISTIC
+        if kind.chance_mode == pyspiel.GameType.ChanceMode.SAMPLED_STOCHASTIC:
+            raise ParameterError(
+                f"'{name}' draws its chance by itself, so that no game can be repeated"
+            )
+        self.chance_offset = actions
+        self._texts: dict[int, str] = {}
+        self.shows_information_state = bool(kind.provides_information_state_string)
+        total = self.inner.utility_sum()
+        self.info = GameInfo(
+            name=registered or PREFIX + name,
+            version=1,
+            num_players=players,
+            num_distinct_actions=actions,
+            max_game_length=min(max(1, self.inner.max_game_length()), _LONGEST),
+            player_names=tuple(f"p{player}" for player in range(players)),
+            max_chance_outcomes=actions + self.inner.max_chance_outcomes() if chance else 0,
+            min_utility=least,
+            max_utility=greatest if greatest > least else least + 1.0,
+            utility_sum=None if total is None else float(total),
+            perfect_information=kind.information
+            == pyspiel.GameType.Information.PERFECT_INFORMATION,
+            payoffs=(least, greatest) != (-1.0, 1.0) or name in _PAYOFFS,
+        )
+
+    def new_initial_state(self) -> OpenSpielState:
+        """Return a new state at the start of the game."""
+        return OpenSpielState(self, self.inner.new_initial_state())
+
+    def observation_tensor_shape(self) -> tuple[int, ...]:
+        """Return the shape of the tensor of what a player sees; empty if there is none."""
+        shapes = {
+            "information_state": self.inner.information_state_tensor_shape,
+            "observation": self.inner.observation_tensor_shape,
+        }
+        return tuple(shapes[self.tensor]()) if self.tensor else ()
+
+    @cached_property
+    def tensor(self) -> str:
+        """Which of OpenSpiel's tensors is used; empty for none.
+
+        A game that hides information shows the tensor that belongs to the text that it shows.
+        """
+        kind = self.inner.get_type()
+        kinds = ["observation", "information_state"]
+        if not self.info.perfect_information:
+            kinds = ["information_state" if self.shows_information_state else "observation"]
+        if self.inner.get_type().short_name in _WRONG_TENSORS:
+            return ""
+        for name in kinds:
+            if getattr(kind, f"provides_{name}_tensor"):
+                return name
+        return ""
+
+    def action_text(self, action: int) -> str:
+        """Return how an action of a game that hides information is written."""
+        if action >= self.chance_offset:
+            return f"chance {action - self.chance_offset}"
+        return self._names.get(action, str(action))
+
+    @cached_property
+    def _names(self) -> dict[int, str]:
+        """The texts of players' actions; empty if OpenSpiel does not give each its own."""
+        if self.info.num_distinct_actions > _MOST_NAMED:
+            return {}
+        state = self.inner.new_initial_state()
+        names: dict[int, str] = {}
+        for action in range(self.info.num_distinct_actions):
+            try:
+                texts = [
+                    state.action_to_string(player, action)
+                    for player in range(self.info.num_players)
+                ]
+            except (pyspiel.SpielError, RuntimeError, IndexError, KeyError, ValueError):
+                return {}
+            names[action] = _common_end(texts)
+        distinct = {text.lower() for text in names.values() if text}
+        return names if len(distinct) == len(names) else {}
+
+
+def _common_end(texts: Sequence[str]) -> str:
+    """Return the end that texts share, as of the texts x(1,1) and o(1,1) of two players."""
+    shortest = min(map(len, texts))
+    for length in range(shortest, 0, -1):
+        if len({text[-length:] for text in texts}) == 1:
+            return texts[0][-length:].strip()
+    return ""
+
+
+_WRONG_TENSORS: Final = frozenset(
+    {"colored_trails", "dou_dizhu", "hanabi", "hearts", "lewis_signaling", "spades"}
+)
+"""Games without a tensor here: at the end or between deals theirs tells more than their text."""
+
+_PAYOFFS: Final[frozenset[str]] = frozenset()
+"""Games with returns from -1 to 1 that are not just losses, draws and wins."""
+
+
+class OpenSpielState(State):
+    """A state of OpenSpiel.
+
+    Attributes:
+      inner: the ``pyspiel.State``.
+    """
+
+    game: OpenSpielGame
+
+    def __init__(self, game: OpenSpielGame, inner: Any) -> None:
+        super().__init__(game)
+        self.inner = inner
+        self._before: Any = None  # the state before the last action, in games that hide information
+        self._views: tuple[int, tuple[bytes, ...]] = (-1, ())
+
+    def current_player(self) -> int:
+        """Return who acts."""
+        player = self.inner.current_player()
+        if player >= 0:
+            return int(player)
+        return Player.TERMINAL if self.inner.is_terminal() else Player.CHANCE
+
+    def legal_actions(self) -> list[int]:
+        """Return the legal actions in ascending order; see `OpenSpielGame.chance_offset`."""
+        if self.inner.is_terminal():
+            return []
+        if self.inner.is_chance_node():
+            return [action for action, _ in self.chance_outcomes()]
+        return sorted(self.inner.legal_actions())
+
+    def chance_outcomes(self) -> list[tuple[int, float]]:
+        """Return (action, probability) pairs at a chance node."""
+        if not self.inner.is_chance_node():
+            return []
+        offset = self.game.chance_offset
+        outcomes = [(a + offset, p) for a, p in self.inner.chance_outcomes() if p > 0]
+        total = math.fsum(p for _, p in outcomes)
+        return sorted((action, p / total) for action, p in outcomes)
+
+    def _apply(self, action: int) -> None:
+        if not self.game.info.perfect_information:
+            self._before, self.inner = self.inner, self.inner.clone()
+        chance = self.inner.is_chance_node()
+        self.inner.apply_action(action - self.game.chance_offset if chance else action)
+
+    def _copy_to(self, other: Self) -> None:
+        other.inner = self.inner.clone()
+        other._before = self._before  # is never changed
+        other._views = self._views
+
+    def returns(self) -> tuple[float, ...]:
+        """Return each player's utility at the end; zeros before."""
+        if not self.inner.is_terminal():
+            return (0.0,) * self.game.info.num_players
+        return tuple(map(float, self.inner.returns()))
+
+    def truncated_returns(self) -> tuple[float, ...]:
+        """Return the same for each player: zero, or the nearest return that is possible."""
+        info = self.game.info
+        if info.utility_sum is not None:
+            return super().truncated_returns()
+        return (min(max(0.0, info.min_utility), info.max_utility),) * info.num_players
+
+    def key(self) -> Hashable:
+        """Return the history: OpenSpiel promises nothing about states with equal texts."""
+        return " ".join(map(str, self._history))
+
+    def __str__(self) -> str:
+        return str(self.inner)
+
+    def action_to_string(self, action: int) -> str:
+        """Return OpenSpiel's text of an action."""
+        if not self.game.info.perfect_information or action >= self.game.chance_offset:
+            return self.game.action_text(action)
+        player = self.inner.current_player()
+        if player < 0 or action not in self.inner.legal_actions():
+            return str(action)
+        return str(self.inner.action_to_string(player, action)).strip()
+
+    def string_to_action(self, text: str) -> int:
+        """Return the legal action of this text, if need be in another case."""
+        notation = text.strip()
+        by_text = {self.action_to_string(action): action for action in self.legal_actions()}
+        if notation in by_text:
+            return by_text[notation]
+        folded = [action for own, action in by_text.items() if own.lower() == notation.lower()]
+        if len(folded) == 1:
+            return folded[0]
+        raise InvalidActionError(f"{self.game.info.name}: no legal action is written {text!r}")
+
+    # -- what players see -------------------------------------------------------------------------
+
+    def observation(self, player: int) -> Observation | None:
+        """Return what a player observes of the last transition.
+
+        Its data is what OpenSpiel tells the player, if that has changed.
+        """
+        if self.game.info.perfect_information:
+            return super().observation(player)
+        text = self._text(self.inner, player)
+        legal = self._legal_for(player)
+        if self._before is None:
+            return Observation(player, None, None, text, legal)
+        changed = text != self._text(self._before, player)
+        data = text if changed else None
+        if self._actors[-1] == player:
+            return Observation(player, player, self._history[-1], data, legal)
+        return Observation(player, None, None, data, legal) if changed or legal else None
+
+    def information_state_string(self, player: int) -> str:
+        """Return all that a player has observed: a digest, and what OpenSpiel tells it now.
+
+        OpenSpiel's own text of some games forgets; the digest covers everything observed so far.
+        """
+        if self.game.info.perfect_information:
+            return super().information_state_string(player)
+        digest = self._digests()[player].hex()[:32]
+        return f"{digest} {self._text(self.inner, player)}"
+
+    def _digests(self) -> tuple[bytes, ...]:
+        """Return a digest of each player's observations, continued from an earlier state's."""
+        count, digests = self._views
+        if count < len(self._history):
+            state = self.game.new_initial_state()
+            for action in self._history[: max(0, count)]:
+                state.apply_unchecked(action)
+            if count < 0:
+                digests = (b"",) * self.game.info.num_players
+                digests = tuple(state._extended(d, p) for p, d in enumerate(digests))
+            for action in self._history[max(0, count) :]:
+                state.apply_unchecked(action)
+                digests = tuple(state._extended(d, p) for p, d in enumerate(digests))
+            self._views = len(self._history), digests
+        return self._views[1]
+
+    def _extended(self, digest: bytes, player: int) -> bytes:
+        seen = self.observation(player)
+        if seen is None:
+            return digest
+        return hashlib.sha256(
+            digest + repr((seen.action, seen.data, seen.legal_actions)).encode()
+        ).digest()
+
+    def _text(self, inner: Any, player: int) -> str:
+        """Return what OpenSpiel tells a player in a state."""
+        if self.game.shows_information_state:
+            return str(inner.information_state_string(player))
+        return str(inner.observation_string(player))
+
+    def observation_tensor(self, player: int) -> NDArray[np.float32]:
+        """Return OpenSpiel's tensor of what a player sees; zeros where it has none."""
+        tensor = np.zeros(self.game.observation_tensor_shape(), np.float32)
+        if self.game.tensor:
+            try:
+                values = getattr(self.inner, f"{self.game.tensor}_tensor")(player)
+            except pyspiel.SpielError:  # undefined here
+                return tensor
+            tensor[:] = np.asarray(values, np.float32).reshape(tensor.shape)
+        return tensor

@@ -1,0 +1,47 @@
+"""The plugin's entry point: OpenSpiel's games by name. It does not import OpenSpiel."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from miai import hookimpl
+from miai_openspiel.catalogue import games
+
+if TYPE_CHECKING:
+    from miai.plugins.registry import Registry
+
+PREFIX = "openspiel:"
+
+
+@hookimpl
+def miai_register(registry: Registry) -> None:
+    """Add the games of the catalogue, and OpenSpiel's players for them."""
+    for name, entry in games().items():
+        registry.add(
+            "game",
+            PREFIX + name,
+            f"miai_openspiel.named:{name}",
+            parameters=f"miai_openspiel.catalogue:{name}",
+            summary=entry["title"],
+        )
+        agents = [
+            ("openspiel-policy", "SpielPolicy", "A policy computed in OpenSpiel, from a file")
+        ]
+        if not entry["hides"]:
+            agents.append(("openspiel-mcts", "SpielMcts", "OpenSpiel's Monte-Carlo tree search"))
+        for agent, of, summary in agents:
+            registry.add(
+                "agent",
+                agent,
+                f"miai_openspiel.bots:{of}",
+                parameters=f"miai_openspiel.bots:{of}Parameters",
+                summary=summary,
+                game=PREFIX + name,
+            )
+    registry.add(
+        "game",
+        "openspiel",
+        "miai_openspiel.named:any_game",
+        parameters="miai_openspiel.catalogue:AnyGameParameters",
+        summary="Any game of OpenSpiel by its text, such as misere(game=tic_tac_toe())",
+    )
