@@ -43,6 +43,14 @@ def test_it_beats_random(name: str, given: dict[str, Any]) -> None:
     assert points > 28
 
 
+def test_pimc_searches_each_world_once_where_there_are_fewer_simulations_than_worlds() -> None:
+    game = miai.load_game("kuhn_poker")
+    agent = miai.make_agent("pimc", game, simulations=3, worlds=20)
+    record = miai.play(game, [agent, miai.make_agent("random", game)], seed=1)
+    first = next(move for move in record.moves if move.actor == 0)
+    assert (first.statistics or {})["simulations"] == 20
+
+
 @pytest.mark.parametrize(("name", "given"), AGENTS)
 def test_the_same_worlds_give_the_same_choice(name: str, given: dict[str, Any]) -> None:
     """What it does depends on what it was told: the true card behind does not change it."""

@@ -215,7 +215,7 @@ HIDDEN = [name for name, entry in games().items() if entry["hides"] and entry["p
 @pytest.mark.parametrize("name", HIDDEN)
 def test_every_hidden_game_of_two_players_is_searched(name: str, kind: type[Agent]) -> None:
     game = load(name)
-    sampled = {"belief": "sampled", "belief_parameters": {"limit": 20}}
+    sampled: dict[str, Any] = {"belief": "sampled", "belief_parameters": {"limit": 20}}
     of = IsmctsParameters if kind is Ismcts else PimcParameters
     search = kind(game, of(simulations=10, **sampled))
     record = miai.play(game, [search, RandomAgent(game)], seed=1, move_limit=12)

@@ -317,7 +317,8 @@ class Pimc(WorldsAgent):
             world = self.belief.sample(self._draw)
             share = parameters.simulations * (number + 1) // parameters.worlds
             until = start + (ends - start) * (number + 1) / parameters.worlds
-            while worlds == number or (_within(share, done) and time.monotonic() < until):
+            more = share if parameters.simulations else math.inf
+            while worlds == number or (done < more and time.monotonic() < until):
                 worlds = number + 1
                 simulator.run(world.clone())
                 done += 1
