@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import expect
-from tests.web.server import begin, wait
+from tests.web.server import begin, both_looks, wait
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -109,6 +109,7 @@ def test_an_agent_s_parameters_come_with_it(page: Page, address: str) -> None:
     page.wait_for_selector("[name='players.1.simulations']")
 
 
+@both_looks
 def test_no_page_is_wider_than_the_window(page: Page, address: str) -> None:
     for path in ("/", "/games/go", "/games/rbc"):
         page.goto(f"{address}{path}")
@@ -136,6 +137,7 @@ def test_a_game_of_go_is_played_by_clicks_and_arrow_keys(page: Page, address: st
     assert (played[0], played[2]) == ("C3", after)
 
 
+@both_looks
 def test_blind_chess_is_sensed_and_a_piece_is_dragged(page: Page, address: str) -> None:
     begin(page, address, "rbc")
     page.hover(".area[aria-label='e5']")
