@@ -29,14 +29,14 @@ ENVIRONMENT = {
 def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     words = shlex.split(command)
     if words[0] == "miai":
-        return run_miai(words[1:], cwd=folder, env=ENVIRONMENT, timeout=110)
+        return run_miai(words[1:], cwd=folder, env=ENVIRONMENT, timeout=250)
     return subprocess.run(
         words,
         cwd=folder,
         env=ENVIRONMENT,
         capture_output=True,
         text=True,
-        timeout=110,
+        timeout=250,
     )
 
 

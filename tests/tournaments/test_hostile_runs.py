@@ -138,7 +138,7 @@ def test_the_first_game_of_a_pair_does_not_tell_the_deal_of_the_second(
     assert not first, "it knows the opponent's card"
 
 
-@pytest.mark.parametrize("level", ["process", "sandbox"])
+@pytest.mark.parametrize("level", ["process", pytest.param("sandbox", marks=pytest.mark.slow)])
 def test_an_agent_that_refuses_to_start_halts_no_run(tmp_path: Path, level: str) -> None:
     gone = player("gone", "hostile", attack="refuse_to_start", text=str(time.time() + 8.0))
     late = player("late", "hostile", attack="wait_until", text=str(time.time() + 9.0))

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 pytestmark = pytest.mark.engine("chromium")
+slow = pytest.mark.slow
 
 
 def shown(page: Page) -> int:
@@ -60,8 +61,8 @@ def test_what_is_wrong_is_said_beside_the_field(page: Page, address: str) -> Non
     ("game", "field", "value", "said"),
     [
         ("rbc", "game.fen", "hello", "'hello' is not a FEN"),
-        ("go", "game.max_moves", "0", "0 is too small"),
-        ("tic_tac_toe", "seed", "abc", "expected a whole number"),
+        pytest.param("go", "game.max_moves", "0", "0 is too small", marks=slow),
+        pytest.param("tic_tac_toe", "seed", "abc", "expected a whole number", marks=slow),
         ("tic_tac_toe", "clock.periods", "2", "kind 'none' has no periods"),
         ("tic_tac_toe", "players.1.simulations", "-4", "-4 is too small"),
     ],

@@ -145,7 +145,7 @@ def test_the_current_row_of_moves_is_whole(page: Page, tmp_path: Path) -> None:
         assert page.evaluate(inside) == [True, True, True], ply
 
 
-@pytest.mark.parametrize("size", [5, 9, 19])
+@pytest.mark.parametrize("size", [5, pytest.param(9, marks=pytest.mark.slow), 19])
 @both_looks
 def test_a_whole_board_is_in_the_window(page: Page, tmp_path: Path, size: int) -> None:
     game = miai.load_game("go", board_size=size)
