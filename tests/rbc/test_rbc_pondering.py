@@ -93,15 +93,16 @@ def test_values_of_boards_are_there_before_the_turn() -> None:
 
 
 class Waiter(InProcessSeat):
-    """Answers once a word is in a log, or after a while where it never comes."""
+    """Answers once a word is in a log; where it never comes, waits in vain only once."""
 
     def __init__(self, player: miai.Agent, log: Path, word: str, patience: float) -> None:
         super().__init__(player)
         self.log, self.word, self.patience = log, word, patience
+        self.until: float | None = None
 
     def act(self, clock: miai.ClockReading, *, deadline: float | None) -> SeatReply:
-        until = time.monotonic() + self.patience
-        while self.word not in self.log.read_text() and time.monotonic() < until:
+        self.until = self.until or time.monotonic() + self.patience
+        while self.word not in self.log.read_text() and time.monotonic() < self.until:
             time.sleep(0.02)
         return super().act(clock, deadline=deadline)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.web.server import ONE_LOOK, TOKEN, Browser, Look, heed, running
+from tests.web.server import TOKEN, TWO_LOOKS, Browser, Look, heed, running
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser as Chromium
@@ -60,7 +60,7 @@ def problems() -> list[str]:
     return []
 
 
-@pytest.fixture(params=ONE_LOOK, ids=str)
+@pytest.fixture(params=[TWO_LOOKS[0], pytest.param(TWO_LOOKS[1], marks=pytest.mark.slow)], ids=str)
 def look(request: pytest.FixtureRequest) -> Look:
     """How the browser of `page` looks; `both_looks` is for tests that depend on it."""
     chosen: Look = request.param

@@ -48,7 +48,6 @@ ALL_LOOKS = [
 ]
 TWO_LOOKS = [ALL_LOOKS[0], ALL_LOOKS[-1]]
 """Each size and each scheme once."""
-ONE_LOOK = [TWO_LOOKS[0], pytest.param(TWO_LOOKS[1], marks=pytest.mark.slow)]
 both_looks = pytest.mark.parametrize("look", TWO_LOOKS, ids=str)
 """Marks tests of what depends on the size of the window or on its colours."""
 
