@@ -110,7 +110,7 @@ def run_miai(
     *,
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
-    timeout: float = 100,
+    timeout: float = 250,
 ) -> subprocess.CompletedProcess[str]:
     """Run ``miai`` with arguments; return its exit status and what it printed.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -54,11 +55,11 @@ def test_its_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     (tmp_path / "study.toml").write_text(block("toml").replace("roots = 30", "roots = 2"))
     monkeypatch.chdir(tmp_path)
     lines = [line.partition("#")[0] for line in block("sh").splitlines()]
-    done = []
+    done: list[subprocess.CompletedProcess[str]] = []
     for line in lines:
         words = shlex.split(line)
         assert words[:2] == ["miai", "compare"]
-        done.append(compare(*words[2:], plots="--json" not in words))
+        done.append(compare(*words[2:], plots=not done))
     assert "kept in" not in done[1].stderr  # nothing is searched again
     rows = json.loads(done[1].stdout)["rows"]
     listed = re.search(r"The entries of `rows` have (.*?)\. An interval", PAGE)

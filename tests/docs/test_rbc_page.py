@@ -28,7 +28,7 @@ def run_commands(block: str, folder: Path) -> None:
         name, *words = shlex.split(command)
         assert name == "miai"
         if words[:2] == ["play", "rbc"]:
-            words += ["--set", "full_turn_limit=10"]  # whole games take a minute
+            words += ["--set", "full_turn_limit=4"]  # whole games take a minute
         done = run_miai(words, cwd=folder)
         assert done.returncode == 0, f"{command}\n{done.stderr}"
 

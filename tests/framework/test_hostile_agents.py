@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -47,15 +48,30 @@ def level(request: pytest.FixtureRequest) -> Isolation:
     return Isolation(request.param)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def innocents(hostile: None) -> Iterator[None]:
+    """Let the innocent agents live for all tests of the file, as they would for a tournament."""
+    yield
+    for seat in INNOCENTS.values():
+        seat.close()
+    INNOCENTS.clear()
+
+
+INNOCENTS: dict[ProcessLimits, AgentProcess] = {}
+
+
 class Fight:
     """A hostile agent against an innocent one."""
 
     def __init__(self, level: Isolation, run: Path, **limits: Any) -> None:
-        self.limits = ProcessLimits(isolation=level, hidden=(str(run),), **limits)
+        shared = ProcessLimits(isolation=level, **limits)
+        if shared not in INNOCENTS:
+            INNOCENTS[shared] = AgentProcess(
+                "kuhn_poker", {}, "random", {}, name="innocent", limits=shared
+            )
+        self.limits = replace(shared, hidden=(str(run),))
         self.run = run
-        self.innocent = AgentProcess(
-            "kuhn_poker", {}, "random", {}, name="innocent", limits=self.limits
-        )
+        self.innocent = INNOCENTS[shared]
         self.game = miai.load_game("kuhn_poker")
 
     def play(self, attack: str, **parameters: Any) -> GameRecord:
@@ -64,8 +80,9 @@ class Fight:
             "kuhn_poker", {}, "hostile", {"attack": attack, **parameters}, name="hostile",
             limits=self.limits,
         )  # fmt: skip
-        with hostile, self.innocent:
-            pid = self.innocent.pid
+        self.innocent.start()
+        pid = self.innocent.pid
+        with hostile:
             record = play_game(self.game, [hostile, self.innocent], seed=3, log_dir=self.run)
             assert self.innocent.pid == pid, "the innocent process died"
         return record

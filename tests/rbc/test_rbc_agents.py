@@ -148,11 +148,11 @@ def test_the_same_seed_gives_the_same_game(name: str) -> None:
     ],
 )
 def test_parameters_at_their_ends_play_on(more: dict[str, Any]) -> None:
-    game = rbc(full_turn_limit=10)
+    game = rbc(full_turn_limit=8)
     agents = [agent("rbc-strong", game, **more) for _ in range(2)]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for seed, clock in enumerate((NO_CLOCK, reading("fischer", 1.0, increment=0.1))):
+        for seed, clock in enumerate((NO_CLOCK, reading("fischer", 0.5, increment=0.05))):
             *_, (state, _) = walk(game, agents, seed, clock)
             assert state.is_terminal()
 
@@ -168,14 +168,14 @@ def test_every_scan_plays(scan: str) -> None:
 @pytest.mark.parametrize("bit", [0.0, 8.0, 1e6])
 def test_a_sense_weighs_the_next_move_against_information(bit: float, kind: str) -> None:
     """By hand: the values of windows plus a price for their entropy; all boards are scored."""
-    game = rbc(full_turn_limit=14)
-    whole: dict[str, Any] = {"samples": 1000, "considered": 1000, "evaluations": None}
-    agents = [agent("rbc-strong", game, **whole, bit=bit, weights=kind) for _ in range(2)]
-    strong, compared = agents[0], 0
+    game, most = rbc(full_turn_limit=8), 200
+    whole: dict[str, Any] = {"samples": most, "considered": most, "evaluations": None}
+    strong, compared = agent("rbc-strong", game, **whole, bit=bit, weights=kind), 0
+    agents = [strong, agent("rbc-strong", game)]
     assert isinstance(strong, StrongAgent)
     for state, _ in walk(game, agents, 4):
         boards = strong.belief.boards
-        if state.is_terminal() or state.current_player() or not state.senses or len(boards) > 1000:
+        if state.is_terminal() or state.current_player() or not state.senses or len(boards) > most:
             continue
         considered, weights = strong.weigh(boards, None)
         entropies = scans.weighted(considered, 0, weights)

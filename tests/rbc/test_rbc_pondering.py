@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.rbc.games import rbc
 
 import miai
 from miai.clock import TimeControl
-from miai.playing.match import InProcessSeat, play_game
+from miai.playing.match import InProcessSeat, SeatReply, play_game
 from miai.process.agent_process import AgentProcess
 from miai.process.limits import ProcessLimits
 from miai.process.sandbox import Isolation
@@ -20,7 +22,7 @@ from miai.record import Termination
 BUDGET: dict[str, Any] = {"evaluations": 60, "samples": 10, "considered": 20, "carried": 50}
 
 BOT = """
-import reconchess, time
+import reconchess
 
 class Waiting(reconchess.Player):
     calls = 0
@@ -29,11 +31,14 @@ class Waiting(reconchess.Player):
     def choose_sense(self, sense_actions, move_actions, seconds_left): return 27
     def handle_sense_result(self, sense_result): pass
     def choose_move(self, move_actions, seconds_left):
-        print("waited", self.calls > 3, flush=True)
+        print("moved", flush=True)
         return None
     def handle_move_result(self, requested, taken, captured, square): self.calls = 0
     def handle_game_end(self, winner_color, win_reason, game_history): pass
-    def while_we_wait(self): self.calls += 1
+    def while_we_wait(self):
+        self.calls += 1
+        if self.calls in (1, 5):
+            print("waited", self.calls, flush=True)
 """
 
 
@@ -87,28 +92,46 @@ def test_values_of_boards_are_there_before_the_turn() -> None:
     agent.close()
 
 
-def test_a_bot_is_called_while_it_waits(tmp_path: Path) -> None:
+class Waiter(InProcessSeat):
+    """Answers once a word is in a log; where it never comes, waits in vain only once."""
+
+    def __init__(self, player: miai.Agent, log: Path, word: str, patience: float) -> None:
+        super().__init__(player)
+        self.log, self.word, self.patience = log, word, patience
+        self.until: float | None = None
+
+    def act(self, clock: miai.ClockReading, *, deadline: float | None) -> SeatReply:
+        self.until = self.until or time.monotonic() + self.patience
+        while self.word not in self.log.read_text() and time.monotonic() < self.until:
+            time.sleep(0.02)
+        return super().act(clock, deadline=deadline)
+
+
+@pytest.mark.parametrize("ponder", [True, False])
+def test_a_bot_is_called_while_it_waits(tmp_path: Path, ponder: bool) -> None:
     bot = tmp_path / "waiting_bot.py"
     bot.write_text(BOT)
     game = rbc(full_turn_limit=3)
-    for ponder in (True, False):
-        limits = ProcessLimits(isolation=Isolation.PROCESS)
-        seat = AgentProcess(
-            "rbc", {"full_turn_limit": 3}, "reconchess", {"bot": str(bot)}, name="b", limits=limits
+    log = tmp_path / "white.log"
+    opponent = Waiter(
+        miai.make_agent("rbc-random", game), log, "waited 5", patience=60.0 if ponder else 0.3
+    )
+    with AgentProcess(
+        "rbc",
+        {"full_turn_limit": 3},
+        "reconchess",
+        {"bot": str(bot)},
+        name="b",
+        limits=ProcessLimits(isolation=Isolation.PROCESS),
+    ) as seat:
+        record = play_game(
+            game,
+            [seat, opponent],
+            seed=1,
+            time_control=TimeControl(kind="absolute", seconds=100.0, ponder=ponder),
+            log_dir=tmp_path,
         )
-        slow = miai.make_agent("rbc-strong", game, evaluations=3000)
-        control = TimeControl(kind="absolute", seconds=100.0, ponder=ponder)
-        try:
-            record = play_game(
-                game,
-                [seat, InProcessSeat(slow)],
-                seed=1,
-                time_control=control,
-                log_dir=tmp_path / str(ponder),
-            )
-        finally:
-            seat.close()
-            slow.close()
-        assert record.termination is Termination.TERMINAL, record.detail
-        log = (tmp_path / str(ponder) / "white.log").read_text()
-        assert ("waited True" in log) == ponder
+    assert record.termination is Termination.TERMINAL, record.detail
+    text = log.read_text()
+    assert "moved" in text
+    assert ("waited 5" in text) == ("waited" in text) == ponder

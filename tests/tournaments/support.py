@@ -89,7 +89,7 @@ def tournament(
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
     status: int | Sequence[int] = 0,
-    timeout: float = 100,
+    timeout: float = 250,
 ) -> subprocess.CompletedProcess[str]:
     """Run ``miai tournament`` as a user does, and check how it exits."""
     given = ["tournament", *map(str, words)]

@@ -33,6 +33,14 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
+def visitor(address: str) -> Browser:
+    """A browser at the server that a file's tests share, for tests that leave nothing there."""
+    made = Browser(int(address.rpartition(":")[2]))
+    made.enter()
+    return made
+
+
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Chromium]:
     from playwright.sync_api import sync_playwright
 
@@ -52,9 +60,9 @@ def problems() -> list[str]:
     return []
 
 
-@pytest.fixture(params=TWO_LOOKS, ids=str)
+@pytest.fixture(params=[TWO_LOOKS[0], pytest.param(TWO_LOOKS[1], marks=pytest.mark.slow)], ids=str)
 def look(request: pytest.FixtureRequest) -> Look:
-    """How the browser of `page` looks."""
+    """How the browser of `page` looks; `both_looks` is for tests that depend on it."""
     chosen: Look = request.param
     return chosen
 
@@ -70,7 +78,6 @@ def page(look: Look, address: str, chromium: Chromium, problems: list[str]) -> I
         made = context.new_page()
         made.set_default_timeout(20_000)
         heed(made, problems)
-        made.goto(f"{address}/?token={TOKEN}")
-        made.wait_for_url(f"{address}/")
+        assert context.request.get(f"{address}/", params={"token": TOKEN}).ok
         yield made
     assert problems == []

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 from urllib.parse import urlencode
 
+import pytest
 import uvicorn
 
 from miai.web.server import make_app
@@ -47,6 +48,8 @@ ALL_LOOKS = [
 ]
 TWO_LOOKS = [ALL_LOOKS[0], ALL_LOOKS[-1]]
 """Each size and each scheme once."""
+both_looks = pytest.mark.parametrize("look", TWO_LOOKS, ids=str)
+"""Marks tests of what depends on the size of the window or on its colours."""
 
 
 @dataclass(slots=True)

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import expect
-from tests.web.server import begin, wait
+from tests.web.server import begin, both_looks, wait
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 pytestmark = pytest.mark.engine("chromium")
+slow = pytest.mark.slow
 
 
 def shown(page: Page) -> int:
@@ -60,8 +61,8 @@ def test_what_is_wrong_is_said_beside_the_field(page: Page, address: str) -> Non
     ("game", "field", "value", "said"),
     [
         ("rbc", "game.fen", "hello", "'hello' is not a FEN"),
-        ("go", "game.max_moves", "0", "0 is too small"),
-        ("tic_tac_toe", "seed", "abc", "expected a whole number"),
+        pytest.param("go", "game.max_moves", "0", "0 is too small", marks=slow),
+        pytest.param("tic_tac_toe", "seed", "abc", "expected a whole number", marks=slow),
         ("tic_tac_toe", "clock.periods", "2", "kind 'none' has no periods"),
         ("tic_tac_toe", "players.1.simulations", "-4", "-4 is too small"),
     ],
@@ -109,6 +110,7 @@ def test_an_agent_s_parameters_come_with_it(page: Page, address: str) -> None:
     page.wait_for_selector("[name='players.1.simulations']")
 
 
+@both_looks
 def test_no_page_is_wider_than_the_window(page: Page, address: str) -> None:
     for path in ("/", "/games/go", "/games/rbc"):
         page.goto(f"{address}{path}")
@@ -136,6 +138,7 @@ def test_a_game_of_go_is_played_by_clicks_and_arrow_keys(page: Page, address: st
     assert (played[0], played[2]) == ("C3", after)
 
 
+@both_looks
 def test_blind_chess_is_sensed_and_a_piece_is_dragged(page: Page, address: str) -> None:
     begin(page, address, "rbc")
     page.hover(".area[aria-label='e5']")

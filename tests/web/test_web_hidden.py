@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from tests.framework.twin_histories import ALL_SEEING, SEATS, twins
-from tests.web.server import Browser, is_turn, running
+from tests.web.server import Browser, Events, is_turn, running
 
 import miai
 
@@ -62,8 +63,8 @@ def sent(
                     assert browser.post(f"{table}/answers", answer).status == 200
                     events.next()
                 seen.until(is_turn)  # histories end where the seat is to act
-                seen.drain()
-                public.drain()
+                with ThreadPoolExecutor() as pool:  # each waits for a silence
+                    list(pool.map(Events.drain, (seen, public)))
                 assert all(b"problem" in answer for answer in asked_public)
                 pages = [own.ask(path).body for path in (table, "/", f"{table}/replay")]
                 pages += [spectator.ask(path).body for path in (table, "/")]

@@ -194,10 +194,10 @@ def test_a_torn_journal_loses_only_its_last_line(tmp_path: Path) -> None:
     ],
 )
 def test_a_form_says_what_is_wrong_beside_the_field(
-    browser: Browser, game: str, entered: dict[str, str], mistake: str
+    visitor: Browser, game: str, entered: dict[str, str], mistake: str
 ) -> None:
     whole = {"players.0.agent": "me", "players.1.agent": "random", **entered}
-    reply = browser.form(f"/games/{game}", whole)
+    reply = visitor.form(f"/games/{game}", whole)
     assert reply.status == 200
     assert mistake in reply.text
     for name, value in entered.items():
@@ -205,11 +205,11 @@ def test_a_form_says_what_is_wrong_beside_the_field(
 
 
 @pytest.mark.parametrize("points", ["C3 B2", "[C3, B2]", '["C3", "B2"]', "C3,B2"])
-def test_a_list_of_points_needs_no_quotes(browser: Browser, points: str) -> None:
+def test_a_list_of_points_needs_no_quotes(visitor: Browser, points: str) -> None:
     seats = {"players__0__agent": "guest", "players__1__agent": "me"}
     entered = {"game__board_size": "5", "game__handicap_points": points}
-    table = browser.new_table("go", **seats, **entered)
-    with browser.watching(table) as events:
+    table = visitor.new_table("go", **seats, **entered)
+    with visitor.watching(table) as events:
         rows = [line for line in events.next()["frame"]["text"].splitlines() if line[:1].isspace()]
     black = [line.split()[0] for line in rows if "X" in line]
     assert black == ["3", "2"]
@@ -273,10 +273,10 @@ def test_the_clock_of_somebody_who_plays_a_hidden_game_is_its_own(browser: Brows
 
 
 @pytest.mark.parametrize(
-    ("games", "milliseconds"), [(20, 1000), pytest.param(50, 100, marks=pytest.mark.slow)]
+    ("games", "milliseconds"), [(10, 1000), pytest.param(50, 100, marks=pytest.mark.slow)]
 )
 def test_clicks_in_many_games_at_once_are_answered_soon(games: int, milliseconds: int) -> None:
-    """The bound of 20 games is for a busy machine; that of 50 is for a quiet one."""
+    """The bound of 10 games is for a busy machine; that of 50 is for a quiet one."""
     script = Path(__file__).parents[2] / "benchmarks" / "web.py"
     words = ["--parts", "games", "--games", str(games), "--seconds", "2", "--json"]
     done = subprocess.run([sys.executable, script, *words], capture_output=True, text=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from playwright.sync_api import expect
-from tests.web.server import TOKEN, Browser, Reply, heed, running
+from tests.web.server import TOKEN, Browser, Reply, both_looks, heed, running
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser as Chromium
@@ -107,9 +107,9 @@ def test_a_seed_determines_a_generated_problem(browser: Browser) -> None:
     ],
 )
 def test_mistakes_in_the_form_are_named(
-    browser: Browser, entered: dict[str, str], said: str
+    visitor: Browser, entered: dict[str, str], said: str
 ) -> None:
-    reply = browser.form("/problems/generated", entered)
+    reply = visitor.form("/problems/generated", entered)
     assert (reply.status, said in reply.text, "<b>" in reply.text.split("<form")[1]) == (
         200,
         True,
@@ -128,8 +128,8 @@ def test_mistakes_in_the_form_are_named(
         (b"\xff\xfe" * 100, "mine.sgf"),
     ],
 )
-def test_files_without_a_problem_are_refused(browser: Browser, data: bytes, said: str) -> None:
-    reply = opened(browser, data)
+def test_files_without_a_problem_are_refused(visitor: Browser, data: bytes, said: str) -> None:
+    reply = opened(visitor, data)
     assert reply.status == 200
     assert 'role="alert"' in reply.text
     assert said in reply.text
@@ -166,11 +166,11 @@ def test_hostile_names_and_sizes(browser: Browser, tmp_path: Path) -> None:
         b'{"line": [0, 0], "move": 3}',
     ],
 )
-def test_lines_that_make_no_sense_are_refused(browser: Browser, said: bytes) -> None:
-    opened(browser, SGF)
+def test_lines_that_make_no_sense_are_refused(visitor: Browser, said: bytes) -> None:
+    problems = opened(visitor, SGF).headers["location"]
     kind = {"content-type": "application/json"}
     for path in ("moves", "solution"):
-        reply = browser.ask(f"/problems/own-1/0/{path}", method="POST", body=said, headers=kind)
+        reply = visitor.ask(f"{problems}0/{path}", method="POST", body=said, headers=kind)
         assert reply.status in (400, 409)
         assert reply.json["problem"]
 
@@ -222,6 +222,7 @@ def test_a_problem_is_solved_in_a_browser_by_keyboard_and_by_clicks(
 
 
 @pytest.mark.engine("chromium")
+@both_looks
 @pytest.mark.parametrize(
     ("problem", "names"),
     [

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import expect
 from tests.tournaments.test_head_to_head import match_games, some_results
 from tests.tournaments.test_report import INFO, round_robin
-from tests.web.server import TOKEN
+from tests.web.server import both_looks
 
 import miai
 from miai.pages.replay_page import replay_page
@@ -33,12 +33,6 @@ DROP = """([name, text]) => {
 }"""
 
 
-def enter(page: Page, address: str, path: str = "/records/") -> None:
-    page.goto(f"{address}/?token={TOKEN}")
-    page.wait_for_url(f"{address}/")
-    page.goto(f"{address}{path}")
-
-
 def until(page: Page, condition: str) -> None:
     end = time.monotonic() + 20
     while not page.evaluate(condition):
@@ -54,8 +48,9 @@ def chosen(name: str, text: str) -> FilePayload:
     return {"name": name, "mimeType": "application/octet-stream", "buffer": text.encode()}
 
 
+@both_looks
 def test_a_file_is_chosen_stepped_through_and_played_on(page: Page, address: str) -> None:
-    enter(page, address)
+    page.goto(f"{address}/records/")
     assert not is_wider(page)
     page.set_input_files("#files", [chosen("game.sgf", SGF)])
     page.wait_for_url(re.compile(r"/records/[0-9a-f]{12}"))
@@ -79,7 +74,7 @@ def test_a_file_is_chosen_stepped_through_and_played_on(page: Page, address: str
 
 
 def test_nobody_plays_on_from_the_end(page: Page, address: str) -> None:
-    enter(page, address)
+    page.goto(f"{address}/records/")
     page.set_input_files("#files", [chosen("over.sgf", "(;GM[1]SZ[5];B[cc];W[];B[])")])
     page.wait_for_url(re.compile(r"/records/[0-9a-f]{12}"))
     until(page, "!document.getElementById('controls').hidden")
@@ -91,7 +86,7 @@ def test_nobody_plays_on_from_the_end(page: Page, address: str) -> None:
 
 
 def test_a_file_is_dropped_and_a_bad_one_refused(page: Page, address: str) -> None:
-    enter(page, address)
+    page.goto(f"{address}/records/")
     page.evaluate(DROP, ["bad.sgf", "(;SZ[5];B[aa];W[aa])"])
     page.wait_for_selector(".mistake[role=alert]:not(:empty)")
     expect(page.locator("main")).to_contain_text(
@@ -107,7 +102,7 @@ def test_a_file_is_dropped_and_a_bad_one_refused(page: Page, address: str) -> No
 
 
 def test_a_link_leads_to_a_ply(page: Page, address: str, tmp_path: Path) -> None:
-    enter(page, address)
+    page.goto(f"{address}/records/")
     page.set_input_files("#files", [chosen("game.sgf", SGF)])
     page.wait_for_url(re.compile(r"/records/[0-9a-f]{12}"))
     here = page.url.partition("#")[0]
@@ -126,6 +121,7 @@ def test_a_link_leads_to_a_ply(page: Page, address: str, tmp_path: Path) -> None
         until(page, f"document.getElementById('place').textContent === '{last} of {last}'")
 
 
+@both_looks
 def test_the_current_row_of_moves_is_whole(page: Page, tmp_path: Path) -> None:
     game = miai.load_game("go", board_size=9)
     record = miai.play(game, [miai.make_agent("fast-random", game) for _ in range(2)], seed=1)
@@ -149,7 +145,8 @@ def test_the_current_row_of_moves_is_whole(page: Page, tmp_path: Path) -> None:
         assert page.evaluate(inside) == [True, True, True], ply
 
 
-@pytest.mark.parametrize("size", [5, 9, 19])
+@pytest.mark.parametrize("size", [5, pytest.param(9, marks=pytest.mark.slow), 19])
+@both_looks
 def test_a_whole_board_is_in_the_window(page: Page, tmp_path: Path, size: int) -> None:
     game = miai.load_game("go", board_size=size)
     agents = [miai.make_agent("fast-random", game) for _ in range(2)]
@@ -164,6 +161,7 @@ def test_a_whole_board_is_in_the_window(page: Page, tmp_path: Path, size: int) -
     assert 0 <= box["top"] < box["bottom"] <= height
 
 
+@both_looks
 def test_columns_off_screen_have_a_sign(page: Page, tmp_path: Path) -> None:
     kept = tmp_path / "report.html"
     report = build_report(round_robin(9), info=INFO, details=True)
@@ -187,6 +185,7 @@ def test_columns_off_screen_have_a_sign(page: Page, tmp_path: Path) -> None:
     assert not is_wider(page)
 
 
+@both_looks
 def test_long_names_leave_room_for_the_other_columns(page: Page, tmp_path: Path) -> None:
     kept = tmp_path / "report.html"
     report = build_report(round_robin(3), info=INFO, details=True)
@@ -201,6 +200,7 @@ def test_long_names_leave_room_for_the_other_columns(page: Page, tmp_path: Path)
     assert page.evaluate("[...document.querySelectorAll('thead button')].every((b) => b.innerText)")
 
 
+@both_looks
 def test_a_match_fits_the_window(page: Page, tmp_path: Path) -> None:
     kept = tmp_path / "match.html"
     report = build_report(match_games(some_results(20)), info=INFO, details=True)
@@ -212,6 +212,7 @@ def test_a_match_fits_the_window(page: Page, tmp_path: Path) -> None:
     assert not is_wider(page)
 
 
+@both_looks
 def test_a_report_uses_the_width_of_a_window(page: Page, tmp_path: Path) -> None:
     kept = tmp_path / "report.html"
     kept.write_text(report_page(build_report(round_robin(5), info=INFO, details=True)), "utf-8")

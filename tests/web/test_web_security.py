@@ -27,39 +27,39 @@ def test_a_browser_without_the_token_gets_nothing(browser: Browser) -> None:
     assert stranger.post(f"{table}/answers", {}).status == 403
 
 
-def test_the_cookie_is_for_this_server_alone(browser: Browser) -> None:
-    reply = Browser(browser.port).enter()
+def test_the_cookie_is_for_this_server_alone(visitor: Browser) -> None:
+    reply = Browser(visitor.port).enter()
     flags = {part.strip().lower() for part in reply.headers["set-cookie"].split(";")}
     assert {"httponly", "samesite=strict", "path=/"} <= flags
     assert TOKEN not in reply.text
 
 
 @pytest.mark.parametrize("path", ["//elsewhere.example/", "/\\elsewhere.example/"])
-def test_the_token_leads_to_no_other_site(browser: Browser, path: str) -> None:
-    reply = browser.ask(f"{path}?token={TOKEN.replace(' ', '+')}")
+def test_the_token_leads_to_no_other_site(visitor: Browser, path: str) -> None:
+    reply = visitor.ask(f"{path}?token={TOKEN.replace(' ', '+')}")
     assert "elsewhere" not in reply.text
 
 
-def test_another_name_of_the_host_is_refused(browser: Browser) -> None:
-    for host in ("elsewhere.example", f"elsewhere.example:{browser.port}", "127.0.0.1", None):
-        assert browser.ask("/", headers={"host": host}).status in (400, 421)
-    assert browser.ask("/", headers={"host": f"localhost:{browser.port}"}).status == 200
+def test_another_name_of_the_host_is_refused(visitor: Browser) -> None:
+    for host in ("elsewhere.example", f"elsewhere.example:{visitor.port}", "127.0.0.1", None):
+        assert visitor.ask("/", headers={"host": host}).status in (400, 421)
+    assert visitor.ask("/", headers={"host": f"localhost:{visitor.port}"}).status == 200
 
 
 @pytest.mark.parametrize("origin", [None, "null", "http://elsewhere.example", "http://127.0.0.1"])
-def test_a_post_from_another_site_is_refused(browser: Browser, origin: str | None) -> None:
+def test_a_post_from_another_site_is_refused(visitor: Browser, origin: str | None) -> None:
     body = b"players.0.agent=me&players.1.agent=random"
     kind = {"content-type": "application/x-www-form-urlencoded"}
-    reply = browser.ask(
+    reply = visitor.ask(
         "/games/tic_tac_toe", method="POST", body=body, headers={**kind, "origin": origin}
     )
     assert reply.status == 403
 
 
-def test_every_page_has_a_strict_policy(browser: Browser) -> None:
-    table = browser.new_table("tic_tac_toe", players__0__agent="me", players__1__agent="random")
+def test_every_page_has_a_strict_policy(visitor: Browser) -> None:
+    table = visitor.new_table("tic_tac_toe", players__0__agent="me", players__1__agent="random")
     for path in ("/", "/games/go", "/games/nothing", table, "/tables/0123456789ab", "/nowhere"):
-        reply = browser.ask(path)
+        reply = visitor.ask(path)
         policy = reply.headers["content-security-policy"]
         assert "default-src 'none'" in policy
         assert "script-src 'self';" in policy
@@ -83,36 +83,36 @@ def test_every_page_has_a_strict_policy(browser: Browser) -> None:
         "/games/go%0d%0aset-cookie:x=1",
     ],
 )
-def test_a_path_leads_to_no_file(browser: Browser, path: str) -> None:
-    reply = browser.ask(path)
+def test_a_path_leads_to_no_file(visitor: Browser, path: str) -> None:
+    reply = visitor.ask(path)
     assert reply.status in (400, 404, 405)
     assert b"root:" not in reply.body
     assert b"import" not in reply.body
     assert "set-cookie" not in reply.headers
 
 
-def test_a_request_has_a_maximum_size(browser: Browser) -> None:
-    reply = browser.form("/games/go", {"players.0.agent": "x" * (1 << 21)})
+def test_a_request_has_a_maximum_size(visitor: Browser) -> None:
+    reply = visitor.form("/games/go", {"players.0.agent": "x" * (1 << 21)})
     assert reply.status == 413
 
 
 @pytest.mark.parametrize(
     "body", [b"", b"null", b"[]", b"{", b"\xff", b'{"number": 1e999}', b'{"number": [[[]]]}']
 )
-def test_a_malformed_answer_is_refused(browser: Browser, body: bytes) -> None:
-    table = browser.new_table("tic_tac_toe", players__0__agent="me", players__1__agent="random")
-    with browser.watching(table) as events:
+def test_a_malformed_answer_is_refused(visitor: Browser, body: bytes) -> None:
+    table = visitor.new_table("tic_tac_toe", players__0__agent="me", players__1__agent="random")
+    with visitor.watching(table) as events:
         events.until(is_turn)
         kind = {"content-type": "application/json"}
-        reply = browser.ask(f"{table}/answers", method="POST", body=body, headers=kind)
+        reply = visitor.ask(f"{table}/answers", method="POST", body=body, headers=kind)
         assert reply.status in (400, 409)
         assert reply.json["problem"]
 
 
-def test_what_is_entered_is_escaped(browser: Browser) -> None:
+def test_what_is_entered_is_escaped(visitor: Browser) -> None:
     evil = "\"><script>alert('x')</script>"
     entered = {"players.0.agent": evil, "game.board_size": evil, "seed": evil, "clock.kind": evil}
-    reply = browser.form("/games/go", entered)
+    reply = visitor.form("/games/go", entered)
     assert reply.status == 200
     assert "<script>alert" not in reply.text
     assert "&lt;script&gt;" in reply.text
