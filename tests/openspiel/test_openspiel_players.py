@@ -206,7 +206,12 @@ def test_hidden_games_are_searched(name: str) -> None:
         assert found
 
 
-HIDDEN = [name for name, entry in games().items() if entry["hides"] and entry["players"] == 2]
+HIDDEN = [
+    name
+    for name, entry in games().items()
+    # A state of python_liars_poker takes so long to copy that a game takes minutes.
+    if entry["hides"] and entry["players"] == 2 and name != "python_liars_poker"
+]
 
 
 @pytest.mark.slow
