@@ -50,8 +50,8 @@ class Agent(ABC):
     the same decisions, whatever was played before (except with budgets in seconds).
 
     Attributes:
-      games: names of the games that the class plays, for an agent in a file of its own; empty for
-        any. A plugin names the game when it registers an agent.
+      only_games: names of the only games that the class plays, for an agent in a file of its own;
+        empty for any. A plugin names the game when it registers an agent.
       game: the game it plays.
       view: its observations in this game.
       rng: its random numbers, seeded by `new_game`.
@@ -61,7 +61,7 @@ class Agent(ABC):
       version: name and version of the engine that it runs, known after `new_game`; else empty.
     """
 
-    games: ClassVar[tuple[str, ...]] = ()
+    only_games: ClassVar[tuple[str, ...]] = ()
     default_seed: int | None = None
     component: str = ""
     settings: Mapping[str, Any] = MappingProxyType({})

@@ -28,7 +28,7 @@ class Note:
     text: str
 
 class Mine(miai.Agent):
-    games = ("tic_tac_toe",)
+    only_games = ("tic_tac_toe",)
 
     def __init__(self, game, parameters: MineParameters | None = None):
         super().__init__(game, parameters)

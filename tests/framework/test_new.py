@@ -53,8 +53,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_its_tests_pass_once_it_is_installed(folder: Path) -> None:
     tests = sorted(folder.glob("miai-*/tests"))
-    words = ("pytest", "-q", "-p", "no:cacheprovider", *tests)
-    done = run(*words, cwd=folder, path=folder / "installed")
+    done = run(
+        "pytest", "-q", "-p", "no:cacheprovider", *tests, cwd=folder, path=folder / "installed"
+    )
     assert "11 passed" in done.stdout, done.stdout + done.stderr
 
 

@@ -156,7 +156,8 @@ def _print_plugins(plugins: list[Any], as_json: bool) -> None:
 
 def _chain(first: BaseException) -> str:
     """Return an error and its causes, one per line, the error first."""
-    lines, error = list[str](), first
+    lines = list[str]()
+    error: BaseException | None = first
     while error is not None:
         lines.append(f"{type(error).__name__}: {error}")
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)

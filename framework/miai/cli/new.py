@@ -130,7 +130,8 @@ def package(kind: Start, name: str, *, game: str = "tic_tac_toe") -> Mapping[str
         )
         for part in parts
     ).rstrip()
-    requirements, seats, wins = ["miai"], ("first", "second"), True
+    requirements, wins = ["miai"], True
+    seats: tuple[str, ...] = ("first", "second")
     if kind is Start.AGENT:
         info = load_game(game).info
         requirements += _distribution_of(game)

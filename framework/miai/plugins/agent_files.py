@@ -58,9 +58,9 @@ def file_agent(game: Game, parameters: FileAgentParameters) -> Agent:
     path = Path(parameters.file).expanduser()
     where = f"{parameters.file}:{parameters.class_name}"
     cls = _class_of(_imported(path.absolute()), parameters, where)
-    if cls.games and game.info.name not in cls.games:
+    if cls.only_games and game.info.name not in cls.only_games:
         raise AgentUnavailableError(
-            f"{where}: does not play {game.info.name}; it plays {', '.join(cls.games)}"
+            f"{where}: does not play {game.info.name}; it plays {', '.join(cls.only_games)}"
         )
     filled = build_parameters(_model_of(cls), parameters.parameters, where=where)
     try:
