@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -76,11 +77,39 @@ def test_the_information_of_a_pair_is_the_curvature_of_its_likelihood() -> None:
     assert pair_information(ratings)[0, 1] == pytest.approx(curvature, rel=1e-3)
 
 
+def test_uncertain_ratings_are_shrunk_before_players_are_kept_apart() -> None:
+    """The same ratings with larger errors: the best and the worst may be close, so they meet."""
+    rng = np.random.default_rng(5)
+    elo = rng.normal(0, 300, PLAYERS)
+    chances = np.stack(outcomes((elo[:, None] - elo) / ELO, np.array(np.log(0.5))), -1)
+    first, second = np.nonzero(~np.eye(PLAYERS, dtype=np.bool_))
+    win, draw, loss = rng.multinomial(200, chances[first, second]).T
+    names = tuple(f"p{n}" for n in range(PLAYERS))
+    ratings = fit_ratings(PairResults.from_counts(first, second, win, draw, loss, players=names))
+    extremes = int(ratings.elo.argmax()), int(ratings.elo.argmin())
+    shares = []
+    for errors in (0.001, 1.0, 20.0, 1000.0):
+        uncertain = replace(ratings, covariance=ratings.covariance * errors**2)
+        information = pair_information(uncertain)
+        shares.append(information[extremes] / np.diagonal(information)[0])
+    assert shares == sorted(shares)
+    assert shares[0] < 0.3 < 0.9 < shares[-1]
+
+
 def test_equal_players_meet_in_turn() -> None:
     meetings, _ = play(make("adaptive", entrants(6), pairs=15), lambda pairing, game: 0.5)
     pairs = {frozenset((m.pairing.first, m.pairing.second)) for m in meetings[:3]}
     assert len(frozenset.union(*pairs)) == 6
     assert all(m.pairing.colours == "swap" for m in meetings)
+
+
+def test_a_batch_is_ready_before_the_one_before_it_is_played() -> None:
+    format_ = make("adaptive", entrants(6), pairs=100, batch=4)
+    first = format_.more([], room=1)
+    meetings = [Meeting(pairing, [None, None]) for pairing in first.pairings]
+    second = format_.more(meetings, room=1)
+    assert (len(first.pairings), first.ask_after) == (4, 0)
+    assert (len(second.pairings), second.ask_after) == (4, 4)
 
 
 def test_a_longer_run_begins_with_the_shorter_one() -> None:
