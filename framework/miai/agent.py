@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from miai.clock import ClockReading
 from miai.errors import AgentProtocolError
@@ -50,6 +50,8 @@ class Agent(ABC):
     the same decisions, whatever was played before (except with budgets in seconds).
 
     Attributes:
+      only_games: names of the only games that the class plays, for an agent in a file of its own;
+        empty for any. A plugin names the game when it registers an agent.
       game: the game it plays.
       view: its observations in this game.
       rng: its random numbers, seeded by `new_game`.
@@ -59,6 +61,7 @@ class Agent(ABC):
       version: name and version of the engine that it runs, known after `new_game`; else empty.
     """
 
+    only_games: ClassVar[tuple[str, ...]] = ()
     default_seed: int | None = None
     component: str = ""
     settings: Mapping[str, Any] = MappingProxyType({})

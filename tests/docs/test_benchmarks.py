@@ -64,6 +64,7 @@ SMALL = {
     ),
     "uci_client.py": ("--positions", "5", "--rounds", "1"),
     "programs.py": ("--moves", "50"),
+    "adaptive.py": ("--players", "8", "--spreads", "400", "--fields", "1"),
     "figures.py": ("--help",),  # measures for many minutes; tests/docs/test_figures.py
 }
 LONG = {
@@ -86,6 +87,7 @@ KEYS = {
     },
     "uci_client.py": {"rows", "positions", "date"},
     "programs.py": {"moves", "median_ms", "p99_ms", "date"},
+    "adaptive.py": {"rows", "date"},
     "go_playouts.py": {"playouts_per_second_9", "playouts_per_second_19"},
     "go_mcts.py": {"simulations_per_second", "openspiel_simulations_per_second", "ratio"},
     "go_encoding.py": {

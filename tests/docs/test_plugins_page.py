@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -29,6 +32,38 @@ def test_its_code_is_the_tested_plugin_s() -> None:
     for name, text in blocks:
         source = ROOT / "tests" / "fixtures" / "miai-nim" / name
         assert source.read_text(encoding="utf-8") == text
+
+
+def test_the_commands_of_a_new_plugin_run(tmp_path: Path) -> None:
+    """In their order; pip installs into a folder that later commands see, and goes offline."""
+    begin = PAGE.index("## Start a plugin")
+    (block,) = re.findall(r"```sh\n(.*?)```", PAGE[begin : PAGE.index("## An agent in")], re.DOTALL)
+    packages = os.pathsep.join((str(tmp_path / "site"), os.environ.get("PYTHONPATH", "")))
+    environment = {**os.environ, "PYTHONPATH": packages}
+    offline = ["--no-index", "--no-deps", "--no-build-isolation", "--target", "site"]
+    for line in block.splitlines():
+        program, *words = line.split()
+        more = offline if program == "pip" else []
+        command = [sys.executable, "-m", program, *words, *more]
+        done = subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+
+
+def test_its_agent_of_a_file_plays(tmp_path: Path) -> None:
+    page = PAGE[PAGE.index("## An agent in") : PAGE.index("## Components")]
+    (command,) = re.findall(r"```sh\nmiai (.*?)\n```", page)
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    (tmp_path / "my_agent.py").write_text(code)
+    done = subprocess.run(
+        [sys.executable, "-m", "miai", *command.split()],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def test_its_renderer_keeps_the_rules(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -43,8 +43,8 @@ def test_a_factory_that_takes_other_arguments_is_found_by_check(kind: Kind[Any])
     own = Registry().for_plugin("wrong")
     own.kinds[kind.name] = kind
     own.add(kind.name, "picky", lambda a, b, c, d, e: None, summary="")
-    with pytest.raises(PluginLoadError, match="cannot be called as factory"):
-        own.get(kind, "picky").check()
+    (defect,) = own.get(kind, "picky").defects()
+    assert "cannot be called as factory" in str(defect)
 
 
 def test_a_protocol_names_what_is_missing() -> None:

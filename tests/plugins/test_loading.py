@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint, PathDistribution, entry_points
 from pathlib import Path
 
 import pytest
+import typer
 
+from miai.cli import listing
 from miai.errors import PluginLoadError, RegistrationError, UnknownComponentError
 from miai.plugins.loader import PluginHost, PluginWarning
 from miai.plugins.registry import Registry
@@ -111,7 +114,7 @@ def test_a_component_of_a_missing_plugin_s_kind_is_dormant(modules: Path) -> Non
     assert [c.name for c in plugins.registry.dormant()] == ["blue"]
     checked = plugins.check()[-1]
     assert checked.state == "broken"
-    assert "no loaded plugin declares the kind 'good.colour'" in str(checked.error)
+    assert "no loaded plugin declares the kind 'good.colour'" in str(checked.errors)
 
 
 def test_the_environment_chooses_plugins(modules: Path) -> None:
@@ -211,7 +214,7 @@ def test_check_sees_whether_a_factory_takes_its_arguments(
     )
     checked = host(entry(modules, "x", source)).check()[-1]
     assert (checked.state == "broken") == broken
-    assert (checked.error is not None) == broken
+    assert bool(checked.errors) == broken
 
 
 def test_a_failing_factory_is_reported_with_its_plugin() -> None:
@@ -237,3 +240,99 @@ def test_a_factory_that_returns_the_wrong_type_is_reported(monkeypatch: pytest.M
     known.add("agent", "list", "builtins:slice", summary="")
     with pytest.raises(PluginLoadError, match=r"factory returned slice, not miai\.agent\.Agent"):
         api.make_agent("list", game)
+
+
+SEVERAL = """
+from miai import hookimpl
+@hookimpl
+def miai_register(registry):
+    registry.add("agent", "random", "miai.agent:RandomAgent", summary="A taken name")
+    registry.add("agnt", "x", "miai.agent:RandomAgent", summary="A misspelt kind")
+    registry.add("agent", "one", "no_such_module_anywhere:Agent",
+                 parameters="another_missing_module:Parameters", summary="")
+    registry.add("belief", "two", "miai.agent:RandomAgent", summary="Takes too little")
+    raise RuntimeError("and then it fails")
+"""
+
+
+def test_check_reports_all_defects_of_a_plugin_at_once(modules: Path) -> None:
+    with pytest.warns(PluginWarning, match="is broken") as warned:
+        plugins = host(entry(modules, "several", SEVERAL))
+    assert len(warned) == 1
+    checked = plugins.check()[-1]
+    assert checked.state == "broken"
+    texts = "\n".join(map(str, checked.errors))
+    for words in (
+        "agent 'random' is already registered by plugin 'miai'",
+        "'x' is of the undeclared kind 'agnt'",
+        "and then it fails",
+        "no_such_module_anywhere:Agent cannot be imported",
+        "another_missing_module:Parameters cannot be imported",
+        "belief 'two' of plugin 'several': miai.agent:RandomAgent cannot be called as",
+    ):
+        assert words in texts
+    assert len(checked.errors) == 6
+
+
+def test_check_prints_each_defect_on_a_line(
+    modules: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.warns(PluginWarning):
+        plugins = host(entry(modules, "several", SEVERAL))
+    monkeypatch.setattr(listing, "plugin_host", lambda: plugins)
+    with pytest.raises(typer.Exit) as caught:
+        listing.check_plugins(as_json=False)
+    assert caught.value.exit_code == 2
+    lines = capsys.readouterr().out.splitlines()
+    assert sum(line.startswith("    ") for line in lines) == 9  # three have a cause
+
+
+NEEDING = "import rare_library_of_an_extra\n" + GOOD
+
+
+def test_a_plugin_that_needs_an_extra_is_incomplete_not_broken(modules: Path) -> None:
+    (modules / "plug_needing.py").write_text(NEEDING)
+    metadata = modules / "miai_needing-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: miai-needing\nVersion: 1.0\nProvides-Extra: rare\n"
+        "Requires-Dist: rare-library-of-an-extra; extra == 'rare'\n"
+    )
+    (metadata / "entry_points.txt").write_text("[miai]\nneeding = plug_needing\n")
+    entries = PathDistribution(metadata).entry_points
+    install = "pip install 'miai-needing[rare]'"
+    with pytest.warns(PluginWarning, match=f"{re.escape(install)}; until then it is left out"):
+        plugins = host(*entries)
+    assert plugins.plugins[-1].state == "incomplete"
+    checked = plugins.check()[-1]
+    assert (checked.state, checked.errors) == ("incomplete", ())
+    assert install in checked.absent[0]
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("", "its module has no function miai_register marked with @miai.hookimpl"),
+        (
+            "def miai_register(registry): pass",
+            "its function miai_register is not marked with @miai.hookimpl",
+        ),
+        (
+            "from miai import hookimpl\n@hookimpl\ndef miai_register(registry): pass",
+            "its miai_register adds no component and declares no kind",
+        ),
+    ],
+)
+def test_check_notices_a_plugin_that_registers_nothing(
+    modules: Path, source: str, message: str
+) -> None:
+    plugins = host(entry(modules, "idle", source))
+    assert plugins.plugins[-1].state == "loaded"
+    checked = plugins.check()[-1]
+    assert checked.state == "broken"
+    assert message in str(checked.errors[0])
+
+
+def test_a_plugin_of_commands_alone_registers_enough(modules: Path) -> None:
+    source = "from miai import hookimpl\n@hookimpl\ndef miai_register_commands(app): pass"
+    assert host(entry(modules, "commands", source)).check()[-1].state == "loaded"

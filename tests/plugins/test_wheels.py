@@ -35,7 +35,9 @@ def test_a_wheel_carries_its_licence(plugin: str, tmp_path: Path) -> None:
         assert archive.read(licence) == (ROOT / "LICENSE").read_bytes()
 
 
-def test_the_frameworks_wheel_carries_what_pages_are_made_of(tmp_path: Path) -> None:
+def test_the_frameworks_wheel_carries_what_pages_and_new_packages_are_made_of(
+    tmp_path: Path,
+) -> None:
     source = tmp_path / "source"
     for folder in ("framework", "tournaments"):
         shutil.copytree(
@@ -43,9 +45,11 @@ def test_the_frameworks_wheel_carries_what_pages_are_made_of(tmp_path: Path) -> 
         )
     for top in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / top, source)
-    pages = ROOT / "framework" / "miai" / "pages"
-    files = [*pages.glob("templates/*"), *pages.glob("assets/*")]
-    assert len(files) > 5
+    package = ROOT / "framework" / "miai"
+    patterns = ("pages/templates/*", "pages/assets/*", "cli/skeleton/*.txt")
+    files = [file for pattern in patterns for file in package.glob(pattern)]
+    assert len(files) > 12
     with build(source, tmp_path) as archive:
         for file in files:
-            assert archive.read(f"miai/pages/{file.parent.name}/{file.name}") == file.read_bytes()
+            name = file.relative_to(ROOT / "framework").as_posix()
+            assert archive.read(name) == file.read_bytes()

@@ -30,6 +30,12 @@ _FORMATS = (
         "The loser of a match is out; seeded by the config's order",
     ),
     ("ladder", "ladder", "Ladder", "A player who beats the one above takes its place"),
+    (
+        "adaptive",
+        "adaptive",
+        "Adaptive",
+        "The pairs that narrow the ratings' intervals most, by Fisher information",
+    ),
     ("pairings", "static", "Pairings", "Listed pairings, with weights, colours and settings"),
     (
         "sweep",

@@ -122,7 +122,8 @@ def list_plugins(as_json: bool = typer.Option(False, "--json", help="Print JSON.
 def check_plugins(as_json: bool = typer.Option(False, "--json", help="Print JSON.")) -> None:
     """Import every component of every plugin; exit with status 2 if one is broken.
 
-    Components whose extra is not installed are named with the command that installs it.
+    All defects are shown. What needs an extra that is not installed is not broken; it is named with
+    the command that installs the extra.
     """
     plugins = plugin_host().check()
     _print_plugins(plugins, as_json)
@@ -138,7 +139,7 @@ def _print_plugins(plugins: list[Any], as_json: bool) -> None:
     rows = [
         {
             **{name: getattr(plugin, name) for name in _PLUGIN_FACTS},
-            "error": _chain(plugin.error),
+            "error": "\n".join(map(_chain, plugin.errors)),
             "absent": list(plugin.absent),
         }
         for plugin in plugins
@@ -153,9 +154,10 @@ def _print_plugins(plugins: list[Any], as_json: bool) -> None:
             print(f"    {line}")
 
 
-def _chain(error: BaseException | None) -> str:
+def _chain(first: BaseException) -> str:
     """Return an error and its causes, one per line, the error first."""
-    lines = []
+    lines = list[str]()
+    error: BaseException | None = first
     while error is not None:
         lines.append(f"{type(error).__name__}: {error}")
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)

@@ -5,6 +5,7 @@ The players are options named by the game: ``--black mcts --black.simulations 50
 
 from __future__ import annotations
 
+import os
 import secrets
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -79,8 +80,9 @@ def play(
     """Play one game in the terminal.
 
     Each player of the game is an option: `miai play go --black human --white mcts`. Its parameters
-    follow a dot: `--white.simulations 5000`. A path is a program: `--white "./bot --level 3"`. The
-    default agent is `human`.
+    follow a dot: `--white.simulations 5000`. A path is a program: `--white "./bot --level 3"`. A
+    class of a Python file plays as well: `--white ./my_agent.py:MyAgent`. The default agent is
+    `human`.
 
     In a game that hides information a person sees only what its player observes, until the game is
     over; only one player may be human. A game between agents shows the true positions.
@@ -294,18 +296,28 @@ def parse_players(
 
     `known` are the command's other options, for near matches. Raises `ConfigError`.
     """
+    from miai.plugins import agent_files
+
     players = {name: PlayerOptions(name) for name in game.info.player_names}
     for option, text in _pairs(game, words, known=known):
         name, _, parameter = option.removeprefix("--").partition(".")
         player = players[name]
         if parameter:
             player.values[parameter.replace("-", "_")] = parse_value(text)
-        elif "/" in text:  # no agent has such a name
+        elif "/" in text and not agent_files.split_reference(text):  # no agent has such a name
+            if text.endswith(".py") and Path(text).is_file() and not os.access(text, os.X_OK):
+                raise ConfigError(
+                    f"{option} {text}: name the agent's class too, {text}:CLASS; to run the file "
+                    "as a program make it executable"
+                )
             player.agent, player.values["command"] = "program", text
         else:
             player.agent = text
         player.texts.append(f"{option} {text}")
     for player in players.values():
+        if reference := agent_files.split_reference(player.agent):
+            player.agent = agent_files.NAME
+            player.values = {**reference, "parameters": player.values}
         if player.values and not player.agent:
             raise ConfigError(_without_agent(game, player))
         player.agent = player.agent or DEFAULT_AGENT

@@ -16,6 +16,9 @@ miai.agent
 miai.process.program_agent
   agent program ProgramAgent ProgramParameters
     A program in any language, by JSON lines on its standard input and output
+miai.plugins.agent_files
+  agent file file_agent FileAgentParameters
+    A class in a Python file that belongs to no plugin
 miai.cli.people
   agent human HumanAgent
     A person at the terminal; for `miai play`

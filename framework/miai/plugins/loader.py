@@ -26,6 +26,7 @@ import pluggy
 
 from miai.errors import MissingExtraError, PluginLoadError
 from miai.plugins import builtin, hooks
+from miai.plugins.extras import missing_extra
 from miai.plugins.registry import Registry
 
 if TYPE_CHECKING:
@@ -53,17 +54,19 @@ class PluginStatus:
       name: name of its entry point.
       target: the entry point's module.
       distribution, version: the distribution that it is part of; empty for the built-in plugin.
-      state: loaded, disabled or broken.
-      error: why it is broken; None otherwise.
-      absent: what the components need whose extra is not installed, one line each, from `check`.
+      state: loaded, disabled, broken, or incomplete: the plugin needs an extra that is not
+        installed.
+      errors: why it is broken; from `check`, all defects.
+      absent: what it or its components need whose extra is not installed, one line each; those of
+        components from `check`.
     """
 
     name: str
     target: str
     distribution: str
     version: str
-    state: Literal["loaded", "disabled", "broken"]
-    error: BaseException | None = None
+    state: Literal["loaded", "disabled", "broken", "incomplete"]
+    errors: tuple[BaseException, ...] = ()
     absent: tuple[str, ...] = ()
 
 
@@ -89,6 +92,8 @@ class PluginHost:
             self.manager.trace.root.setwriter(sys.stderr.write)
             self.manager.enable_tracing()
         self.registry = Registry()
+        self._drafts: dict[str, Registry] = {}  # what broken plugins registered
+        self._inert: set[str] = set()  # plugins that registered nothing
         self._register("miai", builtin)
         self.plugins = [PluginStatus("miai", builtin.__name__, "", "", "loaded")]
         entries = entry_points(group=GROUP) if entries is None else entries
@@ -113,27 +118,47 @@ class PluginHost:
         if disabled:
             return PluginStatus(*facts, "disabled")
         try:
-            self._register(entry.name, entry.load())
+            errors = self._register(entry.name, entry.load())
         except (Exception, SystemExit) as error:  # a module that exits is broken too
-            self.registry.broken[entry.name] = error
-            _warn(
-                f"plugin '{entry.name}' ({entry.value}) is broken and left out: "
-                f"{type(error).__name__}: {error}; see `miai plugins check`"
-            )
-            return PluginStatus(*facts, "broken", error)
-        return PluginStatus(*facts, "loaded")
+            errors = (error,)
+        if not errors:
+            return PluginStatus(*facts, "loaded")
+        first = errors[0]
+        self.registry.broken[entry.name] = first
+        if isinstance(first, ImportError):
+            package = entry.value.partition(".")[0]
+            missing = missing_extra(first, package, f"plugin '{entry.name}'")
+            if missing is not None:
+                self.registry.broken[entry.name] = missing
+                _warn(f"{missing}; until then it is left out")
+                return PluginStatus(*facts, "incomplete", absent=(str(missing),))
+        _warn(
+            f"plugin '{entry.name}' ({entry.value}) is broken and left out: "
+            f"{type(first).__name__}: {first}; see `miai plugins check`"
+        )
+        return PluginStatus(*facts, "broken", errors)
 
-    def _register(self, name: str, module: object) -> None:
-        """Register all of a plugin, or nothing."""
+    def _register(self, name: str, module: object) -> tuple[BaseException, ...]:
+        """Register all of a plugin, or nothing; return what prevents it."""
+        errors: list[BaseException] = []
+        draft = self.registry.for_plugin(name)
         self.manager.register(module, name)
         try:
             self.manager.check_pending()
-            draft = self.registry.for_plugin(name)
             self._only(module, "miai_register")(registry=draft)
-            self.registry.merge(draft)
+        except (Exception, SystemExit) as error:
+            errors.append(error)
         except BaseException:
             self.manager.unregister(module)
             raise
+        errors = [*(draft.faults or ()), *errors, *self.registry.conflicts(draft)]
+        if errors:
+            self.manager.unregister(module)
+            self._drafts[name] = draft
+        else:
+            self._inert |= set() if draft.adds_to(self.registry) else {name}
+            self.registry.merge(draft)
+        return tuple(errors)
 
     def add_commands(self, app: typer.Typer) -> None:
         """Let every plugin add its commands; a failure costs one warning line."""
@@ -144,40 +169,63 @@ class PluginHost:
                 _warn(f"plugin '{name}' cannot add its commands: {type(error).__name__}: {error}")
 
     def check(self) -> list[PluginStatus]:
-        """Import and check every component of every loaded plugin; return the plugins' states.
+        """Import and check every component of every plugin; return the plugins' states.
 
-        A component whose extra is not installed is no defect; `PluginStatus.absent` names it.
+        All defects are found, those of the components of a broken plugin included. A component
+        whose extra is not installed is no defect; `PluginStatus.absent` names it.
         """
         absent: dict[str, dict[str, list[str]]] = {}
-        errors: dict[str, BaseException] = {
-            c.plugin: PluginLoadError(
-                f"{c.kind} '{c.name}': no loaded plugin declares the kind '{c.kind}'"
-            )
-            for c in self.registry.dormant()
-        }
-        for kind in self.registry.kinds:
-            for component in self.registry.components(kind):
-                try:
-                    component.check()
-                except MissingExtraError as error:
-                    needs = absent.setdefault(component.plugin, {})
-                    needs.setdefault(error.extra, []).append(f"{component.kind} {component.name}")
-                except PluginLoadError as error:
-                    errors.setdefault(component.plugin, error)
-        checked = [
-            replace(p, state="broken", error=errors[p.name]) if p.name in errors else p
-            for p in self.plugins
-        ]
+        errors: dict[str, list[BaseException]] = {p.name: [*p.errors] for p in self.plugins}
+        for plugin in self.plugins:
+            if plugin.state == "loaded" and (fault := self._idle(plugin.name)):
+                errors[plugin.name].append(PluginLoadError(f"plugin '{plugin.name}' {fault}"))
+        for source in (self.registry, *self._drafts.values()):
+            source.kinds = {**source.kinds, **self.registry.kinds}  # of plugins loaded later too
+            for c in source.dormant():
+                text = f"{c.kind} '{c.name}': no loaded plugin declares the kind '{c.kind}'"
+                errors[c.plugin].append(PluginLoadError(text))
+            for kind in source.kinds:
+                for component in source.components(kind):
+                    for error in component.defects():
+                        if isinstance(error, MissingExtraError):
+                            needs = absent.setdefault(component.plugin, {})
+                            names = needs.setdefault(error.extra, [])
+                            name = f"{component.kind} {component.name}"
+                            names += [name] * (name not in names)
+                        else:
+                            errors[component.plugin].append(error)
         return [
             replace(
                 plugin,
-                absent=tuple(
-                    f"not installed: {extra}, for {_few(names)}; pip install '{extra}'"
-                    for extra, names in sorted(absent.get(plugin.name, {}).items())
+                state="broken" if errors[plugin.name] else plugin.state,
+                errors=tuple(errors[plugin.name]),
+                absent=(
+                    *plugin.absent,
+                    *(
+                        f"not installed: {extra}, for {_few(names)}; pip install '{extra}'"
+                        for extra, names in sorted(absent.get(plugin.name, {}).items())
+                    ),
                 ),
             )
-            for plugin in checked
+            for plugin in self.plugins
         ]
+
+    def _idle(self, name: str) -> str:
+        """Return why a loaded plugin does nothing; empty if it does something."""
+        module = self.manager.get_plugin(name)
+        hooked = {caller.name for caller in self.manager.get_hookcallers(module) or ()}
+        if hooked - {"miai_register"}:
+            return ""
+        if not hooked and hasattr(module, "miai_register"):
+            return "registers nothing: its function miai_register is not marked with @miai.hookimpl"
+        if not hooked:
+            return (
+                "registers nothing: its module has no function miai_register marked with "
+                "@miai.hookimpl"
+            )
+        if name in self._inert:
+            return "registers nothing: its miai_register adds no component and declares no kind"
+        return ""
 
     def _only(self, module: object, hook: str) -> pluggy.HookCaller:
         others = [p for p in self.manager.get_plugins() if p is not module]

@@ -9,12 +9,14 @@ against the type that the kind names.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from miai.errors import (
     MiaiError,
+    MissingExtraError,
+    PluginError,
     PluginLoadError,
     RegistrationError,
     UnknownComponentError,
@@ -109,31 +111,42 @@ class Component(Generic[T]):
         result: T = component
         return result
 
-    def check(self) -> None:
-        """Import the component and check the signature of its factory.
+    def defects(self) -> Iterator[PluginError]:
+        """Import the component and check the signature of its factory; yield what is wrong.
 
-        Raises as `load_factory`.
+        A `MissingExtraError` says that a library is not installed, which is no defect.
         """
-        factory = self.load_factory()
-        self.load_parameters()
-        if self.contract is None:
+        loaders = (self.load_factory, self.load_parameters, self._load_contract)
+        failed = False
+        for load in loaders:
+            try:
+                load()
+            except (PluginLoadError, MissingExtraError) as error:
+                failed = True
+                yield error
+        if self.contract is None or failed:
             return
-        self._load(self.contract.returns)
         arguments = (*self.contract.context, "parameters")
         try:
-            inspect.signature(factory).bind(*arguments)
+            inspect.signature(self.load_factory()).bind(*arguments)
         except ValueError:  # some compiled code has no signature
             return
         except TypeError as error:
-            raise PluginLoadError(
+            defect = PluginLoadError(
                 f"{self.title}: {self.factory} cannot be called as factory"
                 f"({', '.join(arguments)}): {error}"
-            ) from error
+            )
+            defect.__cause__ = error
+            yield defect
 
     @property
     def title(self) -> str:
         """The component and its plugin, for messages."""
         return f"{self.kind} '{self.name}' of plugin '{self.plugin}'"
+
+    def _load_contract(self) -> Any:
+        """Import what the kind's factories return."""
+        return None if self.contract is None else self._load(self.contract.returns)
 
     def _load(self, target: Any) -> Any:
         if not isinstance(target, str):
@@ -163,29 +176,38 @@ class Registry:
     Attributes:
       kinds: every declared kind, by name.
       broken: the error of each plugin that could not be loaded, by its name.
+      faults: the wrong registrations of one plugin, of which all are to be reported; None where
+        they are raised.
     """
 
     kinds: dict[str, Kind[Any]] = field(default_factory=lambda: {k.name: k for k in KINDS})
     broken: dict[str, BaseException] = field(default_factory=dict)
+    faults: list[RegistrationError] | None = None
     _components: dict[tuple[str, str, str | None], Component[Any]] = field(default_factory=dict)
     _plugin: str = "miai"
 
     def for_plugin(self, plugin: str) -> Registry:
         """Return an empty registry for one plugin, with the kinds of this one.
 
-        It is merged after the plugin has registered without an error, so one that fails leaves
-        nothing.
+        It collects wrong registrations in `faults`, and is merged only if there are none, so that a
+        plugin that fails leaves nothing.
         """
-        return Registry(kinds=dict(self.kinds), _plugin=plugin)
+        return Registry(kinds=dict(self.kinds), faults=[], _plugin=plugin)
+
+    def conflicts(self, other: Registry) -> list[RegistrationError]:
+        """Return an error for each component of `other` whose name is taken."""
+        return [
+            _duplicate(component, self._components[key])
+            for key, component in other._components.items()
+            if key in self._components
+        ]
+
+    def adds_to(self, other: Registry) -> bool:
+        """Return whether it has components, or kinds that `other` lacks."""
+        return bool(self._components) or not self.kinds.keys() <= other.kinds.keys()
 
     def merge(self, other: Registry) -> None:
-        """Add all kinds and components of `other`, or none of them.
-
-        Raises `RegistrationError` if the name of a component is taken.
-        """
-        for key, component in other._components.items():
-            if key in self._components:
-                self._refuse_duplicate(component, self._components[key])
+        """Add all kinds and components of `other`, which has no `conflicts`."""
         self.kinds.update(other.kinds)
         self._components.update(other._components)
 
@@ -195,9 +217,11 @@ class Registry:
         Raises `RegistrationError` if another plugin declares a different kind of that name.
         """
         if self.kinds.setdefault(kind.name, kind) != kind:
-            raise RegistrationError(
-                f"plugin '{self._plugin}': the kind '{kind.name}' is already declared with "
-                f"{self.kinds[kind.name].contract}; choose another name"
+            self._refuse(
+                RegistrationError(
+                    f"plugin '{self._plugin}': the kind '{kind.name}' is already declared with "
+                    f"{self.kinds[kind.name].contract}; choose another name"
+                )
             )
 
     def add(
@@ -225,16 +249,20 @@ class Registry:
           RegistrationError: the name is taken, or the framework declares no such kind.
         """
         if "." not in kind and kind not in self.kinds:
-            raise RegistrationError(
-                f"plugin '{self._plugin}': '{name}' is of the undeclared kind '{kind}'. "
-                f"{near_matches(kind, self.kinds)} A plugin's own kinds are named plugin.kind."
+            self._refuse(
+                RegistrationError(
+                    f"plugin '{self._plugin}': '{name}' is of the undeclared kind '{kind}'. "
+                    f"{near_matches(kind, self.kinds)} A plugin's own kinds are named plugin.kind."
+                )
             )
+            return
         component: Component[Any] = Component(
             kind, name, factory, parameters, summary, game, self._plugin
         )
         key = (kind, name, game)
         if key in self._components:
-            self._refuse_duplicate(component, self._components[key])
+            self._refuse(_duplicate(component, self._components[key]))
+            return
         self._components[key] = component
 
     @overload
@@ -328,13 +356,20 @@ class Registry:
             message += f" It may belong to a broken plugin: {names}; see `miai plugins check`."
         return UnknownComponentError(message)
 
-    def _refuse_duplicate(self, new: Component[Any], old: Component[Any]) -> None:
-        scope = f" for game '{new.game}'" if new.game else ""
-        raise RegistrationError(
-            f"plugin '{new.plugin}': {new.kind} '{new.name}'{scope} is already registered by "
-            f"plugin '{old.plugin}'; choose another name or disable one of them with "
-            "MIAI_DISABLE_PLUGINS"
-        )
+    def _refuse(self, error: RegistrationError) -> None:
+        """Raise an error, or collect it."""
+        if self.faults is None:
+            raise error
+        self.faults.append(error)
+
+
+def _duplicate(new: Component[Any], old: Component[Any]) -> RegistrationError:
+    scope = f" for game '{new.game}'" if new.game else ""
+    return RegistrationError(
+        f"plugin '{new.plugin}': {new.kind} '{new.name}'{scope} is already registered by "
+        f"plugin '{old.plugin}'; choose another name or disable one of them with "
+        "MIAI_DISABLE_PLUGINS"
+    )
 
 
 def _adapted(component: Component[Any], kind: Kind[T], adapter: str) -> Component[T]:

@@ -9,10 +9,8 @@ from miai.errors import ConfigError, ParameterError, UnknownComponentError
 from miai.parameters import Parameters, named_components
 from miai.plugins.loader import registry
 from miai_tournaments.config.problems import Problems
-from miai_tournaments.config.schema import MAX_NAME, MAX_PLAYERS, TournamentConfig
+from miai_tournaments.config.schema import MAX_NAME, MAX_PLAYERS, PLAYER_KEYS, TournamentConfig
 from miai_tournaments.store.rows import PlayerRow
-
-_OWN = frozenset({"name", "agent", "team", "seeds"})
 
 
 def parameters_of(table: Mapping[str, Any], own: frozenset[str]) -> dict[str, Any]:
@@ -29,7 +27,7 @@ def players_of(table: Mapping[str, Any], game: str, *, where: str) -> list[Playe
       MiaiError: the agent or its parameters are wrong.
     """
     name, team = str(table.get("name")), str(table.get("team") or "")
-    values, agent = parameters_of(table, _OWN), table["agent"]
+    values, agent = parameters_of(table, PLAYER_KEYS), table["agent"]
     seeds = table.get("seeds", ())
     if not isinstance(seeds, (list, tuple)) or not seeds:
         return [player(name, agent, values, game, team=team, where=where)]

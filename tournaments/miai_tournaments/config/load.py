@@ -53,7 +53,7 @@ from miai_tournaments.config.schema import (
     TimeSection,
     TournamentConfig,
     TournamentSection,
-    with_program,
+    with_agent,
 )
 from miai_tournaments.formats.format import Format, Variants, build_format, format_component
 from miai_tournaments.store.folder import has_store
@@ -403,7 +403,7 @@ class _ConfigCheck:
         tables = self._raw.get("players")
         rows = []
         for number, row in enumerate(tables if isinstance(tables, (list, tuple)) else ()):
-            table = with_program(row)
+            table = with_agent(row)
             if isinstance(table, dict) and isinstance(table.get("agent"), str):
                 with self._problems.at(f"players[{number}].agent"):
                     if self._game_name is None:

@@ -15,6 +15,7 @@ from pydantic import BaseModel, Field, model_validator
 from miai.clock import ControlKind, IncrementPer, TimeControl
 from miai.errors import ConfigError
 from miai.parameters import NAME_PATTERN, StrictModel
+from miai.plugins.agent_files import with_file_agent
 from miai.process.limits import ProcessLimits
 from miai.process.sandbox import Isolation, sandbox_hindrance, strongest_isolation
 from miai.seeds import SEED_BITS
@@ -88,9 +89,20 @@ class FormatSection(ComponentSection):
     """``[format]``: the name of a format, a round-robin by default, and its parameters."""
 
 
-def with_program(table: Any) -> Any:
-    """Return the table of a player with ``program`` replaced by the agent that it stands for."""
-    if not isinstance(table, dict) or "program" not in table or "agent" in table:
+PLAYER_KEYS = frozenset({"name", "agent", "team", "seeds"})
+"""Keys of a player's table; all others are parameters of its agent."""
+
+
+def with_agent(table: Any) -> Any:
+    """Return the table of a player with the agent that ``program`` or ``FILE.py:CLASS`` stand for.
+
+    A table that has both is returned unchanged.
+    """
+    if not isinstance(table, dict):
+        return table
+    if "program" not in table:
+        return with_file_agent(table, PLAYER_KEYS)
+    if "agent" in table:
         return table
     rest = {key: value for key, value in table.items() if key != "program"}
     return {**rest, "agent": "program", "command": table["program"]}
@@ -99,7 +111,8 @@ def with_program(table: Any) -> Any:
 class PlayerSection(ComponentSection):
     """``[[players]]``: a player's name, its agent, and the agent's parameters.
 
-    `program = [...]` stands for the agent ``program`` with that command.
+    `program = [...]` stands for the agent ``program`` with that command, an agent
+    ``FILE.py:CLASS`` for the agent ``file``.
 
     Attributes:
       team: name of its team, for the report.
@@ -114,11 +127,11 @@ class PlayerSection(ComponentSection):
 
     @model_validator(mode="before")
     @classmethod
-    def _run_program(cls, values: Any) -> Any:
-        """Replace ``program`` by the agent that it stands for."""
+    def _write_out(cls, values: Any) -> Any:
+        """Replace what stands for an agent."""
         if isinstance(values, dict) and "program" in values and "agent" in values:
             raise ValueError("program: a player has an agent or a program, not both")
-        return with_program(values)
+        return with_agent(values)
 
     @model_validator(mode="after")
     def _seeds_differ(self) -> PlayerSection:

@@ -26,8 +26,9 @@ from miai_tournaments.formats import FORMAT
 from miai_tournaments.store.rows import PlayerRow
 
 Colours = Literal["swap", "fixed", "random"]
-"""Who moves first: ``swap``: two games with the same seed and opening, each player first once;
-``fixed``: one game, the first named moves first; ``random``: one game, drawn from its seed."""
+"""Who moves first: ``swap``: two games with the same seed and opening, each player first once, in
+the first game the one whose name comes first in alphabetical order; ``fixed``: one game, the first
+named moves first; ``random``: one game, drawn from its seed."""
 
 GAMES: Mapping[Colours, int] = {"swap": 2, "fixed": 1, "random": 1}
 """Games of a pairing."""

@@ -177,8 +177,8 @@ class PosteriorPoint:
         """Return the information, minus the Hessian, ``(B, P, P)``; positive definite."""
         model = self._posterior
         k, prior, diagonal = model.players, model.prior_games, np.arange(model.players)
-        xx, xd, dd = (model.counts.games * part for part in _curvature(*self._chances))
-        equal_xx, equal_xd, equal_dd = (prior * part for part in _curvature(*self._equal))
+        xx, xd, dd = (model.counts.games * part for part in curvature(*self._chances))
+        equal_xx, equal_xd, equal_dd = (prior * part for part in curvature(*self._equal))
         information = np.zeros((model.leagues, model.size, model.size))
         weight = self._matrix(xx)
         information[:, :k, :k] -= weight + weight.transpose(0, 2, 1)
@@ -217,7 +217,7 @@ def _couple(information: Floats, index: int, values: Floats) -> None:
     information[:, : values.shape[1], index] = values
 
 
-def _curvature(win: Floats, draw: Floats, loss: Floats) -> tuple[Floats, Floats, Floats]:
+def curvature(win: Floats, draw: Floats, loss: Floats) -> tuple[Floats, Floats, Floats]:
     """Return the normaliser's second derivatives: by x twice, by x and log nu, by log nu twice.
 
     They are the variances and the covariance of the outcome, written as sums of positive terms:

@@ -1,0 +1,164 @@
+"""The agent ``file``: a class in a Python file that belongs to no plugin.
+
+``FILE.py:CLASS`` stands for it, on the command line and as the agent of a tournament's player. The
+class derives from `miai.Agent`; its constructor takes the game and, if its second argument is
+annotated with a `miai.Parameters` model, the parameters.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import inspect
+import re
+import sys
+import traceback
+import typing
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final
+
+from miai.agent import Agent
+from miai.errors import AgentUnavailableError, MiaiError, near_matches
+from miai.game import Game
+from miai.parameters import Parameters, build_parameters, parameter
+from miai.plain import one_line
+
+NAME: Final = "file"
+"""Name of the agent."""
+
+_REFERENCE: Final = re.compile(r"(.+\.py):([^\W\d]\w*)")
+_DIGEST: Final = 12
+
+
+class FileAgentParameters(Parameters):
+    """A class in a file, and its own parameters."""
+
+    file: str = parameter(help="Python file with the agent's class", min_length=1)
+    class_name: str = parameter(help="Name of the class", min_length=1)
+    parameters: dict[str, Any] = parameter({}, help="Parameters of the class")
+
+
+def split_reference(text: str) -> dict[str, str]:
+    """Return the parameters that ``FILE.py:CLASS`` stands for; none for any other text."""
+    match = _REFERENCE.fullmatch(text)
+    return {"file": match[1], "class_name": match[2]} if match else {}
+
+
+def file_agent(game: Game, parameters: FileAgentParameters) -> Agent:
+    """Return an agent of a class in a file.
+
+    Raises:
+      AgentUnavailableError: there is no such file or class, the file cannot be imported, or the
+        class is no agent, does not play the game or cannot be built.
+      ParameterError: the class does not take these parameters.
+    """
+    path = Path(parameters.file).expanduser()
+    where = f"{parameters.file}:{parameters.class_name}"
+    cls = _class_of(_imported(path.absolute()), parameters, where)
+    if cls.only_games and game.info.name not in cls.only_games:
+        raise AgentUnavailableError(
+            f"{where}: does not play {game.info.name}; it plays {', '.join(cls.only_games)}"
+        )
+    filled = build_parameters(_model_of(cls), parameters.parameters, where=where)
+    try:
+        agent = cls(game, filled)
+    except MiaiError as error:
+        raise AgentUnavailableError(f"{where}: {error}") from error
+    except Exception as error:
+        raise AgentUnavailableError(
+            f"{where}: cannot be built: {_told(error, path)}; its constructor is called with the "
+            "game and the parameters"
+        ) from error
+    agent.version = agent.version or f"{parameters.class_name} {_digest(path)}"
+    return agent
+
+
+@lru_cache(maxsize=64)
+def _imported(path: Path) -> ModuleType:
+    """Return a file as a module. Raises `AgentUnavailableError`."""
+    if not path.is_file():
+        what = "is a folder" if path.is_dir() else "there is no such file"
+        raise AgentUnavailableError(f"{path}: {what}; write FILE.py:CLASS")
+    name = f"miai_file_{hashlib.sha256(str(path).encode()).hexdigest()[:_DIGEST]}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses and type hints look it up
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        del sys.modules[name]
+        raise AgentUnavailableError(f"{path}: cannot be imported: {_told(error, path)}") from error
+    return module
+
+
+def _class_of(module: ModuleType, parameters: FileAgentParameters, where: str) -> type[Agent]:
+    """Return the class of an agent. Raises `AgentUnavailableError`."""
+    agents = [
+        name
+        for name, value in vars(module).items()
+        if isinstance(value, type) and issubclass(value, Agent) and value is not Agent
+    ]
+    cls = getattr(module, parameters.class_name, None)
+    if cls is None:
+        raise AgentUnavailableError(
+            f"{where}: the file has no class of this name. "
+            f"{near_matches(parameters.class_name, agents)}"
+        )
+    if not (isinstance(cls, type) and issubclass(cls, Agent)):
+        others = f"; agents of the file: {', '.join(agents)}" if agents else ""
+        raise AgentUnavailableError(f"{where}: is no agent: derive it from miai.Agent{others}")
+    if inspect.isabstract(cls):
+        missing = ", ".join(sorted(cls.__abstractmethods__))
+        raise AgentUnavailableError(f"{where}: is not complete: it lacks the method {missing}")
+    return cls
+
+
+def _model_of(cls: type[Agent]) -> type[Parameters]:
+    """Return the model that annotates the second argument of a constructor; else an empty one."""
+    names = list(inspect.signature(cls).parameters)
+    try:
+        hint = typing.get_type_hints(cls.__init__).get(names[1]) if len(names) > 1 else None
+    except NameError:  # an annotation that only type checkers can read
+        hint = None
+    for candidate in (hint, *typing.get_args(hint)):
+        if isinstance(candidate, type) and issubclass(candidate, Parameters):
+            return candidate
+    return Parameters
+
+
+def _told(error: BaseException, path: Path) -> str:
+    """Return an error in a line, with its line in the file."""
+    if isinstance(error, SyntaxError) and error.filename == str(path.absolute()):
+        number, message = error.lineno, error.msg
+    else:
+        frames = traceback.extract_tb(error.__traceback__)
+        lines = [frame.lineno for frame in frames if frame.filename == str(path.absolute())]
+        number, message = (lines[-1] if lines else None), str(error)
+    text = one_line(f"{type(error).__name__}: {message}", limit=300)
+    return text if number is None else f"line {number}: {text}"
+
+
+def _digest(path: Path) -> str:
+    """Return the beginning of the file's SHA-256, which tells its versions apart."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:_DIGEST]
+
+
+def with_file_agent(table: Mapping[str, Any], own: frozenset[str]) -> dict[str, Any]:
+    """Return the table of a player with ``FILE.py:CLASS`` replaced by what it stands for.
+
+    Args:
+      table: the player's table; its keys except `own` and ``parameters`` are the class's.
+      own: keys that belong to the player.
+    """
+    reference = split_reference(table["agent"]) if isinstance(table.get("agent"), str) else {}
+    inner = table.get("parameters", {})
+    if not reference or not isinstance(inner, dict):
+        return dict(table)
+    rest = {key: value for key, value in table.items() if key not in own | {"parameters"}}
+    player = {key: value for key, value in table.items() if key in own}
+    return {**player, "agent": NAME, "parameters": {**reference, "parameters": {**rest, **inner}}}

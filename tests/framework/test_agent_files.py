@@ -1,0 +1,163 @@
+"""Agents of a single file: `FILE.py:CLASS` plays without being installed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+import miai
+from miai.cli.play import parse_players
+from miai.errors import MiaiError
+from miai_tournaments.config.load import load_tournament
+from miai_tournaments.store.store import Store
+
+AGENTS = """
+import dataclasses
+
+import miai
+
+class MineParameters(miai.Parameters):
+    last: bool = miai.parameter(False, help="Play the last legal action")
+
+@dataclasses.dataclass
+class Note:
+    text: str
+
+class Mine(miai.Agent):
+    only_games = ("tic_tac_toe",)
+
+    def __init__(self, game, parameters: MineParameters | None = None):
+        super().__init__(game, parameters)
+        self.place = -1 if parameters.last else 0
+
+    def act(self, clock):
+        return miai.Decision(self.view.legal_actions[self.place])
+
+class Plain(miai.Agent):
+    def act(self, clock):
+        return miai.Decision(self.view.legal_actions[0])
+
+class Unfinished(miai.Agent):
+    pass
+
+class Unlucky(Plain):
+    def __init__(self, game, parameters):
+        raise ValueError("no luck")
+
+class Thing:
+    pass
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "agents.py").write_text(AGENTS)
+    (tmp_path / "syntax.py").write_text("x = 1\ndef broken(:\n")
+    (tmp_path / "raises.py").write_text("\n\nraise RuntimeError('not today')\n")
+    (tmp_path / "leaves.py").write_text("import sys\nsys.exit(3)\n")
+    (tmp_path / "folder.py").mkdir()
+    return tmp_path
+
+
+def miai_in(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "miai", *words]
+    return subprocess.run(command, capture_output=True, text=True, cwd=folder, check=False)
+
+
+def moves_of(output: str) -> list[str]:
+    return [line.split()[2] for line in output.splitlines() if ". x " in line]
+
+
+def test_a_class_of_a_file_plays_from_the_command_line(folder: Path) -> None:
+    words = ("play", "tic_tac_toe", "--x", "./agents.py:Mine", "--o", "random", "--seed", "3")
+    first = miai_in(folder, *words)
+    assert first.returncode == 0, first.stderr
+    assert moves_of(first.stdout)[0] == "a3"
+    last = miai_in(folder, *words, "--x.last", "true")
+    assert moves_of(last.stdout)[0] == "c1"
+
+
+@pytest.mark.parametrize(
+    ("agent", "more", "message"),
+    [
+        ("nowhere.py:Mine", (), "there is no such file"),
+        ("folder.py:Mine", (), "is a folder"),
+        ("agents.py:Mien", (), "no class of this name. Did you mean 'Mine'?"),
+        ("agents.py:Thing", (), "is no agent: derive it from miai.Agent; agents of the file: Mine"),
+        ("agents.py:Unfinished", (), "is not complete: it lacks the method act"),
+        ("agents.py:Unlucky", (), "cannot be built: line 32: ValueError: no luck"),
+        ("agents.py:Mine", ("--x.lst", "true"), "lst: unknown parameter. Did you mean 'last'?"),
+        ("agents.py:Mine", ("--x.last", "3"), "last: expected true or false, got 3"),
+        ("agents.py:Plain", ("--x.depth", "3"), "depth: unknown parameter"),
+        ("syntax.py:Mine", (), "cannot be imported: line 2: SyntaxError"),
+        ("raises.py:Mine", (), "cannot be imported: line 3: RuntimeError: not today"),
+        ("leaves.py:Mine", (), "cannot be imported: line 2: SystemExit: 3"),
+        ("./agents.py", (), "name the agent's class too, ./agents.py:CLASS"),
+    ],
+)
+def test_bad_input_gives_one_clear_line(
+    folder: Path,
+    agent: str,
+    more: tuple[str, ...],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(folder)
+    game = miai.load_game("tic_tac_toe")
+    with pytest.raises(MiaiError) as caught:
+        parse_players(game, ["--x", agent, *more])[0].make_agent(game)
+    assert message in str(caught.value)
+    assert agent in str(caught.value)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_a_game_that_it_does_not_play_is_refused(folder: Path) -> None:
+    done = miai_in(folder, "play", "kuhn_poker", "--first", "agents.py:Mine", "--second", "random")
+    assert done.returncode == 2
+    assert "Mine: does not play kuhn_poker; it plays tic_tac_toe" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+CONFIG = """
+[tournament]
+name = "files"
+seed = 1
+rounds = 1
+[game]
+name = "tic_tac_toe"
+[[players]]
+name = "first"
+agent = "./agents.py:Mine"
+[[players]]
+name = "last"
+agent = "./agents.py:Mine"
+last = true
+"""
+
+
+def test_it_plays_in_a_tournament(folder: Path) -> None:
+    (folder / "x.toml").write_text(CONFIG)
+    players = load_tournament(folder / "x.toml").players
+    assert players[1].agent == "file"
+    assert players[1].parameters["parameters"] == {"last": True}
+    done = miai_in(folder, "tournament", "run", "x.toml", "--out", "run", "--workers", "1")
+    assert done.returncode == 0, done.stderr
+    with Store.read(folder / "run") as store:
+        rows = store.results()
+        assert {row.termination for row in rows} == {"terminal"}
+        record = miai.read_record(store.record(rows[0].game_id))
+    digest = sha256((folder / "agents.py").read_bytes()).hexdigest()[:12]
+    assert {player.version.split("; ")[1] for player in record.players} == {f"Mine {digest}"}
+
+
+def test_a_tournament_reports_a_file_that_cannot_play_before_the_first_game(folder: Path) -> None:
+    (folder / "x.toml").write_text(CONFIG.replace("agents.py:Mine", "syntax.py:Mine"))
+    done = miai_in(folder, "tournament", "run", "x.toml", "--out", "run")
+    assert done.returncode == 2
+    assert "cannot be imported: line 2: SyntaxError" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (folder / "run").exists()

@@ -1,0 +1,124 @@
+"""`miai new`: what it writes can be installed, passes its own tests, and plays."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from miai.cli.new import Start, package
+from miai.errors import MiaiError
+
+NEW = (
+    ("game", "number-heap"),
+    ("agent", "greedy_one"),
+    ("agent", "bluffer", "--game", "kuhn_poker"),
+    ("plugin", "duel"),
+)
+
+
+def run(
+    *words: str | Path, cwd: Path, path: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    packages = [*([str(path)] if path else []), os.environ.get("PYTHONPATH", "")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, packages))}
+    command = [sys.executable, "-m", *map(str, words)]
+    return subprocess.run(
+        command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=110, check=False
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a package of each kind, all installed in its folder `installed`."""
+    folder = tmp_path_factory.mktemp("new")
+    for words in NEW:
+        done = run("miai", "new", *words, cwd=folder)
+        assert done.returncode == 0, done.stderr
+    options = ("--quiet", "--no-deps", "--no-build-isolation", "--no-index")
+    sources = sorted(folder.glob("miai-*"))
+    assert len(sources) == len(NEW)
+    done = run(
+        *("pip", "--disable-pip-version-check", "install", *options, "--target", "installed"),
+        *sources,
+        cwd=folder,
+    )
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def test_its_tests_pass_once_it_is_installed(folder: Path) -> None:
+    tests = sorted(folder.glob("miai-*/tests"))
+    done = run(
+        "pytest", "-q", "-p", "no:cacheprovider", *tests, cwd=folder, path=folder / "installed"
+    )
+    assert "11 passed" in done.stdout, done.stdout + done.stderr
+
+
+def test_its_own_tests_notice_a_wrong_rule(folder: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(folder / "miai-number-heap", tmp_path / "copy")
+    rules = copy / "miai_number_heap" / "game.py"
+    text = rules.read_text("utf-8")
+    rules.write_text(text.replace("min(3, self.counters)", "min(2, self.counters)"))
+    words = ("pytest", "-q", "-p", "no:cacheprovider")
+    done = run(*words, cwd=copy, path=folder / "installed")  # this copy comes first
+    assert "2 failed, 1 passed" in done.stdout, done.stdout
+
+
+def test_its_components_are_sound_and_play(folder: Path) -> None:
+    installed = folder / "installed"
+    check = run("miai", "plugins", "check", cwd=folder, path=installed)
+    assert check.returncode == 0, check.stdout
+    assert all(f"\n{name} " in check.stdout for name in ("number-heap", "greedy_one", "duel"))
+    words = ("play", "duel", "--first", "duel-player", "--second", "random", "--quiet")
+    done = run("miai", *words, "--seed", "1", cwd=folder, path=installed)
+    assert "wins" in done.stdout, done.stderr
+
+
+def test_it_is_clean_by_the_linter_and_the_type_checker_of_miai(folder: Path) -> None:
+    sources = sorted(folder.glob("miai-*"))
+    for words in (("check",), ("format", "--check")):
+        done = run("ruff", *words, "--isolated", "--line-length", "100", *sources, cwd=folder)
+        assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "game", "message"),
+    [
+        ("game", "Nim", "", "'Nim': is no name for a game"),
+        ("game", "none", "", "'none': is no name for a game"),
+        ("game", "../x", "", "'../x': is no name for a game"),
+        ("plugin", "a--b", "", "'a--b': is no name for a plugin"),
+        ("agent", "x" * 41, "", "is no name for an agent"),
+        ("game", "tic_tac_toe", "", "is already a game, of plugin 'classics'"),
+        ("agent", "mcts", "", "is already an agent, of plugin 'miai'"),
+        ("agent", "go", "", "the package miai_go is installed already"),
+        ("agent", "lone", "tic_tac", "no game is called 'tic_tac'. Did you mean"),
+    ],
+)
+def test_a_bad_name_is_refused(kind: str, name: str, game: str, message: str) -> None:
+    with pytest.raises(MiaiError) as caught:
+        package(Start(kind), name, game=game or "tic_tac_toe")
+    assert message in str(caught.value)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_a_refused_name_leaves_nothing(tmp_path: Path) -> None:
+    done = run("miai", "new", "game", "../Nim", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith("miai: '../Nim': is no name for a game")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_existing_folder_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "miai-nim").mkdir()
+    done = run("miai", "new", "game", "nim", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "miai-nim: exists already; choose another name, or a folder with --into" in done.stderr
+    assert list((tmp_path / "miai-nim").iterdir()) == []
+    assert run("miai", "new", "game", "nim", "--into", "other", cwd=tmp_path).returncode == 0
+    assert (tmp_path / "other" / "miai-nim" / "pyproject.toml").exists()

@@ -1,0 +1,170 @@
+"""The adaptive format: its choices against brute force, and what it saves in a simulated field."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import pytest
+from tests.tournaments.formats import chance, entrants, make, play
+
+from miai.errors import ParameterError
+from miai_tournaments.formats.format import Entrants, Meeting
+from miai_tournaments.ratings.designs import Criterion, PairDesign, pair_information
+from miai_tournaments.ratings.model import Floats, outcomes
+from miai_tournaments.ratings.pair_results import PairResults
+from miai_tournaments.ratings.ratings import ELO, Z95, fit_ratings
+
+PLAYERS = 6
+
+
+def after(covariance: Floats, information: Floats, i: int, j: int) -> Floats:
+    """The covariance after a pair, by inverting the information of all ratings."""
+    u = np.zeros(len(covariance))
+    u[i], u[j] = 1, -1
+    inverse = np.linalg.inv(covariance) + information[i, j] * np.outer(u, u)
+    return np.linalg.inv(inverse)
+
+
+@pytest.mark.parametrize("criterion", ["widest", "d-optimal"])
+@pytest.mark.parametrize("seed", range(5))
+def test_each_choice_is_the_best_of_all_pairs(criterion: Criterion, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    root = rng.normal(size=(PLAYERS, PLAYERS))
+    covariance = root @ root.T + np.eye(PLAYERS)
+    information = rng.uniform(0.05, 1.0, (PLAYERS, PLAYERS))
+    information = information + information.T
+    design = PairDesign(covariance, information, criterion=criterion)
+    for _ in range(20):
+        before = design.covariance.copy()
+        variances = np.diagonal(before)
+
+        def loss(pair: tuple[int, int], before: Floats = before) -> float:
+            trial = after(before, information, *pair)
+            if criterion == "d-optimal":
+                return float(np.linalg.slogdet(trial)[1])
+            prices = (np.diagonal(before) / np.diagonal(before).max()) ** 31
+            return float(prices @ np.diagonal(trial))
+
+        best = min(combinations(range(PLAYERS), 2), key=loss)
+        assert design.choose() == best
+        assert np.allclose(design.covariance, after(before, information, *best))
+        assert (np.diagonal(design.covariance) <= variances + 1e-12).all()
+
+
+def test_the_information_of_a_pair_is_the_curvature_of_its_likelihood() -> None:
+    """By finite differences, at ratings that the games separate so well that nothing shrinks."""
+    games = [(a, b, s, 1e6) for a, b in (("a", "b"), ("b", "a")) for s in (1.0, 0.5, 0.0)]
+    games += [("a", "b", 1.0, 2e6), ("b", "a", 0.0, 1e6)]
+    ratings = fit_ratings(games)
+    assert ratings.first_player_advantage is not None
+    advantage, nu = ratings.first_player_advantage.value, np.array(ratings.log_nu)
+
+    true_gap = float(ratings.elo[0] - ratings.elo[1])
+
+    def expected_log_likelihood(gap: float) -> float:
+        value = 0.0
+        for sign in (1, -1):
+            x, at = (np.array((sign * d + advantage) / ELO) for d in (gap, true_gap))
+            value += sum(
+                float(p * np.log(q)) for p, q in zip(outcomes(at, nu), outcomes(x, nu), strict=True)
+            )
+        return value
+
+    low, middle, high = (expected_log_likelihood(true_gap + d) for d in (-1, 0, 1))
+    curvature = -(low - 2 * middle + high)
+    assert pair_information(ratings)[0, 1] == pytest.approx(curvature, rel=1e-3)
+
+
+def test_uncertain_ratings_are_shrunk_before_players_are_kept_apart() -> None:
+    """The same ratings with larger errors: the best and the worst may be close, so they meet."""
+    rng = np.random.default_rng(5)
+    elo = rng.normal(0, 300, PLAYERS)
+    chances = np.stack(outcomes((elo[:, None] - elo) / ELO, np.array(np.log(0.5))), -1)
+    first, second = np.nonzero(~np.eye(PLAYERS, dtype=np.bool_))
+    win, draw, loss = rng.multinomial(200, chances[first, second]).T
+    names = tuple(f"p{n}" for n in range(PLAYERS))
+    ratings = fit_ratings(PairResults.from_counts(first, second, win, draw, loss, players=names))
+    extremes = int(ratings.elo.argmax()), int(ratings.elo.argmin())
+    shares = []
+    for errors in (0.001, 1.0, 20.0, 1000.0):
+        uncertain = replace(ratings, covariance=ratings.covariance * errors**2)
+        information = pair_information(uncertain)
+        shares.append(information[extremes] / np.diagonal(information)[0])
+    assert shares == sorted(shares)
+    assert shares[0] < 0.3 < 0.9 < shares[-1]
+
+
+def test_equal_players_meet_in_turn() -> None:
+    meetings, _ = play(make("adaptive", entrants(6), pairs=15), lambda pairing, game: 0.5)
+    pairs = {frozenset((m.pairing.first, m.pairing.second)) for m in meetings[:3]}
+    assert len(frozenset.union(*pairs)) == 6
+    assert all(m.pairing.colours == "swap" for m in meetings)
+
+
+def test_a_batch_is_ready_before_the_one_before_it_is_played() -> None:
+    format_ = make("adaptive", entrants(6), pairs=100, batch=4)
+    first = format_.more([], room=1)
+    meetings = [Meeting(pairing, [None, None]) for pairing in first.pairings]
+    second = format_.more(meetings, room=1)
+    assert (len(first.pairings), first.ask_after) == (4, 0)
+    assert (len(second.pairings), second.ask_after) == (4, 4)
+
+
+def test_a_longer_run_begins_with_the_shorter_one() -> None:
+    for pairs in (1, 7, 20, 33):
+        short, _ = play(make("adaptive", entrants(5), pairs=pairs), chance(3))
+        longer, _ = play(make("adaptive", entrants(5), pairs=60), chance(3))
+        assert len(short) == pairs
+        assert [m.pairing for m in longer[:pairs]] == [m.pairing for m in short]
+
+
+def test_it_stops_at_the_width_and_not_before() -> None:
+    format_ = make("adaptive", entrants(5), pairs=2000, width=160.0, batch=3)
+    meetings, step = play(format_, chance(4))
+    assert step.facts["width"] <= 160 < 1000
+    assert step.facts["pairs"] == len(meetings) < 2000
+    shorter, earlier = play(make("adaptive", entrants(5), pairs=len(meetings) * 3 // 4), chance(4))
+    assert earlier.facts["width"] > 160
+    assert earlier.facts["text"].startswith(f"widest interval: {earlier.facts['width']:.0f} Elo")
+    again = [m.pairing.opening for m in meetings]
+    assert max(again) > 1, "two players who meet again have another opening"
+    assert len(shorter) < len(meetings)
+
+
+def test_games_with_payoffs_have_no_ratings_to_choose_by() -> None:
+    with pytest.raises(ParameterError, match="results of this game are payoffs"):
+        make("adaptive", entrants(4, payoff_bound=2.0), pairs=5)
+
+
+def test_half_the_games_of_a_round_robin_give_the_same_widest_interval() -> None:
+    """Twenty-four players, 400 Elo apart (standard deviation); a tenth of the games are drawn."""
+    rng = np.random.default_rng(8)
+    elo = rng.normal(0, 400, 24)
+    names = tuple(f"p{n:02}" for n in range(elo.size))
+    chances = np.stack(outcomes((elo[:, None] - elo + 30) / ELO, np.array(np.log(0.25))), -1)
+    first, second = np.nonzero(~np.eye(elo.size, dtype=np.bool_))
+    win, draw, loss = rng.multinomial(3, chances[first, second]).T
+    everyone = fit_ratings(PairResults.from_counts(first, second, win, draw, loss, players=names))
+    width = 2 * Z95 * float(everyone.standard_errors.max())
+
+    def score(a: str, b: str) -> float:
+        return float(rng.choice((1.0, 0.5, 0.0), p=chances[names.index(a), names.index(b)]))
+
+    format_ = make("adaptive", Entrants(players=names), pairs=3000, width=width)
+    meetings: list[Meeting] = []
+    games: list[tuple[str, str, float]] = []
+    while not (step := format_.more(meetings, room=1)).finished:
+        meetings += [Meeting(pairing, [None, None]) for pairing in step.pairings]
+        for meeting in meetings[len(games) // 2 : step.ask_after]:
+            one, other = meeting.pairing.first, meeting.pairing.second
+            ahead, behind = score(one, other), score(other, one)
+            meeting.scores = [ahead, 1 - behind]
+            games += [(one, other, ahead), (other, one, behind)]
+    ratings = fit_ratings(games, players=names)
+    assert 2 * Z95 * float(ratings.standard_errors.max()) <= width
+    held = np.abs(ratings.elo - (elo - elo.mean())) <= Z95 * ratings.standard_errors
+    print(f"{len(games)} games, not {3 * first.size}; {held.sum()} of {held.size} held")
+    assert len(games) <= 3 * first.size / 2
+    assert held.sum() >= 20

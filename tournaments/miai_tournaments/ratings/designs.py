@@ -1,0 +1,107 @@
+"""Which two players should meet next: sequential designs by Fisher information.
+
+A pair of games between i and j, colours swapped, tells w = I(x + advantage) + I(advantage - x) of
+their difference x: the Fisher information of both games. It turns the covariance C of the ratings
+into
+
+    C - w C u u' C / (1 + w u' C u),      u = e_i - e_j            (Sherman and Morrison 1950)
+
+so the next pair is compared with all others in a few operations on arrays ``(K, K)``.
+
+Two criteria:
+
+- ``d-optimal``: the pair with the largest w u' C u, after which the determinant of C is smallest
+  (Wynn, The sequential generation of D-optimum experimental designs, 1970). It makes the joint
+  region of all ratings small. It prefers games that nobody can predict, so it links neighbours,
+  and says little about how far the best and the worst are from the mean.
+- ``widest``: the pair after which the widest intervals are narrowest. A maximum is flat where
+  several intervals are equally wide, so variances v count as the sum of v^32 over the eight widest,
+  which a pair lowers in proportion to sum v^31 w (C_ti - C_tj)^2 / (1 + w u' C u).
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+import numpy as np
+
+from miai_tournaments.ratings.model import Floats, curvature, outcomes
+from miai_tournaments.ratings.ratings import ELO, Ratings
+from miai_tournaments.ratings.spread import Contrasts
+
+Criterion = Literal["widest", "d-optimal"]
+
+_WIDEST: Final = 8
+_POWER: Final = 32
+_TIED: Final = 1e-6
+"""Gains closer than this fraction are equal: the first pair wins, whatever rounding says."""
+
+
+def pair_information(ratings: Ratings) -> Floats:
+    """Return the Fisher information ``(K, K)`` of two games with swapped colours, per Elo squared.
+
+    It is about the difference of the two players' ratings, at ratings that are shrunk as far as
+    their errors ask for (empirical Bayes). At the fitted ones, an error that takes two players
+    apart would also keep them from meeting, and so from being corrected: all ratings would drift
+    apart.
+    """
+    contrasts = Contrasts.of(ratings.elo / ELO, ratings.covariance / ELO**2)
+    between = float(f"{contrasts.between():.3g}")  # so that its last digits decide no tie
+    shrinkage = between / (between + contrasts.variances)
+    strengths = contrasts.basis @ (shrinkage * contrasts.differences)
+    advantage = ratings.first_player_advantage
+    x = strengths[:, None] - strengths + (advantage.value / ELO if advantage else 0.0)
+    information, _, _ = curvature(*outcomes(x, np.array(ratings.log_nu)))
+    return np.asarray((information + information.T) / ELO**2)
+
+
+class PairDesign:
+    """Chooses pairs one by one, each as if those before it were played.
+
+    Args:
+      covariance: ``(K, K)`` covariance of the ratings, Elo squared.
+      information: ``(K, K)`` information of a pair of games, see `pair_information`.
+
+    Attributes:
+      covariance: expected covariance after the chosen pairs.
+    """
+
+    def __init__(
+        self, covariance: Floats, information: Floats, *, criterion: Criterion = "widest"
+    ) -> None:
+        self.covariance = covariance.copy()
+        self._information = information
+        self._criterion = criterion
+
+    def add(self, i: int, j: int) -> None:
+        """Count a pair of games between two players as played."""
+        effect = self.covariance[:, i] - self.covariance[:, j]
+        w = self._information[i, j]
+        self.covariance -= np.outer(effect, effect) * (w / (1 + w * (effect[i] - effect[j])))
+
+    def choose(self) -> tuple[int, int]:
+        """Return the next two players, and count their games as played."""
+        gains = np.triu(self._gains(), 1)
+        best = int(np.argmax(gains.ravel() >= gains.max() * (1 - _TIED)))
+        i, j = divmod(best, len(gains))
+        self.add(i, j)
+        return i, j
+
+    def _gains(self) -> Floats:
+        """Return what each pair is worth, ``(K, K)``."""
+        told = self._information * _distances(self.covariance)
+        if self._criterion == "d-optimal":
+            return told
+        variances = np.diagonal(self.covariance)
+        relative = np.round(variances / variances.max(), 9)  # equal players stay in their order
+        widest = np.argsort(-relative, kind="stable")[:_WIDEST]
+        weights = relative[widest] ** (_POWER - 1)
+        rows = self.covariance[widest]
+        shrinkage = _distances((rows * weights[:, None]).T @ rows)
+        return np.asarray(self._information * shrinkage / (1 + told))
+
+
+def _distances(products: Floats) -> Floats:
+    """Return u' M u for the differences u of all pairs, ``(K, K)``."""
+    diagonal = np.diagonal(products)
+    return np.asarray(diagonal[:, None] + diagonal - 2 * products)
