@@ -20,8 +20,10 @@ from miai_go.learning.run_folder import load_plan
 from miai_go.learning.supervised import SupervisedConfig
 from miai_go.learning.zero_config import ZeroConfig
 from miai_go.nets.encoder import positions_of
-from miai_go.nets.inference import export_beside, load_oracle
+from miai_go.nets.inference import export_beside, load_oracle, prefers_int8
+from miai_go.nets.onnx_oracle import OnnxOracle
 from miai_go.nets.patterns import PatternPolicy
+from miai_go.nets.torch_oracle import TorchOracle
 from miai_go.nets.weights import WeightsHeader, load_weights
 from miai_go.rules.state import GoState
 from miai_go.shipped import FOLDER, find_weights, shipped_names
@@ -64,6 +66,17 @@ def test_exports_are_of_the_weights_beside_them(export: Path) -> None:
     assert coarse.policy is not None
     assert fine.policy is not None
     assert np.abs(_softmax(coarse.policy) - _softmax(fine.policy)).max() < 0.1
+
+
+def test_int8_is_for_searches_and_not_for_the_bare_policy() -> None:
+    game = miai.load_game("go", board_size=9)
+    kinds = []
+    for name in ("alphago", "policy"):
+        agent = miai.make_agent(name, game)
+        agent.new_game(1, player=0)
+        kinds.append(type(agent.search.oracle))  # type: ignore[attr-defined]  # a search's agent
+        agent.close()
+    assert kinds == [OnnxOracle if prefers_int8() else TorchOracle, TorchOracle]
 
 
 def _softmax(logits: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -581,7 +581,7 @@ class RememberingValuer:
 
     Args:
       positions: maximum answers remembered, rounded up to a power of two; each takes 4 bytes per
-        point of the board, and 20 more. Newer answers replace older ones.
+        action, and 12 more. Newer answers replace older ones.
 
     Attributes:
       valuer: the other valuer.

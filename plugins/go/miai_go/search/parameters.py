@@ -162,7 +162,7 @@ class TreeParameters(NetworkParameters, SearchParameters):
         ge=0,
         le=100_000_000,
         unit="positions",
-        help="Answers of the networks remembered over a game, by position and its symmetries (344 "
+        help="Answers of the networks remembered over a game, by position and its symmetries (340 "
         "bytes each on 9x9); 0: none",
     )
     virtual_loss: float = parameter(
