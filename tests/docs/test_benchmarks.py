@@ -31,6 +31,7 @@ SMALL = {
         *("--reference", "20", "--precision", "fp32"),
     ),
     "go_matches.py": ("--help",),  # plays for minutes
+    "go_settings.py": ("c_puct=2", "--simulations", "2", "--at-once", "1", "--rounds", "1"),
     "go_five.py": ("--help",),  # wants weights for 5x5
     "tsumego.py": (
         *("--parts", "zones", "exhaustion", "ordering", "--sizes", "5", "--zones", "2"),
@@ -95,6 +96,7 @@ KEYS = {
         *("positions_per_second_zero", "positions_per_second_alphago"),
         "positions_per_second_patterns",
     },
+    "go_settings.py": {"points", "points_95", "verdict", "simulations_per_second"},
     "go_targets.py": {"rows", "date"},
     "go_search.py": {"search", "selfplay", "games_per_hour", "ratio"},
     "go_training.py": {

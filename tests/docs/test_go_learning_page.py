@@ -54,6 +54,7 @@ SMALL: dict[str, tuple[str, ...]] = {
     ),
 }
 """What is added to the trainings of the page, by their name, so that they take seconds."""
+ROLLOUT = "runs/go-rollout/weights.safetensors"
 COPIED = {"sl": "policy", "rl": "policy-rl", "value": "value"}
 
 
@@ -105,6 +106,7 @@ def test_the_page_leads_from_games_to_players(folder: Path, message: dict[str, s
         "go data import",
         *(f"go train {kind}" for kind in SMALL),
         "go eval policy.safetensors",
+        f"go eval {ROLLOUT}",
         "play go",
     }
     for kind in SMALL:
@@ -114,6 +116,17 @@ def test_the_page_leads_from_games_to_players(folder: Path, message: dict[str, s
     assert "calibration" in message["go eval policy.safetensors"]
     made = [record.command for record in WeightsHeader.read(folder / "value.safetensors").history]
     assert [command.split()[3] for command in made] == ["sl", "value"]
+
+
+def test_a_rollout_policy_is_measured_as_at_the_end_of_its_training(
+    message: dict[str, str],
+) -> None:
+    trained = re.search(r"top-1 accuracy ([\d.]+)% on (\d+) positions", message["go train rollout"])
+    assert trained
+    figures = re.search(r"positions (\d+)  top1 ([\d.]+)", message[f"go eval {ROLLOUT}"])
+    assert figures
+    assert int(figures[1]) == int(trained[2]) > 0
+    assert float(figures[2]) == pytest.approx(float(trained[1]) / 100, abs=1e-3)
 
 
 def test_a_run_s_folder_holds_what_the_table_says(folder: Path, message: dict[str, str]) -> None:

@@ -12,6 +12,7 @@ import psutil
 import pytest
 
 from miai import TimeControl, load_game, make_agent
+from miai.errors import AgentUnavailableError
 from miai.playing.match import InProcessSeat, play, play_game
 from miai.process import programs
 from miai.process.agent_process import AgentProcess
@@ -120,6 +121,17 @@ def test_a_game_against_gnu_go(size: int, color: int, oracle: Oracle, tmp_path: 
         dead = points(client, "final_status_list dead", size)
         counted = state.score_with_dead(tuple(sorted(dead))).margin
         assert client.ask("final_score", seconds=SECONDS) == score(counted)
+
+
+def test_gnu_go_is_asked_before_a_game_whether_it_allows_suicide() -> None:
+    """Without its option GNU Go would lose by protocol as soon as an opponent plays a suicide."""
+    game = go(board_size=5)
+    gnugo = make_agent("gtp", game, command=COMMAND)
+    with pytest.raises(AgentUnavailableError, match=r"suicide of two stones.*--allow-suicide"):
+        gnugo.new_game(1, player=0)
+    gnugo = make_agent("gtp", game, command=f"{COMMAND} --allow-suicide")
+    gnugo.new_game(1, player=0)
+    gnugo.close()
 
 
 def score(margin: float) -> str:

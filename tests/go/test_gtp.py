@@ -97,7 +97,8 @@ def agent() -> Iterator[MakeAgent]:
 
     def make(*options: str, game: dict[str, Any] | None = None, **values: Any) -> GtpAgent:
         go = load_game("go", **{"board_size": 5, **(game or {})})
-        parameters = build_parameters(GtpParameters, {"command": [*ENGINE, *options], **values})
+        given = {"command": [*ENGINE, *options], "probe": False, **values}
+        parameters = build_parameters(GtpParameters, given)
         assert isinstance(go, GoGame)
         made.append(GtpAgent(go, parameters))
         return made[-1]
@@ -573,6 +574,7 @@ def test_a_legal_move_that_the_engine_refuses_ends_its_game(agent: MakeAgent) ->
         (["--mode", "nonsense", "--at", "start"], "GTP mode"),
         (["--protocol", "3"], "of GTP, not 2"),
         (["--refuse", "seed"], "refused 'seed 2': not today$"),
+        (["--lacks", "genmove,komi"], "does not know komi, genmove, which every player needs"),
     ],
 )
 def test_an_engine_that_cannot_start_or_play_this_is_unavailable(
@@ -583,6 +585,25 @@ def test_an_engine_that_cannot_start_or_play_this_is_unavailable(
             1, player=0
         )
     assert all_gone(token)
+
+
+def test_suicide_is_tried_once_and_leaves_no_stones(agent: MakeAgent, tmp_path: Path) -> None:
+    player = agent(probe=True, restart="never")
+    for number in range(2):
+        begin(player, log=tmp_path / f"log{number}")
+        player.end((1.0, -1.0))
+    first, second = (sent(tmp_path / f"log{number}") for number in range(2))
+    start = ["boardsize 5", "clear_board"]
+    probe = ["play b A1", "play w A2", "play w B2", "play w C1", "play b B1"]
+    assert first[4:] == [*start, "komi 7.5", *start, *probe, *start, "komi 7.5"]
+    assert second == [*start, "komi 7.5"]
+
+
+@pytest.mark.parametrize("game", [{"rules": "chinese"}, {"board_size": 2}])
+def test_suicide_is_not_tried_where_it_is_forbidden_or_has_no_room(
+    game: dict[str, Any], agent: MakeAgent
+) -> None:
+    begin(agent("--refuse", "play", game=game, probe=True))
 
 
 def test_an_engine_that_never_starts_is_killed(agent: MakeAgent, token: str) -> None:

@@ -127,6 +127,11 @@ class Line:
     seen: list[int]
     last: int
 
+    def wait(self, change: int) -> None:
+        """Count the line's nodes as pending once more, or once less."""
+        for node in self.nodes:
+            node.pending += change
+
 
 class SlowTree:
     """One tree; see the fields of `TreeSettings` and `Root` for what it is told."""
@@ -148,20 +153,25 @@ class SlowTree:
         self._plan = self._visits_before(budget)
         while done < budget and self.root.status == OPEN:
             batch: list[Line] = []
+            clashes: list[Line] = []
             while len(batch) < self.leaves and done < budget and self.root.status == OPEN:
                 line = self._descend(done)
                 node = line.nodes[-1]
                 if node.pending and not node.children:
-                    break
+                    if self.settings.gumbel or len(clashes) == self.leaves:
+                        break
+                    line.wait(1)
+                    clashes.append(line)
+                    continue
                 done += 1
                 if not self._count_known(line):
-                    for above in line.nodes:
-                        above.pending += 1
+                    line.wait(1)
                     batch.append(line)
                 self._prove(line)
+            for line in clashes:
+                line.wait(-1)
             for line in batch:
-                for above in line.nodes:
-                    above.pending -= 1
+                line.wait(-1)
                 self._expand(line)
         return done
 

@@ -1,10 +1,14 @@
 """A budget in seconds is not spent on what could no longer change the move."""
 
+import itertools
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
+from miai.clock import Clock, ClockReading, TimeControl
 from miai_go.rules.game import GoGame
 from miai_go.rules.parameters import GoParameters
 from miai_go.search.mcts import GoMcts
@@ -44,3 +48,74 @@ def test_an_obvious_move_takes_less_than_its_time(early: bool) -> None:
     result = search.search(game.new_initial_state())
     assert result.action == 12
     assert (perf_counter() - started < 1.4) == early
+
+
+@pytest.mark.parametrize(
+    ("changed", "passed", "stops"),
+    [
+        (2.0, 10.0, True),  # the move has been the same for long
+        (8.0, 10.0, False),
+        (8.0, 11.3, False),
+        (8.0, 11.5, True),  # now for three tenths of the time
+    ],
+)
+def test_a_search_goes_on_while_its_move_changes(
+    changed: float, passed: float, stops: bool
+) -> None:
+    """Two moves get 50 visits a second each; the second takes the lead after `changed` seconds."""
+    now = 0.0
+
+    def visits() -> NDArray[np.int32]:
+        lead = -1 if now < changed else 1
+        return np.array([50 * now - lead, 50 * now + lead], np.int32)
+
+    clock = SearchClock(10.0, started=0.0, visits=visits, longest=25.0)
+    looks = [now / 10 for now in range(10, round(10 * passed) + 1)]
+    for now in looks:
+        clock._started = perf_counter() - now
+        stopped = clock()
+        if stopped:
+            break
+    assert (now == passed and stopped) == stops
+
+
+def clock_of(kind: str, seconds: float, **more: Any) -> ClockReading:
+    return Clock(TimeControl(kind=kind, seconds=seconds, **more)).reading()  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("reading", "seconds", "longest"),
+    [
+        (clock_of("per-move", 0.4), 0.36, 0.36),
+        (clock_of("absolute", 30.0), 1.0, 2.5),
+    ],
+)
+def test_a_clock_with_main_time_allows_longer_moves(
+    reading: ClockReading, seconds: float, longest: float
+) -> None:
+    """The shares of the clock that `search_on_clock` takes, and a search within them."""
+    assert reading.allotment() == pytest.approx(seconds)
+    assert reading.allotment(moves_left=12) == pytest.approx(longest)
+    game = GoGame(GoParameters(board_size=5))
+    search = GoMcts(game, GoMctsParameters(simulations=0, seconds=100.0))
+    search.new_game(1)
+    started = perf_counter()
+    search.search_on_clock(game.new_initial_state(), reading)
+    assert perf_counter() - started < longest + 0.5
+
+
+def test_no_move_takes_longer_than_the_longest() -> None:
+    """The lead changes at every look."""
+    looks = itertools.count(1)
+
+    def visits() -> NDArray[np.int32]:
+        look = next(looks)
+        lead = 1 if look % 2 else -1
+        return np.array([500 * look + lead, 500 * look - lead], np.int32)
+
+    clock = SearchClock(10.0, started=0.0, visits=visits, longest=25.0)
+    for now in range(1, 25):
+        clock._started = perf_counter() - now
+        assert not clock(), now
+    clock._started = perf_counter() - 25
+    assert clock()

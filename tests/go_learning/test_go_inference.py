@@ -25,11 +25,13 @@ from torch import nn
 
 from miai.errors import WeightsError
 from miai_go.errors import InferenceError
-from miai_go.nets.inference import Ensemble, load_oracle
+from miai_go.nets.inference import Ensemble, export_beside, load_oracle, prefers_int8
 from miai_go.nets.onnx_export import export_onnx
+from miai_go.nets.onnx_oracle import OnnxOracle
 from miai_go.nets.oracle import Answers, Oracle
 from miai_go.nets.parameters import Precision
 from miai_go.nets.server import BatchingOracle
+from miai_go.nets.torch_oracle import TorchOracle
 from miai_go.nets.weights import load_weights, save_weights
 
 ROUNDING = 2e-5
@@ -153,6 +155,25 @@ def test_int8_is_near_fp32(path: Path, int8_path: Path) -> None:
     assert np.abs(exact.value - coarse.value).mean() < INT8
     with pytest.raises(InferenceError, match="was exported in int8, not in fp32"):
         load_oracle(int8_path, precision="fp32")
+
+
+def test_an_int8_export_beside_weights_is_used_while_it_is_of_these(tmp_path: Path) -> None:
+    weights, planes = small_file(tmp_path / "net.safetensors"), random_planes(5, seed=4)
+    export = export_beside(weights)
+    assert export.name == "net.int8.onnx"
+    export_onnx(load_weights(weights), export, precision="int8", positions=64)
+    exported = load_oracle(export).infer(planes)
+    assert distance(load_oracle(weights, precision="int8").infer(planes), exported) == 0
+    others: list[Precision] = ["fp32", "bf16"]
+    for precision in others:
+        assert distance(load_oracle(weights, precision=precision).infer(planes), exported) > 0
+    assert isinstance(load_oracle(weights), OnnxOracle) == prefers_int8()
+    assert isinstance(load_oracle(weights, backend="torch"), TorchOracle)
+    # Weights of the same name, trained on: the export is no longer theirs.
+    header = small_header()
+    save_weights(weights, small_network(header, seed=9), header)
+    assert distance(load_oracle(weights, precision="int8").infer(planes), exported) > INT8
+    assert isinstance(load_oracle(weights), TorchOracle)
 
 
 def test_onnx_gives_the_network_s_answers(path: Path, onnx_path: Path) -> None:

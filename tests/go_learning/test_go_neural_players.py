@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 from time import perf_counter, process_time
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -22,8 +22,9 @@ from tests.go_learning.go_forest_slow import (
 )
 
 import miai
+from miai.clock import Clock, ClockReading, TimeControl
 from miai.errors import GameError, MiaiError, ParameterError, WeightsError
-from miai.search.protocol import Search
+from miai.search.protocol import ClockedSearch, Search
 from miai.testing import check_agent
 from miai_go.kernels import trail
 from miai_go.nets.encoder import load_encoder, positions_of
@@ -568,3 +569,62 @@ def test_resuming_play_after_a_dispute_restarts_the_trail() -> None:
     stones = positions.stones_before(0, 0)
     assert stones is not None
     assert stones.tolist() == state.board.stones().ravel().tolist()
+
+
+# -- one network, and what it answered ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("same", "runs"), [(True, 1), (False, 2)])
+def test_the_same_weights_under_two_names_run_once(
+    same: bool, runs: int, folder: Path, tmp_path: Path
+) -> None:
+    policy = write(folder, 5)
+    value = tmp_path / "value.safetensors"
+    value.write_bytes(policy.read_bytes())
+    if not same:
+        value = write(tmp_path, 5, encoder="simple")
+    values = {"policy": str(policy), "value": str(value), "simulations": 8, **FP32}
+    search = miai.make_agent("alphago", go(board_size=5), **values).search  # type: ignore[attr-defined]
+    search.new_game(1)
+    valuer = search._valuer
+    assert isinstance(valuer, NetworkValuer)
+    assert len({id(valuer.policy), id(valuer.value)}) == runs
+
+
+def test_answers_are_remembered_over_a_game_and_forgotten_before_the_next(folder: Path) -> None:
+    game = go(board_size=5)
+    start = game.new_initial_state()
+    after = start.clone()
+    after.apply_action(after.string_to_action("B2"))
+    states = [start, after, start]  # another tree each time
+
+    def shares(search: Search) -> list[float]:
+        return [
+            cast(float, search.search(state).statistics.get("recalled", -1.0)) for state in states
+        ]
+
+    search = search_of("alphazero", game, folder, simulations=60, reuse=False)
+    first = shares(search)
+    assert first[1] < first[2] < 1
+    search.new_game(1)
+    assert shares(search) == first
+    assert shares(search_of("alphazero", game, folder, simulations=60, remembered=0)) == [-1.0] * 3
+
+
+def test_under_a_clock_or_with_seconds_time_alone_limits_a_move(folder: Path) -> None:
+    game = go(board_size=5)
+    clock = Clock(TimeControl(kind="per-move", seconds=3.0)).reading()
+
+    def simulations(reading: ClockReading | None, **values: Any) -> int:
+        search = search_of("alphazero", game, folder, stop_early=False, **values)
+        assert isinstance(search, ClockedSearch)
+        state = game.new_initial_state()
+        result = search.search_on_clock(state, reading) if reading else search.search(state)
+        count = result.statistics["simulations"]
+        assert isinstance(count, int)
+        return count
+
+    assert simulations(None, simulations=None) == 400
+    assert simulations(clock, simulations=None) > 500
+    assert simulations(None, simulations=None, seconds=3.0) > 500
+    assert simulations(clock, simulations=50) == 50

@@ -7,7 +7,9 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 pytest.importorskip("torch")
 
@@ -17,8 +19,13 @@ from miai_go.learning.rollout_policy import RolloutConfig
 from miai_go.learning.run_folder import load_plan
 from miai_go.learning.supervised import SupervisedConfig
 from miai_go.learning.zero_config import ZeroConfig
+from miai_go.nets.encoder import positions_of
+from miai_go.nets.inference import export_beside, load_oracle, prefers_int8
+from miai_go.nets.onnx_oracle import OnnxOracle
 from miai_go.nets.patterns import PatternPolicy
+from miai_go.nets.torch_oracle import TorchOracle
 from miai_go.nets.weights import WeightsHeader, load_weights
+from miai_go.rules.state import GoState
 from miai_go.shipped import FOLDER, find_weights, shipped_names
 
 SUMS = {
@@ -29,7 +36,8 @@ NETWORKS = [name for name in shipped_names() if not name.startswith("rollout")]
 
 
 def test_checksums_are_those_of_the_files() -> None:
-    assert set(SUMS) == {f"{name}.safetensors" for name in shipped_names()}
+    files = [*FOLDER.glob("*.safetensors"), *FOLDER.glob("*.onnx")]
+    assert set(SUMS) == {path.name for path in files}
     for name, digest in SUMS.items():
         assert hashlib.sha256((FOLDER / name).read_bytes()).hexdigest() == digest, name
 
@@ -40,6 +48,41 @@ def test_there_are_weights_for_every_player() -> None:
     assert find_weights("value-9x9", default="") == find_weights("policy-9x9", default="")
     assert WeightsHeader.read(find_weights("policy-9x9", default="")).outputs == ("policy", "value")
     assert sum(path.stat().st_size for path in FOLDER.glob("*.safetensors")) < 16 * 2**20
+
+
+@pytest.mark.parametrize("export", sorted(FOLDER.glob("*.onnx")), ids=lambda path: path.name)
+def test_exports_are_of_the_weights_beside_them(export: Path) -> None:
+    """`miai go export NAME --onnx FILE --precision int8` makes them again."""
+    weights = FOLDER / f"{export.name.partition('.')[0]}.safetensors"
+    assert export_beside(weights) == export
+    exported, own = load_oracle(export), load_oracle(weights, precision="fp32")
+    assert exported.header.sha256 == WeightsHeader.read(weights).sha256
+    state = miai.load_game("go", board_size=9).new_initial_state()
+    for move in ("E5", "E3", "G4"):
+        state.apply_action(state.string_to_action(move))
+    assert isinstance(state, GoState)
+    planes = own.encoder.encode(positions_of([state]))
+    coarse, fine = exported.infer(planes), own.infer(planes)
+    assert coarse.policy is not None
+    assert fine.policy is not None
+    assert np.abs(_softmax(coarse.policy) - _softmax(fine.policy)).max() < 0.1
+
+
+def test_int8_is_for_searches_and_not_for_the_bare_policy() -> None:
+    game = miai.load_game("go", board_size=9)
+    kinds = []
+    for name in ("alphago", "policy"):
+        agent = miai.make_agent(name, game)
+        agent.new_game(1, player=0)
+        kinds.append(type(agent.search.oracle))  # type: ignore[attr-defined]  # a search's agent
+        agent.close()
+    assert kinds == [OnnxOracle if prefers_int8() else TorchOracle, TorchOracle]
+
+
+def _softmax(logits: NDArray[np.float32]) -> NDArray[np.float32]:
+    powers = np.exp(logits - logits.max())
+    chances: NDArray[np.float32] = powers / powers.sum()
+    return chances
 
 
 @pytest.mark.parametrize("name", NETWORKS)

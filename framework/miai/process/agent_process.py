@@ -152,7 +152,7 @@ class AgentProcess:
         except AgentTimeoutError:
             raise AgentUnavailableError(
                 f"{self._who} did not start within {self.start_timeout:g} s and was killed; if "
-                "it needs longer, raise the start timeout"
+                "it needs longer, raise limits.start_timeout"
             ) from None
         except AgentError as error:
             raise AgentUnavailableError(str(error)) from None
@@ -312,7 +312,14 @@ class AgentProcess:
         self.start()
         assert self._channel is not None
         self._channel.new_game(log)
-        answer = self._ask("new_game", message, seconds=self.limits.new_game_seconds)
+        seconds = self.limits.new_game_seconds
+        try:
+            answer = self._ask("new_game", message, seconds=seconds)
+        except AgentTimeoutError:
+            raise AgentTimeoutError(
+                f"{self._who} did not begin a game within {seconds:.3g} s and was killed; if it "
+                "needs longer, raise limits.new_game_seconds"
+            ) from None
         self._cpu = self._checked(self._unpack_cpu, answer)
         self._note_version(answer)
 

@@ -10,7 +10,7 @@ from miai.clock import ClockReading
 from miai.errors import AgentError, AgentUnavailableError, MiaiError
 from miai.game import Game, Observation
 from miai.plain import Json
-from miai.search.protocol import PonderingSearch, Search
+from miai.search.protocol import ClockedSearch, PonderingSearch, Search
 from miai.values import Evaluation
 
 
@@ -59,7 +59,11 @@ class SearchAgent(Agent):
 
     def act(self, clock: ClockReading) -> Decision:
         """Return the search's best action, within what the clock allots."""
-        result = self.search.search(self.view.state, seconds=clock.allotment())
+        state = self.view.state
+        if clock.control.kind != "none" and isinstance(self.search, ClockedSearch):
+            result = self.search.search_on_clock(state, clock)
+        else:
+            result = self.search.search(state, seconds=clock.allotment())
         top = sorted(result.visits.items(), key=lambda item: (-item[1], item[0]))[:5]
         statistics: dict[str, Json] = {
             **Evaluation(round(result.value, 6), result.unit).statistics(),

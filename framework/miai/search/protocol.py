@@ -11,6 +11,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from miai.clock import ClockReading
 from miai.errors import GameError, HiddenInformationError, UnsuitableGameError
 from miai.game import Game, Player, State
 from miai.plain import Json
@@ -78,6 +79,14 @@ class PonderingSearch(Search, Protocol):
 
     def ponder(self, state: State, stop: Callable[[], bool]) -> None:
         """Prepare for what may follow a state until `stop` returns true; see `Agent.ponder`."""
+
+
+@runtime_checkable
+class ClockedSearch(Search, Protocol):
+    """A search that decides itself how much of a clock's time a move is worth."""
+
+    def search_on_clock(self, state: State, clock: ClockReading) -> SearchResult:
+        """Return what `search` does, under a time control. Takes the place of `search` there."""
 
 
 @runtime_checkable

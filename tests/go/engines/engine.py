@@ -22,6 +22,7 @@ class Engine:
         self.options = options
         self.moves = options.moves.split(",")
         self.known = BASIC.split() + options.knows.split(",")
+        self.known = [name for name in self.known if name not in options.lacks.split(",")]
 
     def answer(self, command: str, arguments: list[str]) -> str:
         """Return the response without its identity number and newlines."""
@@ -195,6 +196,7 @@ def main() -> None:
     parser.add_argument("--at", default="genmove", help="command at which the mode sets in")
     parser.add_argument("--moves", default="D4,E5")
     parser.add_argument("--knows", default="")
+    parser.add_argument("--lacks", default="")
     parser.add_argument("--refuse", default="")
     parser.add_argument("--dead", default="")
     parser.add_argument("--handicap", default="")

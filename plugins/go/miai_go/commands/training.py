@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
+from miai.errors import ConfigError
 from miai.files import removed_if_refused
 
 if TYPE_CHECKING:
@@ -113,7 +114,21 @@ def evaluate(
     ] = "none",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Measure move prediction, values and their calibration on recorded games."""
+    """Measure move prediction, values and their calibration on recorded games.
+
+    Of a rollout policy only its move prediction is measured.
+    """
+    from miai_go.nets.patterns import is_pattern_policy
+    from miai_go.shipped import find_weights
+
+    path = find_weights(weights, default="")
+    if is_pattern_policy(path):
+        if (precision, symmetry) != ("fp32", "none"):
+            raise ConfigError(
+                f"{path}: a rollout policy has neither precision nor symmetry; leave them out"
+            )
+        _show_rollout(path, sources, split, positions or None, as_json=as_json)
+        return
     from miai_go.learning.measuring import evaluate_weights
 
     measures = evaluate_weights(
@@ -156,6 +171,24 @@ def _train(
             file=sys.stderr,
         )
         return train(plan)
+
+
+def _show_rollout(
+    path: Path, sources: list[Path], split: str, limit: int | None, *, as_json: bool
+) -> None:
+    from miai_go.learning.rollout_policy import evaluate_rollout
+
+    report = evaluate_rollout(path, sources, split=split, limit=limit)
+    figures = {
+        "positions": report.positions,
+        "top1": report.top_1,
+        "cross_entropy": report.cross_entropy,
+        "unseen": report.unseen,
+    }
+    if as_json:
+        print(json.dumps(figures, indent=2))
+    else:
+        print("  ".join(f"{name} {value:.4g}" for name, value in figures.items()))
 
 
 def _show(measures: GameMeasures) -> None:

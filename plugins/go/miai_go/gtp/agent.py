@@ -24,12 +24,14 @@ from miai_go.gtp.engine_setup import (
     COLOR_NAMES,
     ClockDialect,
     begin_game,
+    check_rules,
     clear_board,
     dialect_for,
     filled,
     launch,
     place_points,
     play_move,
+    require_commands,
     time_left,
     time_settings,
 )
@@ -124,11 +126,16 @@ class GtpAgent(Agent):
         self._dialect: ClockDialect | None = None
         self._dead: frozenset[int] | None = None
         self._resumed = False  # whether dead stones have to be captured now
+        self._checked = False  # whether the engine was asked what it can play
 
     # -- the four calls -----------------------------------------------------------------------
 
     def new_game(self, seed: int, *, player: int, log: Path | None = None) -> None:
-        """Begin a game, in a new process unless one is kept. Raises `AgentError` if it fails."""
+        """Begin a game, in a new process unless one is kept. Raises `AgentError` if it fails.
+
+        Before its first game an engine is asked whether it can play it, so that a tournament finds
+        out before it begins.
+        """
         super().new_game(seed, player=player, log=log)
         self._end_game(keep=self._parameters.restart == "never")
         self._conversation = Conversation(log)
@@ -138,7 +145,11 @@ class GtpAgent(Agent):
         self._resumed = False
         try:
             client = self._start(seed) if self._client is None else self._continue(seed)
+            require_commands(client)
             begin_game(client, self._go, self._parameters)
+            if not self._checked and check_rules(client, self._go, self._parameters):
+                begin_game(client, self._go, self._parameters)
+            self._checked = True
         except AgentError as error:
             self._abandon(error)
             raise

@@ -100,6 +100,50 @@ def begin_game(client: GtpClient, game: GoGame, parameters: GtpParameters) -> No
     place_points(client, (game.start.black, game.start.white), game.size, seconds)
 
 
+REQUIRED: Final = ("boardsize", "clear_board", "komi", "play", "genmove")
+"""The commands that a player needs."""
+
+
+def require_commands(client: GtpClient) -> None:
+    """Raise `AgentUnavailableError` if the engine lists its commands, and some are missing."""
+    missing = [command for command in REQUIRED if not client.knows(command)]
+    if client.commands and missing:
+        raise AgentUnavailableError(
+            f"{client.who} does not know {', '.join(missing)}, which every player needs"
+        )
+
+
+def check_rules(client: GtpClient, game: GoGame, parameters: GtpParameters) -> bool:
+    """Play the suicide of two stones on an engine's board, if the game allows it.
+
+    The engine has been told the rules, if it can be. Returns whether its board has to be set up
+    again. Other rules are not checked: an engine that accepts a move need not ever play it.
+
+    Raises `AgentUnavailableError` if the engine refuses the suicide.
+    """
+    if not (parameters.probe and game.rules.suicide) or game.size < _SUICIDE_SIZE:
+        return False
+    seconds = parameters.command_timeout
+    clear_board(client, game.size, seconds)
+    for move in _BEFORE_SUICIDE:
+        client.ask(f"play {move}", seconds=seconds)
+    response = client.command(f"play {_SUICIDE}", seconds=seconds)
+    if not response.ok:
+        raise AgentUnavailableError(
+            f"{client.who} refuses the suicide of two stones ({excerpt(response.text)}), which is "
+            "legal in this game, so an opponent that plays one would win by it; have the engine "
+            "allow suicide (GNU Go: --allow-suicide), or forbid it in the game (suicide = false); "
+            "probe = false leaves out this check"
+        )
+    return True
+
+
+_SUICIDE_SIZE: Final = 3
+# Black first: without its stones the position must be new, or superko would forbid the suicide.
+_BEFORE_SUICIDE: Final = ("b A1", "w A2", "w B2", "w C1")
+_SUICIDE: Final = "b B1"
+
+
 def clear_board(client: GtpClient, size: int, seconds: float) -> None:
     """Give an engine an empty board. Raises `AgentUnavailableError` for a size it refuses."""
     response = client.command(f"boardsize {size}", seconds=seconds)

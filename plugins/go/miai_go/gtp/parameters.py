@@ -100,6 +100,10 @@ class GtpParameters(GtpEngineParameters):
     rules: Literal["told", "own"] = parameter(
         "told", help="Send the game's rules if the engine knows kata-set-rules, or keep its own"
     )
+    probe: bool = parameter(
+        True,
+        help="Check before the first game that the engine accepts suicide, if the game allows it",
+    )
     handicap: Literal["moves", "announced"] = parameter(
         "moves",
         help="Send handicap stones as moves, with White's compensation in the komi, or announce "

@@ -13,7 +13,7 @@ from miai.game import State
 from miai.information import PlayerView
 from miai.plugins.loader import registry
 from miai.search.agent import SearchAgent
-from miai.search.protocol import Search, SearchResult
+from miai.search.protocol import ClockedSearch, Search, SearchResult
 from miai.values import Evaluation, ValueUnit
 from miai_go.gtp.table import FreeState
 from miai_go.gtp.wire import GtpError
@@ -108,6 +108,8 @@ class SearchPlayer(SessionPlayer):
 
     def choose(self, state: FreeState, *, seconds: float | None) -> SearchResult:
         """Search within its own budget and `seconds`."""
+        if seconds is not None and isinstance(self.search, ClockedSearch):
+            return self.search.search_on_clock(state, _per_move_clock(seconds))
         return self.search.search(state, seconds=seconds)
 
     def analyse(self, state: FreeState, *, seconds: float) -> SearchResult:

@@ -356,8 +356,13 @@ def gather(  # noqa: C901  kernels read from top to bottom
     Leaf i has its board in `words_out[i]`, its trail in `trails_out[i]`, its path in
     `paths[i, : depths[i] + 1]` and its game in `owners[i]`. Simulations that end in a finished game
     are counted at once. A tree gives fewer leaves when its budget is used up, it is proven, or it
-    reaches a pending leaf. Its search ends, with its budget cut to the simulations done, when it
-    reaches a leaf for whose children there is no room.
+    reaches pending leaves too often: each time their paths count as lost once more until all its
+    leaves are collected, so that the next simulation goes elsewhere. As sequential halving counts
+    visits, a Gumbel search stops at the first pending leaf instead. A tree's search ends, with its
+    budget cut to the simulations done, when it reaches a leaf for whose children there is no room.
+
+    The rows of `paths` and `depths` beyond those of `owners` are work space; they limit how often
+    a tree may reach a pending leaf.
     """
     n = 0
     for which in range(len(games)):
@@ -371,6 +376,7 @@ def gather(  # noqa: C901  kernels read from top to bottom
         size = np.int64(boards[g, SIZE])
         found = 0
         tries = 0
+        clashes = 0
         while found < leaves and settings[DONE] < settings[BUDGET] and ints[STATUS, 0] == OPEN:
             if tries == _TRIES:
                 break
@@ -429,7 +435,15 @@ def gather(  # noqa: C901  kernels read from top to bottom
                 settings[BUDGET] = settings[DONE]
                 break
             if ints[PENDING, node] > 0 and ints[COUNT, node] == 0:
-                break
+                row = len(owners) + clashes
+                if settings[GUMBEL] != 0 or row == len(paths):
+                    break
+                for d in range(depth + 1):
+                    ints[PENDING, path[d]] += 1
+                    paths[row, d] = path[d]
+                depths[row] = depth
+                clashes += 1
+                continue
             settings[DONE] += 1
             if ints[STATUS, node] != OPEN:
                 carry_up(ints, floats, path, depth, -np.float64(ints[STATUS, node]), np.int64(0))
@@ -457,6 +471,10 @@ def gather(  # noqa: C901  kernels read from top to bottom
                 owners[n] = g
                 n += 1
                 found += 1
+        for clash in range(clashes):
+            row = len(owners) + clash
+            for d in range(depths[row] + 1):
+                ints[PENDING, paths[row, d]] -= 1
     return n
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
 
+from miai.errors import ConfigError
 from miai.parameters import StrictModel, parameter
 from miai.tensors import TrainingRecord
 from miai_go.errors import DataError, TrainingError
@@ -21,11 +22,11 @@ from miai_go.kernels import FAMILY, rules, trail
 from miai_go.kernels import patterns as kernels
 from miai_go.kernels.patterns import PatternBuffers
 from miai_go.learning.dataset import GoDataset
-from miai_go.learning.games import Split
+from miai_go.learning.games import SPLITS, Split
 from miai_go.learning.importing import GameFilters
 from miai_go.learning.run_folder import TrainingJournal, TrainingPlan
 from miai_go.learning.sections import DataSection
-from miai_go.nets.patterns import PatternPolicy, pattern_room
+from miai_go.nets.patterns import PatternHeader, PatternPolicy, pattern_room
 
 GAMES_A_CALL = 500
 
@@ -229,6 +230,36 @@ def train_rollout(
         figures = {"test_top1": report.top_1, "test_cross_entropy": report.cross_entropy}
         notes.note(config.patterns.epochs, figures, line=f"{held_out}: {_summary(report)}")
     return TrainedPatterns(plan.folder / WEIGHTS, report)
+
+
+def evaluate_rollout(
+    weights: Path,
+    sources: Sequence[Path],
+    *,
+    split: str = "all",
+    limit: int | None = None,
+) -> PatternReport:
+    """Return the move prediction of a rollout policy's file on games.
+
+    Games with set-up stones, or in which White begins, are left out.
+
+    Args:
+      limit: positions after which no further game is taken.
+
+    Raises:
+      ConfigError: the split is unknown.
+      WeightsError, DataError: weights or games cannot be read, or are for another size of board.
+    """
+    if split not in SPLITS:
+        raise ConfigError(f"--split {split}: unknown; choose from {', '.join(SPLITS)}")
+    filters = GameFilters(size=PatternHeader.read(weights).sizes[0])
+    data = GoDataset(sources, split=split, filters=filters)
+    policy = PatternPolicy.load(weights, size=data.size)
+    games = _moves(data)
+    if limit is not None:
+        lengths = np.cumsum([len(game) for game in games])
+        games = games[: int(np.searchsorted(lengths, limit)) + 1]
+    return measure(policy, games, size=data.size)
 
 
 def _moves(games: GoDataset) -> list[list[int]]:

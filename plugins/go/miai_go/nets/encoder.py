@@ -49,6 +49,10 @@ class Positions:
         """Return some of the positions, as a view."""
         return type(self)(self.size, self.words[rows], self.trails[rows])
 
+    def rows(self, rows: NDArray[np.int64]) -> Self:
+        """Return a copy of some of the positions."""
+        return type(self)(self.size, self.words[rows], self.trails[rows])
+
     def board(self, row: int) -> Board:
         """Return a copy of one board."""
         board = Board(self.size)

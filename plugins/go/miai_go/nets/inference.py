@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
@@ -13,7 +15,7 @@ from miai_go.errors import InferenceError, require_torch
 from miai_go.nets.encoder import Encoder
 from miai_go.nets.oracle import Answers, Floats, NetworkOracle, Planes, check_planes
 from miai_go.nets.parameters import Backend, Precision, Symmetry
-from miai_go.nets.weights import WeightsHeader, encoder_of, load_weights
+from miai_go.nets.weights import SUFFIX, WeightsHeader, encoder_of, load_weights
 from miai_go.rules.symmetry import SYMMETRIES, inverse, turned_planes, turned_policy
 
 
@@ -106,9 +108,11 @@ def load_oracle(
       path: a weights file, or an ``.onnx`` file that `export_onnx` wrote, which needs no torch.
       backend: ``torch`` or ``onnx`` (ONNX Runtime); ``auto`` takes ONNX Runtime for ``.onnx``
         files and for int8, else torch.
-      precision: ``fp32``, ``bf16``, ``int8`` or ``auto``, which is bf16 where the device multiplies
-        it in hardware, else fp32. For int8 a weights file is quantised as it is loaded, which takes
-        seconds; an exported file or the inference server saves that.
+      precision: ``fp32``, ``bf16``, ``int8`` or ``auto``. For int8 a weights file is quantised as
+        it is loaded, which takes seconds, unless there is an export of the same weights beside it:
+        for ``net.safetensors`` that is ``net.int8.onnx``. ``auto`` takes such an export where the
+        processor is faster with it; else it is bf16 where the device multiplies it in hardware,
+        else fp32.
       threads: threads of the library that runs the network.
       symmetry: ``average`` over the eight symmetric copies of a position, or one ``random`` copy;
         see `Ensemble`.
@@ -125,8 +129,12 @@ def load_oracle(
     path = Path(path)
     if fixed_batch is not None and fixed_batch < 1:
         raise InferenceError(f"fixed_batch is {fixed_batch}; give 1 or more, or none")
-    oracle: NetworkOracle
-    if path.suffix == ".onnx" or backend == "onnx" or precision == "int8":
+    oracle: NetworkOracle | None = None
+    if path.suffix == SUFFIX and backend != "torch" and device == "cpu":
+        oracle = _exported(path, precision, threads=threads, fixed_batch=fixed_batch)
+    if oracle is not None:
+        pass
+    elif path.suffix == ".onnx" or backend == "onnx" or precision == "int8":
         if backend == "torch" or device != "cpu":
             raise InferenceError(
                 f"{path}: ONNX Runtime runs it, on the CPU; backend '{backend}' on device "
@@ -149,3 +157,37 @@ def load_oracle(
             device=device,
         )
     return oracle if symmetry == "none" else Ensemble(oracle, symmetry, seed=seed)
+
+
+def export_beside(weights: Path) -> Path:
+    """Return where the int8 export of a weights file is looked for."""
+    return weights.with_suffix(".int8.onnx")
+
+
+def _exported(
+    weights: Path, precision: Precision, *, threads: int, fixed_batch: int | None
+) -> NetworkOracle | None:
+    """Return the oracle of the int8 export beside weights, if it is wanted and is of these."""
+    export = export_beside(weights)
+    wanted = precision == "int8" or (precision == "auto" and prefers_int8())
+    if not (wanted and export.is_file() and find_spec("onnxruntime")):
+        return None
+    from miai_go.nets.onnx_oracle import open_onnx
+
+    oracle = open_onnx(export, "int8", threads=threads, fixed_batch=fixed_batch)
+    return oracle if oracle.header.sha256 == WeightsHeader.read(weights).sha256 else None
+
+
+@cache
+def prefers_int8() -> bool:
+    """Return whether networks run faster in int8 on this processor than in bf16 or fp32.
+
+    That is so where it has instructions for int8 vectors (VNNI), and none for bf16 matrices (AMX),
+    as far as Linux tells.
+    """
+    try:
+        text = Path("/proc/cpuinfo").read_text("utf-8", "replace")
+    except OSError:
+        return False
+    flags = next((line.split() for line in text.splitlines() if line.startswith("flags")), [])
+    return bool({"avx512_vnni", "avx_vnni"} & set(flags)) and "amx_bf16" not in flags

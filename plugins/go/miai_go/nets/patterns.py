@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pydantic import model_validator
 
 from miai.errors import WeightsError
-from miai.tensors import FileHeader, Tensors
+from miai.tensors import FileHeader, Tensors, read_metadata
 from miai_go.kernels import FAMILY
 from miai_go.kernels import patterns as kernels
 from miai_go.kernels.patterns import NEAR, OFFSETS, RINGS, SIDE, STATES, PatternBuffers
@@ -157,6 +157,11 @@ class PatternPolicy:
         with FAMILY.compiling("patterns"):
             kernels.pattern_probabilities(words, trails, self.weights, pattern_room(size), out)
         return out
+
+
+def is_pattern_policy(path: Path) -> bool:
+    """Return whether a file is a pattern policy, not a network. Raises `WeightsError`."""
+    return path.suffix == ".safetensors" and PatternHeader.KEY in read_metadata(path)
 
 
 def _parted(weights: NDArray[np.float32]) -> Tensors:

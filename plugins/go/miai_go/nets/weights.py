@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from filecmp import cmp
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -17,6 +18,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from miai.errors import PluginError, WeightsError
+from miai.files import reading
 from miai.tensors import MAX_NAME, FileHeader, Tensors
 from miai_go.errors import require_torch
 from miai_go.nets.encoder import Encoder, load_encoder
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from torch import nn
 
 
+SUFFIX: Final = ".safetensors"
 MAX_PLANES: Final = 512
 _MAX_KOMI: Final = 1000.0
 
@@ -46,8 +49,8 @@ class WeightsHeader(FileHeader):
     KEY = "miai"
     KIND = "a Go network"
     REMEDY = (
-        "name weights of a network; rollout policies have another header, and `miai go train "
-        "rollout` measures them as it ends"
+        "name weights of a network; rollout policies have another header, and only `alphago` and "
+        "`miai go eval` take them"
     )
 
     network: str = Field(max_length=MAX_NAME)
@@ -123,6 +126,20 @@ def load_weights(path: str | Path, *, size: int | None = None) -> NetworkWeights
             f"{list(outputs)}"
         )
     return NetworkWeights(network, header)
+
+
+def same_weights(first: Path, second: Path) -> bool:
+    """Return whether two files hold the same network, whatever their names.
+
+    Weights are compared by the digests in their headers, other files by their bytes. Raises
+    `WeightsError` if a file cannot be read.
+    """
+    if first == second:
+        return True
+    if {first.suffix, second.suffix} == {SUFFIX}:
+        return WeightsHeader.read(first).sha256 == WeightsHeader.read(second).sha256
+    with reading(first, WeightsError), reading(second, WeightsError):
+        return cmp(first, second, shallow=False)
 
 
 def wrong_size(path: str | Path, trained: int, size: int) -> WeightsError:

@@ -1,7 +1,7 @@
 """Trees of many games in the same arrays, searched in step so that their leaves make one batch.
 
-`Forest` grows the trees, `ForestTree` reads one of them, `NetworkValuer` values leaves by networks
-and `Rollouts` plays them to the end.
+`Forest` grows the trees, `ForestTree` reads one of them, `NetworkValuer` values leaves by networks,
+`RememberingValuer` remembers what they answered, and `Rollouts` plays leaves to the end.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from miai.errors import ParameterError
 from miai_go.kernels import forest as kernels
+from miai_go.kernels import memory as memory_kernels
 from miai_go.kernels import rollouts as rollout_kernels
 from miai_go.kernels import rules, trail
 from miai_go.nets.encoder import Positions
 from miai_go.nets.oracle import Oracle
 from miai_go.nets.patterns import PatternPolicy, pattern_room
 from miai_go.rules.board import Board, BoardError, KoRule, check_size, history_key
+from miai_go.rules.symmetry import SYMMETRIES, point_tables
 from miai_go.search.tree_view import TreeView
 
 _WHOLE: Final = ("gumbel", "depth", "rollouts", "rollout_limit")
@@ -322,7 +324,8 @@ class Forest:
         count = games * leaves + 1
         self._leaves = Positions.room(size, count)
         self._owners = np.zeros(count, np.int32)
-        paths, depths = np.zeros((count, MAX_DEPTH + 1), np.int32), np.zeros(count, np.int32)
+        rows = count + leaves  # room for the paths to leaves that were pending
+        paths, depths = np.zeros((rows, MAX_DEPTH + 1), np.int32), np.zeros(rows, np.int32)
         forest = (self._ints, self._floats, self._settings, self._weights)
         batch = (self._leaves.words, self._leaves.trails, paths, depths, self._owners)
         scratch = (np.zeros(points, np.int8), np.zeros(points, np.int32), np.zeros(points + 1))
@@ -568,3 +571,92 @@ class NetworkValuer:
         """Release the networks."""
         for oracle in {id(o): o for o in (self.policy, self.value) if o is not None}.values():
             oracle.close()
+
+
+class RememberingValuer:
+    """Remembers what another valuer answered for a position, or for one of its symmetries.
+
+    A position is remembered without the order of its moves, which encoders also see: an answer may
+    be for another order. `forget` before a game makes the answers independent of earlier games.
+
+    Args:
+      positions: maximum answers remembered, rounded up to a power of two; each takes 4 bytes per
+        action, and 12 more. Newer answers replace older ones.
+
+    Attributes:
+      valuer: the other valuer.
+    """
+
+    def __init__(self, valuer: LeafValuer, *, size: int, positions: int) -> None:
+        self.valuer = valuer
+        rows = 1 << max(positions - 1, 0).bit_length()
+        actions = size * size + 1
+        rng = np.random.default_rng(0)
+        self._turns = point_tables(size)
+        self._codes = rng.integers(1 << 64, size=(size * size, 3), dtype=np.uint64)
+        self._extras = rng.integers(1 << 64, size=2, dtype=np.uint64)
+        self._hashes = np.zeros(SYMMETRIES, np.uint64)
+        self._table = (
+            np.zeros(rows, np.uint64),
+            np.zeros((rows, actions), np.float32),
+            np.zeros(rows, np.float32),
+        )
+        self._asked = self._recalled = 0
+        self._make_room(0)
+
+    def forget(self) -> None:
+        """Forget all answers."""
+        self._table[0][:] = 0
+        self._asked = self._recalled = 0
+
+    def value_leaves(self, leaves: Positions) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return logits and values, in arrays that the next call reuses; see `LeafValuer`."""
+        count = len(leaves)
+        if count > len(self._missing):
+            self._make_room(count)
+        answers = (self._logits, self._values)
+        keys, symmetries, missing = self._keys, self._symmetries, self._missing
+        unknown = memory_kernels.recall(
+            count,
+            leaves.words,
+            leaves.trails,
+            self._turns,
+            self._codes,
+            self._extras,
+            self._hashes,
+            *self._table,
+            keys,
+            symmetries,
+            *answers,
+            missing,
+        )
+        if unknown:
+            rows = missing[:unknown]
+            asked = leaves if unknown == count else leaves.rows(rows)
+            logits, values = self.valuer.value_leaves(asked)
+            memory_kernels.store(
+                unknown,
+                rows,
+                logits,
+                values,
+                self._turns,
+                keys,
+                symmetries,
+                *self._table,
+                *answers,
+            )
+        self._asked += count
+        self._recalled += count - unknown
+        return self._logits[:count], self._values[:count]
+
+    def statistics(self) -> dict[str, float]:
+        """Return `recalled`, the share of the answers that were remembered."""
+        return {"recalled": self._recalled / max(self._asked, 1)}
+
+    def _make_room(self, count: int) -> None:
+        actions = self._table[1].shape[1]
+        self._keys = np.zeros(count, np.uint64)
+        self._symmetries = np.zeros(count, np.uint8)
+        self._missing = np.zeros(count, np.int64)
+        self._logits = np.zeros((count, actions), np.float32)
+        self._values = np.zeros(count, np.float32)

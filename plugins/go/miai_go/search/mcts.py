@@ -331,7 +331,7 @@ class GoMcts(TreeSearch):
 
     def _grow(self, clock: SearchClock | None) -> int:
         return self._tree.run(
-            self.parameters.simulations or None,
+            self._limit or None,
             seconds=None if clock is None else clock.remaining(),
             stop=clock,
         )

@@ -22,7 +22,7 @@ from miai.values import ValueUnit
 from miai_go.nets.encoder import positions_of, trail_of
 from miai_go.nets.oracle import Oracle
 from miai_go.nets.patterns import PatternPolicy
-from miai_go.nets.weights import wrong_size
+from miai_go.nets.weights import SUFFIX, same_weights, wrong_size
 from miai_go.rules.board import KoRule
 from miai_go.rules.chains import fills_eye
 from miai_go.rules.game import GoGame
@@ -35,6 +35,7 @@ from miai_go.search.forest import (
     ForestTree,
     LeafValuer,
     NetworkValuer,
+    RememberingValuer,
     TreeSettings,
 )
 from miai_go.search.parameters import (
@@ -84,6 +85,7 @@ class ForestSearch(TreeSearch):
         self._make_valuer = valuer
         self._rollout_policy = rollout_policy
         self._valuer: LeafValuer | None = None
+        self._memory: RememberingValuer | None = None  # in front of the valuer
         self._advised = False  # whether the root's priors contain the advice
 
     def analyse(self, state: State, *, seconds: float) -> SearchResult:
@@ -108,9 +110,15 @@ class ForestSearch(TreeSearch):
 
     def _plant(self, seed: int) -> None:
         load_rules()
+        parameters = self.parameters
         if self._valuer is None:
             self._valuer = self._make_valuer()
-        parameters = self.parameters
+            if parameters.remembered:
+                self._memory = RememberingValuer(
+                    self._valuer, size=self.game.size, positions=parameters.remembered
+                )
+        if self._memory is not None:
+            self._memory.forget()
         forest = self._forest = Forest(
             self.game.size,
             1,
@@ -125,7 +133,7 @@ class ForestSearch(TreeSearch):
         forest.configure(0, self._settings)
         # Compile, and let networks answer once, before any clock runs.
         self._set_root(self.game.new_initial_state())
-        forest.search(_ONE, min(8, self._gumbel_budget() or 8), self._valuer)
+        forest.search(_ONE, min(8, self._gumbel_budget() or 8), self._leaf_valuer())
         self._tree.best()
 
     def _set_root(self, state: GoState) -> None:
@@ -149,8 +157,7 @@ class ForestSearch(TreeSearch):
         self._advised = False
 
     def _expand_root(self) -> None:
-        assert self._valuer is not None
-        self._forest.value_roots(_ONE, self._valuer)
+        self._forest.value_roots(_ONE, self._leaf_valuer())
 
     def _favour(self, advice: Advice) -> None:
         if not self._advised:
@@ -162,21 +169,27 @@ class ForestSearch(TreeSearch):
         return super()._only_time_limits() and not self._settings.gumbel
 
     def _grow(self, clock: SearchClock | None) -> int:
-        assert self._valuer is not None
-        budget = self.parameters.simulations or self._gumbel_budget() or _UNLIMITED
-        return int(self._forest.search(_ONE, budget, self._valuer, stop=clock)[0])
+        budget = self._gumbel_budget() or self._limit or _UNLIMITED
+        return int(self._forest.search(_ONE, budget, self._leaf_valuer(), stop=clock)[0])
+
+    def _leaf_valuer(self) -> LeafValuer:
+        valuer = self._memory or self._valuer
+        assert valuer is not None
+        return valuer
 
     def _gumbel_budget(self) -> int:
         """Return the planned simulations of sequential halving; 0 for PUCT."""
         if not self._settings.gumbel:
             return 0
-        return self.parameters.simulations or self.parameters.planned
+        return self.parameters.simulation_limit(timed=False) or self.parameters.planned
 
     def _statistics(self, started: float) -> dict[str, Json]:
         batches: dict[str, Json] = {}
         if isinstance(self._valuer, NetworkValuer):
             figures = self._valuer.statistics()
             batches = {name: round(figures[name], 5) for name in _BATCHES if name in figures}
+        if self._memory is not None:
+            batches["recalled"] = round(self._memory.statistics()["recalled"], 4)
         seconds = round(perf_counter() - started, 4)
         return {"seconds": seconds, **batches, "priors": self._top_priors(_TOP)}
 
@@ -250,8 +263,8 @@ class AlphaGo(ForestSearch):
             if own.mix == 1:
                 return NetworkValuer(policy, None)
             value_path = find_weights(own.value, default=f"value-{board}")
-            if value_path == path:
-                return NetworkValuer(policy, policy)
+            if same_weights(value_path, path):
+                return NetworkValuer(policy, policy)  # one evaluation has both answers
             return NetworkValuer(policy, open_oracle(value_path, own, size=game.size))
 
         settings = _tree_settings(
@@ -327,9 +340,12 @@ class PolicyPlayer:
         """Return the logits (size * size + 1,) and the value for the player to move."""
         oracle = self.oracle
         if oracle is None:
-            size = self.game.size
-            path = find_weights(self.parameters.weights, default=f"policy-{size}x{size}")
-            oracle = self.oracle = open_oracle(path, self.parameters, size=size)
+            size, own = self.game.size, self.parameters
+            path = find_weights(own.weights, default=f"policy-{size}x{size}")
+            if (own.precision, own.backend, path.suffix) == ("auto", "auto", SUFFIX):
+                # int8 rates some moves equal; it saves time, of which one position takes little.
+                own = own.model_copy(update={"backend": "torch"})
+            oracle = self.oracle = open_oracle(path, own, size=size)
         answers = oracle.infer(oracle.encoder.encode(positions_of([state])))
         value = None if answers.value is None else float(answers.value[0])
         if answers.policy is None:

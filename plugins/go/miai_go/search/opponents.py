@@ -35,7 +35,7 @@ def _alphago(simulations: int) -> Opponent:
     return Opponent(
         name=f"alphago-{simulations}",
         agent="alphago",
-        parameters={"simulations": simulations, "mix": 0.2},
+        parameters={"simulations": simulations},
         requires=("torch",),
         summary=f"tree search with networks, {simulations:,} simulations per move",
     )

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from miai_go.search.life_advice import GroupAdvisor
 
 
+_UNTIMED: Final = 400
+"""Simulations per move where neither they nor time are limited."""
+
+
 class SearchParameters(Parameters):
     """Parameters of all tree searches: advice on groups, budgets, reuse and the end of play."""
 
@@ -29,7 +33,7 @@ class SearchParameters(Parameters):
         help="Solver budget before a move, for all groups together",
     )
 
-    simulations: int = parameter(
+    simulations: int | None = parameter(
         400, ge=0, unit="simulations", help="Simulations per move; 0: no limit, then give seconds"
     )
     seconds: float | None = parameter(
@@ -57,9 +61,19 @@ class SearchParameters(Parameters):
 
     @model_validator(mode="after")
     def _check_budget(self) -> Self:
-        if not self.simulations and self.seconds is None:
+        if self.simulations == 0 and self.seconds is None:
             raise ValueError("simulations = 0 needs a budget in seconds")
         return self
+
+    def simulation_limit(self, *, timed: bool) -> int:
+        """Return the simulations per move, 0 for no limit.
+
+        Args:
+          timed: whether the game has a clock.
+        """
+        if self.simulations is not None:
+            return self.simulations
+        return 0 if timed or self.seconds is not None else _UNTIMED
 
     def advisor(self) -> GroupAdvisor | None:
         """Return the source of advice, loaded; None if off. Raises `WeightsError`."""
@@ -76,7 +90,8 @@ class NetworkParameters(Parameters):
     backend: Backend = parameter("auto", help="Library for the networks: torch or ONNX Runtime")
     precision: Precision = parameter(
         "auto",
-        help="Precision; auto: bf16 where the processor multiplies it, else fp32",
+        help="Precision; auto: the int8 export beside the weights where the processor is faster "
+        "with it, else bf16 where it multiplies it, else fp32",
     )
     threads: int = parameter(1, ge=1, le=256, unit="threads", help="Threads for the networks")
     device: str = parameter("cpu", help="Device for torch: cpu, cuda, cuda:1")
@@ -125,6 +140,13 @@ class PolicyParameters(NetworkParameters):
 class TreeParameters(NetworkParameters, SearchParameters):
     """Parameters of all tree searches with networks."""
 
+    simulations: int | None = parameter(
+        None,
+        ge=0,
+        unit="simulations",
+        help=f"Simulations per move; 0: no limit, then give seconds (default: {_UNTIMED}, and no "
+        "limit with seconds or under a clock)",
+    )
     planned: int = parameter(
         1000,
         ge=1,
@@ -134,6 +156,14 @@ class TreeParameters(NetworkParameters, SearchParameters):
     )
     leaves: int = parameter(
         8, ge=1, le=1024, unit="leaves", help="Maximum leaves of the tree valued in one batch"
+    )
+    remembered: int = parameter(
+        65_536,
+        ge=0,
+        le=100_000_000,
+        unit="positions",
+        help="Answers of the networks remembered over a game, by position and its symmetries (340 "
+        "bytes each on 9x9); 0: none",
     )
     virtual_loss: float = parameter(
         1.0,
@@ -153,11 +183,12 @@ class TreeParameters(NetworkParameters, SearchParameters):
         help="First-play urgency: value of an untried move below its parent's",
     )
     max_nodes: int = parameter(
-        1_000_000,
+        4_000_000,
         ge=1,
         le=100_000_000,
         unit="nodes",
-        help="Maximum tree size in nodes (56 bytes each); the search ends when it is full",
+        help="Maximum tree size in nodes (56 bytes each, doubled by reuse, taken as the tree "
+        "grows); the search ends when it is full",
     )
 
 
@@ -185,14 +216,14 @@ class AlphaGoParameters(TreeParameters):
         help="Rollout policy: light (uniform, fills no eye) or weights of a pattern policy",
     )
     mix: float = parameter(
-        0.5, ge=0, le=1, help="Share of the rollout in a leaf's value, the paper's lambda"
+        0.2, ge=0, le=1, help="Share of the rollout in a leaf's value, the paper's lambda"
     )
     rollouts: int = parameter(1, ge=1, le=1000, unit="rollouts", help="Rollouts from every leaf")
     rollout_limit: int = parameter(
         243, ge=0, le=2000, unit="moves", help="Length after which a rollout is stopped and counted"
     )
     depth: int = parameter(120, ge=1, le=400, unit="plies", help="Maximum depth of the tree")
-    c_puct: float = parameter(1.5, ge=0, le=100, help="Weight of the priors (PUCT)")
+    c_puct: float = parameter(1.0, ge=0, le=100, help="Weight of the priors (PUCT)")
 
 
 # Measured on 9x9 at 1000 simulations, 30 games each: RAVE against none 30 to 0; beside RAVE an
@@ -208,7 +239,7 @@ _LATE: Final = 8
 class GoMctsParameters(SearchParameters):
     """Parameters of `GoMcts`."""
 
-    simulations: int = parameter(
+    simulations: int | None = parameter(
         1000, ge=0, unit="simulations", help="Simulations per move; 0: no limit, then give seconds"
     )
     exploration: float | None = parameter(
@@ -261,4 +292,4 @@ class GoMctsParameters(SearchParameters):
         """Visits after which a node gets children, the default settled."""
         if self.expand_after is not None:
             return self.expand_after
-        return 1 if 0 < self.simulations <= _SHORT else _LATE
+        return 1 if 0 < self.simulation_limit(timed=False) <= _SHORT else _LATE

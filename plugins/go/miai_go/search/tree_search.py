@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from miai.clock import ClockReading
 from miai.game import State
 from miai.plain import Json
 from miai.search.protocol import SearchResult
@@ -29,6 +30,12 @@ _PONDER_SECONDS: Final = 0.02
 _MIN_SHARE: Final = 0.1
 """Share of the seconds after which the rate of simulations counts."""
 
+_STEADY: Final = 0.3
+"""Share of the time for which the move has to be the same, if it may take longer."""
+
+_HARD_MOVES: Final = 12
+"""The main time of a clock divided by this is the longest that a move takes of it."""
+
 
 class SearchClock:
     """Ends a search when its time is over, or when the rest of it cannot change the move.
@@ -37,6 +44,9 @@ class SearchClock:
     rate so far, cannot bring the second move to the visits of the first, the rest is saved (Huang,
     Coulom, Lin 2010, "Time management for Monte-Carlo tree search applied to the game of Go").
     Without `visits`, which returns those at the root, only time counts.
+
+    A search whose most visited move has changed lately goes on, at most for `longest` seconds in
+    all, until it has been the same for three tenths of the time.
     """
 
     def __init__(
@@ -45,10 +55,14 @@ class SearchClock:
         *,
         started: float,
         visits: Callable[[], NDArray[np.int32]] | None = None,
+        longest: float | None = None,
     ) -> None:
         self._started = started
         self._seconds = seconds
+        self._longest = max(seconds, longest or 0.0)
         self._visits = visits
+        self._leader = -1
+        self._changed = 0.0  # seconds after which the most visited move was another
         self._before = int(visits().sum()) if visits is not None else 0
 
     def remaining(self) -> float:
@@ -58,11 +72,17 @@ class SearchClock:
     def __call__(self) -> bool:
         """Return whether to stop."""
         passed = perf_counter() - self._started
+        if self._visits is None:
+            return passed >= self._seconds
+        if passed >= self._longest or passed < _MIN_SHARE * self._seconds:
+            return passed >= self._longest
+        visits = self._visits()
+        leader = int(visits.argmax()) if len(visits) else -1
+        if leader != self._leader:
+            self._leader, self._changed = leader, passed
         if passed >= self._seconds:
-            return True
-        if self._visits is None or passed < _MIN_SHARE * self._seconds:
-            return False
-        visits = np.sort(self._visits())
+            return passed - self._changed >= _STEADY * passed
+        visits = np.sort(visits)
         rate = (int(visits.sum()) - self._before) / passed
         lead = int(visits[-1] - visits[-2]) if len(visits) > 1 else 0
         return lead > rate * (self._seconds - passed)
@@ -92,6 +112,7 @@ class TreeSearch(ABC):
         self._start: Start | None = None
         self._line: list[int] = []
         self._advisor: GroupAdvisor | None = None
+        self._limit = 0  # simulations of the present move, 0 for no limit
 
     def new_game(self, seed: int) -> None:
         """Forget everything, seed the randomness, and load or compile kernels and networks."""
@@ -125,6 +146,12 @@ class TreeSearch(ABC):
         """
         return self._search(state, seconds, early=self.parameters.stop_early)
 
+    def search_on_clock(self, state: State, clock: ClockReading) -> SearchResult:
+        """Return the best move; a difficult one takes longer where the clock has main time."""
+        early = self.parameters.stop_early
+        longest = clock.allotment(moves_left=_HARD_MOVES) if early else None
+        return self._search(state, clock.allotment(), early=early, longest=longest, timed=True)
+
     def ponder(self, state: State, stop: Callable[[], bool]) -> None:
         """Grow the tree until `stop` returns true, or nothing is left to search."""
         position = go_state(state, self.game)
@@ -136,7 +163,15 @@ class TreeSearch(ABC):
             if not result.statistics["simulations"]:
                 return
 
-    def _search(self, state: State, seconds: float | None, *, early: bool) -> SearchResult:
+    def _search(
+        self,
+        state: State,
+        seconds: float | None,
+        *,
+        early: bool,
+        longest: float | None = None,
+        timed: bool = False,
+    ) -> SearchResult:
         started = perf_counter()
         position = go_state(state, self.game)
         result = settled(position, pass_when_winning=self.parameters.pass_when_winning)
@@ -145,12 +180,15 @@ class TreeSearch(ABC):
         if not self._begun:
             self.new_game(0)
         tree = self._tree_at(position)
-        limits = [limit for limit in (self.parameters.seconds, seconds) if limit is not None]
+        self._limit = self.parameters.simulation_limit(timed=timed)
+        own = self.parameters.seconds
+        limits = [limit for limit in (own, seconds) if limit is not None]
         advice = self._advice(tree, min(limits, default=None))
         clock = None
         if limits:
             visits = tree.visits if early and self._only_time_limits() else None
-            clock = SearchClock(min(limits), started=started, visits=visits)
+            most = longest if own is None else None
+            clock = SearchClock(min(limits), started=started, visits=visits, longest=most)
         simulations = self._grow(clock)
         return self._result(position, simulations, advice, started=started)
 
@@ -227,7 +265,7 @@ class TreeSearch(ABC):
 
     def _only_time_limits(self) -> bool:
         """Return whether the search may end once the rest cannot change the move."""
-        return not self.parameters.simulations
+        return not self._limit
 
     @abstractmethod
     def _grow(self, clock: SearchClock | None) -> int:
