@@ -15,8 +15,9 @@ from miai.plugins.kinds import GAME
 from miai.plugins.registry import Registry
 from miai.testing import check_game
 from miai_openspiel import plugin
-from miai_openspiel.catalogue import ask_openspiel, games, parameters_of
+from miai_openspiel.catalogue import ask_openspiel, games
 from miai_openspiel.games import OpenSpielGame
+from miai_openspiel.parameters import parameters_of
 
 QUICK = (
     "2048",  # one player

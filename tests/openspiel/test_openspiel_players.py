@@ -24,8 +24,9 @@ from miai_openspiel.bots import (
     SpielPolicyParameters,
     write_policy,
 )
-from miai_openspiel.catalogue import games, parameters_of
+from miai_openspiel.catalogue import games
 from miai_openspiel.games import OpenSpielGame
+from miai_openspiel.parameters import parameters_of
 
 SAMPLED: dict[str, Any] = {"belief": "sampled", "belief_parameters": {"limit": 50}}
 

@@ -1,7 +1,6 @@
 """The names, titles and parameters of OpenSpiel's games, so that listing them loads nothing.
 
-``catalogue.json`` is written by ``python -m miai_openspiel.catalogue``, which asks OpenSpiel. Each
-parameter model is an attribute of this module called like its game.
+``catalogue.json`` is written by ``python -m miai_openspiel.catalogue``, which asks OpenSpiel.
 """
 
 from __future__ import annotations
@@ -12,12 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from pydantic import create_model
-
-from miai import Parameters, parameter
-
 _FILE: Final = Path(__file__).with_name("catalogue.json")
-_LONGEST: Final = 10_000  # characters of a text
 
 _UNSUITABLE: Final = {
     "mean field": "mean-field games have a distribution of players, not players",
@@ -27,35 +21,11 @@ _UNSUITABLE: Final = {
 }
 
 
-class AnyGameParameters(Parameters):
-    """A game by its text."""
-
-    game: str = parameter(
-        "tic_tac_toe", max_length=_LONGEST, help="OpenSpiel's name of the game with its parameters"
-    )
-
-
 @cache
 def games() -> dict[str, dict[str, Any]]:
     """Return the catalogue: by name the title, the players by default, and so on."""
     entries: dict[str, dict[str, Any]] = json.loads(_FILE.read_text())["games"]
     return entries
-
-
-@cache
-def parameters_of(name: str) -> type[Parameters]:
-    """Return the parameter model of a game: OpenSpiel's parameters with their types."""
-    fields: dict[str, Any] = {}
-    for key, value in games()[name]["parameters"].items():
-        limits: dict[str, Any] = {"max_length": _LONGEST} if isinstance(value, str) else {}
-        fields[key] = type(value), parameter(value, help=f"OpenSpiel's parameter {key}", **limits)
-    return create_model(f"Parameters_{name}", __base__=Parameters, **fields)
-
-
-def __getattr__(name: str) -> Any:
-    if name in games():
-        return parameters_of(name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def ask_openspiel() -> dict[str, Any]:

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from functools import partial
 
 from miai import Parameters
-from miai_openspiel.catalogue import AnyGameParameters, games
+from miai_openspiel.catalogue import games
 from miai_openspiel.games import OpenSpielGame
+from miai_openspiel.parameters import AnyGameParameters
 
 
 def any_game(parameters: AnyGameParameters) -> OpenSpielGame:

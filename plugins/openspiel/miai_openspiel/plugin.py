@@ -21,7 +21,7 @@ def miai_register(registry: Registry) -> None:
             "game",
             PREFIX + name,
             f"miai_openspiel.named:{name}",
-            parameters=f"miai_openspiel.catalogue:{name}",
+            parameters=f"miai_openspiel.parameters:{name}",
             summary=entry["title"],
         )
         agents = [
@@ -42,6 +42,6 @@ def miai_register(registry: Registry) -> None:
         "game",
         "openspiel",
         "miai_openspiel.named:any_game",
-        parameters="miai_openspiel.catalogue:AnyGameParameters",
+        parameters="miai_openspiel.parameters:AnyGameParameters",
         summary="Any game of OpenSpiel by its text, such as misere(game=tic_tac_toe())",
     )
