@@ -82,7 +82,8 @@ def test_two_plugins_cannot_declare_one_kind_differently() -> None:
     own.declare(Kind("own.part", "builtins:str", (), "Parts"))
     own.declare(Kind("own.part", "builtins:str", (), "Parts"))
     own.declare(Kind("own.part", "builtins:int", (), "Parts"))
-    (fault,) = own.faults or ()
+    assert own.faults is not None
+    (fault,) = own.faults
     assert "already declared with factory" in str(fault)
     bare = Registry()
     bare.declare(Kind("own.part", "builtins:str", (), "Parts"))
