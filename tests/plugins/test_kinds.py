@@ -81,8 +81,14 @@ def test_two_plugins_cannot_declare_one_kind_differently() -> None:
     own = Registry().for_plugin("own")
     own.declare(Kind("own.part", "builtins:str", (), "Parts"))
     own.declare(Kind("own.part", "builtins:str", (), "Parts"))
+    own.declare(Kind("own.part", "builtins:int", (), "Parts"))
+    assert own.faults is not None
+    (fault,) = own.faults
+    assert "already declared with factory" in str(fault)
+    bare = Registry()
+    bare.declare(Kind("own.part", "builtins:str", (), "Parts"))
     with pytest.raises(RegistrationError, match="already declared with factory"):
-        own.declare(Kind("own.part", "builtins:int", (), "Parts"))
+        bare.declare(Kind("own.part", "builtins:int", (), "Parts"))
 
 
 def test_every_component_is_built_as_its_kind_says() -> None:

@@ -116,9 +116,8 @@ class Component(Generic[T]):
 
         A `MissingExtraError` says that a library is not installed, which is no defect.
         """
-        loaders = (self.load_factory, self.load_parameters, self._load_contract)
         failed = False
-        for load in loaders:
+        for load in (self.load_factory, self.load_parameters):
             try:
                 load()
             except (PluginLoadError, MissingExtraError) as error:
@@ -126,6 +125,10 @@ class Component(Generic[T]):
                 yield error
         if self.contract is None or failed:
             return
+        try:
+            self._load(self.contract.returns)
+        except (PluginLoadError, MissingExtraError) as error:
+            yield error
         arguments = (*self.contract.context, "parameters")
         try:
             inspect.signature(self.load_factory()).bind(*arguments)
@@ -143,10 +146,6 @@ class Component(Generic[T]):
     def title(self) -> str:
         """The component and its plugin, for messages."""
         return f"{self.kind} '{self.name}' of plugin '{self.plugin}'"
-
-    def _load_contract(self) -> Any:
-        """Import what the kind's factories return."""
-        return None if self.contract is None else self._load(self.contract.returns)
 
     def _load(self, target: Any) -> Any:
         if not isinstance(target, str):
@@ -214,7 +213,8 @@ class Registry:
     def declare(self, kind: Kind[Any]) -> None:
         """Declare a kind of component, named ``plugin.kind``.
 
-        Raises `RegistrationError` if another plugin declares a different kind of that name.
+        Raises `RegistrationError`, or collects it in `faults`, if another plugin declares another
+        kind of that name.
         """
         if self.kinds.setdefault(kind.name, kind) != kind:
             self._refuse(
@@ -246,7 +246,8 @@ class Registry:
           game: the only game it is for; such a component takes precedence over one for any game.
 
         Raises:
-          RegistrationError: the name is taken, or the framework declares no such kind.
+          RegistrationError: the name is taken, or the framework declares no such kind. It is
+            collected in `faults` while a plugin registers.
         """
         if "." not in kind and kind not in self.kinds:
             self._refuse(
