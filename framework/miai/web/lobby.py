@@ -321,7 +321,7 @@ def picture_of(name: str) -> str:
     else:
         letter = tag(
             "text",
-            name[:1].upper(),
+            name.rpartition(":")[2][:1].upper(),
             x=50,
             y=66,
             font_size=48,

@@ -70,7 +70,8 @@ class Pages:
     async def lobby(self, request: Request) -> Response:
         """Show the installed games and the latest tables."""
         latest = await to_thread.run_sync(self._tables.latest)
-        games = registry().components(GAME)
+        # Games of other frameworks, whose names begin with that of the framework, come last.
+        games = sorted(registry().components(GAME), key=lambda game: (":" in game.name, game.name))
         return page(
             "lobby.html",
             games=[(game.name, game.summary) for game in games],
