@@ -118,6 +118,7 @@ def test_all_games_register_under_their_names() -> None:
     [
         ("leduc_poker", {"players": 99}, "does not load 'leduc_poker'"),
         ("leduc_poker", {"players": "two"}, "players"),
+        ("hex", {"board_size": 10_000_000}, "10000000 is too large"),
         ("leduc_poker", {"player": 2}, "unknown parameter. Did you mean 'players'"),
         ("openspiel", {"game": "no_such_game"}, "has no game 'no_such_game'"),
         ("openspiel", {"game": "mfg_garnet"}, "mean-field game"),

@@ -11,6 +11,8 @@ from miai import Parameters, parameter
 from miai_openspiel.catalogue import games
 
 _LONGEST: Final = 10_000  # characters of a text
+_LARGEST: Final = 10_000  # numbers, unless their default is larger
+_LARGEST_SEED: Final = (1 << 31) - 1
 
 
 class AnyGameParameters(Parameters):
@@ -26,7 +28,13 @@ def parameters_of(name: str) -> type[Parameters]:
     """Return the parameter model of a game: OpenSpiel's parameters with their types."""
     fields: dict[str, Any] = {}
     for key, value in games()[name]["parameters"].items():
-        limits: dict[str, Any] = {"max_length": _LONGEST} if isinstance(value, str) else {}
+        limits: dict[str, Any] = {}
+        if isinstance(value, str):
+            limits = {"max_length": _LONGEST}
+        elif type(value) is int:
+            limits = {"ge": -_LARGEST_SEED, "le": _LARGEST_SEED}
+            if "seed" not in key:  # a size beyond this would take all memory, if not the process
+                limits = {"ge": min(-1, value), "le": max(_LARGEST, 10 * value)}
         fields[key] = type(value), parameter(value, help=f"OpenSpiel's parameter {key}", **limits)
     return create_model(f"Parameters_{name}", __base__=Parameters, **fields)
 
