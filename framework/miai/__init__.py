@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from miai.agent import Agent, Decision, RandomAgent
     from miai.api import load_game, make_agent
     from miai.clock import Clock, ClockReading, TimeControl
+    from miai.environments import to_gymnasium as to_gymnasium
+    from miai.environments import to_pettingzoo as to_pettingzoo
     from miai.errors import MiaiError
     from miai.game import Game, GameInfo, Observation, Player, State
     from miai.information import (
@@ -43,6 +45,7 @@ _HOMES = {
     "miai.agent": ("Agent", "Decision", "RandomAgent"),
     "miai.api": ("load_game", "make_agent"),
     "miai.clock": ("Clock", "ClockReading", "TimeControl"),
+    "miai.environments": ("to_gymnasium", "to_pettingzoo"),
     "miai.errors": ("MiaiError",),
     "miai.game": ("Game", "GameInfo", "Observation", "Player", "State"),
     "miai.information": (
@@ -60,6 +63,7 @@ _HOMES = {
     "miai.record_reader": ("read_record",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
+# `to_gymnasium` and `to_pettingzoo` need an extra, so a star import leaves them out.
 _MODULES = ("errors", "record", "search", "testing")
 
 __all__ = [

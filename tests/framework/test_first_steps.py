@@ -53,7 +53,7 @@ def test_a_plugin_whose_extra_is_absent_is_not_broken() -> None:
     assert line.endswith("; pip install 'miai-go[nn]'")
     plugins = json.loads(without(("torch",), "plugins", "check", "--json").stdout)
     assert {p["name"]: bool(p["absent"]) for p in plugins}["go"]
-    assert {p["state"] for p in plugins} == {"loaded"}
+    assert {p["state"] for p in plugins if p["name"] != "openspiel"} == {"loaded"}
 
 
 def test_a_component_whose_extra_is_absent_names_it() -> None:
