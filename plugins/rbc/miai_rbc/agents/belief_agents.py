@@ -230,6 +230,11 @@ class SeedAgent(SamplingAgent):
     def __init__(self, game: RbcGame, parameters: SeedParameters | None = None) -> None:
         super().__init__(game, parameters or SeedParameters())
 
+    def load(self) -> None:
+        """Load the scan that no other agent uses."""
+        with FAMILY.compiling("partition"):
+            scans.partition(BoardSet.of_fens([BLACK_CAPTURES]), 0)
+
     def sense(self, deadline: float | None, statistics: dict[str, Json]) -> int:
         """Return the centre of the best window of the scan."""
         boards = self.belief.boards
@@ -392,7 +397,7 @@ def _load_weights(model: OpponentModel) -> None:
 def _load_scans_and_choice(boards: BoardSet) -> None:
     weights = np.ones(len(boards))
     boards.occupancy()
-    for scan in scans.SCANS.values():
+    for scan in (scans.expected_size, scans.entropy, scans.max_size, scans.weighted):
         scan(boards, 0, weights)
     requests = np.array(boards.requests(), np.int32)
     count_king_captures(boards.rows, requests, weights, np.empty(len(requests)))
