@@ -192,7 +192,7 @@ class SlowTree:
         elif line.passes == 2 and len(line.nodes) > 1:
             result = self._result(line)
             self._back_up(line, result)
-            if result:
+            if result and not self.settings.score_weight:
                 node.status = LOST if result > 0 else WON
         elif node.own_value is not None:
             self._back_up(line, node.own_value)
@@ -238,10 +238,14 @@ class SlowTree:
         line.nodes.append(child)
 
     def _result(self, line: Line) -> float:
-        """Return 1, 0 or -1 for the player to move, by area as the board lies."""
+        """Return the worth for the player to move, by area as the board lies.
+
+        Without a weight of the score that is 1, 0 or -1.
+        """
         owners = line.board.owners()
         margin = float((owners == 1).sum() - (owners == -1).sum()) - self.state.game.white_bonus
-        black = float(np.sign(margin))
+        share = self.settings.score_weight
+        black = float(np.sign(margin)) * (1 - share) + math.tanh(margin / self.size) * share
         return black if line.color == 0 else -black
 
     def _expand(self, line: Line) -> None:

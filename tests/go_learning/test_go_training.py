@@ -268,7 +268,8 @@ def test_mistakes_are_reported_in_one_line(tmp_path: Path, setting: str, output:
     [
         ("encoder.parameters={history=2,ko=true}", "'ko': False.*'ko': True"),
         ("encoder.parameters={history=3}", "'history': 2.*'history': 3"),
-        ("network.parameters={height=2}", "height 1.*say 2"),
+        ("network.parameters={height=0}", "base.blocks.0.*no such weights"),
+        ("network.parameters={width=16}", "shape .8, .*has .16, .*same width"),
         ("network.parameters={heigth=1}", "heigth"),
     ],
 )
@@ -318,6 +319,31 @@ def test_a_start_keeps_its_answers_and_gets_the_heads_that_it_lacks(tmp_path: Pa
     kept = load_weights(tmp_path / "begun.safetensors", size=SIZE).network.eval()
     with torch.no_grad():
         torch.testing.assert_close(kept(planes).ownership, now.ownership, rtol=0, atol=0)
+
+
+def test_a_taller_network_with_pooling_begins_with_the_answers_of_its_start(
+    tmp_path: Path,
+) -> None:
+    encoder = EncoderSection(name="zero", parameters={"history": 2})
+    network = NetworkSection(name="tower", parameters={"height": 2, "width": 8})
+    made, feeder, header = make_network(SIZE, encoder, network, seed=1)
+    with torch.no_grad():
+        for parameter in made.parameters():
+            parameter += 0.1 * torch.randn_like(parameter)
+    start = tmp_path / "start.safetensors"
+    save_weights(start, made, header)
+    more = {"height": 4, "pooling": 2, "value": "pooled"}
+    grown, _feeder, after = make_network(
+        SIZE, encoder, NetworkSection(name="tower", parameters=more, start=str(start)), seed=2
+    )
+    assert after.network_parameters.items() > {"width": 8, **more}.items()
+    planes = torch.randint(0, 2, (5, feeder.planes, SIZE, SIZE)).float()
+    with torch.no_grad():
+        before, now = made.eval()(planes), grown.eval()(planes)
+    torch.testing.assert_close(now.policy, before.policy, rtol=0, atol=0)
+    assert not torch.allclose(now.value, before.value), "the new head knows nothing of the old one"
+    save_weights(tmp_path / "grown.safetensors", grown, after)
+    assert load_weights(tmp_path / "grown.safetensors").header.network_parameters["height"] == 4
 
 
 def test_a_nan_loss_stops_training_and_keeps_the_weights() -> None:

@@ -25,6 +25,7 @@ def add_commands(group: typer.Typer) -> None:
     commands.command("list")(list_datasets)
     commands.command("download")(download)
     commands.command("import")(import_sources)
+    commands.command("annotate")(annotate_games)
     commands.command("stats")(show_statistics)
     group.add_typer(commands, name="data")
 
@@ -161,6 +162,75 @@ def import_sources(
         print(json.dumps(row, indent=2))
     else:
         _print_report(report, out, written, seconds)
+
+
+def annotate_games(
+    source: Annotated[Path, typer.Argument(help="Shard set, or SGF files.")],
+    out: Annotated[Path, typer.Option("--out", help="Folder of the annotated shard set.")],
+    weights: Annotated[
+        str, typer.Option("--weights", help="Network: a weights file, or the name of shipped ones.")
+    ] = "policy-9x9",
+    simulations: Annotated[
+        int, typer.Option("--simulations", min=1, help="Simulations of each search.")
+    ] = 48,
+    every: Annotated[
+        int,
+        typer.Option(
+            "--every", min=1, help="Search one position in so many; others get values in between."
+        ),
+    ] = 2,
+    mix: Annotated[
+        float,
+        typer.Option("--mix", min=0.0, max=1.0, help="Share of the rollout in a leaf's value."),
+    ] = 0.2,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the rollouts.")] = 0,
+    games_a_shard: Annotated[
+        int, typer.Option("--games-a-shard", min=1, help="Games per shard.")
+    ] = 200,
+    workers: Annotated[
+        int | None, typer.Option("--workers", min=1, help="Threads (default: one per processor).")
+    ] = None,
+) -> None:
+    """Add values of a search, and the owners of points at the end, to recorded games.
+
+    Each search begins without a tree. Owners are added where both players passed and the area
+    agrees with the recorded margin. Repeat an interrupted command to resume it. Train on the result
+    with data.root_share.
+    """
+    from miai.progress import show_activity
+    from miai_go.learning.annotating import AnnotationPlan, annotate
+    from miai_go.learning.dataset import GoDataset
+    from miai_go.learning.making import default_threads
+    from miai_go.nets.inference import load_oracle
+    from miai_go.search.forest import NetworkValuer
+    from miai_go.shipped import find_weights
+
+    data = GoDataset(source)
+    if omissions := data.left_out():
+        print(omissions, file=sys.stderr)
+    oracles = [
+        load_oracle(find_weights(weights, default="policy-9x9"))
+        for _ in range(workers or default_threads())
+    ]
+    plan = AnnotationPlan(
+        games=data.digest(),
+        weights=oracles[0].header.sha256,
+        simulations=simulations,
+        every=every,
+        mix=mix,
+        seed=seed,
+        games_a_shard=games_a_shard,
+    )
+    began = time.perf_counter()
+    with show_activity("annotate") as show:
+        games = annotate(
+            data,
+            plan,
+            [NetworkValuer(oracle, oracle) for oracle in oracles],
+            out,
+            progress=lambda count: show(f"{count} of {len(data)} games"),
+        )
+    print(f"{games:8}  annotated in {time.perf_counter() - began:.0f} s; {out} has {len(data)}")
 
 
 def show_statistics(

@@ -51,10 +51,9 @@ from miai_go.gtp.table import (
 from miai_go.gtp.wire import Command, GtpError, color, number, one_line, point, whole
 from miai_go.rules.chains import fills_eye
 from miai_go.rules.coordinates import MAX_SIZE, vertex
-from miai_go.rules.dead_stones import PlayoutJudge, settled_margin
+from miai_go.rules.dead_stones import dead_by_playouts, settled_margin
 from miai_go.rules.parameters import (
     MIN_HANDICAP,
-    PlayoutJudgeParameters,
     fixed_handicap,
     max_fixed_handicap,
 )
@@ -353,8 +352,7 @@ def _moves_that_clean_up(state: FreeState) -> list[int]:
     """Return the moves that fill no eye if stones of the opponent are dead; otherwise none."""
     stones = state.board.stones().reshape(-1).tolist()
     own = state.to_move + 1
-    judge = PlayoutJudge(state.game, PlayoutJudgeParameters())
-    if not any(stones[point] == 3 - own for point in judge.dead_points(state)):
+    if not any(stones[point] == 3 - own for point in dead_by_playouts(state.board)):
         return []
     points = [a for a in state.legal_actions() if a != state.game.pass_action]
     return [point for point in points if not fills_eye(stones, point, own)]

@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 
 from miai_go.kernels import kernel, part
 from miai_go.kernels.playouts import copy_words, fills_eye
+from miai_go.kernels.rollouts import worth
 from miai_go.kernels.rules import (
     ACTION,
     HEADER,
@@ -102,7 +103,8 @@ MIX = 6  # share of the playouts in a leaf's value, lambda
 C_VISIT = 7  # of Gumbel's transformation of values
 C_SCALE = 8
 TEMPERATURE = 9  # of the priors: logits are divided by it
-WEIGHTS = 10
+SCORE_WEIGHT = 10  # share of the score in the worth of a finished game; above 0 nothing is proven
+WEIGHTS = 11
 
 _SETTLED = 1e6  # beyond any value with its exploration
 _TRIES = 1000  # simulations between looks at the clock if most end in finished games
@@ -449,11 +451,10 @@ def gather(  # noqa: C901  kernels read from top to bottom
                 carry_up(ints, floats, path, depth, -np.float64(ints[STATUS, node]), np.int64(0))
                 prove(ints, path, depth)
             elif passes >= 2 and depth > 0:
-                score = area(b, owner, stack)
-                result = (score > weights[KOMI]) - (score < weights[KOMI])
-                value = np.float64(result if c == 1 else -result)
+                share = weights[SCORE_WEIGHT]
+                value = worth(area(b, owner, stack), weights[KOMI], share, c, b)
                 carry_up(ints, floats, path, depth, value, np.int64(0))
-                if result != 0:
+                if value != 0 and share == 0:
                     ints[STATUS, node] = WON if value < 0 else LOST
                     prove(ints, path, depth)
             elif ints[VALUED, node] != 0 and depth < settings[DEPTH]:

@@ -1,5 +1,7 @@
 """Rollouts from the leaves of a forest, by light playouts or by the pattern policy."""
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,10 +19,22 @@ def passes_before(b: Words, trail: Trail) -> int:
 
 
 @part
-def result_for(score: int, komi: float, mover: Int) -> float:
-    """Return the result for the player to move from Black's area minus White's."""
-    result = float((score > komi) - (score < komi))
-    return result if mover == 1 else -result
+def outcome(margin: float, share: float, size: Int) -> float:
+    """Return the worth of a margin in points, from -1 to 1: its sign, and a `share` for its size.
+
+    A margin as large as the side of the board counts three quarters of that share.
+    """
+    sign = float((margin > 0) - (margin < 0))
+    if share == 0.0:
+        return sign
+    return (1.0 - share) * sign + share * math.tanh(margin / float(size))
+
+
+@part
+def worth(score: int, komi: float, share: float, mover: Int, b: Words) -> float:
+    """Return the worth of Black's area minus White's for the player to move."""
+    black = outcome(float(score) - komi, share, np.int64(b[SIZE]))
+    return black if mover == 1 else -black
 
 
 @kernel
@@ -31,6 +45,7 @@ def light_rollouts(
     counts: NDArray[np.int64],
     limits: NDArray[np.int64],
     komi: NDArray[np.float64],
+    shares: NDArray[np.float64],
     rng: NDArray[np.uint64],
     b: Words,
     record: Words,
@@ -38,11 +53,12 @@ def light_rollouts(
     stack: NDArray[np.int32],
     out: NDArray[np.float64],
 ) -> None:
-    """Write the mean result of light playouts from each leaf, for the player to move there.
+    """Write the mean worth of light playouts from each leaf, for the player to move there.
 
     Args:
       games: the game of each leaf; `counts` (number of playouts), `limits` (moves after which one
-        is stopped), `komi` and `rng` have an entry for each game.
+        is stopped), `komi`, `shares` (of the score, see `outcome`) and `rng` have an entry for each
+        game.
       b, record, owner, stack: work space.
     """
     for n in range(len(words)):
@@ -56,7 +72,7 @@ def light_rollouts(
             score, _moves = playout_score(
                 b, c, passes, record[: limits[g]], rng[g : g + 1], owner, stack
             )
-            total += result_for(score, komi[g], c)
+            total += worth(score, komi[g], shares[g], c, b)
         out[n] = total / max(counts[g], 1)
 
 
@@ -68,6 +84,7 @@ def pattern_rollouts(
     counts: NDArray[np.int64],
     limits: NDArray[np.int64],
     komi: NDArray[np.float64],
+    shares: NDArray[np.float64],
     rng: NDArray[np.uint64],
     table: Weights,
     room: PatternBuffers,
@@ -90,5 +107,5 @@ def pattern_rollouts(
             for k in range(len(trail)):
                 trail[k] = trails[n, k]
             pattern_playout(b, trail, passes, table, record, rng[g : g + 1], limits[g], room)
-            total += result_for(area(b, owner, stack), komi[g], c)
+            total += worth(area(b, owner, stack), komi[g], shares[g], c, b)
         out[n] = total / max(counts[g], 1)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import os
+from collections.abc import Mapping, Set
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import nn
@@ -15,7 +17,7 @@ from miai_go.errors import TrainingError
 from miai_go.learning.learner import Learner
 from miai_go.learning.sections import EncoderSection, NetworkSection, TrainingRunSection
 from miai_go.nets.encoder import Encoder, load_encoder
-from miai_go.nets.network import NetworkShape, build_network, filled_parameters, outputs_of
+from miai_go.nets.network import NetworkShape, Outputs, build_network, filled_parameters, outputs_of
 from miai_go.nets.torch_oracle import TorchOracle
 from miai_go.nets.weights import NetworkWeights, WeightsHeader, load_weights, save_weights
 from miai_go.shipped import find_weights
@@ -26,7 +28,8 @@ def make_network(
 ) -> tuple[nn.Module, Encoder, WeightsHeader]:
     """Return a network, its encoder and the header of its weights.
 
-    Heads for ownership and score that the weights to start from lack are initialised by `seed`.
+    A network that starts from weights may be larger than theirs: with more blocks or pooling, which
+    begin without effect, and with other heads, initialised by `seed`.
 
     Raises:
       MiaiError: a name or parameter is wrong, or the weights to start from do not fit.
@@ -59,23 +62,49 @@ def _load_start(
     loaded = load_weights(find_weights(network.start, default=""), size=size)
     header = loaded.header
     _check_encoder(header, encoder, network)
-    added = _added_heads(header, network)
-    if not added:
+    values = {**header.network_parameters, **network.parameters}
+    filled = filled_parameters(network.name, values)
+    if filled == header.network_parameters:
         return loaded
-    values = {**header.network_parameters, **dict.fromkeys(added, True)}
     shape = NetworkShape(size, header.planes)
-    built = build_network(network.name, shape, values, seed=seed)
-    missing, unknown = built.load_state_dict(loaded.network.state_dict(), strict=False)
-    extra = [n for n in (*missing, *unknown) if n.partition(".")[0] not in added]
-    if extra:
-        raise TrainingError(
-            f"network.start: '{network.name}' with {' and '.join(added)} has other weights than "
-            f"without ({extra[0]}); leave it out of network.parameters"
-        )
+    built = build_network(network.name, shape, filled, seed=seed)
+    before = header.network_parameters
+    renewed = {
+        head for head in Outputs._fields if _settings(filled, head) != _settings(before, head)
+    }
+    _copy_weights(loaded.network, built, renewed=renewed)
     grown_header = header.model_copy(
-        update={"network_parameters": values, "outputs": outputs_of(built, shape)}
+        update={"network_parameters": filled, "outputs": outputs_of(built, shape)}
     )
     return NetworkWeights(built, grown_header)
+
+
+def _settings(parameters: Mapping[str, Any], head: str) -> tuple[Any, Any]:
+    """Return what the parameters of a network say about a head."""
+    return parameters.get(head), parameters.get(f"{head}_parameters")
+
+
+def _copy_weights(start: nn.Module, built: nn.Module, *, renewed: Set[str]) -> None:
+    """Copy all weights but those of the renewed heads into a network that may be larger.
+
+    Raises:
+      TrainingError: weights do not fit: the network is smaller, or of another width.
+    """
+    weights = {
+        name: tensor
+        for name, tensor in start.state_dict().items()
+        if name.partition(".")[0] not in renewed
+    }
+    places = built.state_dict()
+    for name, tensor in weights.items():
+        if name not in places or places[name].shape != tensor.shape:
+            wanted = tuple(places[name].shape) if name in places else "no such weights"
+            raise TrainingError(
+                f"network.start: has '{name}' of shape {tuple(tensor.shape)}, but the network of "
+                f"the config has {wanted}; it may have more blocks, more pooling and other heads, "
+                "and must have the same width"
+            )
+    built.load_state_dict(weights, strict=False)
 
 
 def _check_encoder(header: WeightsHeader, encoder: EncoderSection, network: NetworkSection) -> None:
@@ -94,22 +123,6 @@ def _check_encoder(header: WeightsHeader, encoder: EncoderSection, network: Netw
             f"network.start: weights trained with '{encoder.name}' {actual}, but "
             f"encoder.parameters are {expected}; use those of the training"
         )
-
-
-def _added_heads(header: WeightsHeader, network: NetworkSection) -> list[str]:
-    """Return the heads that the config adds; raise `TrainingError` for any other difference."""
-    filled = filled_parameters(network.name, network.parameters)
-    added = []
-    for name in network.parameters:
-        before = header.network_parameters[name]
-        if name in {"ownership", "score"} and filled[name] is True and before is False:
-            added.append(name)
-        elif filled[name] != before:
-            raise TrainingError(
-                f"network.start: weights of '{network.name}' with {name} {before!r}, but "
-                f"network.parameters say {filled[name]!r}; remove it"
-            )
-    return added
 
 
 def trained_header(

@@ -85,3 +85,10 @@ class DataSection(StrictModel):
     validation: float = parameter(0.05, ge=0, lt=1, help="Share of games for validation")
     test: float = parameter(0.05, ge=0, lt=1, help="Share of games for the final measurement")
     symmetries: bool = parameter(True, help="Turn each position by a random symmetry")
+    root_share: float = parameter(
+        0.0,
+        ge=0,
+        le=1,
+        help="Weight of a search's value beside the result in the target of the value, in games "
+        "that have such values; see miai go data annotate",
+    )

@@ -7,6 +7,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
+import numpy as np
 from pydantic import Field
 
 from miai.parameters import StrictModel
@@ -130,7 +131,8 @@ def train_supervised(
             ahead=ahead,
         )
         with closing(batches):
-            yield from map(lesson_of, batches)
+            for batch in batches:
+                yield lesson_of(batch, root_share=config.data.root_share)
 
     def restore(checkpoint: Checkpoint) -> None:
         if checkpoint.state.get("games") != train.digest():
@@ -192,15 +194,24 @@ def open_games(data: DataSection, encoder: Encoder) -> tuple[GoDataset, GoDatase
     return train, held_out
 
 
-def lesson_of(batch: Batch) -> Lesson:
-    """Return the lesson of a batch of recorded games."""
+def lesson_of(batch: Batch, *, root_share: float = 0.0) -> Lesson:
+    """Return the lesson of a batch.
+
+    Args:
+      root_share: weight of the search's value, where it is known, beside the result.
+    """
     assert batch.planes is not None
+    value = batch.result
+    if root_share and batch.root_value is not None:
+        result = np.where(np.isnan(value), batch.root_value, value)
+        expected = np.where(np.isnan(batch.root_value), value, batch.root_value)
+        value = ((1 - root_share) * result + root_share * expected).astype(np.float32)
     return Lesson(
         planes=batch.planes,
         action=batch.action,
         policy=batch.policy,
         weight=batch.weight,
-        value=batch.result,
+        value=value,
         ownership=batch.ownership,
         score=batch.score,
     )

@@ -26,7 +26,6 @@ import numpy as np
 
 from miai.files import write_text
 from miai_go.errors import TrainingError
-from miai_go.learning.batches import Batch
 from miai_go.learning.checkpoints import Checkpoint
 from miai_go.learning.dataset import GoDataset
 from miai_go.learning.games import StoredGame
@@ -278,7 +277,9 @@ class Replay:
             targets_only=True,
         )
         with closing(batches):
-            yield from map(self._lesson, batches)
+            share = config.replay.root_share
+            for batch in batches:
+                yield lesson_of(batch, root_share=share)
 
     def _from_records(self, first: int) -> Generator[Lesson, None, None]:
         """Yield the lessons of recorded games, from a given batch."""
@@ -288,20 +289,6 @@ class Replay:
         batches = endless(self.recorded, config.optimiser.batch, seed=config.run.seed, first=first)
         with closing(batches):
             yield from map(lesson_of, batches)
-
-    def _lesson(self, batch: Batch) -> Lesson:
-        assert batch.planes is not None
-        value, share = batch.result, self._config.replay.root_share
-        if share and batch.root_value is not None:
-            expected = np.where(np.isnan(batch.root_value), value, batch.root_value)
-            value = ((1 - share) * value + share * expected).astype(np.float32)
-        return Lesson(
-            planes=batch.planes,
-            policy=batch.policy,
-            value=value,
-            ownership=batch.ownership,
-            score=batch.score,
-        )
 
 
 def train_zero(

@@ -63,25 +63,36 @@ class PlayoutJudge:
 
     def dead_points(self, state: GoState) -> tuple[int, ...]:
         """Return the points of the chains that the opponent owns in most playouts."""
-        flat = state.board.stones().reshape(-1)
-        chains = state.board.chains()
-        black = self.ownership(state.board) if chains else flat
-        dead: list[int] = []
-        for chain in chains:
-            ownership = float(black[chain].mean())
-            if flat[chain[0]] == WHITE_STONE:
-                ownership = -ownership
-            if (1 - ownership) / 2 > self.parameters.threshold:
-                dead += chain
-        return tuple(sorted(dead))
+        return dead_by_playouts(state.board, self.parameters)
 
-    def ownership(self, board: Board) -> NDArray[np.float64]:
-        """Return how often Black minus how often White owns each point, float64 of (points,)."""
-        playouts = Playouts(board.size, board.hash)
-        half = self.parameters.playouts // 2
-        results = [playouts.run(board, color, half, komi=0.0) for color in (BLACK, WHITE)]
-        black: NDArray[np.float64] = np.mean([r.ownership for r in results], axis=0)
-        return black.reshape(-1)
+
+def dead_by_playouts(
+    board: Board, parameters: PlayoutJudgeParameters | None = None
+) -> tuple[int, ...]:
+    """Return the points of the chains that `PlayoutJudge` finds dead on a board, ascending."""
+    parameters = parameters or PlayoutJudgeParameters()
+    flat = board.stones().reshape(-1)
+    chains = board.chains()
+    black = playout_owners(board, parameters.playouts) if chains else flat
+    dead: list[int] = []
+    for chain in chains:
+        ownership = float(black[chain].mean())
+        if flat[chain[0]] == WHITE_STONE:
+            ownership = -ownership
+        if (1 - ownership) / 2 > parameters.threshold:
+            dead += chain
+    return tuple(sorted(dead))
+
+
+def playout_owners(board: Board, count: int) -> NDArray[np.float64]:
+    """Return the share of playouts in which Black owns each point minus that of White, (points,).
+
+    Half of the playouts begin with each player; they are seeded by the position.
+    """
+    playouts = Playouts(board.size, board.hash)
+    results = [playouts.run(board, color, count // 2, komi=0.0) for color in (BLACK, WHITE)]
+    black: NDArray[np.float64] = np.mean([r.ownership for r in results], axis=0)
+    return black.reshape(-1)
 
 
 def settled_margin(state: GoState) -> float:

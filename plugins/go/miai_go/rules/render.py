@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from miai.markup import tag
 from miai.render import Clicks, Region, styled_board
 from miai_go.rules.coordinates import COLUMNS, star_points, vertex
-from miai_go.rules.dead_stones import PlayoutJudge
+from miai_go.rules.dead_stones import playout_owners
 from miai_go.rules.parameters import PlayoutJudgeParameters
 from miai_go.rules.state import Phase
 
@@ -347,8 +347,7 @@ class GoRenderer:
     def svg_estimate(self, view: PlayerView) -> str:
         """Return the position with the owner of each point in most of 1,000 random games."""
         state = cast("GoState", view.state)
-        judge = PlayoutJudge(cast("GoGame", self.game), PlayoutJudgeParameters())
-        owners = judge.ownership(state.board)
+        owners = playout_owners(state.board, PlayoutJudgeParameters().playouts)
         return board_picture(state.board.stones(), last=state.last_action, owners=owners)
 
     def clicks(self, view: PlayerView) -> Clicks:

@@ -20,7 +20,7 @@ from miai_go.kernels import memory as memory_kernels
 from miai_go.kernels import rollouts as rollout_kernels
 from miai_go.kernels import rules, trail
 from miai_go.nets.encoder import Positions
-from miai_go.nets.oracle import Oracle
+from miai_go.nets.oracle import Answers, Oracle
 from miai_go.nets.patterns import PatternPolicy, pattern_room
 from miai_go.rules.board import Board, BoardError, KoRule, check_size, history_key
 from miai_go.rules.symmetry import SYMMETRIES, point_tables
@@ -43,6 +43,7 @@ class TreeSettings:
       gumbel: moves considered at the root by sequential halving; 0 for PUCT.
       c_visit, c_scale: of the transformation of values (Danihelka et al. 2022).
       depth: maximum depth in plies; nodes there get no children.
+      score_weight: share of the score in the worth of a finished game. Above 0 nothing is proven.
     """
 
     c_puct: float = 1.5
@@ -58,6 +59,7 @@ class TreeSettings:
     rollouts: int = 0
     mix: float = 0.5
     rollout_limit: int = 243
+    score_weight: float = 0.0
 
     def write(self, settings: NDArray[np.int64], weights: NDArray[np.float64]) -> None:
         """Write the settings into a tree's rows as kernels read them."""
@@ -123,8 +125,9 @@ class Rollouts:
         limits: NDArray[np.int64],
         komi: NDArray[np.float64],
         rng: NDArray[np.uint64],
+        shares: NDArray[np.float64] | None = None,
     ) -> NDArray[np.float64]:
-        """Return the mean result from each leaf for the player to move, float64 of shape (leaves,).
+        """Return the mean worth of the ends, float64 of shape (leaves,), for the player to move.
 
         Args:
           games: the game of each leaf.
@@ -132,10 +135,12 @@ class Rollouts:
           limits: moves after which a rollout of a game is stopped and counted.
           komi: of each game, in points.
           rng: random states of the games, updated.
+          shares: of the score in the worth of an end, for each game; None for none.
         """
         out = np.zeros(len(leaves))
         limits = np.minimum(limits, self.longest)
-        inputs = (leaves.words, leaves.trails, games, counts, limits, komi, rng)
+        shares = np.zeros_like(komi) if shares is None else shares
+        inputs = (leaves.words, leaves.trails, games, counts, limits, komi, shares, rng)
         space = (self._record, self._owner, self._stack, out)
         if self._policy is None or self._room is None:
             rollout_kernels.light_rollouts(*inputs, self._board, *space)
@@ -506,6 +511,7 @@ class Forest:
             counts=counts,
             limits=settings[:, kernels.ROLLOUT_LIMIT].copy(),
             komi=self._weights[:, kernels.KOMI].copy(),
+            shares=self._weights[:, kernels.SCORE_WEIGHT].copy(),
             rng=self._rng,
         )
 
@@ -518,15 +524,21 @@ class NetworkValuer:
 
     Without a policy all priors are equal; without a value all values are 0. Raises `ParameterError`
     if a network lacks its head.
+
+    Args:
+      score_weight: share of the expected score in a value, as `TreeSettings` has it.
     """
 
-    def __init__(self, policy: Oracle | None, value: Oracle | None) -> None:
+    def __init__(
+        self, policy: Oracle | None, value: Oracle | None, *, score_weight: float = 0.0
+    ) -> None:
         if policy is not None and not policy.has_policy:
             raise ParameterError("the policy's weights have no policy head; choose other weights")
         if value is not None and not value.has_value:
             raise ParameterError("the value's weights have no value head; choose other weights")
         self.policy = policy
         self.value = value
+        self._score_weight = score_weight
         self._room: dict[int, NDArray[np.uint8]] = {}
 
     def value_leaves(self, leaves: Positions) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -538,16 +550,27 @@ class NetworkValuer:
         answers = self.policy.infer(self._planes(self.policy, leaves))
         assert answers.policy is not None
         if self.value is self.policy:
-            assert answers.value is not None
-            return answers.policy, answers.value
+            return answers.policy, self._worth(answers, leaves.size)
         return answers.policy, self._values(leaves)
 
     def _values(self, leaves: Positions) -> NDArray[np.float32]:
         if self.value is None:
             return np.zeros(len(leaves), np.float32)
-        answers = self.value.infer(self._planes(self.value, leaves))
-        assert answers.value is not None
-        return answers.value
+        return self._worth(self.value.infer(self._planes(self.value, leaves)), leaves.size)
+
+    def _worth(self, answers: Answers, size: int) -> NDArray[np.float32]:
+        """Return the values, with a share for the score as for the ends of games."""
+        value, share = answers.value, self._score_weight
+        assert value is not None
+        if not share:
+            return value
+        if answers.score is None:
+            raise ParameterError(
+                "score_weight: the value's weights have no score head; set it to 0, or choose "
+                "weights that have one"
+            )
+        mixed: NDArray[np.float32] = (1 - share) * value + share * np.tanh(answers.score / size)
+        return mixed.astype(np.float32, copy=False)
 
     def _planes(self, oracle: Oracle, leaves: Positions) -> NDArray[np.uint8]:
         """Return the planes of leaves, in memory that is reused."""

@@ -89,12 +89,35 @@ class ForestSearch(TreeSearch):
         self._advised = False  # whether the root's priors contain the advice
 
     def analyse(self, state: State, *, seconds: float) -> SearchResult:
-        """Return the result of `search`, with the priors of all moves among the statistics."""
+        """Return the result of `search`, with all priors, and the expected owners and score."""
         result = self._search(state, seconds, early=False)
         if "priors" not in result.statistics:
             return result
         priors = self._top_priors(self.game.pass_action + 1)
-        return replace(result, statistics={**result.statistics, "priors": priors})
+        statistics = {
+            **result.statistics,
+            "priors": priors,
+            **self._outlook(go_state(state, self.game)),
+        }
+        return replace(result, statistics=statistics)
+
+    def _outlook(self, state: GoState) -> dict[str, Json]:
+        """Return what the value network expects at the end of the game, where it has the heads.
+
+        `ownership` has a number for each point from A1, 1 the player to move, -1 the opponent;
+        `score` is the lead of the player to move in points.
+        """
+        valuer = self._valuer
+        oracle = valuer.value if isinstance(valuer, NetworkValuer) else None
+        if oracle is None:
+            return {}
+        answers = oracle.infer(oracle.encoder.encode(positions_of([state])))
+        outlook: dict[str, Json] = {}
+        if answers.ownership is not None:
+            outlook["ownership"] = [round(float(x), 3) for x in answers.ownership[0].reshape(-1)]
+        if answers.score is not None:
+            outlook["score"] = round(float(answers.score[0]), 2)
+        return outlook
 
     @property
     def oracle(self) -> Oracle | None:
@@ -223,7 +246,7 @@ def open_oracle(weights: Path, parameters: NetworkParameters, *, size: int) -> O
 
 
 def _tree_settings(own: AlphaZeroParameters | AlphaGoParameters, **others: Any) -> TreeSettings:
-    names = ("c_puct", "fpu", "virtual_loss", "temperature")
+    names = ("c_puct", "fpu", "virtual_loss", "temperature", "score_weight")
     return TreeSettings(**{n: getattr(own, n) for n in names}, root_fpu=own.fpu, **others)
 
 
@@ -240,7 +263,7 @@ class AlphaZero(ForestSearch):
         def valuer() -> NetworkValuer:
             path = find_weights(own.weights, default=f"zero-{game.size}x{game.size}")
             oracle = open_oracle(path, own, size=game.size)
-            return NetworkValuer(oracle, oracle)
+            return NetworkValuer(oracle, oracle, score_weight=own.score_weight)
 
         settings = _tree_settings(own, gumbel=own.considered if own.search == "gumbel" else 0)
         super().__init__(game, valuer=valuer, settings=settings, parameters=own)
@@ -264,8 +287,10 @@ class AlphaGo(ForestSearch):
                 return NetworkValuer(policy, None)
             value_path = find_weights(own.value, default=f"value-{board}")
             if same_weights(value_path, path):
-                return NetworkValuer(policy, policy)  # one evaluation has both answers
-            return NetworkValuer(policy, open_oracle(value_path, own, size=game.size))
+                value = policy  # one evaluation has both answers
+            else:
+                value = open_oracle(value_path, own, size=game.size)
+            return NetworkValuer(policy, value, score_weight=own.score_weight)
 
         settings = _tree_settings(
             own,

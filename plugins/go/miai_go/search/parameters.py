@@ -182,6 +182,13 @@ class TreeParameters(NetworkParameters, SearchParameters):
         unit="utility",
         help="First-play urgency: value of an untried move below its parent's",
     )
+    score_weight: float = parameter(
+        0.0,
+        ge=0,
+        le=1,
+        help="Weight of the score beside the result: above 0 the search also wins by more, and "
+        "values contain the score; needs weights with a score head",
+    )
     max_nodes: int = parameter(
         4_000_000,
         ge=1,

@@ -1,0 +1,258 @@
+"""Annotations of recorded games: what a search expects of positions, and who owned each point.
+
+A network that learns values from results alone hears the same word about all positions of a game.
+The value of a search is a different target for each of them, and a steadier one (Schrittwieser et
+al. 2021, "Online and offline reinforcement learning by planning with a learned model", reanalyse).
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from miai.parameters import StrictModel
+from miai_go.errors import DataError
+from miai_go.learning.batches import Rows, make_batch
+from miai_go.learning.dataset import GoDataset
+from miai_go.learning.games import UNKNOWN, StoredGame
+from miai_go.learning.shards import GAME_SHARDS, ShardWriter, shard_folders
+from miai_go.rules.board import Board
+from miai_go.rules.dead_stones import dead_by_playouts
+from miai_go.rules.scoring import area_score
+from miai_go.search.forest import Forest, ForestRoot, LeafValuer, TreeSettings
+
+
+class AnnotationPlan(StrictModel):
+    """Settings of annotations that determine them.
+
+    Attributes:
+      games: digest of the games.
+      weights: digest of the network.
+      simulations: of each search.
+      every: one position in so many is searched; the others get values in between.
+      mix: share of the rollout in a leaf's value.
+      c_puct: weight of the priors.
+      leaves: leaves of a tree that are valued in one batch.
+      seed: of the rollouts.
+      games_a_shard: games of a shard, which are annotated together.
+    """
+
+    games: str
+    weights: str
+    simulations: int = Field(default=48, ge=1)
+    every: int = Field(default=2, ge=1)
+    mix: float = Field(default=0.2, ge=0, le=1)
+    c_puct: float = Field(default=1.0, ge=0)
+    leaves: int = Field(default=2, ge=1)
+    seed: int = Field(default=0, ge=0)
+    games_a_shard: int = Field(default=200, ge=1)
+
+
+_AT_ONCE: Final = 64
+"""Trees searched in step."""
+
+
+def annotate(
+    data: GoDataset,
+    plan: AnnotationPlan,
+    valuers: Sequence[LeafValuer],
+    out: Path,
+    *,
+    progress: Callable[[int], None] | None = None,
+) -> int:
+    """Write the games with annotations as a shard set; return how many were annotated now.
+
+    An interrupted run continues with the next shard. The same plan gives the same annotations on
+    any number of workers.
+
+    Args:
+      valuers: one for each worker, equal.
+      progress: called with the number of games that the set has.
+
+    Raises:
+      DataError: the folder has annotations of another plan, or cannot be written.
+      InferenceError: a network fails.
+    """
+    settings = plan.model_dump(mode="json")
+    parts = math.ceil(len(data) / plan.games_a_shard)
+    first = _finished(out, settings)
+    report = progress or (lambda _games: None)
+    report(min(first * plan.games_a_shard, len(data)))
+    free, stopped = list(valuers), threading.Event()
+
+    def annotated(part: int) -> list[StoredGame]:
+        valuer = free.pop()
+        try:
+            return _annotated(data, plan, part, valuer, stopped)
+        finally:
+            free.append(valuer)
+
+    written = 0
+    with ThreadPoolExecutor(len(valuers)) as pool:
+        try:
+            for part, games in enumerate(pool.map(annotated, range(first, parts)), first):
+                _write(out, games, settings)
+                written += len(games)
+                report(min((part + 1) * plan.games_a_shard, len(data)))
+        except BaseException:
+            stopped.set()
+            pool.shutdown(cancel_futures=True)
+            raise
+    return written
+
+
+def _finished(out: Path, settings: dict[str, object]) -> int:
+    """Return the number of shards that a set has. Raises `DataError` if they differ."""
+    folders = shard_folders(out) if out.is_dir() else []
+    for folder in folders:
+        before = GAME_SHARDS.read_manifest(folder).settings
+        differing = [name for name, value in settings.items() if before.get(name) != value]
+        if differing:
+            raise DataError(
+                f"{folder}: was made with other settings ({', '.join(differing)} differ); use "
+                "another folder with --out"
+            )
+    return len(folders)
+
+
+def _write(out: Path, games: list[StoredGame], settings: dict[str, object]) -> None:
+    with ShardWriter(
+        out,
+        size=games[0].size,
+        sources=("annotated games",),
+        settings=settings,
+        games_a_shard=len(games) + 1,
+        moves_a_shard=1 << 40,
+    ) as writer:
+        for game in games:
+            writer.add(game)
+
+
+class _StoppedError(Exception):
+    """Another worker failed."""
+
+
+def _annotated(
+    data: GoDataset, plan: AnnotationPlan, part: int, valuer: LeafValuer, stopped: threading.Event
+) -> list[StoredGame]:
+    """Return the games of a shard with their annotations."""
+    numbers = np.arange(len(data))[part * plan.games_a_shard :][: plan.games_a_shard]
+    lengths = data.lengths()[numbers]
+    searched = [
+        (number, ply)
+        for number, length in zip(numbers.tolist(), lengths.tolist(), strict=True)
+        for ply in range(number % plan.every, length, plan.every)
+    ]
+    found = np.zeros(len(searched))
+    for begin, values in _searched(data, plan, searched, valuer, seed=plan.seed + part):
+        if stopped.is_set():
+            raise _StoppedError
+        found[begin : begin + len(values)] = values
+    owner = np.array([number for number, _ply in searched])
+    plies = np.array([ply for _number, ply in searched])
+    games = []
+    for number in numbers.tolist():
+        game, here = data.game(number), owner == number
+        between = _between(game, plies[here], found[here])
+        games.append(replace(game, root_value=between, ownership=final_owners(game)))
+    return games
+
+
+def _searched(
+    data: GoDataset,
+    plan: AnnotationPlan,
+    positions: list[tuple[int, int]],
+    valuer: LeafValuer,
+    *,
+    seed: int,
+) -> Iterator[tuple[int, NDArray[np.float64]]]:
+    """Yield the index of the first of some positions, and their values for the player to move."""
+    forest = Forest(
+        data.size,
+        _AT_ONCE,
+        max_nodes=(data.size**2 + 1) * (plan.simulations + 2),
+        leaves=plan.leaves,
+        seed=seed,
+    )
+    tree = TreeSettings(c_puct=plan.c_puct, rollouts=int(plan.mix > 0), mix=plan.mix)
+    for begin in range(0, len(positions), _AT_ONCE):
+        games, plies = np.array(positions[begin : begin + _AT_ONCE], np.int64).T
+        for slot, root in enumerate(_roots(data, games, plies)):
+            forest.configure(slot, tree)
+            forest.set_root(slot, root)
+        slots = np.arange(len(games), dtype=np.int32)
+        forest.search(slots, plan.simulations, valuer)
+        trees = [forest.tree(slot) for slot in slots.tolist()]
+        yield begin, np.array([float(tree.proven) or tree.value for tree in trees])
+
+
+def _roots(
+    data: GoDataset, games: NDArray[np.int64], plies: NDArray[np.int64]
+) -> Iterator[ForestRoot]:
+    """Yield positions as roots, with simple ko, by which recorded games were checked."""
+    shard, game = data.locate(games)
+    rows = Rows(shard, game, games, plies, np.zeros(len(games), np.uint8))
+    reached = make_batch(data.shards, rows, None, with_positions=True).positions
+    assert reached is not None
+    for row in range(len(games)):
+        columns = data.shards[int(shard[row])].columns
+        half_komi = int(columns["half_komi"][game[row]])
+        moves = columns["moves"][int(columns["offsets"][game[row]]) :]
+        passed = plies[row] > 0 and int(moves[plies[row] - 1]) == data.size**2
+        yield ForestRoot(
+            board=reached.board(row),
+            trail=reached.trails[row],
+            komi=half_komi / 2,
+            passes=int(passed),
+        )
+
+
+def _between(
+    game: StoredGame, plies: NDArray[np.int64], values: NDArray[np.float64]
+) -> NDArray[np.float16]:
+    """Return a value for each position, for its player to move, by linear interpolation.
+
+    Beyond the last searched position they lead to the result, where it is known.
+    """
+    side = np.where((np.arange(len(game.moves)) + game.first) % 2 == 1, 1.0, -1.0)
+    black = values * side[plies]
+    if game.result != UNKNOWN:
+        plies, black = np.append(plies, len(game.moves)), np.append(black, float(game.result))
+    if not len(plies):
+        return np.full(len(game.moves), np.nan, np.float16)
+    filled: NDArray[np.float64] = np.interp(np.arange(len(side)), plies, black) * side
+    return filled.astype(np.float16)
+
+
+def final_owners(game: StoredGame) -> NDArray[np.int8] | None:
+    """Return who owned each point at the end, or None if that is uncertain.
+
+    It is certain when both players passed and the area agrees with the recorded margin, all stones
+    being alive, or without those that playouts find dead.
+    """
+    ending, last = game.size**2, game.moves[-2:].tolist()
+    if math.isnan(game.margin) or last != [ending, ending]:
+        return None
+    board = Board(game.size) if game.stones is None else _set_up(game)
+    for ply, action in enumerate(game.moves.tolist()):
+        if action != ending:
+            board.play((game.first - 1 + ply) % 2, action)
+    for dead in ((), dead_by_playouts(board)):
+        score = area_score(board, white_bonus=game.half_komi / 2, dead=dead)
+        if score.margin == game.margin:
+            return score.owners.reshape(-1).astype(np.int8)
+    return None
+
+
+def _set_up(game: StoredGame) -> Board:
+    assert game.stones is not None
+    return Board.from_stones(game.stones.reshape(game.size, game.size))

@@ -1,0 +1,176 @@
+"""Annotations of recorded games: against slow trees, by hand, and through the command."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import typer
+from tests.go_learning.go_data_games import random_game, sgf_of
+from tests.go_learning.go_forest_slow import Judged, SlowTree, go, random_judge
+from typer.testing import CliRunner
+
+from miai.errors import WeightsError
+from miai_go.commands import add_commands
+from miai_go.errors import DataError
+from miai_go.learning.annotating import AnnotationPlan, annotate, final_owners
+from miai_go.learning.dataset import GoDataset
+from miai_go.learning.games import StoredGame
+from miai_go.learning.shards import Shard, open_shards
+from miai_go.learning.supervised import lesson_of
+from miai_go.nets.encoders import SimpleEncoder
+from miai_go.search.forest import TreeSettings
+
+SIZE = 5
+PASS = SIZE * SIZE
+
+
+def games_of(count: int, *, length: int = 12) -> list[StoredGame]:
+    return [random_game(seed, size=SIZE, length=length + seed) for seed in range(count)]
+
+
+def plan_of(data: GoDataset, **settings: float) -> AnnotationPlan:
+    values = {"simulations": 20, "every": 1, "mix": 0.0, "leaves": 3, **settings}
+    return AnnotationPlan(games=data.digest(), weights="judge", **values)  # type: ignore[arg-type]
+
+
+def test_a_position_has_the_value_of_a_slow_tree(tmp_path: Path) -> None:
+    data = GoDataset.of_games(games_of(3))
+    judge = random_judge(SIZE, seed=5)
+    annotate(data, plan_of(data), [Judged(judge)], tmp_path)
+    tree = TreeSettings(c_puct=1.0)
+    (shard,) = open_shards(tmp_path)
+    for number in range(len(data)):
+        game = shard.game(number)
+        assert game.root_value is not None
+        assert (game.moves == data.game(number).moves).all()
+        state = go(board_size=SIZE, ko="simple", suicide=False, komi=7.5).new_initial_state()
+        for ply, move in enumerate(game.moves.tolist()):
+            slow = SlowTree(state, tree, judge, leaves=3)
+            slow.search(20)
+            expected = {"won": 1.0, "lost": -1.0}.get(slow.root.status, -slow.root.q())
+            assert game.root_value[ply] == pytest.approx(expected, abs=1e-3), (number, ply)
+            if state.passes and move == PASS:
+                break  # the recorded games go on after two passes
+            state.apply_action(move)
+
+
+def test_positions_in_between_lie_between_and_lead_to_the_result(tmp_path: Path) -> None:
+    data = GoDataset.of_games([replace(game, result=-1) for game in games_of(4)])
+    judge = random_judge(SIZE, seed=5)
+    annotate(data, plan_of(data), [Judged(judge)], tmp_path / "all")
+    annotate(data, plan_of(data, every=3), [Judged(judge)], tmp_path / "third")
+    (every,), (third,) = open_shards(tmp_path / "all"), open_shards(tmp_path / "third")
+    for number in range(len(data)):
+        whole, sparse = every.game(number).root_value, third.game(number).root_value
+        assert whole is not None
+        assert sparse is not None
+        side = np.where(np.arange(len(whole)) % 2 == 0, 1.0, -1.0)
+        black, known = sparse * side, np.arange(number % 3, len(whole), 3)
+        assert black[known] == pytest.approx((whole * side)[known], abs=1e-3)
+        for ply in known[:-1].tolist():
+            a, b = float(black[ply]), float(black[ply + 3])
+            expected = [a + (b - a) / 3, a + (b - a) * 2 / 3]
+            assert black[ply + 1 : ply + 3] == pytest.approx(expected, abs=2e-3)
+        last, end = int(known[-1]), len(whole)
+        for ply in range(last, end):
+            toward = black[last] + (-1 - black[last]) * (ply - last) / (end - last)
+            assert black[ply] == pytest.approx(float(toward), abs=2e-3)
+
+
+def test_the_value_is_part_of_the_target() -> None:
+    game = replace(random_game(1, size=SIZE, search=True), result=1)
+    data = GoDataset.of_games([game], encoder=SimpleEncoder(SIZE))
+    (batch,) = data.batches(64, shuffle=False)
+    side = np.where(np.arange(40) % 2 == 0, 1.0, -1.0)
+    root = np.asarray(game.root_value, np.float32)
+    for share in (0.0, 0.25, 1.0):
+        expected = share * root + (1 - share) * side
+        assert lesson_of(batch, root_share=share).value == pytest.approx(expected, abs=1e-6)
+    plain = GoDataset.of_games([replace(game, root_value=None)], encoder=SimpleEncoder(SIZE))
+    (batch,) = plain.batches(64, shuffle=False)
+    assert lesson_of(batch, root_share=0.7).value == pytest.approx(side)
+
+
+def finished(picture: str, *, margin: float, tail: tuple[int, ...] = (PASS, PASS)) -> StoredGame:
+    """Return a game that sets up a drawn board, highest row first, and passes twice."""
+    rows = [[".XO".index(mark) for mark in row] for row in reversed(picture.split())]
+    stones = np.array(rows, np.int8).reshape(-1)
+    moves = np.array(tail, np.int16)
+    return StoredGame(size=SIZE, moves=moves, half_komi=1, margin=margin, stones=stones, result=1)
+
+
+ALIVE = ".XXO. XXXOO .XXO. XXXOO .XXO."
+DEAD = ".X.XO XXXX. .X.X. XXXXX .X.X."
+
+
+@pytest.mark.parametrize(
+    ("picture", "margin", "black"),
+    [
+        (ALIVE, 4.5, 15),  # the left three columns, 15 points, against the right two, 10
+        (ALIVE, 3.5, None),  # another margin than the area's
+        (DEAD, 24.5, 25),  # the white stone is dead
+        (DEAD, 19.5, None),  # neither with nor without it
+    ],
+)
+def test_owners_agree_with_the_margin(picture: str, margin: float, black: int | None) -> None:
+    owners = final_owners(finished(picture, margin=margin))
+    assert (None if owners is None else int((owners == 1).sum())) == black
+    if picture == ALIVE and owners is not None:
+        assert owners.reshape(SIZE, SIZE).tolist() == [[1, 1, 1, -1, -1]] * SIZE
+
+
+def test_owners_need_two_passes_and_a_margin() -> None:
+    assert final_owners(finished(ALIVE, margin=4.5, tail=(PASS,))) is None
+    assert final_owners(finished(ALIVE, margin=float("nan"))) is None
+
+
+def test_an_interrupted_run_goes_on_with_the_same_annotations(tmp_path: Path) -> None:
+    data = GoDataset.of_games(games_of(7))
+    plan = plan_of(data, mix=0.5, games_a_shard=2)
+    judge = random_judge(SIZE, seed=5)
+    two = [Judged(judge), Judged(judge)]
+    assert annotate(data, plan, two, tmp_path / "whole") == 7
+
+    class StoppedError(Exception):
+        pass
+
+    def stop(games: int) -> None:
+        if games >= 4:
+            raise StoppedError
+
+    with pytest.raises(StoppedError):
+        annotate(data, plan, two, tmp_path / "parts", progress=stop)
+    assert annotate(data, plan, [Judged(judge)], tmp_path / "parts") == 3
+    pairs = zip(open_shards(tmp_path / "whole"), open_shards(tmp_path / "parts"), strict=True)
+    assert all(_same(a, b) for a, b in pairs)
+    other = plan.model_copy(update={"simulations": 21})
+    with pytest.raises(DataError, match=r"simulations differ.*--out"):
+        annotate(data, other, [Judged(judge)], tmp_path / "whole")
+
+
+def _same(a: Shard, b: Shard) -> bool:
+    return a.columns.keys() == b.columns.keys() and all(
+        np.array_equal(a.columns[name], b.columns[name], equal_nan=name != "names")
+        for name in a.columns
+    )
+
+
+def test_the_command_annotates_sgf(tmp_path: Path) -> None:
+    folder = tmp_path / "games"
+    folder.mkdir()
+    for seed in range(3):
+        moves = [*random_game(seed, length=20).moves.tolist(), 81, 81]
+        (folder / f"{seed}.sgf").write_bytes(sgf_of(moves, seed=seed))
+    app, out = typer.Typer(), tmp_path / "out"
+    add_commands(app)
+    words = ["go", "data", "annotate", str(folder), "--out", str(out)]
+    words += ["--simulations", "4", "--workers", "1"]
+    assert "3  annotated" in CliRunner().invoke(app, words).stdout
+    assert "0  annotated" in CliRunner().invoke(app, words).stdout
+    stats = CliRunner().invoke(app, ["go", "data", "stats", str(out)]).stdout
+    assert "beside moves and results: root_value" in stats
+    refused = CliRunner().invoke(app, [*words, "--weights", "nowhere"])
+    assert isinstance(refused.exception, WeightsError)
