@@ -329,7 +329,7 @@ def test_a_taller_network_with_pooling_begins_with_the_answers_of_its_start(
     made, feeder, header = make_network(SIZE, encoder, network, seed=1)
     with torch.no_grad():
         for parameter in made.parameters():
-            parameter += 0.1 * torch.randn_like(parameter)
+            parameter.add_(0.1 * torch.randn_like(parameter))
     start = tmp_path / "start.safetensors"
     save_weights(start, made, header)
     more = {"height": 4, "pooling": 2, "value": "pooled"}

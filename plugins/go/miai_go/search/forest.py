@@ -569,7 +569,7 @@ class NetworkValuer:
                 "score_weight: the value's weights have no score head; set it to 0, or choose "
                 "weights that have one"
             )
-        mixed: NDArray[np.float32] = (1 - share) * value + share * np.tanh(answers.score / size)
+        mixed = (1 - share) * value + share * np.tanh(answers.score / size)
         return mixed.astype(np.float32, copy=False)
 
     def _planes(self, oracle: Oracle, leaves: Positions) -> NDArray[np.uint8]:
