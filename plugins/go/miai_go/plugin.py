@@ -70,6 +70,10 @@ _COMPONENTS: Final = (
         *(f"{_RULES}:PlayoutJudgeParameters", "A chain is dead if it is lost in most playouts"),
     ),
     (
+        *("go.dead-stones", "network", "nets.dead_stones:NetworkJudge"),
+        *(f"{_NETS}:NetworkJudgeParameters", "A chain is dead if a network expects it to be lost"),
+    ),
+    (
         *("go.dead-stones", "gtp", "gtp.agent:GtpJudge", f"{_GTP}:GtpEngineParameters"),
         "An engine such as GNU Go lists the dead stones (final_status_list)",
     ),

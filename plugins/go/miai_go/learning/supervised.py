@@ -217,10 +217,12 @@ def lesson_of(batch: Batch, *, root_share: float = 0.0) -> Lesson:
     )
 
 
+_RARE: Final = 0.05
+"""Share of the games whose komi lies below, and of those above, the range of a data set."""
+
+
 def komi_range(data: GoDataset) -> tuple[float, float]:
-    """Return the minimum and maximum komi of games, in points."""
-    values = [shard.columns["half_komi"] for shard in data.shards]
-    return (
-        min(float(v.min()) for v in values) / 2,
-        max(float(v.max()) for v in values) / 2,
-    )
+    """Return the range of komi of nine tenths of the games, in points."""
+    values = np.concatenate([shard.columns["half_komi"] for shard in data.shards]) / 2
+    low, high = np.quantile(values, (_RARE, 1 - _RARE), method="nearest")
+    return float(low), float(high)

@@ -77,10 +77,15 @@ class RemoteOracle:
         self._header: WeightsHeader | None = None
         with self._lock:
             self._ask({"op": "status"}, {})
+        self.encoder: Encoder = encoder_of(self.header, where=str(path))
+        self.has_policy: bool = "policy" in self.header.outputs
+        self.has_value: bool = "value" in self.header.outputs
+
+    @property
+    def header(self) -> WeightsHeader:
+        """The header of the weights."""
         assert self._header is not None
-        self.encoder: Encoder = encoder_of(self._header, where=str(path))
-        self.has_policy: bool = "policy" in self._header.outputs
-        self.has_value: bool = "value" in self._header.outputs
+        return self._header
 
     def infer(self, planes: Planes) -> Answers:
         """Return the network's answers. Raises `InferenceError` as `Oracle.infer`."""

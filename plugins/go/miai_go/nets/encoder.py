@@ -101,6 +101,7 @@ class Encoder(Protocol):
       size: points on a side.
       planes: number of planes.
       scales: float32 of shape (planes,), by which a network multiplies the planes.
+      sees_komi: optional; whether the planes depend on komi.
     """
 
     size: int

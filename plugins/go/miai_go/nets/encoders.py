@@ -175,6 +175,7 @@ class ZeroEncoder(CompiledEncoder):
         own = parameters or ZeroEncoderParameters()
         planes = 2 * own.history + 2
         super().__init__(size, own, planes=planes + own.komi + own.legal + own.ko)
+        self.sees_komi = own.komi
         if own.komi:
             self.scales[planes] = 2 / kernels.KOMI_SHIFT
         self._history = own.history

@@ -164,3 +164,17 @@ class EquivariantNetParameters(Parameters):
         32, "channels", SYMMETRIES, "Channels, a multiple of 8: one for each symmetry"
     )
     hidden: int = _hidden(64, 2048)
+
+
+class NetworkJudgeParameters(Parameters):
+    """Parameters of the judge ``network`` of dead stones."""
+
+    weights: str = parameter(
+        "", help="Weights with an ownership head: a file, or the name of shipped ones"
+    )
+    threshold: float = parameter(
+        0.6,
+        ge=0.5,
+        lt=1.0,
+        help="Probability above which a chain is dead, with which the opponent owns its points",
+    )

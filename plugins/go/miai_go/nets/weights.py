@@ -42,7 +42,7 @@ class WeightsHeader(FileHeader):
       encoder, encoder_parameters: the component of kind ``go.encoder`` whose planes it takes.
       size: points on a side.
       planes: planes of the encoder.
-      komi: lowest and highest komi it was trained for, in points.
+      komi: range of komi that it was trained for, rare ones left out, in points.
       outputs: names of the network's outputs, of policy, value, ownership and score.
     """
 

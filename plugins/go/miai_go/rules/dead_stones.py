@@ -71,15 +71,24 @@ def dead_by_playouts(
 ) -> tuple[int, ...]:
     """Return the points of the chains that `PlayoutJudge` finds dead on a board, ascending."""
     parameters = parameters or PlayoutJudgeParameters()
+    if not board.chains():
+        return ()
+    return dead_chains(board, playout_owners(board, parameters.playouts), parameters.threshold)
+
+
+def dead_chains(board: Board, black: NDArray[np.floating], threshold: float) -> tuple[int, ...]:
+    """Return the points of the chains that the opponent owns with more than some share, ascending.
+
+    Args:
+      black: share with which Black owns each point minus that of White, (points,).
+    """
     flat = board.stones().reshape(-1)
-    chains = board.chains()
-    black = playout_owners(board, parameters.playouts) if chains else flat
     dead: list[int] = []
-    for chain in chains:
+    for chain in board.chains():
         ownership = float(black[chain].mean())
         if flat[chain[0]] == WHITE_STONE:
             ownership = -ownership
-        if (1 - ownership) / 2 > parameters.threshold:
+        if (1 - ownership) / 2 > threshold:
             dead += chain
     return tuple(sorted(dead))
 

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -519,6 +520,33 @@ class Forest:
         kernels.clear_root(self._ints[game], self._floats[game], self._settings[game])
 
 
+_SETTLED: Final = 5.0
+_OPEN: Final = 0.4
+"""The variance of a score in points, on a settled board and for each point without an owner."""
+_LOGISTIC: Final = math.pi / math.sqrt(12)
+"""A logistic score with a mean of m deviations is won with a value of tanh(m * `_LOGISTIC`)."""
+
+
+def shifted_values(
+    values: NDArray[np.float32], ownership: NDArray[np.float32], gains: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """Return values if the final scores were higher by some points.
+
+    A value is taken as the chance that a score with a logistic distribution is above 0. Its
+    variance grows with the points whose owner is uncertain.
+
+    Args:
+      values: (n,), from -1 to 1.
+      ownership: expected owners, (n, size, size).
+      gains: points, (n,).
+    """
+    uncertain = (1 - ownership**2).sum(axis=(1, 2))
+    deviations = gains / np.sqrt(_SETTLED + _OPEN * uncertain)
+    logits = np.arctanh(np.clip(values, -0.9999, 0.9999)) + _LOGISTIC * deviations
+    shifted: NDArray[np.float32] = np.tanh(logits).astype(np.float32)
+    return shifted
+
+
 class NetworkValuer:
     """Values leaves by one network with both heads, or by one for policy and one for value.
 
@@ -527,10 +555,17 @@ class NetworkValuer:
 
     Args:
       score_weight: share of the expected score in a value, as `TreeSettings` has it.
+      komi: range of komi that the values are for, in points; None for any. Beyond it they are
+        shifted, if the network expects owners too, which tell how far the score is settled.
     """
 
     def __init__(
-        self, policy: Oracle | None, value: Oracle | None, *, score_weight: float = 0.0
+        self,
+        policy: Oracle | None,
+        value: Oracle | None,
+        *,
+        score_weight: float = 0.0,
+        komi: tuple[float, float] | None = None,
     ) -> None:
         if policy is not None and not policy.has_policy:
             raise ParameterError("the policy's weights have no policy head; choose other weights")
@@ -539,6 +574,7 @@ class NetworkValuer:
         self.policy = policy
         self.value = value
         self._score_weight = score_weight
+        self._komi = komi
         self._room: dict[int, NDArray[np.uint8]] = {}
 
     def value_leaves(self, leaves: Positions) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -550,18 +586,23 @@ class NetworkValuer:
         answers = self.policy.infer(self._planes(self.policy, leaves))
         assert answers.policy is not None
         if self.value is self.policy:
-            return answers.policy, self._worth(answers, leaves.size)
+            return answers.policy, self._worth(answers, leaves)
         return answers.policy, self._values(leaves)
 
     def _values(self, leaves: Positions) -> NDArray[np.float32]:
         if self.value is None:
             return np.zeros(len(leaves), np.float32)
-        return self._worth(self.value.infer(self._planes(self.value, leaves)), leaves.size)
+        return self._worth(self.value.infer(self._planes(self.value, leaves)), leaves)
 
-    def _worth(self, answers: Answers, size: int) -> NDArray[np.float32]:
-        """Return the values, with a share for the score as for the ends of games."""
+    def _worth(self, answers: Answers, leaves: Positions) -> NDArray[np.float32]:
+        """Return the values, for the leaves' komi, with a share for the score."""
         value, share = answers.value, self._score_weight
         assert value is not None
+        if not share and self._komi is None:
+            return value
+        gain = self._gains(leaves)
+        if gain.any() and answers.ownership is not None:
+            value = shifted_values(value, answers.ownership, gain)
         if not share:
             return value
         if answers.score is None:
@@ -569,8 +610,29 @@ class NetworkValuer:
                 "score_weight: the value's weights have no score head; set it to 0, or choose "
                 "weights that have one"
             )
-        mixed = (1 - share) * value + share * np.tanh(answers.score / size)
-        return mixed.astype(np.float32, copy=False)
+        lead = np.tanh((answers.score + gain) / leaves.size)
+        mixed: NDArray[np.float32] = ((1 - share) * value + share * lead).astype(np.float32)
+        return mixed
+
+    def outlook(self, positions: Positions) -> tuple[NDArray[np.float32] | None, ...]:
+        """Return the owners (n, size, size) and leads in points (n,) that the value expects.
+
+        For the player to move; None where there is no such head. Raises `InferenceError`.
+        """
+        if self.value is None:
+            return None, None
+        answers = self.value.infer(self._planes(self.value, positions))
+        score = None if answers.score is None else answers.score + self._gains(positions)
+        return answers.ownership, score
+
+    def _gains(self, leaves: Positions) -> NDArray[np.float32]:
+        """Return the points that the player to move gains by komi beyond the values' range."""
+        if self._komi is None:
+            return np.zeros(len(leaves), np.float32)
+        komi = leaves.trails[:, trail.HALF_KOMI] / np.float32(2)
+        black = np.clip(komi, *self._komi) - komi
+        gains: NDArray[np.float32] = np.where(leaves.colors() == 1, black, -black)
+        return gains.astype(np.float32, copy=False)
 
     def _planes(self, oracle: Oracle, leaves: Positions) -> NDArray[np.uint8]:
         """Return the planes of leaves, in memory that is reused."""

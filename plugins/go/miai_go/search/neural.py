@@ -107,16 +107,14 @@ class ForestSearch(TreeSearch):
         `ownership` has a number for each point from A1, 1 the player to move, -1 the opponent;
         `score` is the lead of the player to move in points.
         """
-        valuer = self._valuer
-        oracle = valuer.value if isinstance(valuer, NetworkValuer) else None
-        if oracle is None:
+        if not isinstance(self._valuer, NetworkValuer):
             return {}
-        answers = oracle.infer(oracle.encoder.encode(positions_of([state])))
+        owners, score = self._valuer.outlook(positions_of([state]))
         outlook: dict[str, Json] = {}
-        if answers.ownership is not None:
-            outlook["ownership"] = [round(float(x), 3) for x in answers.ownership[0].reshape(-1)]
-        if answers.score is not None:
-            outlook["score"] = round(float(answers.score[0]), 2)
+        if owners is not None:
+            outlook["ownership"] = [round(float(x), 3) for x in owners[0].reshape(-1)]
+        if score is not None:
+            outlook["score"] = round(float(score[0]), 2)
         return outlook
 
     @property
@@ -245,6 +243,14 @@ def open_oracle(weights: Path, parameters: NetworkParameters, *, size: int) -> O
     return oracle
 
 
+def _network_valuer(policy: Oracle, value: Oracle | None, own: TreeParameters) -> NetworkValuer:
+    """Return the valuer of a search; values of networks that do not see komi are for theirs."""
+    header = getattr(value, "header", None)
+    blind = value is not None and not getattr(value.encoder, "sees_komi", False)
+    komi = header.komi if blind and header is not None else None
+    return NetworkValuer(policy, value, score_weight=own.score_weight, komi=komi)
+
+
 def _tree_settings(own: AlphaZeroParameters | AlphaGoParameters, **others: Any) -> TreeSettings:
     names = ("c_puct", "fpu", "virtual_loss", "temperature", "score_weight")
     return TreeSettings(**{n: getattr(own, n) for n in names}, root_fpu=own.fpu, **others)
@@ -263,7 +269,7 @@ class AlphaZero(ForestSearch):
         def valuer() -> NetworkValuer:
             path = find_weights(own.weights, default=f"zero-{game.size}x{game.size}")
             oracle = open_oracle(path, own, size=game.size)
-            return NetworkValuer(oracle, oracle, score_weight=own.score_weight)
+            return _network_valuer(oracle, oracle, own)
 
         settings = _tree_settings(own, gumbel=own.considered if own.search == "gumbel" else 0)
         super().__init__(game, valuer=valuer, settings=settings, parameters=own)
@@ -284,13 +290,13 @@ class AlphaGo(ForestSearch):
             path = find_weights(own.policy, default=f"policy-{board}")
             policy = open_oracle(path, own, size=game.size)
             if own.mix == 1:
-                return NetworkValuer(policy, None)
+                return _network_valuer(policy, None, own)
             value_path = find_weights(own.value, default=f"value-{board}")
             if same_weights(value_path, path):
                 value = policy  # one evaluation has both answers
             else:
                 value = open_oracle(value_path, own, size=game.size)
-            return NetworkValuer(policy, value, score_weight=own.score_weight)
+            return _network_valuer(policy, value, own)
 
         settings = _tree_settings(
             own,

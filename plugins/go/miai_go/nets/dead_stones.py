@@ -1,0 +1,54 @@
+"""Finding dead stones by a network: the component ``network`` of kind ``go.dead-stones``."""
+
+from __future__ import annotations
+
+from miai.errors import MiaiError, WeightsError
+from miai_go.nets.encoder import positions_of
+from miai_go.nets.inference import load_oracle
+from miai_go.nets.oracle import Oracle
+from miai_go.nets.parameters import NetworkJudgeParameters
+from miai_go.nets.weights import WeightsHeader, wrong_size
+from miai_go.rules.board import BLACK
+from miai_go.rules.dead_stones import RefereeError, dead_chains
+from miai_go.rules.game import GoGame
+from miai_go.rules.state import GoState
+from miai_go.shipped import find_weights
+
+
+class NetworkJudge:
+    """The judge ``network``: a chain is dead when a network gives its points to the opponent.
+
+    The network sees the eight symmetric copies of the position. It is loaded for the first answer.
+
+    Raises:
+      WeightsError: the weights are missing, for another size, or have no ownership head.
+    """
+
+    def __init__(self, game: GoGame, parameters: NetworkJudgeParameters) -> None:
+        self._parameters = parameters
+        self._path = find_weights(parameters.weights, default=f"policy-{game.size}x{game.size}")
+        self._oracle: Oracle | None = None
+        header = WeightsHeader.read(self._path)
+        if header.size != game.size:
+            raise wrong_size(self._path, header.size, game.size)
+        if "ownership" not in header.outputs:
+            raise WeightsError(
+                f"{self._path}: these weights have no ownership head, which finds dead stones; "
+                "choose others"
+            )
+
+    def dead_points(self, state: GoState) -> tuple[int, ...]:
+        """Return the points of the chains that the network gives to the opponent.
+
+        Raises `RefereeError` if the network cannot answer.
+        """
+        try:
+            if self._oracle is None:
+                self._oracle = load_oracle(self._path, symmetry="average")
+            planes = self._oracle.encoder.encode(positions_of([state]))
+            owners = self._oracle.infer(planes).ownership
+        except MiaiError as error:
+            raise RefereeError(f"the network for dead stones failed: {error}") from error
+        assert owners is not None
+        black = owners[0].reshape(-1) * (1 if state.to_move == BLACK else -1)
+        return dead_chains(state.board, black, self._parameters.threshold)

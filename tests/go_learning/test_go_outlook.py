@@ -1,0 +1,238 @@
+"""What networks expect at the end: owners and scores in play, in analysis, and for dead stones."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+from tests.go_learning.go_forest_slow import ONE, go, root_of
+
+import miai
+from miai.errors import AgentUnavailableError, MiaiError, WeightsError
+from miai_go.nets.encoder import load_encoder, positions_of
+from miai_go.nets.inference import load_oracle
+from miai_go.nets.network import NetworkShape, build_network
+from miai_go.nets.weights import WeightsHeader, save_weights
+from miai_go.rules.dead_stones import RefereeError
+from miai_go.rules.state import GoState
+from miai_go.search.forest import Forest, NetworkValuer, TreeSettings, shifted_values
+
+torch.set_num_threads(1)
+
+SIZE = 5
+
+
+@pytest.fixture(scope="module")
+def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write(tmp_path_factory.mktemp("weights") / "all.safetensors")
+
+
+def write(path: Path, *, encoder: str = "simple", more: bool = True) -> Path:
+    """Write random weights for komi 6.5 to 7.5, with all heads if asked."""
+    values: dict[str, Any] = {"height": 1, "width": 8, "ownership": more, "score": more}
+    parameters = {"komi": True} if encoder == "zero" else {}
+    planes = load_encoder(encoder, SIZE, parameters).planes
+    network = build_network("tower", NetworkShape(SIZE, planes), values, seed=3)
+    header = WeightsHeader(
+        network="tower",
+        network_parameters=values,
+        encoder=encoder,
+        encoder_parameters=parameters,
+        size=SIZE,
+        planes=planes,
+        komi=(6.5, 7.5),
+    )
+    save_weights(path, network, header)
+    return path
+
+
+def state_at(moves: str, **parameters: Any) -> GoState:
+    state = go(board_size=SIZE, **parameters).new_initial_state()
+    for move in moves.split():
+        state.apply_action(state.string_to_action(move))
+    return state
+
+
+def test_an_analysis_has_the_networks_owners_and_score(weights: Path) -> None:
+    state = state_at("C3 D3", komi=7)
+    oracle = load_oracle(weights, precision="fp32")
+    answers = oracle.infer(oracle.encoder.encode(positions_of([state])))
+    assert answers.ownership is not None
+    assert answers.score is not None
+    players: list[tuple[str, dict[str, Any]]] = [
+        ("alphazero", {"weights": str(weights)}),
+        ("alphago", {"policy": str(weights), "value": str(weights)}),
+    ]
+    for name, files in players:
+        agent = miai.make_agent(name, state.game, simulations=8, precision="fp32", **files)
+        search = agent.search  # type: ignore[attr-defined]  # a search's agent
+        found = search.analyse(state, seconds=0.05).statistics
+        assert found["ownership"] == pytest.approx(answers.ownership.reshape(-1), abs=1e-3), name
+        assert found["score"] == pytest.approx(float(answers.score[0]), abs=1e-2)
+        agent.close()
+
+
+@pytest.mark.parametrize(("komi", "points"), [(7, 0), (6.5, 0), (10.5, -3), (0.5, 6)])
+def test_the_lead_counts_the_games_komi(weights: Path, komi: float, points: float) -> None:
+    """`points` is what Black gains against the nearest komi of the training."""
+    oracle = load_oracle(weights, precision="fp32")
+    for moves, side in (("C3 D3", 1), ("C3", -1)):
+        positions = positions_of([state_at(moves, komi=komi)])
+        _owners, usual = NetworkValuer(oracle, oracle).outlook(positions)
+        _owners, lead = NetworkValuer(oracle, oracle, komi=(6.5, 7.5)).outlook(positions)
+        assert usual is not None
+        assert lead is not None
+        assert lead - usual == pytest.approx(side * points, abs=1e-5)
+
+
+def test_a_value_is_the_chance_of_a_score_above_zero() -> None:
+    """By the definition of the logistic distribution: its chances, and its deviation."""
+    rng = np.random.default_rng(1)
+    owners = rng.uniform(-1, 1, (6, SIZE, SIZE)).astype(np.float32)
+    owners[0], owners[1] = 1, 0  # settled, and wide open
+    values = np.array([0.3, 0.3, -0.8, 0.0, 0.95, 0.99], np.float32)
+    gains = np.array([3, 3, 5, -4, -6, 0], np.float32)
+    found = shifted_values(values, owners, gains)
+    for value, owner, gain, after in zip(values, owners, gains, found, strict=True):
+        scale = (5 + 0.4 * float((1 - owner**2).sum())) ** 0.5 * 3**0.5 / math.pi
+        mean = scale * math.log((1 + value) / (1 - value))
+        expected = 2 / (1 + math.exp(-(mean + gain) / scale)) - 1
+        assert after == pytest.approx(expected, abs=1e-5)
+    assert found[0] > found[1] > values[1]
+    assert found[5] == pytest.approx(0.99, abs=1e-6)
+
+
+def values_of(valuer: NetworkValuer, state: GoState) -> float:
+    return float(valuer.value_leaves(positions_of([state]))[1][0])
+
+
+def test_values_follow_komi_only_where_the_network_does_not_see_it(tmp_path: Path) -> None:
+    blind, seeing = (
+        write(tmp_path / "a.safetensors"),
+        write(tmp_path / "b.safetensors", encoder="zero"),
+    )
+    for path, shifts in ((blind, True), (seeing, False)):
+        state = state_at("C3 D3", komi=20.5)
+        agent = miai.make_agent(
+            "alphago",
+            state.game,
+            policy=str(path),
+            value=str(path),
+            simulations=1,
+            precision="fp32",
+        )
+        agent.new_game(1, player=0)
+        valuer = agent.search._valuer  # type: ignore[attr-defined]  # what it was built with
+        plain = NetworkValuer(valuer.value, valuer.value)
+        assert (values_of(valuer, state) < values_of(plain, state) - 0.2) == shifts
+        agent.close()
+
+
+def test_the_score_is_a_share_of_the_value(weights: Path) -> None:
+    oracle, state = load_oracle(weights, precision="fp32"), state_at("C3 D3", komi=7)
+    answers = oracle.infer(oracle.encoder.encode(positions_of([state])))
+    assert answers.value is not None
+    assert answers.score is not None
+    expected = 0.8 * float(answers.value[0]) + 0.2 * np.tanh(float(answers.score[0]) / SIZE)
+    assert values_of(NetworkValuer(oracle, oracle, score_weight=0.2), state) == pytest.approx(
+        expected
+    )
+
+
+class Counting:
+    """Values a leaf as if the game ended there, and likes all moves as much."""
+
+    def value_leaves(self, leaves: Any) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        values = []
+        for row in range(len(leaves)):
+            margin = leaves.board(row).area_score() + 5.5
+            black = 0.7 * np.sign(margin) + 0.3 * np.tanh(margin / SIZE)
+            values.append(black if leaves.colors()[row] == 1 else -black)
+        logits = np.zeros((len(leaves), SIZE * SIZE + 1), np.float32)
+        return logits, np.array(values, np.float32)
+
+
+BLACK = [f"{column}{row}" for column in "BC" for row in range(1, 6)]
+WHITE = [*(f"D{row}" for row in range(1, 6)), "E2", "E4"]
+
+
+@pytest.mark.parametrize(("weight", "best"), [(0.0, "pass"), (0.3, "A2")])
+def test_who_weighs_the_score_wins_by_more(weight: float, best: str) -> None:
+    """White passed. Black wins by 4.5 with a pass, by 10.5 if it takes a stone first."""
+    state = go(
+        board_size=SIZE,
+        komi=-5.5,
+        ko="simple",
+        black_stones=BLACK,
+        white_stones=[*WHITE, "A1"],
+        first_player="white",
+    ).new_initial_state()
+    state.apply_action(state.game.pass_action)
+    forest = Forest(SIZE, 1, max_nodes=200_000)
+    forest.configure(0, TreeSettings(score_weight=weight))
+    forest.set_root(0, root_of(state))
+    forest.search(ONE, 400, Counting())
+    assert state.action_to_string(forest.tree(0).best()) == best
+    assert (forest.tree(0).proven > 0) == (weight == 0)
+
+
+def test_weights_without_a_score_cannot_weigh_it(tmp_path: Path) -> None:
+    path = str(write(tmp_path / "few.safetensors", more=False))
+    agent = miai.make_agent("alphazero", go(board_size=SIZE), weights=path, score_weight=0.1)
+    with pytest.raises(AgentUnavailableError, match=r"score_weight.*no score head"):
+        agent.new_game(1, player=0)
+
+
+# -- dead stones ----------------------------------------------------------------------------------
+
+
+def judged(path: Path | str, **parameters: Any) -> Any:
+    return miai.load_game(
+        "go",
+        board_size=SIZE,
+        rules="chinese",
+        dead_stones="referee",
+        referee="network",
+        referee_settings={"weights": str(path)},
+        **parameters,
+    )
+
+
+def test_a_network_finds_the_chains_that_it_gives_to_the_opponent(weights: Path) -> None:
+    game = judged(weights)
+    state = game.new_initial_state()
+    for move in ("B2", "D4", "B3", "D2", "E5", "A1"):
+        state.apply_action(state.string_to_action(move))
+    oracle = load_oracle(weights, precision="fp32", symmetry="average")
+    answers = oracle.infer(oracle.encoder.encode(positions_of([state])))
+    assert answers.ownership is not None
+    black = answers.ownership[0].reshape(-1)  # Black is to move
+    stones = state.board.stones().reshape(-1)
+    expected: list[int] = []
+    for chain in state.board.chains():
+        own = float(black[chain].mean()) * (1 if stones[chain[0]] == 1 else -1)
+        expected += chain if (1 - own) / 2 > 0.6 else []
+    assert game.judge.dead_points(state) == tuple(sorted(expected))
+
+
+def test_a_judge_needs_weights_that_fit(tmp_path: Path) -> None:
+    path = write(tmp_path / "few.safetensors", more=False)
+    with pytest.raises(WeightsError, match="no ownership head"):
+        judged(path)
+    with pytest.raises(MiaiError, match="nowhere"):
+        judged("nowhere")
+    settings = {"weights": str(write(tmp_path / "full.safetensors"))}
+    with pytest.raises(MiaiError, match="weights for 5x5, not for 9x9"):
+        go(board_size=9, dead_stones="referee", referee="network", referee_settings=settings)
+
+
+def test_a_network_that_vanished_voids_the_game(tmp_path: Path) -> None:
+    game = judged(write(tmp_path / "gone.safetensors"))
+    (tmp_path / "gone.safetensors").unlink()
+    with pytest.raises(RefereeError, match="network for dead stones failed"):
+        game.judge.dead_points(game.new_initial_state())
