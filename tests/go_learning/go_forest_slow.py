@@ -318,6 +318,8 @@ class SlowTree:
         tries = child.visits + child.pending
         bonus = rate * child.prior * math.sqrt(here) / (1 + tries)
         losses = child.pending * s.virtual_loss
+        if node is self.root and 0 < tries < math.sqrt(s.forced * child.prior * here):
+            bonus += 1000
         if child.visits + losses > 0:
             return (child.total - losses) / (child.visits + losses) + bonus
         reduction = s.root_fpu if node is self.root else s.fpu

@@ -14,6 +14,7 @@ from tests.go_learning.go_forest_slow import (
     ONE,
     Judge,
     Judged,
+    Node,
     SlowTree,
     go,
     nodes_of,
@@ -76,6 +77,7 @@ SEARCHES: dict[str, tuple[TreeSettings, int]] = {
     "flat": (replace(PUCT, c_base=0.0, fpu=-0.4, root_fpu=0.0, temperature=2.0), 2),
     "greedy": (replace(PUCT, c_puct=0.05, c_base=0.0, fpu=0.0), 1),
     "shallow": (replace(PUCT, depth=3), 3),
+    "forced": (replace(PUCT, forced=4.0), 2),
     "score": (replace(PUCT, score_weight=0.3), 2),
     "gumbel": (TreeSettings(gumbel=6, c_visit=20.0, c_scale=0.3), 1),
     "gumbel-leaves": (TreeSettings(gumbel=8, c_visit=50.0, c_scale=0.1), 4),
@@ -123,6 +125,37 @@ def test_the_tree_is_that_of_the_definitions(name: str) -> None:
     assert statuses == {"open", "forbidden"} | proofs
     assert deepest <= settings.depth
     assert deepest == settings.depth if settings.depth < 5 else deepest > 5
+
+
+def test_forced_visits_are_pruned_one_by_one_where_they_did_not_pay() -> None:
+    pruned = 0
+    for seed in range(12):
+        state = go(board_size=3, ko="simple", komi=0.5).new_initial_state()
+        settings = TreeSettings(c_puct=1.3, c_base=50.0, forced=6.0)
+        slow = SlowTree(state, settings, random_judge(3, seed=seed), 1)
+        forest = planted(state, settings)
+        forest.search(ONE, 60, Judged(random_judge(3, seed=seed)))
+        slow.search(60)
+        root = slow.root
+        most = max(root.children, key=lambda c: c.visits)
+        rate = 1.3 + math.log((root.visits + 51) / 50)
+
+        def worth(child: Node, visits: int) -> float:
+            bonus = rate * child.prior * math.sqrt(root.visits) / (1 + visits)  # noqa: B023
+            return child.q() + bonus
+
+        expected = [0] * 10
+        for child in root.children:
+            left = child.visits
+            if child is not most and left:
+                for _ in range(int(math.sqrt(6 * child.prior * root.visits))):
+                    if left and worth(child, left - 1) < worth(most, most.visits):
+                        left -= 1
+                pruned += child.visits - left
+                left = 0 if left == 1 else left
+            expected[child.action] = left
+        assert forest.tree(0).pruned_visits().tolist() == expected, seed
+    assert pruned > 20
 
 
 # -- sequential halving ---------------------------------------------------------------------------

@@ -140,3 +140,19 @@ def test_other_recorded_games_are_refused_when_it_goes_on(tmp_path: Path) -> Non
     write_games(games, count=30)
     with pytest.raises(TrainingError, match="other recorded games"):
         train_zero(plan)
+    with pytest.raises(TrainingError, match="other recorded games"):
+        train_zero(plan)
+
+
+def test_searches_grow_from_round_to_round(tmp_path: Path) -> None:
+    config = tmp_path / "zero.toml"
+    config.write_text(
+        "[search]\nfirst_simulations = 4\nsimulations = 32\n[selfplay]\nrounds = 5\n"
+        "[game]\nkomi_spread = 1.5\n"
+    )
+    plan = load_plan(config, ZeroConfig, kind="zero", out=tmp_path / "out").config
+    rules = [plan.games(number) for number in range(6)]
+    assert [r.simulations for r in rules] == [4, 11, 18, 25, 32, 32]
+    assert rules[0].komi_spread == 3
+    steady = plan.search.model_copy(update={"first_simulations": None})
+    assert plan.model_copy(update={"search": steady}).games(0).simulations == 32

@@ -247,6 +247,27 @@ def test_as_many_games_as_asked_for_each_with_its_targets(
     assert 0.2 < weights.mean() < 0.95
 
 
+def test_komi_is_drawn_around_that_of_the_game() -> None:
+    rules = rules_of(komi_spread=2, half_komi=5, simulations=4)
+    games = self_played(rules, games=60, at_once=10, seed=3)
+    assert {game.half_komi for game in games} == {3, 4, 5, 6, 7}
+    for game in games:
+        replayed(game)  # checks result and margin against the komi
+
+
+def test_pruned_targets_have_no_visit_that_was_only_forced() -> None:
+    """A judge likes one move only: what forced visits found to be worse is no target."""
+    targets = []
+    for forced in (0.0, 8.0):
+        tree = TreeSettings(forced=forced)
+        rules = rules_of(tree=tree, simulations=40, noise_share=0.5, warm_moves=0)
+        games = self_played(rules, games=6, at_once=6, seed=5)
+        policy = np.concatenate([game.policy for game in games if game.policy is not None])
+        targets.append((policy > 0).sum(axis=1).mean())
+        assert policy.sum(axis=1, dtype=np.float64) == pytest.approx(np.ones(len(policy)), abs=5e-3)
+    assert targets[1] < targets[0]
+
+
 def test_all_games_have_results_of_their_last_boards_on_the_smallest_boards() -> None:
     """Superko, proven games, and trees that are kept and out of room, all come up here."""
     results = set()

@@ -104,9 +104,11 @@ C_VISIT = 7  # of Gumbel's transformation of values
 C_SCALE = 8
 TEMPERATURE = 9  # of the priors: logits are divided by it
 SCORE_WEIGHT = 10  # share of the score in the worth of a finished game; above 0 nothing is proven
-WEIGHTS = 11
+FORCED = 11  # weight of forced playouts at the root; 0 for none
+WEIGHTS = 12
 
 _SETTLED = 1e6  # beyond any value with its exploration
+_DUE = 1e3  # likewise, but below the former
 _TRIES = 1000  # simulations between looks at the clock if most end in finished games
 
 Ints = NDArray[np.int32]
@@ -123,8 +125,26 @@ def mean(ints: Ints, floats: Floats, node: Int, virtual: float) -> float:
 
 
 @part
+def exploration(weights: Floats, visits: float) -> float:
+    """Return the factor of a child's prior at a node with some visits."""
+    spread = weights[C_PUCT]
+    if weights[C_BASE] > 0:
+        spread += math.log((visits + weights[C_BASE] + 1) / weights[C_BASE])
+    return float(spread * math.sqrt(max(visits, 1.0)))
+
+
+@part
+def forced_visits(weight: float, prior: float, visits: float) -> float:
+    """Return the visits that a tried child of a root with `visits` gets in any case."""
+    return math.sqrt(weight * prior * visits)
+
+
+@part
 def puct(ints: Ints, floats: Floats, weights: Floats, node: Int) -> Int:
-    """Return the child of `node` with the highest value and bonus for its prior."""
+    """Return the child of `node` with the highest value and bonus for its prior.
+
+    At the root a child that was tried is due until it has `forced_visits` (Wu 2019, section 3.2).
+    """
     first = np.int64(ints[FIRST, node])
     last = first + np.int64(ints[COUNT, node])
     tried = 0.0
@@ -132,10 +152,7 @@ def puct(ints: Ints, floats: Floats, weights: Floats, node: Int) -> Int:
         if ints[VISITS, i] + ints[PENDING, i] > 0:
             tried += floats[PRIOR, i]
     visits = float(ints[VISITS, node] + ints[PENDING, node])
-    spread = weights[C_PUCT]
-    if weights[C_BASE] > 0:
-        spread += math.log((visits + weights[C_BASE] + 1) / weights[C_BASE])
-    spread *= math.sqrt(max(visits, 1.0))
+    spread = exploration(weights, visits)
     base = -mean(ints, floats, node, 0.0) if ints[VISITS, node] > 0 else floats[VALUE, node]
     unknown = base - (weights[ROOT_FPU] if node == 0 else weights[FPU]) * math.sqrt(tried)
     best: Int = first
@@ -145,6 +162,8 @@ def puct(ints: Ints, floats: Floats, weights: Floats, node: Int) -> Int:
         known = ints[VISITS, i] + ints[PENDING, i] * weights[VIRTUAL_LOSS] > 0
         score = mean(ints, floats, i, weights[VIRTUAL_LOSS]) if known else unknown
         score += spread * floats[PRIOR, i] / (1 + times)
+        if node == 0 and 0 < times < forced_visits(weights[FORCED], floats[PRIOR, i], visits):
+            score += _DUE
         score += _SETTLED * ints[STATUS, i]
         if score > highest:
             highest = score
@@ -518,6 +537,36 @@ def apply(
         if depth < settings[DEPTH] and add_children(words[n], ints, floats, settings, node, c):
             set_priors(words[n], ints, floats, node, logits[n], weights[TEMPERATURE])
         carry_up(ints, floats, paths[n], depth, value, np.int64(1))
+
+
+@kernel
+def prune_forced(ints: Ints, floats: Floats, weights: Floats, out: NDArray[np.int64]) -> None:
+    """Write the visits of the root's children without forced ones that did not pay into `out`.
+
+    Each but the most visited child loses up to its forced visits, as long as its value and bonus
+    stay below those of the most visited one; a single remaining visit is lost, too (Wu 2019).
+    """
+    first = np.int64(ints[FIRST, 0])
+    count = np.int64(ints[COUNT, 0])
+    visits = float(ints[VISITS, 0])
+    spread = exploration(weights, visits)
+    best: Int = first
+    for i in range(first, first + count):
+        if ints[VISITS, i] > ints[VISITS, best]:
+            best = np.int64(i)
+    bar = spread * floats[PRIOR, best] / (1 + ints[VISITS, best]) + mean(ints, floats, best, 0.0)
+    for k in range(count):
+        i = int(first + k)
+        left = int(ints[VISITS, i])
+        if i != best and left > 0:
+            value = mean(ints, floats, i, 0.0)
+            bonus = spread * floats[PRIOR, i]
+            least = left - int(forced_visits(weights[FORCED], floats[PRIOR, i], visits))
+            while left > max(least, 0) and value + bonus / left < bar:
+                left -= 1
+            if left == 1:
+                left = 0
+        out[k] = left
 
 
 @kernel

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,11 +25,13 @@ class TreeGames:
     Attributes:
       size: points on a side.
       half_komi: komi in half points.
+      komi_spread: the komi of each game is drawn evenly from those up to so many half points away.
       max_moves: a game of this length ends and is scored.
       tree: settings of the search; Gumbel's search uses neither Dirichlet noise nor reuse.
       simulations: of a full search, whose visits become a policy target.
       fast_simulations, full_share: playout-cap randomisation (Wu 2019): only this share of the
-        moves gets a full search; the others get a fast one, without noise or policy target.
+        moves gets a full search; the others get a fast one, without noise, forced playouts or
+        policy target.
       noise_share, noise_total: Dirichlet noise at the root: its share in the priors, and the
         concentration of all moves together (10.83 is 0.03 for each of the 361 moves of 19x19).
       warm_moves: moves drawn by their visits (temperature 1) before the best ones are played.
@@ -49,6 +51,7 @@ class TreeGames:
     warm_moves: int = 10
     resign_below: float | None = None
     hold_out: float = 0.1
+    komi_spread: int = 0
 
 
 @dataclass(slots=True)
@@ -67,7 +70,8 @@ class ResignTally:
 class _Running:
     """Moves, targets and values of a game in play."""
 
-    def __init__(self, *, may_resign: bool) -> None:
+    def __init__(self, *, half_komi: int, may_resign: bool) -> None:
+        self.half_komi = half_komi
         self.moves: list[int] = []
         self.policy: list[NDArray[np.float16]] = []
         self.weight: list[float] = []
@@ -114,8 +118,7 @@ class TreeSelfPlay:
         self.tally = ResignTally()
         self.positions = 0
         for slot in range(slots):
-            self._forest.configure(slot, rules.tree)
-            self._running.append(_Running(may_resign=True))
+            self._running.append(_Running(half_komi=rules.half_komi, may_resign=True))
             self._begin(slot)
 
     def play(self, valuer: LeafValuer) -> Iterator[StoredGame]:
@@ -133,7 +136,9 @@ class TreeSelfPlay:
         slots = np.array(self._active, np.int32)
         full = self._rng.random(len(slots)) < rules.full_share
         forest.value_roots(slots, valuer)
+        fast = replace(rules.tree, forced=0.0)
         for slot, thorough in zip(slots.tolist(), full.tolist(), strict=True):
+            self._forest.configure(slot, rules.tree if thorough else fast)
             self._add_noise(slot, full=thorough)
         budgets = np.where(full, rules.simulations, rules.fast_simulations)
         forest.search(slots, budgets, valuer)
@@ -180,10 +185,11 @@ class TreeSelfPlay:
         """Return the policy target of the search, of shape (size * size + 1,) and sum 1."""
         if self._rules.tree.gumbel:
             return self._forest.tree(game).improved_policy()
-        visits = self._forest.tree(game).visits().astype(np.float64)
-        if self._forest.tree(game).proven > 0 or not visits.any():
+        tree = self._forest.tree(game)
+        visits = (tree.pruned_visits() if self._rules.tree.forced else tree.visits()).astype(float)
+        if tree.proven > 0 or not visits.any():
             visits[:] = 0
-            visits[self._forest.tree(game).best()] = 1
+            visits[tree.best()] = 1
         total: float = visits.sum()
         return visits / total
 
@@ -200,9 +206,13 @@ class TreeSelfPlay:
         self._remaining -= 1
         if game not in self._active:
             self._active.append(game)
-        self._forest.set_root(game, empty_root(self._rules.size, self._rules.half_komi, self._ko))
-        may_resign = bool(self._rng.random() >= self._rules.hold_out)
-        self._running[game] = _Running(may_resign=may_resign)
+        rules, half_komi = self._rules, self._rules.half_komi
+        if spread := rules.komi_spread:
+            half_komi += int(self._rng.integers(-spread, spread + 1))
+        self._forest.configure(game, rules.tree)
+        self._forest.set_root(game, empty_root(rules.size, half_komi, self._ko))
+        may_resign = bool(self._rng.random() >= rules.hold_out)
+        self._running[game] = _Running(half_komi=half_komi, may_resign=may_resign)
 
     def _ended(self, game: int, *, loser: int | None) -> StoredGame:
         running, board = self._running[game], self._forest.tree(game).board
@@ -210,7 +220,7 @@ class TreeSelfPlay:
         done = finished_game(
             board,
             np.array(running.moves, np.int16),
-            half_komi=self._rules.half_komi,
+            half_komi=running.half_komi,
             loser=loser,
             policy=np.array(running.policy[:count], np.float16).reshape(count, board.size**2 + 1),
             weight=np.array(running.weight[:count], np.float16),

@@ -242,9 +242,9 @@ class Replay:
 
     def komi(self) -> tuple[float, float]:
         """Return the minimum and maximum komi of the training games, in points."""
-        own = self._config.game.komi
+        own, spread = self._config.game.komi, self._config.game.komi_spread
         least, most = komi_range(self.recorded) if self.recorded else (own, own)
-        return min(own, least), max(own, most)
+        return min(own - spread, least), max(own + spread, most)
 
     def lessons(self, number: int, *, first: int, count: int) -> Iterator[tuple[str, Lesson]]:
         """Yield the lessons of a round's steps, each with a prefix for the names of its losses.
@@ -435,7 +435,10 @@ class _Zero:
                     )[0]
                 )
                 table = TreeSelfPlay(
-                    self._config.games(), games=shares[group], at_once=section.at_once, seed=seed
+                    self._config.games(number),
+                    games=shares[group],
+                    at_once=section.at_once,
+                    seed=seed,
                 )
                 valuer = NetworkValuer(oracles[mine], oracles[mine])
                 games = []

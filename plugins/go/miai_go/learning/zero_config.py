@@ -24,6 +24,15 @@ class ZeroGameSection(StrictModel):
 
     size: int = parameter(9, ge=2, le=25, unit="points", help="Board size")
     komi: float = parameter(7.0, multiple_of=0.5, unit="points", help="Komi")
+    komi_spread: float = parameter(
+        0.0,
+        ge=0,
+        le=50,
+        multiple_of=0.5,
+        unit="points",
+        help="Draw each game's komi evenly from those up to so far from komi; for encoders that "
+        "show it",
+    )
     max_moves: int = parameter(120, ge=2, unit="moves", help="Move limit, then area is scored")
 
 
@@ -32,6 +41,13 @@ class ZeroSearchSection(StrictModel):
 
     method: Literal["gumbel", "puct"] = parameter("gumbel", help="Search method")
     simulations: int = parameter(32, ge=2, unit="simulations", help="Simulations of a full search")
+    first_simulations: int | None = parameter(
+        None,
+        ge=2,
+        unit="simulations",
+        help="Simulations of a full search in the first round; they grow evenly to those of the "
+        "last (default: the same in all rounds)",
+    )
     fast_simulations: int = parameter(
         8, ge=1, unit="simulations", help="Simulations of a fast search"
     )
@@ -46,6 +62,13 @@ class ZeroSearchSection(StrictModel):
     noise_total: float = parameter(10.0, gt=0, help="PUCT: total concentration of the noise")
     warm_moves: int = parameter(
         10, ge=0, unit="moves", help="PUCT: opening moves sampled by visits"
+    )
+    forced: float = parameter(
+        0.0,
+        ge=0,
+        le=100,
+        help="PUCT: weight of forced playouts at the root, left out of the policy target where "
+        "they do not pay; KataGo's is 2",
     )
 
 
@@ -158,17 +181,23 @@ class ZeroConfig(StrictModel):
             c_puct=search.c_puct,
             fpu=search.fpu,
             root_fpu=0.0 if search.noise_share else search.fpu,
+            forced=search.forced if search.method == "puct" else 0.0,
         )
 
-    def games(self) -> TreeGames:
-        """Return the game settings of self-play."""
+    def games(self, number: int) -> TreeGames:
+        """Return the game settings of the self-play of a round, counted from 0."""
         search = self.search
+        first, done = search.first_simulations, number / max(self.selfplay.rounds - 1, 1)
+        simulations = search.simulations
+        if first is not None:
+            simulations = round(first + (search.simulations - first) * min(done, 1.0))
         return TreeGames(
             size=self.game.size,
             half_komi=round(2 * self.game.komi),
+            komi_spread=round(2 * self.game.komi_spread),
             max_moves=self.game.max_moves,
             tree=self.tree(),
-            simulations=search.simulations,
+            simulations=simulations,
             fast_simulations=search.fast_simulations,
             full_share=search.full_share,
             noise_share=search.noise_share,

@@ -45,6 +45,7 @@ class TreeSettings:
       c_visit, c_scale: of the transformation of values (Danihelka et al. 2022).
       depth: maximum depth in plies; nodes there get no children.
       score_weight: share of the score in the worth of a finished game. Above 0 nothing is proven.
+      forced: weight of forced playouts at the root of PUCT (Wu 2019, section 3.2); 0 for none.
     """
 
     c_puct: float = 1.5
@@ -61,6 +62,7 @@ class TreeSettings:
     mix: float = 0.5
     rollout_limit: int = 243
     score_weight: float = 0.0
+    forced: float = 0.0
 
     def write(self, settings: NDArray[np.int64], weights: NDArray[np.float64]) -> None:
         """Write the settings into a tree's rows as kernels read them."""
@@ -203,6 +205,15 @@ class ForestTree(TreeView):
     def priors(self) -> NDArray[np.float64]:
         """Return the prior of each move at the root, (size * size + 1,), noise included."""
         return self.spread(self._floats[kernels.PRIOR, self.children()])
+
+    def pruned_visits(self) -> NDArray[np.int64]:
+        """Return the visits of each move without forced ones that did not pay, (size * size + 1,).
+
+        See `kernels.prune_forced`.
+        """
+        visits = np.zeros(len(self.actions()), np.int64)
+        kernels.prune_forced(self._nodes, self._floats, self._weights, visits)
+        return self.spread(visits)
 
     def improved_policy(self) -> NDArray[np.float64]:
         """Return the improved policy at the root, (size * size + 1,) (Danihelka et al. 2022)."""
