@@ -55,7 +55,7 @@ def matches(arguments: argparse.Namespace) -> dict[str, Match]:
     }
     alphago = {"agent": "alphago", **searching, **_given(mix=arguments.mix)}
     zero = {"agent": "alphazero", **searching}
-    second = networks | SECOND | {"leaves": 16}
+    second = {name: value for name, value in SECOND.items() if name != "simulations"}
     asking = {"tsumego": arguments.tsumego}
     mcts = {"agent": "mcts", "simulations": arguments.simulations}
     return {

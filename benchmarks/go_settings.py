@@ -56,15 +56,17 @@ class Side:
       done: simulations so far.
     """
 
-    def __init__(self, given: dict[str, float], arguments: argparse.Namespace, games: int) -> None:
+    def __init__(
+        self, given: dict[str, float], weights: str, arguments: argparse.Namespace, games: int
+    ) -> None:
         defaults = AlphaGoParameters()
         values: dict[str, Any] = {name: getattr(defaults, name) for name in (*TREE, *OWN)}
         values |= {"simulations": arguments.simulations, **given}
         values |= {"root_fpu": values["fpu"], "rollouts": int(values["mix"] > 0)}
         self.budget = int(values["simulations"])
-        oracle = load_oracle(find_weights(arguments.weights, default="policy-9x9"))
+        oracle = load_oracle(find_weights(weights, default="policy-9x9"))
         self.size = oracle.encoder.size
-        self.valuer: LeafValuer = NetworkValuer(oracle, oracle)
+        self.valuer: LeafValuer = NetworkValuer(oracle, oracle, score_weight=values["score_weight"])
         if positions := games * int(values["remembered"]):
             self.valuer = RememberingValuer(
                 self.valuer, size=self.size, positions=min(positions, 1 << 19)
@@ -178,7 +180,7 @@ def main() -> None:
     """Play and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
-        "ours", nargs="+", type=setting, metavar="NAME=VALUE", help="Settings to test"
+        "ours", nargs="*", type=setting, metavar="NAME=VALUE", help="Settings to test"
     )
     parser.add_argument(
         "--theirs",
@@ -189,6 +191,7 @@ def main() -> None:
         help="Settings of the opponent; those not named are the defaults of alphago",
     )
     parser.add_argument("--weights", default="", help="Weights file or a shipped name")
+    parser.add_argument("--their-weights", help="Those of the opponent (default: the same)")
     parser.add_argument("--simulations", type=int, default=100, help="Simulations per move")
     parser.add_argument("--at-once", type=int, default=32, help="Pairs of games played in step")
     parser.add_argument("--rounds", type=int, default=10, help="Maximum number of such batches")
@@ -196,9 +199,10 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="Print one JSON object")
     arguments = parser.parse_args()
     test, rng = Sprt(0, 40, model="logistic"), np.random.default_rng(arguments.seed)
+    theirs = arguments.weights if arguments.their_weights is None else arguments.their_weights
     sides = tuple(
-        Side(dict(given), arguments, 2 * arguments.at_once)
-        for given in (arguments.ours, arguments.theirs)
+        Side(dict(given), weights, arguments, 2 * arguments.at_once)
+        for given, weights in ((arguments.ours, arguments.weights), (arguments.theirs, theirs))
     )
     game = miai.load_game("go", board_size=sides[0].size, komi=7.0)
     assert isinstance(game, GoGame)
@@ -214,6 +218,7 @@ def main() -> None:
     figures = {
         "ours": dict(arguments.ours),
         "theirs": dict(arguments.theirs),
+        "weights": [arguments.weights, theirs],
         "simulations": arguments.simulations,
         "pairs": len(pairs),
         "points": round(float(shares.mean()), 4),
