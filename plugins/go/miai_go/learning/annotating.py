@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from miai.parameters import StrictModel
+from miai.seeds import derive_seed
 from miai_go.errors import DataError
 from miai_go.learning.batches import Rows, make_batch
 from miai_go.learning.dataset import GoDataset
@@ -153,7 +154,7 @@ def _annotated(
         for ply in range(number % plan.every, length, plan.every)
     ]
     found = np.zeros(len(searched))
-    for begin, values in _searched(data, plan, searched, valuer, seed=plan.seed + part):
+    for begin, values in _searched(data, plan, searched, valuer, seed=derive_seed(plan.seed, part)):
         if stopped.is_set():
             raise _StoppedError
         found[begin : begin + len(values)] = values

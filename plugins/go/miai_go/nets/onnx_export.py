@@ -3,6 +3,8 @@
 The file takes planes from encoders as uint8 and scales them itself; its metadata contain the header
 of the weights. For int8 the convolutions are quantized after training: weights per channel,
 activations by their range on positions of the network's games against itself (Jacob et al. 2018).
+The last convolutions, whose answers are few numbers per point, stay in fp32: they cost nothing, and
+in int8 many moves would be rated equal.
 """
 
 from __future__ import annotations
@@ -173,12 +175,20 @@ def _quantized(model: ModelProto, planes: NDArray[np.uint8]) -> ModelProto:
                 activation_type=QuantType.QUInt8,
                 weight_type=QuantType.QInt8,
                 op_types_to_quantize=["Conv"],
+                nodes_to_exclude=_last_convolutions(onnx.load(source)),
             )
         except Exception as error:  # of many kinds, by ONNX Runtime
             raise WeightsError(
                 f"the network cannot be quantised: {type(error).__name__}: {error}; use fp32"
             ) from error
         return onnx.load(target)
+
+
+def _last_convolutions(model: ModelProto) -> list[str]:
+    """Return the names of the convolutions with a single output channel."""
+    outputs = {tensor.name: tensor.dims[0] for tensor in model.graph.initializer if tensor.dims}
+    nodes = [node for node in model.graph.node if node.op_type == "Conv"]
+    return [node.name for node in nodes if outputs.get(node.input[1]) == 1]
 
 
 class _Exported(nn.Module):

@@ -22,7 +22,7 @@ from miai.values import ValueUnit
 from miai_go.nets.encoder import positions_of, trail_of
 from miai_go.nets.oracle import Oracle
 from miai_go.nets.patterns import PatternPolicy
-from miai_go.nets.weights import SUFFIX, same_weights, wrong_size
+from miai_go.nets.weights import same_weights, wrong_size
 from miai_go.rules.board import KoRule
 from miai_go.rules.chains import fills_eye
 from miai_go.rules.game import GoGame
@@ -373,9 +373,6 @@ class PolicyPlayer:
         if oracle is None:
             size, own = self.game.size, self.parameters
             path = find_weights(own.weights, default=f"policy-{size}x{size}")
-            if (own.precision, own.backend, path.suffix) == ("auto", "auto", SUFFIX):
-                # int8 rates some moves equal; it saves time, of which one position takes little.
-                own = own.model_copy(update={"backend": "torch"})
             oracle = self.oracle = open_oracle(path, own, size=size)
         answers = oracle.infer(oracle.encoder.encode(positions_of([state])))
         value = None if answers.value is None else float(answers.value[0])
