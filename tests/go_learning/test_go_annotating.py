@@ -19,7 +19,7 @@ from miai_go.learning.annotating import AnnotationPlan, annotate, final_owners
 from miai_go.learning.dataset import GoDataset
 from miai_go.learning.games import StoredGame
 from miai_go.learning.shards import Shard, open_shards
-from miai_go.learning.supervised import lesson_of
+from miai_go.learning.supervised import lesson_of, root_sharpness
 from miai_go.nets.encoders import SimpleEncoder
 from miai_go.search.forest import TreeSettings
 
@@ -92,6 +92,44 @@ def test_the_value_is_part_of_the_target() -> None:
     plain = GoDataset.of_games([replace(game, root_value=None)], encoder=SimpleEncoder(SIZE))
     (batch,) = plain.batches(64, shuffle=False)
     assert lesson_of(batch, root_share=0.7).value == pytest.approx(side)
+
+
+@pytest.mark.parametrize("factor", [0.5, 1.0, 2.2])
+def test_values_of_searches_are_sharpened_to_fit_the_results(factor: float) -> None:
+    """Results are drawn with the chances that sharpened values give; a fine grid finds as much."""
+    rng, games, blacks = np.random.default_rng(4), [], []
+    game = random_game(1, size=SIZE, length=12)
+    for number in range(1500):
+        black = rng.uniform(-0.9, 0.9)
+        chance = 1 / (1 + ((1 - black) / (1 + black)) ** factor)
+        side = np.where(np.arange(12) % 2 == 0, 1.0, -1.0)
+        root = (black * side).astype(np.float16)
+        root[number % 11] = np.nan
+        blacks.append(black)
+        games.append(replace(game, result=1 if rng.random() < chance else -1, root_value=root))
+    found = root_sharpness(GoDataset.of_games(games))
+    assert found == pytest.approx(factor, rel=0.15)
+    values = np.array(blacks)
+    results = np.array([g.result for g in games])
+    grid = np.arange(0.25, 4, 0.01)
+    odds = (1 - values) / (1 + values)
+    errors = [((2 / (1 + odds**k) - 1 - results) ** 2).mean() for k in grid]
+    assert found == pytest.approx(float(grid[int(np.argmin(errors))]), abs=0.06)
+
+
+def test_without_values_or_results_nothing_is_sharpened() -> None:
+    game = random_game(1, size=SIZE, search=True)
+    for lacking in (replace(game, root_value=None), replace(game, result=2)):
+        assert root_sharpness(GoDataset.of_games([lacking])) == 1.0
+
+
+def test_the_sharpened_value_is_the_target() -> None:
+    game = replace(random_game(1, size=SIZE, search=True), result=1)
+    (batch,) = GoDataset.of_games([game], encoder=SimpleEncoder(SIZE)).batches(64, shuffle=False)
+    root = np.asarray(game.root_value, np.float64)
+    expected = 2 / (1 + ((1 - root) / (1 + root)) ** 2.5) - 1
+    found = lesson_of(batch, root_share=1.0, sharpness=2.5).value
+    assert found == pytest.approx(expected, abs=2e-3)
 
 
 def finished(picture: str, *, margin: float, tail: tuple[int, ...] = (PASS, PASS)) -> StoredGame:
