@@ -190,7 +190,9 @@ def main() -> None:
     )
     parser.add_argument("--we", default="", help="Our weights, in matches between two weights")
     parser.add_argument("--they", default="", help="Their weights, in matches between two weights")
-    parser.add_argument("--precision", default="int8", help="Precision of the networks")
+    parser.add_argument(
+        "--precision", default="int8", help="Precision of the networks, but not against GNU Go"
+    )
     parser.add_argument("--size", type=int, default=9, help="Board size in points")
     parser.add_argument("--komi", type=float, default=7.0, help="Komi")
     parser.add_argument(

@@ -29,14 +29,14 @@ from miai_go.learning.learner import Learner
 from miai_go.learning.making import make_network
 from miai_go.learning.measuring import measure
 from miai_go.learning.sections import (
-    DataSection,
     EncoderSection,
+    LessonSection,
     LossSection,
     NetworkSection,
     OptimiserSection,
     TrainingRunSection,
 )
-from miai_go.learning.supervised import endless, lesson_of, open_games
+from miai_go.learning.supervised import endless, lesson_of, open_games, root_sharpness
 from miai_go.nets.network import folded
 from miai_go.nets.onnx_export import onnx_model
 from miai_go.nets.onnx_oracle import OnnxOracle
@@ -71,7 +71,7 @@ class Design:
 
 
 def trained(
-    design: Design, data: DataSection, arguments: argparse.Namespace
+    design: Design, data: LessonSection, arguments: argparse.Namespace
 ) -> tuple[NetworkWeights, dict[str, Any], GoDataset]:
     """Return a trained network, figures of the training, and the games of the test split."""
     encoder = EncoderSection(name=arguments.encoder)
@@ -83,6 +83,7 @@ def trained(
         split="test",
         fractions=(1 - data.validation - data.test, data.validation, data.test),
     )
+    sharpness = root_sharpness(train)
     steps, spent, done = TRIED, 0.0, 0
     for final in (False, True):
         network, feeder, header = make_network(data.size, encoder, design.network, seed=1)
@@ -93,8 +94,8 @@ def trained(
         batches = endless(train, BATCH, seed=1, symmetries=data.symmetries)
         learner.learn(lesson_of(next(batches)))  # loads libraries
         began = time.process_time()
-        for batch in islice(batches, steps - 1):
-            learner.learn(lesson_of(batch, root_share=data.root_share))
+        for batch in islice(batches, steps):
+            learner.learn(lesson_of(batch, root_share=data.root_share, sharpness=sharpness))
             done += len(batch)
         spent = time.process_time() - began
         if not final:
@@ -161,7 +162,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="Print JSON")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    data = DataSection(
+    data = LessonSection(
         sources=(arguments.games,),
         size=arguments.size,
         symmetries=not arguments.plain,

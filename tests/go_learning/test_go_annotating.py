@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from miai_go.errors import DataError
 from miai_go.learning.annotating import AnnotationPlan, annotate, final_owners
 from miai_go.learning.dataset import GoDataset
 from miai_go.learning.games import StoredGame
-from miai_go.learning.shards import Shard, open_shards
+from miai_go.learning.shards import Shard, ShardWriter, open_shards
 from miai_go.learning.supervised import lesson_of, root_sharpness
 from miai_go.nets.encoders import SimpleEncoder
 from miai_go.search.forest import TreeSettings
@@ -165,6 +166,43 @@ def test_owners_need_two_passes_and_a_margin() -> None:
     assert final_owners(finished(ALIVE, margin=float("nan"))) is None
 
 
+def test_owners_are_those_of_the_last_position_whoever_began() -> None:
+    """White begins, and both fill their columns; the captured stone is not there any more."""
+    moves = [3, 2, 8, 7, 13, 12, 18, 17, 23, 22, 4, 1, PASS, 0, PASS, PASS]
+    game = StoredGame(
+        size=SIZE,
+        moves=np.array(moves, np.int16),
+        half_komi=1,
+        result=1,
+        margin=4.5,
+        first=2,
+    )
+    owners = final_owners(game)
+    assert owners is not None
+    assert owners.reshape(SIZE, SIZE).tolist() == [[1, 1, 1, -1, -1]] * SIZE
+    assert final_owners(replace(game, first=1, margin=-5.5)) is not None, "colours swapped"
+
+
+def test_games_without_a_searched_position_are_kept(tmp_path: Path) -> None:
+    none = replace(random_game(1, size=SIZE, length=3), moves=np.zeros(0, np.int16), result=2)
+    one = replace(random_game(2, size=SIZE, length=1), result=-1, first=2)
+    data = GoDataset.of_games([none, one, *games_of(1)])
+    plan = plan_of(data, every=2, games_a_shard=1)
+    assert annotate(data, plan, [Judged(random_judge(SIZE, seed=1))], tmp_path) == 3
+    shards = open_shards(tmp_path)
+    assert [len(shard.columns["moves"]) for shard in shards] == [0, 1, 12]
+    assert shards[1].columns["root_value"].tolist() == [1.0], "White won, and is to move"
+
+
+def test_a_set_with_a_missing_shard_is_refused(tmp_path: Path) -> None:
+    data = GoDataset.of_games(games_of(4))
+    plan = plan_of(data, games_a_shard=1)
+    annotate(data, plan, [Judged(random_judge(SIZE, seed=1))], tmp_path)
+    shutil.rmtree(tmp_path / "000001")
+    with pytest.raises(DataError, match="a shard is missing"):
+        annotate(data, plan, [Judged(random_judge(SIZE, seed=1))], tmp_path)
+
+
 def test_an_interrupted_run_goes_on_with_the_same_annotations(tmp_path: Path) -> None:
     data = GoDataset.of_games(games_of(7))
     plan = plan_of(data, mix=0.5, games_a_shard=2)
@@ -212,3 +250,7 @@ def test_the_command_annotates_sgf(tmp_path: Path) -> None:
     assert "beside moves and results: root_value" in stats
     refused = CliRunner().invoke(app, [*words, "--weights", "nowhere"])
     assert isinstance(refused.exception, WeightsError)
+    with ShardWriter(tmp_path / "small", size=SIZE) as writer:
+        writer.add(random_game(1, size=SIZE))
+    words[3] = str(tmp_path / "small")
+    assert "weights for 9x9, not for 5x5" in str(CliRunner().invoke(app, words).exception)

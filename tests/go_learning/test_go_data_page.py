@@ -36,18 +36,22 @@ def test_its_code_and_commands_run_in_order(
             result = CliRunner().invoke(app, shlex.split(line)[1:], catch_exceptions=False)
             assert result.exit_code == 0
             output += result.stdout
-    assert len(BLOCKS) == 5
+    assert len(BLOCKS) == 6
     assert "40  written to nine" in output
     assert "cut-short.sgf: " in output
     assert "40 games of 9x9, 1200 moves" in output
+    assert "40  annotated" in output
 
 
 def test_its_tables_name_the_options_and_the_columns() -> None:
     app = typer.Typer()
     add_commands(app)
-    known = CliRunner().invoke(app, ["go", "data", "import", "--help"], env={"COLUMNS": "200"})
+    known = "".join(
+        CliRunner().invoke(app, ["go", "data", name, "--help"], env={"COLUMNS": "200"}).stdout
+        for name in ("import", "annotate")
+    )
     options = set(re.findall(r"`(--[\w-]+)`", PAGE))
     for option in options - {"--json", "--sha256", "--trust-first"}:
-        assert option in known.stdout, option
+        assert option in known, option
     rows = re.findall(r"^\| (`\w+`(?:, `\w+`)*) \| \w", PAGE, re.MULTILINE)
     assert {name for row in rows for name in re.findall(r"\w+", row)} == set(COLUMNS)

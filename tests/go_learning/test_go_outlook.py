@@ -83,8 +83,8 @@ def test_the_lead_counts_the_games_komi(weights: Path, komi: float, points: floa
     oracle = load_oracle(weights, precision="fp32")
     for moves, side in (("C3 D3", 1), ("C3", -1)):
         positions = positions_of([state_at(moves, komi=komi)])
-        _owners, usual = NetworkValuer(oracle, oracle).outlook(positions)
-        _owners, lead = NetworkValuer(oracle, oracle, komi=(6.5, 7.5)).outlook(positions)
+        usual = oracle.infer(oracle.encoder.encode(positions)).score
+        _owners, lead = NetworkValuer(oracle, oracle).outlook(positions)
         assert usual is not None
         assert lead is not None
         assert lead - usual == pytest.approx(side * points, abs=1e-5)
@@ -128,20 +128,22 @@ def test_values_follow_komi_only_where_the_network_does_not_see_it(tmp_path: Pat
         )
         agent.new_game(1, player=0)
         valuer = agent.search._valuer  # type: ignore[attr-defined]  # what it was built with
-        plain = NetworkValuer(valuer.value, valuer.value)
-        assert (values_of(valuer, state) < values_of(plain, state) - 0.2) == shifts
+        planes = valuer.value.encoder.encode(positions_of([state]))
+        plain = float(valuer.value.infer(planes).value[0])
+        assert (values_of(valuer, state) < plain - 0.2) == shifts
         agent.close()
 
 
-def test_the_score_is_a_share_of_the_value(weights: Path) -> None:
-    oracle, state = load_oracle(weights, precision="fp32"), state_at("C3 D3", komi=7)
+@pytest.mark.parametrize(("komi", "points"), [(7, 0), (9.5, -2)])
+def test_the_score_is_a_share_of_the_value(weights: Path, komi: float, points: float) -> None:
+    """`points` is what Black, who is to move, gains by the komi."""
+    oracle, state = load_oracle(weights, precision="fp32"), state_at("C3 D3", komi=komi)
     answers = oracle.infer(oracle.encoder.encode(positions_of([state])))
-    assert answers.value is not None
     assert answers.score is not None
-    expected = 0.8 * float(answers.value[0]) + 0.2 * np.tanh(float(answers.score[0]) / SIZE)
-    assert values_of(NetworkValuer(oracle, oracle, score_weight=0.2), state) == pytest.approx(
-        expected
-    )
+    value = values_of(NetworkValuer(oracle, oracle), state)
+    expected = 0.8 * value + 0.2 * np.tanh((float(answers.score[0]) + points) / SIZE)
+    valuer = NetworkValuer(oracle, oracle, score_weight=0.2)
+    assert values_of(valuer, state) == pytest.approx(expected)
 
 
 class Counting:
@@ -181,6 +183,29 @@ def test_who_weighs_the_score_wins_by_more(weight: float, best: str) -> None:
     assert (forest.tree(0).proven > 0) == (weight == 0)
 
 
+def test_a_player_who_weighs_the_score_does_not_pass_yet(weights: Path) -> None:
+    """In the same position: a pass would win, and is answered by one unless the score weighs."""
+    game = go(
+        board_size=SIZE,
+        komi=-5.5,
+        ko="simple",
+        black_stones=BLACK,
+        white_stones=[*WHITE, "A1"],
+        first_player="white",
+    )
+    files: dict[str, Any] = {"weights": str(weights), "precision": "fp32"}
+    state = game.new_initial_state()
+    state.apply_action(game.pass_action)
+    for weight in (0.0, 0.3):
+        agent = miai.make_agent("alphazero", game, simulations=8, score_weight=weight, **files)
+        search = agent.search  # type: ignore[attr-defined]  # a search's agent
+        search.new_game(1)
+        assert (search.search(state).statistics == {}) == (weight == 0)
+        analysed = search.analyse(state, seconds=0.05).statistics
+        assert len(analysed["ownership"]) == SIZE * SIZE, "also where the answer is settled"
+        agent.close()
+
+
 def test_weights_without_a_score_cannot_weigh_it(tmp_path: Path) -> None:
     path = str(write(tmp_path / "few.safetensors", more=False))
     agent = miai.make_agent("alphazero", go(board_size=SIZE), weights=path, score_weight=0.1)
@@ -198,7 +223,7 @@ def judged(path: Path | str, **parameters: Any) -> Any:
         rules="chinese",
         dead_stones="referee",
         referee="network",
-        referee_settings={"weights": str(path)},
+        referee_settings={"weights": str(path), "threshold": 0.5},
         **parameters,
     )
 
@@ -206,18 +231,23 @@ def judged(path: Path | str, **parameters: Any) -> Any:
 def test_a_network_finds_the_chains_that_it_gives_to_the_opponent(weights: Path) -> None:
     game = judged(weights)
     state = game.new_initial_state()
-    for move in ("B2", "D4", "B3", "D2", "E5", "A1"):
-        state.apply_action(state.string_to_action(move))
     oracle = load_oracle(weights, precision="fp32", symmetry="average")
-    answers = oracle.infer(oracle.encoder.encode(positions_of([state])))
-    assert answers.ownership is not None
-    black = answers.ownership[0].reshape(-1)  # Black is to move
-    stones = state.board.stones().reshape(-1)
-    expected: list[int] = []
-    for chain in state.board.chains():
-        own = float(black[chain].mean()) * (1 if stones[chain[0]] == 1 else -1)
-        expected += chain if (1 - own) / 2 > 0.6 else []
-    assert game.judge.dead_points(state) == tuple(sorted(expected))
+    found = []
+    for side, move in zip(
+        (-1, 1) * 5, ["B2", "D4", "B3", "D2", "E5", "A1", "C3", "D3", "E1", "A4"], strict=True
+    ):
+        state.apply_action(state.string_to_action(move))
+        answers = oracle.infer(oracle.encoder.encode(positions_of([state])))
+        assert answers.ownership is not None
+        black = side * answers.ownership[0].reshape(-1)
+        stones = state.board.stones().reshape(-1)
+        expected: list[int] = []
+        for chain in state.board.chains():
+            own = float(black[chain].mean()) * (1 if stones[chain[0]] == 1 else -1)
+            expected += chain if (1 - own) / 2 > 0.5 else []
+        assert game.judge.dead_points(state) == tuple(sorted(expected))
+        found += expected
+    assert found
 
 
 def test_a_judge_needs_weights_that_fit(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 from tests.go_learning.go_training_games import rollout_games, write_games
 
+from miai.errors import ConfigError
 from miai_go.errors import DataError, TrainingError
 from miai_go.learning.learner import Lesson
 from miai_go.learning.run_folder import TrainingPlan, load_plan
@@ -140,19 +142,27 @@ def test_other_recorded_games_are_refused_when_it_goes_on(tmp_path: Path) -> Non
     write_games(games, count=30)
     with pytest.raises(TrainingError, match="other recorded games"):
         train_zero(plan)
-    with pytest.raises(TrainingError, match="other recorded games"):
-        train_zero(plan)
+
+
+def test_komi_is_drawn_only_for_a_network_that_sees_it(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path, write_games(tmp_path / "recorded"))
+    game = plan.config.game.model_copy(update={"komi_spread": 1.5})
+    drawn = replace(plan, config=plan.config.model_copy(update={"game": game}))
+    with pytest.raises(TrainingError, match=r"komi_spread.*does not show komi"):
+        train_zero(drawn)
 
 
 def test_searches_grow_from_round_to_round(tmp_path: Path) -> None:
     config = tmp_path / "zero.toml"
     config.write_text(
-        "[search]\nfirst_simulations = 4\nsimulations = 32\n[selfplay]\nrounds = 5\n"
+        "[search]\nfirst_simulations = 8\nsimulations = 32\n[selfplay]\nrounds = 5\n"
         "[game]\nkomi_spread = 1.5\n"
     )
     plan = load_plan(config, ZeroConfig, kind="zero", out=tmp_path / "out").config
     rules = [plan.games(number) for number in range(6)]
-    assert [r.simulations for r in rules] == [4, 11, 18, 25, 32, 32]
+    assert [r.simulations for r in rules] == [8, 14, 20, 26, 32, 32]
     assert rules[0].komi_spread == 3
+    with pytest.raises(ConfigError, match=r"give 8 .fast_simulations. to 32"):
+        load_plan(config, ZeroConfig, kind="zero", assignments=["search.first_simulations=4"])
     steady = plan.search.model_copy(update={"first_simulations": None})
     assert plan.model_copy(update={"search": steady}).games(0).simulations == 32

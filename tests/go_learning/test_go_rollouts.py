@@ -53,6 +53,24 @@ def test_light_rollouts_agree_with_playouts() -> None:
         assert found[row] == pytest.approx(expected.value(mover), abs=0.1), row
 
 
+def test_the_score_is_a_share_of_a_rollouts_worth() -> None:
+    """Rollouts of no move end at once, so that their worth is that of the board."""
+    positions = leaves()
+    found = Rollouts(SIZE).results(
+        positions,
+        np.zeros(len(positions), np.int32),
+        counts=np.array([2]),
+        limits=np.array([0]),
+        komi=np.array([KOMI]),
+        rng=np.array([3], np.uint64),
+        shares=np.array([0.4]),
+    )
+    for row in range(len(positions)):
+        margin = positions.board(row).area_score() - KOMI
+        black = 0.6 * np.sign(margin) + 0.4 * np.tanh(margin / SIZE)
+        assert found[row] == pytest.approx(black if positions.colors()[row] == 1 else -black)
+
+
 def played_by(
     policy: PatternPolicy, positions: Positions, row: int, count: int
 ) -> NDArray[np.float64]:

@@ -255,8 +255,7 @@ def test_komi_is_drawn_around_that_of_the_game() -> None:
         replayed(game)  # checks result and margin against the komi
 
 
-def test_pruned_targets_have_no_visit_that_was_only_forced() -> None:
-    """A judge likes one move only: what forced visits found to be worse is no target."""
+def test_targets_without_forced_visits_have_fewer_moves() -> None:
     targets = []
     for forced in (0.0, 8.0):
         tree = TreeSettings(forced=forced)

@@ -269,7 +269,7 @@ def test_mistakes_are_reported_in_one_line(tmp_path: Path, setting: str, output:
         ("encoder.parameters={history=2,ko=true}", "'ko': False.*'ko': True"),
         ("encoder.parameters={history=3}", "'history': 2.*'history': 3"),
         ("network.parameters={height=0}", "base.blocks.0.*no such weights"),
-        ("network.parameters={width=16}", "shape .8, .*has .16, .*same width"),
+        ("network.parameters={width=16}", "width 8.*say 16.*only height"),
         ("network.parameters={heigth=1}", "heigth"),
     ],
 )

@@ -176,7 +176,7 @@ def annotate_games(
     every: Annotated[
         int,
         typer.Option(
-            "--every", min=1, help="Search one position in so many; others get values in between."
+            "--every", min=1, help="Interval of searched positions; others get values in between."
         ),
     ] = 2,
     mix: Annotated[
@@ -200,18 +200,21 @@ def annotate_games(
     from miai.progress import show_activity
     from miai_go.learning.annotating import AnnotationPlan, annotate
     from miai_go.learning.dataset import GoDataset
+    from miai_go.learning.importing import GameFilters
     from miai_go.learning.making import default_threads
     from miai_go.nets.inference import load_oracle
+    from miai_go.nets.weights import wrong_size
     from miai_go.search.forest import NetworkValuer
     from miai_go.shipped import find_weights
 
-    data = GoDataset(source)
+    path = find_weights(weights, default="policy-9x9")
+    oracles = [load_oracle(path) for _ in range(workers or default_threads())]
+    size = oracles[0].encoder.size
+    data = GoDataset(source, filters=GameFilters(size=size, setups=True, duplicates=True))
+    if data.size != size:
+        raise wrong_size(path, size, data.size)
     if omissions := data.left_out():
         print(omissions, file=sys.stderr)
-    oracles = [
-        load_oracle(find_weights(weights, default="policy-9x9"))
-        for _ in range(workers or default_threads())
-    ]
     plan = AnnotationPlan(
         games=data.digest(),
         weights=oracles[0].header.sha256,

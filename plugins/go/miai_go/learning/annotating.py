@@ -1,8 +1,8 @@
 """Annotations of recorded games: what a search expects of positions, and who owned each point.
 
-A network that learns values from results alone hears the same word about all positions of a game.
-The value of a search is a different target for each of them, and a steadier one (Schrittwieser et
-al. 2021, "Online and offline reinforcement learning by planning with a learned model", reanalyse).
+A network that learns values from results alone has one target for all positions of a game. The
+value of a search is a target of its own for each position, and a steadier one (Schrittwieser et al.
+2021, "Online and offline reinforcement learning by planning with a learned model", reanalyse).
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from miai_go.search.forest import Forest, ForestRoot, LeafValuer, TreeSettings
 
 
 class AnnotationPlan(StrictModel):
-    """Settings of annotations that determine them.
+    """Settings that determine annotations, with the precision in which the network runs.
 
     Attributes:
       games: digest of the games.
       weights: digest of the network.
       simulations: of each search.
-      every: one position in so many is searched; the others get values in between.
+      every: interval in plies between searched positions; the others get values in between.
       mix: share of the rollout in a leaf's value.
       c_puct: weight of the priors.
       leaves: leaves of a tree that are valued in one batch.
@@ -84,6 +84,8 @@ def annotate(
       InferenceError: a network fails.
     """
     settings = plan.model_dump(mode="json")
+    manifests = [shard.manifest for shard in data.shards if shard.manifest is not None]
+    sources = tuple(sorted({name for manifest in manifests for name in manifest.sources}))
     parts = math.ceil(len(data) / plan.games_a_shard)
     first = _finished(out, settings)
     report = progress or (lambda _games: None)
@@ -101,7 +103,7 @@ def annotate(
     with ThreadPoolExecutor(len(valuers)) as pool:
         try:
             for part, games in enumerate(pool.map(annotated, range(first, parts)), first):
-                _write(out, games, settings)
+                _write(out, games, settings, sources)
                 written += len(games)
                 report(min((part + 1) * plan.games_a_shard, len(data)))
         except BaseException:
@@ -112,8 +114,10 @@ def annotate(
 
 
 def _finished(out: Path, settings: dict[str, object]) -> int:
-    """Return the number of shards that a set has. Raises `DataError` if they differ."""
+    """Return the number of shards that a set has. Raises `DataError` if they do not fit."""
     folders = shard_folders(out) if out.is_dir() else []
+    if [int(folder.name) for folder in folders] != list(range(len(folders))):
+        raise DataError(f"{out}: a shard is missing; delete the folder to annotate again")
     for folder in folders:
         before = GAME_SHARDS.read_manifest(folder).settings
         differing = [name for name, value in settings.items() if before.get(name) != value]
@@ -125,11 +129,13 @@ def _finished(out: Path, settings: dict[str, object]) -> int:
     return len(folders)
 
 
-def _write(out: Path, games: list[StoredGame], settings: dict[str, object]) -> None:
+def _write(
+    out: Path, games: list[StoredGame], settings: dict[str, object], sources: tuple[str, ...]
+) -> None:
     with ShardWriter(
         out,
         size=games[0].size,
-        sources=("annotated games",),
+        sources=sources,
         settings=settings,
         games_a_shard=len(games) + 1,
         moves_a_shard=1 << 40,
@@ -158,12 +164,11 @@ def _annotated(
         if stopped.is_set():
             raise _StoppedError
         found[begin : begin + len(values)] = values
-    owner = np.array([number for number, _ply in searched])
-    plies = np.array([ply for _number, ply in searched])
+    table = np.array(searched, np.int64).reshape(-1, 2)
     games = []
     for number in numbers.tolist():
-        game, here = data.game(number), owner == number
-        between = _between(game, plies[here], found[here])
+        game, here = data.game(number), table[:, 0] == number
+        between = _between(game, table[here, 1], found[here])
         games.append(replace(game, root_value=between, ownership=final_owners(game)))
     return games
 
@@ -222,9 +227,10 @@ def _between(
 ) -> NDArray[np.float16]:
     """Return a value for each position, for its player to move, by linear interpolation.
 
-    Beyond the last searched position they lead to the result, where it is known.
+    Those before the first searched position have its value; those after the last one lead to the
+    result, where it is known, or have its value.
     """
-    side = np.where((np.arange(len(game.moves)) + game.first) % 2 == 1, 1.0, -1.0)
+    side = game.sides()
     black = values * side[plies]
     if game.result != UNKNOWN:
         plies, black = np.append(plies, len(game.moves)), np.append(black, float(game.result))

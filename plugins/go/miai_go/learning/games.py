@@ -71,6 +71,10 @@ class StoredGame:
     root_value: NDArray[np.float16] | None = None
     ownership: NDArray[np.int8] | None = None
 
+    def sides(self) -> NDArray[np.float64]:
+        """Return 1 for each move of Black's and -1 for each of White's, (moves,)."""
+        return np.where((np.arange(len(self.moves)) + self.first) % 2 == 1, 1.0, -1.0)
+
     def name(self) -> bytes:
         """Return 16 bytes that depend on the set-up and the moves, up to symmetry.
 

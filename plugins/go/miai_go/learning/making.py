@@ -66,6 +66,7 @@ def _load_start(
     filled = filled_parameters(network.name, values)
     if filled == header.network_parameters:
         return loaded
+    _check_growth(header, filled)
     shape = NetworkShape(size, header.planes)
     built = build_network(network.name, shape, filled, seed=seed)
     before = header.network_parameters
@@ -79,6 +80,20 @@ def _load_start(
     return NetworkWeights(built, grown_header)
 
 
+def _check_growth(header: WeightsHeader, filled: Mapping[str, Any]) -> None:
+    """Raise `TrainingError` for other differences than in height, pooling and heads."""
+    heads = Outputs._fields
+    free = {"height", "pooling", *heads, *(f"{head}_parameters" for head in heads)}
+    for name in sorted(filled.keys() - free):
+        before = header.network_parameters[name]
+        if filled[name] != before:
+            raise TrainingError(
+                f"network.start: weights of '{header.network}' with {name} {before!r}, but "
+                f"network.parameters say {filled[name]!r}; only height, pooling and heads may "
+                "differ"
+            )
+
+
 def _settings(parameters: Mapping[str, Any], head: str) -> tuple[Any, Any]:
     """Return what the parameters of a network say about a head."""
     return parameters.get(head), parameters.get(f"{head}_parameters")
@@ -88,7 +103,7 @@ def _copy_weights(start: nn.Module, built: nn.Module, *, renewed: Set[str]) -> N
     """Copy all weights but those of the renewed heads into a network that may be larger.
 
     Raises:
-      TrainingError: weights do not fit: the network is smaller, or of another width.
+      TrainingError: weights do not fit, as the network is smaller.
     """
     weights = {
         name: tensor
@@ -101,8 +116,7 @@ def _copy_weights(start: nn.Module, built: nn.Module, *, renewed: Set[str]) -> N
             wanted = tuple(places[name].shape) if name in places else "no such weights"
             raise TrainingError(
                 f"network.start: has '{name}' of shape {tuple(tensor.shape)}, but the network of "
-                f"the config has {wanted}; it may have more blocks, more pooling and other heads, "
-                "and must have the same width"
+                f"the config has {wanted}; it may have more blocks and pooling, not fewer"
             )
     built.load_state_dict(weights, strict=False)
 

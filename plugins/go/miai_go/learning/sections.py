@@ -85,6 +85,11 @@ class DataSection(StrictModel):
     validation: float = parameter(0.05, ge=0, lt=1, help="Share of games for validation")
     test: float = parameter(0.05, ge=0, lt=1, help="Share of games for the final measurement")
     symmetries: bool = parameter(True, help="Turn each position by a random symmetry")
+
+
+class LessonSection(DataSection):
+    """Games to train networks on."""
+
     root_share: float = parameter(
         0.0,
         ge=0,

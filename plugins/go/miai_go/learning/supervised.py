@@ -25,6 +25,7 @@ from miai_go.learning.run_folder import TrainingJournal, TrainingPlan
 from miai_go.learning.sections import (
     DataSection,
     EncoderSection,
+    LessonSection,
     LossSection,
     NetworkSection,
     OptimiserSection,
@@ -86,7 +87,7 @@ _MEASURED: Final = 20_000
 class SupervisedConfig(StrictModel):
     """The config of ``miai go train sl``."""
 
-    data: DataSection
+    data: LessonSection
     encoder: EncoderSection = Field(default=EncoderSection())
     network: NetworkSection = Field(default=NetworkSection())
     optimiser: OptimiserSection = Field(default=OptimiserSection())
@@ -266,16 +267,15 @@ def _roots_and_results(data: GoDataset) -> tuple[NDArray[np.float64], NDArray[np
         if game.root_value is None or game.result == UNKNOWN:
             continue
         known = ~np.isnan(game.root_value)
-        side = np.where((np.arange(len(game.moves)) + game.first) % 2 == 1, 1.0, -1.0)
         roots.append(game.root_value[known].astype(np.float64))
-        results.append(game.result * side[known])
+        results.append(game.result * game.sides()[known])
     if not roots:
         return np.zeros(0), np.zeros(0)
     return np.concatenate(roots), np.concatenate(results)
 
 
 _RARE: Final = 0.05
-"""Share of the games whose komi lies below, and of those above, the range of a data set."""
+"""Share of the games with the lowest komi, and with the highest, which the range leaves out."""
 
 
 def komi_range(data: GoDataset) -> tuple[float, float]:

@@ -161,8 +161,8 @@ class TreeSelfPlay:
     def _moved(self, game: int, *, full: bool) -> StoredGame | None:
         """Make the move of the search, or resign; return the game if it ends."""
         forest, rules, running = self._forest, self._rules, self._running[game]
-        target = self._target(game)
-        action = self._chosen(game, target, len(running.moves))
+        target = self._target(game, full=full)
+        action = self._chosen(game, len(running.moves))
         value = float(forest.tree(game).proven) or forest.tree(game).value
         mover = forest.tree(game).to_move
         running.policy.append(target.astype(np.float16))
@@ -181,22 +181,29 @@ class TreeSelfPlay:
             return self._ended(game, loser=None)
         return None
 
-    def _target(self, game: int) -> NDArray[np.float64]:
+    def _target(self, game: int, *, full: bool) -> NDArray[np.float64]:
         """Return the policy target of the search, of shape (size * size + 1,) and sum 1."""
         if self._rules.tree.gumbel:
             return self._forest.tree(game).improved_policy()
         tree = self._forest.tree(game)
-        visits = (tree.pruned_visits() if self._rules.tree.forced else tree.visits()).astype(float)
+        pruned = full and self._rules.tree.forced > 0
+        visits = (tree.pruned_visits() if pruned else tree.visits()).astype(float)
         if tree.proven > 0 or not visits.any():
             visits[:] = 0
             visits[tree.best()] = 1
         total: float = visits.sum()
         return visits / total
 
-    def _chosen(self, game: int, target: NDArray[np.float64], ply: int) -> int:
-        if ply >= self._rules.warm_moves or self._rules.tree.gumbel:
-            return self._forest.tree(game).best()
-        return int(self._rng.choice(len(target), p=target))
+    def _chosen(self, game: int, ply: int) -> int:
+        tree = self._forest.tree(game)
+        visits = tree.visits().astype(np.float64)
+        if ply >= self._rules.warm_moves or self._rules.tree.gumbel or tree.proven > 0:
+            return tree.best()
+        return (
+            int(self._rng.choice(len(visits), p=visits / visits.sum()))
+            if visits.any()
+            else tree.best()
+        )
 
     def _begin(self, game: int) -> None:
         """Begin the next game in a slot, if any remain."""

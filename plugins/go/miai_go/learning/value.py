@@ -21,8 +21,8 @@ from miai_go.learning.measuring import GameMeasures
 from miai_go.learning.policy_games import PolicyGames
 from miai_go.learning.run_folder import TrainingJournal, TrainingPlan
 from miai_go.learning.sections import (
-    DataSection,
     EncoderSection,
+    LessonSection,
     LossSection,
     NetworkSection,
     OptimiserSection,
@@ -124,7 +124,7 @@ def train_value(
         _make_games(plan, own)
     learning_threads(config.run)  # self-play left torch with one
     learning = SupervisedConfig(
-        data=DataSection(
+        data=LessonSection(
             sources=(str(games),),
             size=config.game.size,
             games=None,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from miai.parameters import StrictModel, parameter
 from miai_go.learning.sections import (
@@ -30,8 +30,8 @@ class ZeroGameSection(StrictModel):
         le=50,
         multiple_of=0.5,
         unit="points",
-        help="Draw each game's komi evenly from those up to so far from komi; for encoders that "
-        "show it",
+        help="Greatest distance of a game's komi, which is drawn evenly, from komi; for encoders "
+        "that show it",
     )
     max_moves: int = parameter(120, ge=2, unit="moves", help="Move limit, then area is scored")
 
@@ -45,8 +45,8 @@ class ZeroSearchSection(StrictModel):
         None,
         ge=2,
         unit="simulations",
-        help="Simulations of a full search in the first round; they grow evenly to those of the "
-        "last (default: the same in all rounds)",
+        help="Simulations of a full search in the first round, from fast_simulations to "
+        "simulations; they grow evenly to the last round (default: the same in all rounds)",
     )
     fast_simulations: int = parameter(
         8, ge=1, unit="simulations", help="Simulations of a fast search"
@@ -70,6 +70,16 @@ class ZeroSearchSection(StrictModel):
         help="PUCT: weight of forced playouts at the root, left out of the policy target where "
         "they do not pay; KataGo's is 2",
     )
+
+    @model_validator(mode="after")
+    def _check_growth(self) -> Self:
+        first = self.first_simulations
+        if first is not None and not self.fast_simulations <= first <= self.simulations:
+            raise ValueError(
+                f"first_simulations is {first}; give {self.fast_simulations} (fast_simulations) to "
+                f"{self.simulations} (simulations)"
+            )
+        return self
 
 
 class ResignSection(StrictModel):

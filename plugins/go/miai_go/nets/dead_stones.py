@@ -18,7 +18,8 @@ from miai_go.shipped import find_weights
 class NetworkJudge:
     """The judge ``network``: a chain is dead when a network gives its points to the opponent.
 
-    The network sees the eight symmetric copies of the position. It is loaded for the first answer.
+    The network, loaded for the first answer, sees the eight symmetric copies of the position, with
+    the last moves and the player to move.
 
     Raises:
       WeightsError: the weights are missing, for another size, or have no ownership head.
@@ -44,7 +45,7 @@ class NetworkJudge:
         """
         try:
             if self._oracle is None:
-                self._oracle = load_oracle(self._path, symmetry="average")
+                self._oracle = load_oracle(self._path, precision="fp32", symmetry="average")
             planes = self._oracle.encoder.encode(positions_of([state]))
             owners = self._oracle.infer(planes).ownership
         except MiaiError as error:

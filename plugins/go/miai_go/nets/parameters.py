@@ -170,11 +170,11 @@ class NetworkJudgeParameters(Parameters):
     """Parameters of the judge ``network`` of dead stones."""
 
     weights: str = parameter(
-        "", help="Weights with an ownership head: a file, or the name of shipped ones"
+        "", help="Weights with an ownership head: a .safetensors file, or the name of shipped ones"
     )
     threshold: float = parameter(
         0.6,
         ge=0.5,
         lt=1.0,
-        help="Probability above which a chain is dead, with which the opponent owns its points",
+        help="A chain is dead if the opponent owns its points with more than this probability",
     )

@@ -278,8 +278,9 @@ class Forest:
 
     Values are results, 1 won, -1 lost, for the player to move at the root of the game. Moves in the
     trees are the legal ones that fill no own eye, and the pass; two passes end a game, which is
-    counted by area with every stone alive. Won and lost nodes are proven. The same seeds, roots and
-    answers of the valuer give the same trees. Raises `ValueError` if a number is too small.
+    counted by area with every stone alive. Won and lost nodes are proven, unless the score weighs.
+    The same seeds, roots and answers of the valuer give the same trees. Raises `ValueError` if a
+    number is too small.
 
     Args:
       max_nodes: nodes of each tree, 56 bytes each; when they are used up, its search ends.
@@ -531,9 +532,11 @@ class Forest:
         kernels.clear_root(self._ints[game], self._floats[game], self._settings[game])
 
 
-_SETTLED: Final = 5.0
-_OPEN: Final = 0.4
-"""The variance of a score in points, on a settled board and for each point without an owner."""
+_LEAST_VARIANCE: Final = 5.0
+_OPEN_VARIANCE: Final = 0.4
+"""The variance of a score in points, on a settled board and for each point without an owner.
+
+Fitted on 9x9 to the differences of the shipped network's scores and those of recorded games."""
 _LOGISTIC: Final = math.pi / math.sqrt(12)
 """A logistic score with a mean of m deviations is won with a value of tanh(m * `_LOGISTIC`)."""
 
@@ -552,7 +555,7 @@ def shifted_values(
       gains: points, (n,).
     """
     uncertain = (1 - ownership**2).sum(axis=(1, 2))
-    deviations = gains / np.sqrt(_SETTLED + _OPEN * uncertain)
+    deviations = gains / np.sqrt(_LEAST_VARIANCE + _OPEN_VARIANCE * uncertain)
     logits = np.arctanh(np.clip(values, -0.9999, 0.9999)) + _LOGISTIC * deviations
     shifted: NDArray[np.float32] = np.tanh(logits).astype(np.float32)
     return shifted
@@ -564,19 +567,15 @@ class NetworkValuer:
     Without a policy all priors are equal; without a value all values are 0. Raises `ParameterError`
     if a network lacks its head.
 
+    The values of a network that does not see komi are for the komi of its training. Beyond it they
+    are shifted, if the network expects owners too, which tell how far the score is settled.
+
     Args:
       score_weight: share of the expected score in a value, as `TreeSettings` has it.
-      komi: range of komi that the values are for, in points; None for any. Beyond it they are
-        shifted, if the network expects owners too, which tell how far the score is settled.
     """
 
     def __init__(
-        self,
-        policy: Oracle | None,
-        value: Oracle | None,
-        *,
-        score_weight: float = 0.0,
-        komi: tuple[float, float] | None = None,
+        self, policy: Oracle | None, value: Oracle | None, *, score_weight: float = 0.0
     ) -> None:
         if policy is not None and not policy.has_policy:
             raise ParameterError("the policy's weights have no policy head; choose other weights")
@@ -585,7 +584,7 @@ class NetworkValuer:
         self.policy = policy
         self.value = value
         self._score_weight = score_weight
-        self._komi = komi
+        self._komi = None if value is None else _komi_of_values(value)
         self._room: dict[int, NDArray[np.uint8]] = {}
 
     def value_leaves(self, leaves: Positions) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -640,7 +639,7 @@ class NetworkValuer:
         """Return the points that the player to move gains by komi beyond the values' range."""
         if self._komi is None:
             return np.zeros(len(leaves), np.float32)
-        komi = leaves.trails[:, trail.HALF_KOMI] / np.float32(2)
+        komi = leaves.komi()
         black = np.clip(komi, *self._komi) - komi
         gains: NDArray[np.float32] = np.where(leaves.colors() == 1, black, -black)
         return gains.astype(np.float32, copy=False)
@@ -667,6 +666,13 @@ class NetworkValuer:
         """Release the networks."""
         for oracle in {id(o): o for o in (self.policy, self.value) if o is not None}.values():
             oracle.close()
+
+
+def _komi_of_values(oracle: Oracle) -> tuple[float, float] | None:
+    """Return the range of komi, in points, that an oracle's values are for; None for any."""
+    header = getattr(oracle, "header", None)
+    sees_komi = getattr(oracle.encoder, "sees_komi", False)
+    return None if sees_komi or header is None else header.komi
 
 
 class RememberingValuer:

@@ -90,15 +90,12 @@ class ForestSearch(TreeSearch):
 
     def analyse(self, state: State, *, seconds: float) -> SearchResult:
         """Return the result of `search`, with all priors, and the expected owners and score."""
+        if not self._begun:
+            self.new_game(0)
         result = self._search(state, seconds, early=False)
-        if "priors" not in result.statistics:
-            return result
-        priors = self._top_priors(self.game.pass_action + 1)
-        statistics = {
-            **result.statistics,
-            "priors": priors,
-            **self._outlook(go_state(state, self.game)),
-        }
+        statistics = {**result.statistics, **self._outlook(go_state(state, self.game))}
+        if "priors" in statistics:
+            statistics["priors"] = self._top_priors(self.game.pass_action + 1)
         return replace(result, statistics=statistics)
 
     def _outlook(self, state: GoState) -> dict[str, Json]:
@@ -186,6 +183,9 @@ class ForestSearch(TreeSearch):
             self._forest.set_priors(0, advice.mixed(priors))
             self._advised = True
 
+    def _passes_when_winning(self) -> bool:
+        return super()._passes_when_winning() and not self.parameters.score_weight
+
     def _only_time_limits(self) -> bool:
         return super()._only_time_limits() and not self._settings.gumbel
 
@@ -243,14 +243,6 @@ def open_oracle(weights: Path, parameters: NetworkParameters, *, size: int) -> O
     return oracle
 
 
-def _network_valuer(policy: Oracle, value: Oracle | None, own: TreeParameters) -> NetworkValuer:
-    """Return the valuer of a search; values of networks that do not see komi are for theirs."""
-    header = getattr(value, "header", None)
-    blind = value is not None and not getattr(value.encoder, "sees_komi", False)
-    komi = header.komi if blind and header is not None else None
-    return NetworkValuer(policy, value, score_weight=own.score_weight, komi=komi)
-
-
 def _tree_settings(own: AlphaZeroParameters | AlphaGoParameters, **others: Any) -> TreeSettings:
     names = ("c_puct", "fpu", "virtual_loss", "temperature", "score_weight")
     return TreeSettings(**{n: getattr(own, n) for n in names}, root_fpu=own.fpu, **others)
@@ -269,7 +261,7 @@ class AlphaZero(ForestSearch):
         def valuer() -> NetworkValuer:
             path = find_weights(own.weights, default=f"zero-{game.size}x{game.size}")
             oracle = open_oracle(path, own, size=game.size)
-            return _network_valuer(oracle, oracle, own)
+            return NetworkValuer(oracle, oracle, score_weight=own.score_weight)
 
         settings = _tree_settings(own, gumbel=own.considered if own.search == "gumbel" else 0)
         super().__init__(game, valuer=valuer, settings=settings, parameters=own)
@@ -290,13 +282,13 @@ class AlphaGo(ForestSearch):
             path = find_weights(own.policy, default=f"policy-{board}")
             policy = open_oracle(path, own, size=game.size)
             if own.mix == 1:
-                return _network_valuer(policy, None, own)
+                return NetworkValuer(policy, None)
             value_path = find_weights(own.value, default=f"value-{board}")
             if same_weights(value_path, path):
                 value = policy  # one evaluation has both answers
             else:
                 value = open_oracle(value_path, own, size=game.size)
-            return _network_valuer(policy, value, own)
+            return NetworkValuer(policy, value, score_weight=own.score_weight)
 
         settings = _tree_settings(
             own,

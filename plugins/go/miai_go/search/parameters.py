@@ -186,8 +186,9 @@ class TreeParameters(NetworkParameters, SearchParameters):
         0.0,
         ge=0,
         le=1,
-        help="Weight of the score beside the result: above 0 the search also wins by more, and "
-        "values contain the score; needs weights with a score head",
+        help="Weight of the score beside the result: above 0 the search also wins by more, does "
+        "not answer a pass by one that wins by less, and proves nothing; values, also that of "
+        "resign_below, contain the score; needs weights with a score head",
     )
     max_nodes: int = parameter(
         4_000_000,

@@ -155,8 +155,7 @@ class TreeSearch(ABC):
     def ponder(self, state: State, stop: Callable[[], bool]) -> None:
         """Grow the tree until `stop` returns true, or nothing is left to search."""
         position = go_state(state, self.game)
-        passes = self.parameters.pass_when_winning
-        if not self.parameters.reuse or settled(position, pass_when_winning=passes) is not None:
+        if not self.parameters.reuse or self._settled(position) is not None:
             return
         while not stop():
             result = self._search(state, _PONDER_SECONDS, early=False)
@@ -174,7 +173,7 @@ class TreeSearch(ABC):
     ) -> SearchResult:
         started = perf_counter()
         position = go_state(state, self.game)
-        result = settled(position, pass_when_winning=self.parameters.pass_when_winning)
+        result = self._settled(position)
         if result is not None:
             return result
         if not self._begun:
@@ -191,6 +190,13 @@ class TreeSearch(ABC):
             clock = SearchClock(min(limits), started=started, visits=visits, longest=most)
         simulations = self._grow(clock)
         return self._result(position, simulations, advice, started=started)
+
+    def _settled(self, state: GoState) -> SearchResult | None:
+        return settled(state, pass_when_winning=self._passes_when_winning())
+
+    def _passes_when_winning(self) -> bool:
+        """Return whether a pass is answered by one that wins."""
+        return self.parameters.pass_when_winning
 
     def _tree_at(self, state: GoState) -> TreeView:
         """Make the state the root; keep the tree if it followed the game."""
