@@ -38,7 +38,8 @@ def plan_of(data: GoDataset, **settings: float) -> AnnotationPlan:
 
 
 def test_a_position_has_the_value_of_a_slow_tree(tmp_path: Path) -> None:
-    data = GoDataset.of_games(games_of(3))
+    passing = replace(games_of(1)[0], moves=np.array([12, PASS, 7, 11, PASS, 6], np.int16))
+    data = GoDataset.of_games([*games_of(3), passing])
     judge = random_judge(SIZE, seed=5)
     annotate(data, plan_of(data), [Judged(judge)], tmp_path)
     tree = TreeSettings(c_puct=1.0)
