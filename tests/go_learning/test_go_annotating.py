@@ -52,7 +52,7 @@ def test_a_position_has_the_value_of_a_slow_tree(tmp_path: Path) -> None:
         for ply, move in enumerate(game.moves.tolist()):
             slow = SlowTree(state, tree, judge, leaves=3)
             slow.search(20)
-            expected = {"won": 1.0, "lost": -1.0}.get(slow.root.status, -slow.root.q())
+            expected = {"won": -1.0, "lost": 1.0}.get(slow.root.status, -slow.root.q())
             assert game.root_value[ply] == pytest.approx(expected, abs=1e-3), (number, ply)
             if state.passes and move == PASS:
                 break  # the recorded games go on after two passes
