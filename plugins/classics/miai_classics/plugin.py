@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @hookimpl
 def miai_register(registry: Registry) -> None:
-    """Add the three games and their renderers."""
+    """Add the games and their renderers."""
     registry.add(
         "game",
         "tic_tac_toe",
@@ -33,6 +33,13 @@ def miai_register(registry: Registry) -> None:
         "miai_classics.kuhn_poker:KuhnPoker",
         parameters="miai_classics.kuhn_poker:KuhnPokerParameters",
         summary="Poker with three cards; chance nodes, worth -1/18 to the first player",
+    )
+    registry.add(
+        "game",
+        "pig",
+        "miai_classics.pig:Pig",
+        parameters="miai_classics.pig:PigParameters",
+        summary="A race of dice for two to six players; who holds in time?",
     )
     registry.add(
         "renderer",
