@@ -301,6 +301,15 @@ def fit_counted(
     return fit_rankings(Rankings.from_games(games, players=players), **options)
 
 
+def fit_results(
+    results: PairResults | Rankings, *, anchor: str | None = None, anchor_elo: float = 0.0
+) -> Ratings:
+    """Return the ratings of results of either kind, by `fit_ratings` or `fit_rankings`."""
+    if isinstance(results, Rankings):
+        return fit_rankings(results, anchor=anchor, anchor_elo=anchor_elo)
+    return fit_ratings(results, anchor=anchor, anchor_elo=anchor_elo)
+
+
 class _Options(TypedDict):
     anchor: str | None
     anchor_elo: float
