@@ -44,8 +44,10 @@ from miai_tournaments.formats.static import (
 from miai_tournaments.ratings.payoffs import Payoffs
 from miai_tournaments.ratings.rankings import Rankings
 from miai_tournaments.ratings.ratings import fit_rankings
+from miai_tournaments.report.counting import Tally, count_games, count_store
 from miai_tournaments.report.files import FORMATS, write_report
 from miai_tournaments.report.joint_ratings import Identity, RunResults, join_runs
+from miai_tournaments.report.live import ranking_text
 from miai_tournaments.report.replays import chosen, write_replays
 from miai_tournaments.report.report import build_report
 from miai_tournaments.running.schedule import Schedule, player_seed
@@ -306,6 +308,13 @@ def test_the_report_counts_and_rates_rankings(whole: Path) -> None:
     with Store.read(whole) as store:
         rows = store.results()
         document: Any = build_report(store).to_json()
+        by_columns, by_rows = count_store(store), count_games(rows, players=NAMES[:4])
+    for attribute in ("rankings", "pairings", "seats", "statuses"):
+        assert getattr(by_columns, attribute) == getattr(by_rows, attribute)
+    for name, standing in by_columns.players.items():
+        other = by_rows.players[name]
+        assert (standing.seats, standing.ahead) == (other.seats, other.ahead)
+        assert (standing.endings, standing.returns) == (other.endings, other.returns)
     assert document["model"]["name"] == "plackett-luce"
     assert len(document["model"]["seats"]) == 3
     assert sum(seat["elo"] for seat in document["model"]["seats"]) == pytest.approx(0, abs=1e-6)
@@ -432,6 +441,33 @@ def test_different_games_are_joined_only_on_request() -> None:
     assert joined.results.games() == 8
 
 
+def row(players: tuple[str, ...], returns: tuple[float, ...], number: int = 0) -> GameRow:
+    return GameRow(
+        game_id=f"g{number}",
+        pair_id=f"b{number}",
+        round=1,
+        players=players,
+        seed=number,
+        status="done",
+        returns=returns,
+        termination="terminal",
+    )
+
+
+def test_first_places_are_won_alone_or_shared() -> None:
+    seats = NAMES[:3]
+    games = ((2.0, 1.0, 0.0), (1.0, 1.0, 0.0), (0.0, 1.0, 1.0), (0.0, 0.0, 0.0))
+    standings = count_games([row(seats, returns, n) for n, returns in enumerate(games)])
+    tallies = {name: player.total for name, player in standings.players.items()}
+    assert tallies == {"ann": Tally(1, 2, 1), "bob": Tally(0, 3, 1), "cid": Tally(0, 2, 2)}
+    scores = {name: player.score for name, player in standings.players.items()}
+    assert scores == {"ann": 2.25 / 4, "bob": 2.5 / 4, "cid": 1.25 / 4}
+    assert standings.against("ann", "cid") == Tally(2, 1, 1)
+    assert standings.first_player == Tally(1, 2, 1)
+    assert standings.terminations() == {"terminal": 4}
+    assert ranking_text(seats, games[2]) == "bob = cid > ann"
+
+
 # -- payoffs --------------------------------------------------------------------------------------
 
 
@@ -470,18 +506,7 @@ def test_a_report_of_payoffs_ranks_by_them() -> None:
             returns = [{"ann": -1.0, "bob": 2.0, "cid": -1.0}[name] for name in names]
             returns[0] += luck
             returns[1] -= luck
-            rows.append(
-                GameRow(
-                    game_id=f"ann~bob~cid~{block:04}{'abc'[turn]}",
-                    pair_id=f"ann~bob~cid~{block:04}",
-                    round=1,
-                    players=names,
-                    seed=block,
-                    status="done",
-                    returns=tuple(returns),
-                    termination="terminal",
-                )
-            )
+            rows.append(row(names, tuple(returns), block))
     info = RunInfo(
         name="x", seed=1, rounds=1, game="chips", game_version=1, resolved={PAYOFFS: {"bound": 9.0}}
     )

@@ -74,6 +74,21 @@ class PigState(State):
         self._rolled = 0  # in this turn
         self._in_air = False  # whether the die is
 
+    @property
+    def points(self) -> tuple[int, ...]:
+        """What each player has kept."""
+        return tuple(self._points)
+
+    @property
+    def rolled(self) -> int:
+        """What the player whose turn it is has rolled in it."""
+        return self._rolled
+
+    @property
+    def turn_of(self) -> int | None:
+        """The player whose turn it is, also while the die is in the air; None after the end."""
+        return None if self.is_terminal() else self._turn % len(self._points)
+
     def current_player(self) -> int:
         """Return whose turn it is, chance while the die is in the air, or that the game is over."""
         if self._in_air:
@@ -134,10 +149,9 @@ class PigState(State):
     def __str__(self) -> str:
         names = self.game.info.player_names
         width = max(map(len, names))
-        to_move = -1 if self.is_terminal() else self._turn % len(self._points)
         lines = []
         for player, (name, points) in enumerate(zip(names, self._points, strict=True)):
-            turn = f" + {self._rolled}" if player == to_move else ""
+            turn = f" + {self._rolled}" if player == self.turn_of else ""
             lines.append(f"{name:{width}} {points}{turn}")
         return "\n".join(lines)
 

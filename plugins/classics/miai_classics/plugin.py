@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @hookimpl
 def miai_register(registry: Registry) -> None:
-    """Add the games and their renderers."""
+    """Add the four games and their renderers."""
     registry.add(
         "game",
         "tic_tac_toe",
@@ -61,4 +61,11 @@ def miai_register(registry: Registry) -> None:
         "miai_classics.render:KuhnRenderer",
         summary="The player's card, the betting and the pot",
         game="kuhn_poker",
+    )
+    registry.add(
+        "renderer",
+        "pig",
+        "miai_classics.render:PigRenderer",
+        summary="What the players have and what was rolled in this turn",
+        game="pig",
     )
