@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from tests.tournaments.leagues import NATURAL, League
+from tests.tournaments.leagues import League, race
 
 from miai.errors import ConfigError
 from miai_tournaments.ratings.bootstrap import bootstrap_rankings
@@ -20,25 +20,6 @@ from miai_tournaments.ratings.rankings import RankedGame, Rankings, ranks_of, sh
 from miai_tournaments.ratings.ratings import ELO, fit_counted, fit_rankings, fit_ratings
 
 NAMES = ("ann", "bob", "cid", "dee")
-
-
-def race(
-    rng: np.random.Generator, elo: dict[str, float], seats: tuple[float, ...], games: int
-) -> list[RankedGame]:
-    """Play all seatings of all groups as a race of exponential clocks.
-
-    The order in which clocks of rates a, b, c ring is distributed as Plackett-Luce says (Yellott
-    1977, "The relationship between Luce's choice axiom, Thurstone's theory of comparative judgment,
-    and the double exponential distribution"), without its formula.
-    """
-    output: list[RankedGame] = []
-    for group in permutations(elo, len(seats)):
-        rates = [
-            math.exp(NATURAL * (elo[name] + seat)) for name, seat in zip(group, seats, strict=True)
-        ]
-        times = rng.exponential(1 / np.array(rates), size=(games, len(seats)))
-        output += [(group, tuple((-row).tolist())) for row in times]
-    return output
 
 
 def naive_loss(
