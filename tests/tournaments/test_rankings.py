@@ -16,7 +16,7 @@ from tests.tournaments.leagues import League, race
 from miai.errors import ConfigError
 from miai_tournaments.ratings.bootstrap import bootstrap_rankings
 from miai_tournaments.ratings.plackett_luce import RankingModel
-from miai_tournaments.ratings.rankings import RankedGame, Rankings, ranks_of, share_ahead
+from miai_tournaments.ratings.rankings import RankedGame, Ranking, Rankings, ranks_of, share_ahead
 from miai_tournaments.ratings.ratings import ELO, fit_counted, fit_rankings, fit_ratings
 
 NAMES = ("ann", "bob", "cid", "dee")
@@ -159,7 +159,11 @@ def test_with_two_players_it_is_the_model_of_pairs(nu: float) -> None:
 
 
 def test_counted_games_of_two_are_fitted_as_pairs() -> None:
-    counts = {(("ann", "bob"), (0, 1)): 3, (("bob", "ann"), (0, 0)): 2, (("bob", "ann"), (1, 0)): 1}
+    counts: dict[Ranking, float] = {
+        (("ann", "bob"), (0, 1)): 3,
+        (("bob", "ann"), (0, 0)): 2,
+        (("bob", "ann"), (1, 0)): 1,
+    }
     games = [("ann", "bob", 1.0, 3), ("bob", "ann", 0.5, 2), ("bob", "ann", 0.0, 1)]
     fit = fit_counted(counts, players=("ann", "bob"))
     assert (fit.elo == fit_ratings(games).elo).all()

@@ -99,7 +99,7 @@ class RunResults:
     @property
     def games(self) -> float:
         """Number of games."""
-        return count_games(self.results)
+        return games_in(self.results)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -127,7 +127,7 @@ class Joined:
     warnings: tuple[str, ...]
 
 
-def count_games(results: PairResults | Rankings) -> float:
+def games_in(results: PairResults | Rankings) -> float:
     """Return the number of games."""
     return results.games() if isinstance(results, Rankings) else float(results.games.sum())
 
