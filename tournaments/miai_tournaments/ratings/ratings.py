@@ -293,10 +293,10 @@ def fit_counted(
       ConfigError: as `fit_ratings`.
     """
     options = _Options(anchor=anchor, anchor_elo=anchor_elo, prior_games=prior_games)
-    rankings = sorted(counts.items())  # not in the order in which games ended
     if all(len(seats) == 2 for seats, _ in counts):
-        pairs = ((a, b, (1 + rank - first) / 2, n) for ((a, b), (first, rank)), n in rankings)
+        pairs = ((a, b, (1 + rank - first) / 2, n) for ((a, b), (first, rank)), n in counts.items())
         return fit_ratings(pairs, players=players, **options)
+    rankings = sorted(counts.items())  # not in the order in which games ended
     games = ((seats, [-rank for rank in ranks], n) for (seats, ranks), n in rankings)
     return fit_rankings(Rankings.from_games(games, players=players), **options)
 

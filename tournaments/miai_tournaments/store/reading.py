@@ -230,14 +230,10 @@ def _some_values(**cells: Any) -> dict[str, Any]:
 def _game_values(columns: Sequence[str], cells: Sequence[Any]) -> dict[str, Any]:
     """Return the values of some columns of a game, the first of which names the row.
 
-    What a column by player should be depends on the number of players, 2 where they are not among
-    the columns.
+    What a column by player should be depends on the number of players, so `players` comes before.
     """
-    seats = 2
-    if "players" in columns:
-        two = (columns[0], "players")
-        named = [cells[columns.index(name)] for name in two]
-        seats = len(row_values("games", _expected(two, 2), named)["players"])
+    players = cells[columns.index("players")] if "players" in columns else ""
+    seats = players.count(",") + 1 if isinstance(players, str) else 2  # no name has a comma
     return row_values("games", _expected(columns, seats), cells)
 
 
