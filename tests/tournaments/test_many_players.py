@@ -128,6 +128,8 @@ def test_colours_can_be_drawn() -> None:
     assert len(seatings) == 60, "every order of every group has been drawn"
     with pytest.raises(ParameterError, match=r"format\.seatings: has no effect with colours"):
         round_robin(5, seats=3, colours="random", seatings="all")
+    with pytest.raises(ParameterError, match=r"format\.seatings: has no effect in a game of two"):
+        round_robin(5, seats=2, seatings="all")
 
 
 @given(st.integers(2, 7), st.integers(2, 4), st.integers(1, 6), st.integers(0, 99))

@@ -88,6 +88,10 @@ class GroupFormat(StaticFormat):
             raise ParameterError(
                 f'format.seatings: has no effect with colours = "{colours}"; leave one of them out'
             )
+        if self._seatings is not None and self._seats == 2:
+            raise ParameterError(
+                "format.seatings: has no effect in a game of two players; leave it out"
+            )
 
     @abstractmethod
     def groups(self) -> Iterator[Iterable[Group]]:
