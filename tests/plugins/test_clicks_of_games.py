@@ -36,9 +36,10 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
     ("phantom_lines", {"columns": 4}),
     ("sub_hunt", {"size": 5, "pings": 1, "blast": 3}),
     ("sub_hunt", {"size": 9, "pings": 0, "blast": 1}),
+    ("pig", {"players": 6, "goal": 12}),
 ]
 IDS = ["-".join(map(str, (name, *values.values()))) for name, values in VARIANTS]
-BUTTONS = {"pass", "resume", "sense -", "bet"}
+BUTTONS = {"pass", "resume", "sense -", "bet", "hold"}
 """Actions without a place of their own on a board."""
 
 Element = ElementTree.Element
@@ -122,6 +123,7 @@ PIECES_AND_TEXT = {
     "tic_tac_toe": {"#0072b2", "#d55e00"},
     "phantom_tic_tac_toe": {"#222222", "#0072b2", "#d55e00"},
     "phantom_lines": {"#222222", "#0072b2", "#d55e00"},
+    "pig": {"#222222", "#ffffff", "#f6f3ec"},
 }
 """Colours of marks that belong to players, and of captions."""
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import permutations
 
 import numpy as np
 from numpy.typing import NDArray
 
 from miai_tournaments.ratings.pair_results import PairResults
+from miai_tournaments.ratings.rankings import RankedGame
 
 NATURAL = math.log(10) / 400
 """Natural logarithms of odds in an Elo point."""
@@ -78,3 +81,22 @@ def naive_loss(
     for share, weight in ((order, 0.25), (tie, 0.5), (1.0, 0.25)):
         loss -= prior * weight * math.log(share / total)
     return float(loss)
+
+
+def race(
+    rng: np.random.Generator, elo: Mapping[str, float], seats: Sequence[float], games: int
+) -> list[RankedGame]:
+    """Play all seatings of all groups as a race of exponential clocks.
+
+    The order in which clocks of rates a, b, c ring is distributed as Plackett-Luce says (Yellott
+    1977, "The relationship between Luce's choice axiom, Thurstone's theory of comparative judgment,
+    and the double exponential distribution"), without its formula.
+    """
+    output: list[RankedGame] = []
+    for group in permutations(elo, len(seats)):
+        rates = [
+            math.exp(NATURAL * (elo[name] + seat)) for name, seat in zip(group, seats, strict=True)
+        ]
+        times = rng.exponential(1 / np.array(rates), size=(games, len(seats)))
+        output += [(group, tuple((-row).tolist())) for row in times]
+    return output

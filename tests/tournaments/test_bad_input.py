@@ -174,7 +174,7 @@ def test_a_broken_plugin_is_named_where_a_config_needs_it(tmp_path: Path) -> Non
 def test_a_game_for_one_is_refused(tmp_path: Path, mischief: dict[str, str]) -> None:
     (tmp_path / "x.toml").write_text(config_text(*RANDOMS, game={"name": "solitaire"}))
     output = refused("run", "x.toml", cwd=tmp_path, env=mischief)
-    assert "game.name: solitaire has 1 players; " in output
+    assert "game.name: solitaire has 1 player; tournaments need a game for 2 to 12" in output
 
 
 def test_an_unwritable_folder_is_reported(tmp_path: Path) -> None:

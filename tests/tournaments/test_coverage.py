@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 from scipy import stats
-from tests.tournaments.leagues import League
+from tests.tournaments.leagues import League, race
 
-from miai_tournaments.ratings.ratings import Ratings, fit_ratings
+from miai_tournaments.ratings.rankings import Rankings
+from miai_tournaments.ratings.ratings import Ratings, fit_rankings, fit_ratings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +29,23 @@ class Kind:
         return elo, fit_ratings(results)
 
 
-KINDS = {
+@dataclass(frozen=True, kw_only=True)
+class RankedKind:
+    """A kind of league of games of more than two players: all seatings of all groups."""
+
+    players: int = 5
+    seats: tuple[float, ...] = (30.0, 0.0, -30.0)
+    games: int = 2
+    spread: float = 150.0
+
+    def play(self, rng: np.random.Generator) -> tuple[tuple[float, ...], Ratings]:
+        elo = tuple(float(e) for e in rng.normal(0, self.spread, self.players))
+        field = {f"p{i}": strength for i, strength in enumerate(elo)}
+        games = race(rng, field, self.seats, self.games)
+        return elo, fit_rankings(Rankings.from_games(games, players=tuple(field)))
+
+
+KINDS: dict[str, Kind | RankedKind] = {
     "usual": Kind(),
     "equal": Kind(spread=0.0),
     "wide": Kind(spread=800.0),
@@ -36,6 +53,9 @@ KINDS = {
     "drawish": Kind(nu=4.0),
     "few games": Kind(players=10, games=2, spread=200.0),
     "a long match": Kind(players=2, games=100, spread=100.0),
+    "games of three": RankedKind(),
+    "games of three, wide": RankedKind(spread=400.0),
+    "games of four": RankedKind(seats=(30.0, 10.0, -10.0, -30.0), games=1),
 }
 
 
@@ -48,7 +68,7 @@ def held(ratings: Ratings, elo: tuple[float, ...]) -> tuple[np.ndarray, np.ndarr
     return np.abs(gaps) <= 1.959964 * errors, np.abs(away) <= 1.959964 * ratings.standard_errors
 
 
-@pytest.mark.parametrize("name", ["usual", "wide"])
+@pytest.mark.parametrize("name", ["usual", "wide", "games of three"])
 def test_intervals_hold_in_a_hundred_leagues(name: str) -> None:
     """One difference and one rating are looked at in each league, so that counts are binomial."""
     rng, counts = np.random.default_rng(30), np.zeros(2, dtype=int)

@@ -19,7 +19,7 @@ from miai.plugins.versions import component_version
 from miai_tournaments.commands.rate import rate, rate_runs
 from miai_tournaments.config.load import load_tournament
 from miai_tournaments.ratings.pair_results import Game, PairResults
-from miai_tournaments.ratings.ratings import fit_ratings
+from miai_tournaments.ratings.ratings import fit_ratings, fit_results
 from miai_tournaments.report.joint_ratings import (
     Identity,
     RunResults,
@@ -67,7 +67,7 @@ def test_two_runs_are_one_league() -> None:
     whole = fit_ratings(
         [("a", "b", 1.0, 6), ("b", "a", 1.0, 4), ("c", "b", 1.0, 5), ("b", "c", 0.5, 7)]
     )
-    found = fit_ratings(joined.results)
+    found = fit_results(joined.results)
     assert found.players == whole.players
     np.testing.assert_allclose(found.elo, whole.elo, atol=1e-9)
     np.testing.assert_allclose(found.covariance, whole.covariance, rtol=1e-9)
@@ -75,7 +75,7 @@ def test_two_runs_are_one_league() -> None:
 
 def test_the_order_of_runs_and_players_does_not_matter() -> None:
     turned = run_of("two", [B, C], [("1", "0", 1.0, 5), ("0", "1", 0.5, 7)])
-    one, two = (fit_ratings(join_runs(runs).results) for runs in ([ONE, TWO], [turned, ONE]))
+    one, two = (fit_results(join_runs(runs).results) for runs in ([ONE, TWO], [turned, ONE]))
     for name in one.players:
         assert one.estimate(name).value == pytest.approx(two.estimate(name).value)
 
@@ -190,7 +190,7 @@ def test_a_store_is_read_with_its_agents_versions(folders: list[Path]) -> None:
     assert [identity.name for identity in run.identities] == ["ann", "bob", "cid"] or {
         identity.name for identity in run.identities
     } == {"ann", "bob", "cid"}
-    assert run.results.games.sum() == 12
+    assert run.games == 12
     version = component_version("agent", "random", game="tic_tac_toe")
     assert {identity.version for identity in run.identities} == {f"miai {version}"}
     assert distribution_of("no-such-agent", "tic_tac_toe") is None
@@ -207,7 +207,7 @@ def test_games_with_parameters_of_their_own_are_left_out(tmp_path: Path) -> None
     options = sitting.Options(make_reporter=lambda _: Reporter(), executor="serial")
     sitting.run(load_tournament(path), tmp_path / "run", options)
     found = read_run(tmp_path / "run")
-    assert found.results.games.sum() == found.left_out == 4
+    assert found.games == found.left_out == 4
     (warning,) = join_runs([found]).warnings
     assert "4 games with their own parameters" in warning
 

@@ -395,11 +395,12 @@ def test_a_tournament_without_games() -> None:
 @pytest.mark.parametrize(
     "row",
     [
-        replace(game(0, "a", "b", 1), players=("a", "b", "c"), returns=(1.0, 0.0, -1.0)),
+        replace(game(0, "a", "b", 1), players=("a", "b", "c"), returns=(1.0, 0.0)),
+        replace(game(0, "a", "b", 1), players=("a",), returns=(1.0,)),
         replace(game(0, "a", "b", 1), returns=()),
     ],
 )
-def test_a_game_that_is_not_one_of_two_players_is_refused(row: GameRow) -> None:
+def test_a_game_without_two_players_and_a_return_of_each_is_refused(row: GameRow) -> None:
     with pytest.raises(StoreError, match="game 'g000' has"):
         build_report([row])
 

@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import expect
 from tests.web.server import ALL_LOOKS, Look
 
+import miai
 from miai.plugins.kinds import GAME
 from miai.plugins.loader import registry
 
@@ -24,6 +25,7 @@ SHORT = {
     "rbc": {"full_turn_limit": "3"},
     "mini_rbc": {"max_turns": "4"},
     "sub_hunt": {"max_turns": "5"},
+    "pig": {"goal": "8", "turns": "2"},
 }
 """Parameters that make long games short; the default for others."""
 
@@ -57,7 +59,8 @@ def test_a_game_is_played_to_its_end(
     page.goto(f"{address}/games/{game}")
     for name, value in SHORT.get(game, {}).items():
         page.fill(f"[name='game.{name}']", value)
-    page.select_option("[name='players.1.agent']", "random")
+    for seat in range(1, miai.load_game(game).num_players()):
+        page.select_option(f"[name='players.{seat}.agent']", "random")
     page.click("button.go")
     number = 0
     while (frame := next_turn(page, number)) is not None:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @hookimpl
 def miai_register(registry: Registry) -> None:
-    """Add the three games and their renderers."""
+    """Add the four games and their renderers."""
     registry.add(
         "game",
         "tic_tac_toe",
@@ -35,6 +35,13 @@ def miai_register(registry: Registry) -> None:
         summary="Poker with three cards; chance nodes, worth -1/18 to the first player",
     )
     registry.add(
+        "game",
+        "pig",
+        "miai_classics.pig:Pig",
+        parameters="miai_classics.pig:PigParameters",
+        summary="A race of dice for two to six players; who holds in time?",
+    )
+    registry.add(
         "renderer",
         "tic_tac_toe",
         "miai_classics.render:TicTacToeRenderer",
@@ -54,4 +61,11 @@ def miai_register(registry: Registry) -> None:
         "miai_classics.render:KuhnRenderer",
         summary="The player's card, the betting and the pot",
         game="kuhn_poker",
+    )
+    registry.add(
+        "renderer",
+        "pig",
+        "miai_classics.render:PigRenderer",
+        summary="What the players have and what was rolled in this turn",
+        game="pig",
     )

@@ -38,6 +38,10 @@ def rate(
         bool,
         typer.Option("--unlinked", help="Allow agents that no games link."),
     ] = False,
+    across_games: Annotated[
+        bool,
+        typer.Option("--across-games", help="Allow runs of different games in the list."),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print comma-separated values.")] = False,
 ) -> None:
@@ -48,7 +52,13 @@ def rate(
 
     if as_json and as_csv:
         raise ConfigError("--csv: cannot be combined with --json; choose one")
-    rated = rate_runs(folders, anchor=anchor, anchor_elo=anchor_elo, unlinked=unlinked)
+    rated = rate_runs(
+        folders,
+        anchor=anchor,
+        anchor_elo=anchor_elo,
+        unlinked=unlinked,
+        across_games=across_games,
+    )
     if as_json:
         print(json.dumps(rated.to_json(), indent=2, allow_nan=False))
         return
@@ -109,20 +119,40 @@ class RateList:
         draws = ratings.draw_probability
         return {
             "schema": SCHEMA,
-            "game": self.runs[0].game,
-            "runs": [
-                {"source": run.source, "games": round(float(run.results.games.sum()))}
-                for run in self.runs
-            ],
+            "game": self.runs[0].game if len(self._games()) == 1 else None,
+            "runs": [{"source": run.source, "games": round(run.games)} for run in self.runs],
             "anchor": ratings.anchor,
             "anchor_elo": ratings.anchor_elo,
             "first_player_advantage": advantage.value if advantage else None,
             "draw_probability": draws.value if draws else None,
+            **self._kinds(),
             "players": self.entries(),
             "links": list(self.joined.links),
             "groups": [list(group) for group in self.joined.groups],
             "one_sided": [list(group) for group in ratings.one_sided],
             "warnings": list(self.joined.warnings),
+        }
+
+    def _games(self) -> list[str]:
+        """Return the names of the games."""
+        return list(dict.fromkeys(run.game for run in self.runs))
+
+    def _kinds(self) -> dict[str, Any]:
+        """Return the games of a fit of rankings, with the values of their seats."""
+        import json
+
+        if not self.ratings.seats:
+            return {}
+        kinds = zip(self.joined.kinds, self.ratings.seats, strict=True)
+        return {
+            "kinds": [
+                {
+                    "game": game,
+                    "parameters": json.loads(parameters),
+                    "seats": [seat.value for seat in seats],
+                }
+                for (game, parameters), seats in kinds
+            ]
         }
 
     def to_csv(self) -> str:
@@ -162,9 +192,9 @@ class RateList:
             )
             for entry in self.entries()
         )
-        total = round(float(self.joined.results.games.sum()))
+        total = round(sum(run.games for run in self.runs))
         runs = counted(len(self.runs), "run")
-        title = f"{_line(self.runs[0].game)}: {counted(total, 'game')} of {runs}"
+        title = f"{_line(', '.join(self._games()))}: {counted(total, 'game')} of {runs}"
         return Table(title, columns, rows)
 
 
@@ -174,6 +204,7 @@ def rate_runs(
     anchor: str | None = None,
     anchor_elo: float = 0.0,
     unlinked: bool = False,
+    across_games: bool = False,
 ) -> RateList:
     """Return the joint ratings of the runs in some folders.
 
@@ -185,7 +216,7 @@ def rate_runs(
       ConfigError: the runs cannot be joined (see `join_runs`), or the anchor is unknown.
     """
     from miai.errors import ConfigError
-    from miai_tournaments.ratings.ratings import fit_ratings
+    from miai_tournaments.ratings.ratings import fit_results
     from miai_tournaments.report.joint_ratings import join_runs, read_run
 
     resolved: dict[Path, Path] = {}
@@ -194,9 +225,9 @@ def rate_runs(
             raise ConfigError(f"{folder}: is named twice; name each run once")
         resolved[folder.resolve()] = folder
     runs = tuple(read_run(folder) for folder in folders)
-    joined = join_runs(runs, unlinked=unlinked)
+    joined = join_runs(runs, unlinked=unlinked, across_games=across_games)
     try:
-        ratings = fit_ratings(joined.results, anchor=anchor, anchor_elo=anchor_elo)
+        ratings = fit_results(joined.results, anchor=anchor, anchor_elo=anchor_elo)
     except ConfigError as error:  # begins with the argument's name
         name, _, message = str(error).partition(":")
         raise ConfigError(f"--{name.replace('_', '-')}:{message}") from None

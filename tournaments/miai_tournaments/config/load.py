@@ -18,6 +18,7 @@ from pydantic import ValidationError
 from miai.api import record_format
 from miai.errors import ConfigError, ParameterError, near_matches
 from miai.game import Game
+from miai.pages.document import counted
 from miai.parameters import Parameters, explain, mistakes, read_toml
 from miai.plain import parse_assignment
 from miai.playing.adjudication import ADJUDICATOR, make_panel
@@ -55,7 +56,14 @@ from miai_tournaments.config.schema import (
     TournamentSection,
     with_agent,
 )
-from miai_tournaments.formats.format import Format, Variants, build_format, format_component
+from miai_tournaments.formats import FORMAT
+from miai_tournaments.formats.format import (
+    MOST_SEATS,
+    Format,
+    Variants,
+    build_format,
+    format_component,
+)
 from miai_tournaments.store.folder import has_store
 from miai_tournaments.store.rows import PlayerRow
 
@@ -349,6 +357,11 @@ class _ConfigCheck:
             folder=self._folder,
         )
 
+    @property
+    def _seats(self) -> int:
+        """Number of players of a game, 2 where it is invalid."""
+        return 2 if self._game is None else max(2, self._game.num_players())
+
     # -- tables -------------------------------------------------------------------------------
 
     def _config(self) -> TournamentConfig | None:
@@ -392,10 +405,11 @@ class _ConfigCheck:
         with self._problems.at("game"):
             filled = component.fill(parameters_of(table, frozenset({"name"})), where="game")
             self._game = component.load_factory()(filled)
-        if self._game is not None and self._game.num_players() != 2:
+        if self._game is not None and not 2 <= self._game.num_players() <= MOST_SEATS:
             self._problems.add(
                 "game.name",
-                f"{name} has {self._game.num_players()} players; tournaments need a game for 2",
+                f"{name} has {counted(self._game.num_players(), 'player')}; tournaments need a "
+                f"game for 2 to {MOST_SEATS}",
             )
 
     def _players(self) -> list[PlayerRow]:
@@ -529,6 +543,7 @@ class _ConfigCheck:
             component = format_component(config.format.name)
         if component is None:
             return None
+        self._check_seats(component)
         with self._problems.at("format"):
             parameters = component.fill(config.format.parameters, where="format")
             self._check_rounds(component)
@@ -538,6 +553,18 @@ class _ConfigCheck:
         with self._problems.at("format"):
             return self._format_with_players(config, component, parameters, field, openings)
         return None
+
+    def _check_seats(self, component: Component[Format]) -> None:
+        """Refuse a format for two players in a game for more."""
+        if self._seats == 2 or _takes_any_seats(component):
+            return
+        formats = registry().components(FORMAT)
+        names = " or ".join(each.name for each in formats if _takes_any_seats(each))
+        self._problems.add(
+            "format.name",
+            f"{component.name} is for games of 2 players, and {self._game_name} has "
+            f"{self._seats}; use {names}",
+        )
 
     def _check_rounds(self, component: Component[Format]) -> None:
         """Refuse ``tournament.rounds`` if it has no effect or is set twice."""
@@ -569,8 +596,8 @@ class _ConfigCheck:
         if variants is not None:
             field = _with_variants(field, variants, config.game.name)
             check_names([(number, row.name) for number, row in field], self._problems)
-        if len(field) < 2:
-            text = f"has too few entries: {len(field)}; at least 2 are needed"
+        if len(field) < self._seats:
+            text = f"has too few entries: {len(field)}; at least {self._seats} are needed"
             self._problems.add("players", text)
             return None
         built = build_format(
@@ -580,6 +607,7 @@ class _ConfigCheck:
             rounds=config.tournament.rounds,
             seed=seed,
             payoff_bound=None if openings is None else openings.game.info.payoff_bound,
+            seats=self._seats,
         )
         most = built.most_games()
         if most > MAX_GAMES:
@@ -590,6 +618,11 @@ class _ConfigCheck:
                 with self._problems.at(path):
                     check_settings(openings, settings, where=path)
         return built, field
+
+
+def _takes_any_seats(component: Component[Format]) -> bool:
+    """Return whether a format knows games of more than two players."""
+    return bool(getattr(component.load_factory(), "any_seats", False))
 
 
 def _refuse_unknown(kind: str, name: str) -> None:

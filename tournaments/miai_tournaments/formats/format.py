@@ -17,7 +17,7 @@ from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Final, Literal
 
 from miai.errors import ParameterError, near_matches
 from miai.plugins.loader import registry
@@ -26,12 +26,21 @@ from miai_tournaments.formats import FORMAT
 from miai_tournaments.store.rows import PlayerRow
 
 Colours = Literal["swap", "fixed", "random"]
-"""Who moves first: ``swap``: two games with the same seed and opening, each player first once, in
-the first game the one whose name comes first in alphabetical order; ``fixed``: one game, the first
-named moves first; ``random``: one game, drawn from its seed."""
+"""Who has which seat, in a game of two who moves first. ``swap``: as many games as players, with
+the same seed and opening, in which the players move round the table, so that each has every seat
+once; in the first game the one whose name comes first in alphabetical order has the first.
+``fixed``: one game, seats in the order of the names; ``random``: one game, drawn from its seed."""
+
+MOST_SEATS: Final = 12
+"""Maximum number of players of a game: ratings consider all 2^n sets of players who may tie."""
 
 GAMES: Mapping[Colours, int] = {"swap": 2, "fixed": 1, "random": 1}
-"""Games of a pairing."""
+"""Games of a pairing of two."""
+
+
+def games_of(colours: Colours, *, seats: int) -> int:
+    """Return the number of games of a pairing of some players."""
+    return seats if colours == "swap" else 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +53,7 @@ class Entrants:
       seed: seed of the run, for random decisions of the format.
       teams: team by player, for players in a team.
       payoff_bound: largest payoff of a game; None where games are won, drawn or lost.
+      seats: number of players of a game.
     """
 
     players: tuple[str, ...]
@@ -51,6 +61,7 @@ class Entrants:
     seed: int = 0
     teams: Mapping[str, str] = field(default_factory=dict)
     payoff_bound: float | None = None
+    seats: int = 2
 
     @property
     def shared(self) -> float:
@@ -66,10 +77,11 @@ class Entrants:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pairing:
-    """Two players who will meet, in one game or in a colour-swapped pair of games.
+    """The players of a game, who will meet in one game or in a block of games with swapped seats.
 
     Attributes:
       first, second: names; `colours` decides who moves first.
+      others: further names, in a game of more than two players.
       round: from 1; games are played in the order of rounds.
       opening: number of the opening in a file, from 1; 0 for the round's number.
       settings: parameters of the game that differ from the tournament's, such as komi.
@@ -78,9 +90,15 @@ class Pairing:
     first: str
     second: str
     round: int
+    others: tuple[str, ...] = ()
     opening: int = 0
     colours: Colours = "swap"
     settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def players(self) -> tuple[str, ...]:
+        """All names."""
+        return (self.first, self.second, *self.others)
 
 
 @dataclass(slots=True)
@@ -90,7 +108,8 @@ class Meeting:
     Attributes:
       pairing: the pairing.
       scores: points of `Pairing.first` in each of its games; None until the game is played. A win
-        is 1, a draw 0.5, a loss 0; a payoff is half the difference of the players' returns.
+        is 1, a draw 0.5, a loss 0, with more players the mean over the opponents; a payoff is the
+        excess over the mean return of all players, for two half the difference of their returns.
       shared: points that both players have in a game together: 1, or 0 where results are payoffs.
     """
 
@@ -109,7 +128,7 @@ class Meeting:
         return sum(score for score in self.scores if score is not None)
 
     def points_of(self, name: str) -> float:
-        """Return the points of either player in a complete meeting."""
+        """Return the points of either player in a complete meeting of two."""
         if name == self.pairing.first:
             return self.points
         return self.shared * len(self.scores) - self.points
@@ -157,6 +176,7 @@ class Format(ABC):
     Attributes:
       static: whether all pairings are known from the start, so that `more` is called once.
       exact: whether exactly `most_games` games are played, not fewer.
+      any_seats: whether it knows games of more than two players, `Entrants.seats` of them.
       takes_rounds: whether the format uses ``tournament.rounds``.
       may_gain_players: whether a run can be extended by players; then existing pairings must stay
         unchanged and come before new ones of the same two players.
@@ -165,8 +185,9 @@ class Format(ABC):
 
     static: ClassVar[bool] = False
     exact: bool = True
+    any_seats: ClassVar[bool] = False
     takes_rounds: ClassVar[bool] = False
-    may_gain_players: ClassVar[bool] = False
+    may_gain_players: bool = False
     may_grow: ClassVar[frozenset[str]] = frozenset()
 
     @classmethod
@@ -203,9 +224,10 @@ class Format(ABC):
 
 
 def refuse_few(entrants: Entrants, what: str) -> None:
-    """Raise `ParameterError` if there are fewer than two players."""
-    if len(entrants.players) < 2:
-        raise ParameterError(f"format: a {what} needs at least two players; add some")
+    """Raise `ParameterError` if there are fewer players than a game has."""
+    if len(entrants.players) < entrants.seats:
+        least = "two" if entrants.seats == 2 else entrants.seats
+        raise ParameterError(f"format: a {what} needs at least {least} players; add some")
 
 
 MOST = 1_000_000
@@ -247,6 +269,7 @@ def build_format(
     rounds: int,
     seed: int,
     payoff_bound: float | None = None,
+    seats: int = 2,
 ) -> Format:
     """Return the format of a tournament.
 
@@ -256,7 +279,7 @@ def build_format(
       players: the players in the order of the config.
       rounds: ``tournament.rounds``.
       seed: seed of the run.
-      payoff_bound: see `Entrants`.
+      payoff_bound, seats: see `Entrants`.
 
     Raises:
       MiaiError: the format does not exist or its plugin is broken, or its parameters are wrong or
@@ -269,6 +292,7 @@ def build_format(
         seed=seed,
         teams={player.name: player.team for player in players if player.team},
         payoff_bound=payoff_bound,
+        seats=seats,
     )
     return component.build(entrants, values=parameters, where="format")
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import combinations, product
+from itertools import combinations
+from math import comb
 from typing import Any, Literal
 
 from pydantic import Field
@@ -21,8 +22,16 @@ from miai_tournaments.formats.format import (
     FormatStep,
     Meeting,
     Pairing,
+    games_of,
     refuse_few,
     rounds_text,
+)
+from miai_tournaments.formats.groups import (
+    Group,
+    GroupDraw,
+    Seatings,
+    block_count,
+    table_orders,
 )
 
 
@@ -54,45 +63,117 @@ class StaticFormat(Format):
         return FormatStep(pairings=list(self.pairings()), finished=True)
 
 
-class RoundRobinParameters(RoundsParameters):
+class GroupsParameters(RoundsParameters):
+    """Parameters of a format whose players meet in groups, in games of two in pairs."""
+
+    seatings: Seatings | None = parameter(
+        None,
+        help="Seatings of a group of more than two in a round: all, or balanced: each player in "
+        "each seat once (default: all for up to four players)",
+    )
+
+
+class GroupFormat(StaticFormat):
+    """A format whose players meet in groups, in games of two in pairs."""
+
+    any_seats = True
+
+    def __init__(
+        self, entrants: Entrants, parameters: GroupsParameters, *, colours: Colours
+    ) -> None:
+        self._rounds, self._colours = parameters.count(entrants), colours
+        self._seed, self._seats = entrants.seed, entrants.seats
+        self._seatings = parameters.seatings
+        if self._seatings is not None and colours != "swap":
+            raise ParameterError(
+                f'format.seatings: has no effect with colours = "{colours}"; leave one of them out'
+            )
+        if self._seatings is not None and self._seats == 2:
+            raise ParameterError(
+                "format.seatings: has no effect in a game of two players; leave it out"
+            )
+
+    @abstractmethod
+    def groups(self) -> Iterator[Iterable[Group]]:
+        """Yield the groups of each round."""
+
+    @abstractmethod
+    def groups_in_round(self) -> int:
+        """Return the number of groups in a round."""
+
+    def pairings(self) -> Iterator[Pairing]:
+        """Yield the pairings, round by round."""
+        met = Counter[Group]()
+        for number, groups in enumerate(self.groups(), start=1):
+            for group in groups:
+                met[group] += 1
+                for first, second, *others in self._orders(group, met[group]):
+                    yield Pairing(
+                        first=first,
+                        second=second,
+                        others=tuple(others),
+                        round=number,
+                        colours=self._colours,
+                    )
+
+    def _orders(self, group: Group, number: int) -> Iterable[Group]:
+        if self._colours != "swap":
+            return (group,)
+        return table_orders(group, self._seatings, seed=self._seed, number=number)
+
+    def most_games(self) -> int:
+        """Return the number of games."""
+        blocks = block_count(self._seatings, self._seats) if self._colours == "swap" else 1
+        games = games_of(self._colours, seats=self._seats)
+        return self._rounds * self.groups_in_round() * blocks * games
+
+
+class RoundRobinParameters(GroupsParameters):
     """Parameters of the round-robin."""
 
     colours: Literal["swap", "random"] = parameter(
         "swap", help="A pair of games with colours swapped, or one game with colours drawn"
     )
+    groups: int | None = parameter(
+        None,
+        ge=1,
+        le=MOST,
+        help="Groups (of two: pairs) of players in a round, a balanced sample (default: all)",
+    )
 
 
-class RoundRobin(StaticFormat):
-    """In each round every player meets every other.
+class RoundRobin(GroupFormat):
+    """In each round every player meets every other, in games of more players every group.
 
     Names are sorted, so their order in the config does not matter.
     """
 
-    may_gain_players = True
-
     def __init__(self, entrants: Entrants, parameters: RoundRobinParameters) -> None:
         refuse_few(entrants, "round-robin")
-        self._names = sorted(entrants.players)
-        self._rounds = parameters.count(entrants)
-        self._colours = parameters.colours
+        super().__init__(entrants, parameters, colours=parameters.colours)
+        self._names, self._count = sorted(entrants.players), parameters.groups
+        self.may_gain_players = self._count is None  # others would change the sample
+        self._in_round = self._draw().size
 
-    def pairings(self) -> Iterator[Pairing]:
-        """Yield the pairings, round by round."""
-        for number in range(1, self._rounds + 1):
-            for one, other in combinations(self._names, 2):
-                yield Pairing(first=one, second=other, round=number, colours=self._colours)
+    def _draw(self) -> GroupDraw:
+        return GroupDraw(self._names, self._seats, self._count, seed=self._seed)
 
-    def most_games(self) -> int:
-        """Return the number of games."""
-        n = len(self._names)
-        return self._rounds * n * (n - 1) // 2 * GAMES[self._colours]
+    def groups(self) -> Iterator[Iterable[Group]]:
+        """Yield the groups of each round."""
+        draw = self._draw()
+        return (draw.draw() for _ in range(self._rounds))
+
+    def groups_in_round(self) -> int:
+        """Return the number of groups in a round."""
+        return self._in_round
 
     def title(self) -> str:
         """Return the number of rounds."""
-        return rounds_text(self._rounds)
+        sample = "" if self._count is None else f" of {self._count} groups"
+        return rounds_text(self._rounds) + sample
 
 
-class GauntletParameters(RoundsParameters):
+class GauntletParameters(GroupsParameters):
     """Parameters of the gauntlet."""
 
     heroes: tuple[str, ...] = parameter(min_length=1, help="Players who meet all others")
@@ -101,8 +182,8 @@ class GauntletParameters(RoundsParameters):
     )
 
 
-class Gauntlet(StaticFormat):
-    """One or a few players, the heroes, meet all others, who do not meet each other."""
+class Gauntlet(GroupFormat):
+    """One or a few players, the heroes, meet all others, who do not meet without a hero."""
 
     may_gain_players = True
 
@@ -115,19 +196,25 @@ class Gauntlet(StaticFormat):
         self._others = [name for name in entrants.players if name not in self._heroes]
         if not self._others:
             raise ParameterError("format.heroes: includes all players; leave some as opponents")
-        self._rounds = parameters.count(entrants)
-        self._colours: Colours = parameters.colours
+        if len(self._others) < entrants.seats - 1:
+            raise ParameterError(
+                f"format.heroes: leaves {len(self._others)} of the {entrants.seats - 1} opponents "
+                "that a game needs; add players, or name fewer heroes"
+            )
+        super().__init__(entrants, parameters, colours=parameters.colours)
 
-    def pairings(self) -> Iterator[Pairing]:
-        """Yield the pairings, round by round."""
-        for number in range(1, self._rounds + 1):
-            for hero, other in product(self._heroes, self._others):
-                yield Pairing(first=hero, second=other, round=number, colours=self._colours)
+    def groups(self) -> Iterator[Iterable[Group]]:
+        """Yield the groups of each round."""
+        return (self._round() for _ in range(self._rounds))
 
-    def most_games(self) -> int:
-        """Return the number of games."""
-        pairings = self._rounds * len(self._heroes) * len(self._others)
-        return pairings * GAMES[self._colours]
+    def _round(self) -> Iterator[Group]:
+        for hero in self._heroes:
+            for others in combinations(self._others, self._seats - 1):
+                yield (hero, *others)
+
+    def groups_in_round(self) -> int:
+        """Return the number of groups in a round."""
+        return len(self._heroes) * comb(len(self._others), self._seats - 1)
 
     def title(self) -> str:
         """Return the heroes and the number of rounds."""

@@ -19,10 +19,15 @@ from numpy.typing import NDArray
 
 from miai_tournaments.ratings import model as newton
 from miai_tournaments.ratings.model import Floats, Integers, PairingCounts, Posterior, check_range
+from miai_tournaments.ratings.plackett_luce import RankingModel
+from miai_tournaments.ratings.rankings import Ranking, Rankings, ranks_of
 from miai_tournaments.ratings.ratings import ELO, PRIOR_GAMES, check_options, gauge
 
 PairedGame = tuple[str, str, str, float]
 """Pair's identity, first player, second player, and the first player's score."""
+
+BlockGame = tuple[str, Sequence[str], Sequence[float]]
+"""Block's identity, players in seat order, and their returns."""
 
 _MOST_REPLICATES: Final = 100_000
 _CHUNK_NUMBERS: Final = 1 << 17
@@ -107,6 +112,90 @@ def bootstrap_ratings(
         first_player_advantage=ELO * parameters[:, k] if first_player_advantage else None,
         seed=seed,
     )
+
+
+def bootstrap_rankings(
+    games: Iterable[BlockGame],
+    *,
+    replicates: int = 1000,
+    seed: int = 0,
+    anchor: str | None = None,
+    anchor_elo: float = 0.0,
+    prior_games: float = PRIOR_GAMES,
+    players: Sequence[str] = (),
+) -> Bootstrap:
+    """Return the ratings of leagues of games of any number of players, resampled block by block.
+
+    As `bootstrap_ratings`; the blocks of the same players take the place of the pairs.
+
+    Raises:
+      ConfigError: as `bootstrap_ratings`.
+    """
+    check_range("bootstrap", replicates, 2, _MOST_REPLICATES, "a number of replicates")
+    sample = _Blocks(games, players)
+    check_options(sample.rankings.players, anchor, anchor_elo, prior_games)
+    model, k = RankingModel(sample.rankings), len(sample.rankings.players)
+
+    def fit(counts: Floats, start: Floats | None = None) -> Floats:
+        posterior = model.posterior(counts, prior_games=prior_games)
+        return newton.maximise(posterior, start=start).parameters
+
+    rng = np.random.default_rng(seed)
+    start = fit(sample.original())
+    chunk = max(1, _CHUNK_NUMBERS // max(1, model.cells, (k + 2) ** 2))
+    sizes = (min(chunk, replicates - done) for done in range(0, replicates, chunk))
+    parameters = np.concatenate([fit(sample.draw(rng, size), start) for size in sizes])
+    shift = gauge(sample.rankings.players, anchor)
+    return Bootstrap(
+        players=sample.rankings.players,
+        elo=ELO * parameters[:, :k] @ shift.T + anchor_elo,
+        first_player_advantage=None,
+        seed=seed,
+    )
+
+
+class _Blocks:
+    """The blocks of a league, prepared for resampling.
+
+    Blocks with the same rankings are one *pattern*, as the pairs of `_Sample`.
+
+    Attributes:
+      rankings: those that occurred.
+    """
+
+    def __init__(self, games: Iterable[BlockGame], players: Sequence[str]) -> None:
+        blocks: dict[str, list[Ranking]] = {}
+        for block, seats, returns in games:
+            blocks.setdefault(block, []).append((tuple(seats), ranks_of(returns)))
+        patterns = Counter(tuple(sorted(block)) for block in blocks.values())
+        outcomes = sorted({game for pattern in patterns for game in pattern})
+        outcomes.sort(key=lambda game: len(game[0]))  # kind after kind, as in `Rankings`
+        self.rankings = Rankings.from_games(
+            ((seats, [-rank for rank in ranks]) for seats, ranks in outcomes), players=players
+        )
+        index = {game: number for number, game in enumerate(outcomes)}
+        self._times = np.zeros((len(patterns), len(outcomes)))
+        strata: dict[tuple[str, ...], list[tuple[int, int]]] = {}
+        for number, (pattern, count) in enumerate(sorted(patterns.items())):
+            strata.setdefault(tuple(sorted(pattern[0][0])), []).append((number, count))
+            for game in pattern:
+                self._times[number, index[game]] += 1
+        self._strata = [np.array(stratum, dtype=np.int64).T for stratum in strata.values()]
+
+    def original(self) -> Floats:
+        """Return the counts of the league's own rankings, ``(1, outcomes)``."""
+        blocks = np.zeros((1, len(self._times)))
+        for number, count in self._strata:
+            blocks[0, number] = count
+        return np.asarray(blocks @ self._times)
+
+    def draw(self, rng: np.random.Generator, replicates: int) -> Floats:
+        """Return the counts of resampled leagues, each with every stratum's number of blocks."""
+        blocks = np.zeros((replicates, len(self._times)))
+        for number, count in self._strata:
+            total = count.sum()
+            blocks[:, number] = rng.multinomial(total, count / total, size=replicates)
+        return np.asarray(blocks @ self._times)
 
 
 class _Sample:

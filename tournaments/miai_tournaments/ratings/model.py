@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +44,34 @@ class PairingCounts:
     games: Floats
     points: Floats
     draws: Floats
+
+
+class LogPosteriorPoint(Protocol):
+    """A log-posterior at one vector of parameters ``(P,)`` per league, with its derivatives."""
+
+    parameters: Floats
+
+    def value(self) -> Floats:
+        """Return the log-posterior ``(B,)``."""
+
+    def gradient(self) -> Floats:
+        """Return the gradient ``(B, P)``."""
+
+    def information(self) -> Floats:
+        """Return the information, minus the Hessian, ``(B, P, P)``; positive definite."""
+
+
+class LogPosterior(Protocol):
+    """A concave log-posterior of a batch of leagues, for `maximise`."""
+
+    leagues: int
+    players: int
+
+    def start(self) -> Floats:
+        """Return initial parameters ``(B, P)``."""
+
+    def at(self, parameters: Floats) -> LogPosteriorPoint:
+        """Return the log-posterior at parameters ``(B, P)``."""
 
 
 def check_range(name: str, value: float, low: float, high: float, what: str = "a number") -> None:
@@ -256,7 +284,7 @@ class RatingFit:
     iterations: int
 
 
-def maximise(posterior: Posterior, *, start: Floats | None = None) -> RatingFit:
+def maximise(posterior: LogPosterior, *, start: Floats | None = None) -> RatingFit:
     """Return the maxima of a posterior, by Newton's method with backtracking.
 
     Steps are limited to 8 natural units and halved until they no longer overstep the maximum along
@@ -265,7 +293,7 @@ def maximise(posterior: Posterior, *, start: Floats | None = None) -> RatingFit:
     the contribution of the prior to the value.
 
     Args:
-      start: initial parameters ``(P,)`` or ``(B, P)``; default: `Posterior.start`.
+      start: initial parameters ``(P,)`` or ``(B, P)``; default: ``posterior.start()``.
 
     Raises:
       ArithmeticError: the method did not converge, which is a defect of miai.
@@ -298,8 +326,8 @@ def maximise(posterior: Posterior, *, start: Floats | None = None) -> RatingFit:
 
 
 def _line_search(
-    posterior: Posterior, point: PosteriorPoint, step: Floats, decrement: Floats
-) -> PosteriorPoint:
+    posterior: LogPosterior, point: LogPosteriorPoint, step: Floats, decrement: Floats
+) -> LogPosteriorPoint:
     """Return the point after the longest of the halved steps that does not overstep."""
     scale = np.minimum(1.0, _LONGEST_STEP / np.abs(step).max(axis=1, initial=_LONGEST_STEP))
     value = point.value()

@@ -2,7 +2,8 @@
 
 Where results are payoffs, such as chips, the size of a win counts and not its sign: a player may
 win most games and lose most chips. Both estimates and test are about pairs of games with the same
-deal and swapped seats, whose mean has less variance than that of two games with deals of their own.
+deal and swapped seats, whose mean has less variance than that of two games with deals of their own;
+in games of n players about blocks of n games, in which each has every seat once.
 """
 
 from __future__ import annotations
@@ -52,9 +53,9 @@ class MeanPayoff:
     """A mean payoff per game with its 95 % interval, from one player's point of view.
 
     Attributes:
-      value: the mean over pairs.
+      value: the mean over pairs, or blocks.
       margin: half the width of the interval; None with fewer than two pairs.
-      pairs, games: number of pairs and of games.
+      pairs, games: number of pairs, or blocks, and of games.
     """
 
     value: float
@@ -77,9 +78,9 @@ class MeanPayoff:
 
 @dataclass(slots=True)
 class _Pair:
-    """The finished games of a pair: the players in order of name, and their payoffs in all."""
+    """The finished games of a pair or block: players in order of name, and their payoffs in all."""
 
-    players: tuple[str, str]
+    players: tuple[str, ...]
     totals: list[float]
     games: int = 0
 
@@ -89,15 +90,16 @@ class Payoffs:
     """The payoffs of the finished games of a tournament, by pair.
 
     Attributes:
-      pairs: by identity. A pair of which one game is missing counts with the other.
+      pairs: by identity; in games of more than two players these are blocks. A pair of which games
+        are missing counts with the others.
     """
 
     pairs: dict[str, _Pair] = field(default_factory=dict)
 
     def add(self, pair_id: str, players: Sequence[str], returns: Sequence[float]) -> None:
-        """Add a finished game of two players."""
-        one, other = sorted(players)
-        pair = self.pairs.setdefault(pair_id, _Pair((one, other), [0.0, 0.0]))
+        """Add a finished game."""
+        names = tuple(sorted(players))
+        pair = self.pairs.setdefault(pair_id, _Pair(names, [0.0] * len(names)))
         for name, payoff in zip(players, returns, strict=True):
             pair.totals[pair.players.index(name)] += payoff
         pair.games += 1
@@ -111,24 +113,33 @@ class Payoffs:
         return self.of_team((player,))
 
     def of_team(self, members: Collection[str]) -> MeanPayoff | None:
-        """Return the mean payoff of a team's members against all other players; see `of`."""
-        means: dict[tuple[str, str], list[float]] = {}
+        """Return the mean payoff of a team's members against all other players; see `of`.
+
+        Games in which two members meet do not count.
+        """
+        means: dict[tuple[str, tuple[str, ...]], list[float]] = {}
         games = 0
         for member in members:
-            for opponent, mean, count in self._seen_by(member):
-                if opponent not in members:
-                    means.setdefault((member, opponent), []).append(mean)
+            for opponents, mean, count in self._seen_by(member):
+                if not set(opponents) & set(members):
+                    means.setdefault((member, opponents), []).append(mean)
                     games += count
         groups = [np.array(values) for values in means.values()]
         return _mean(groups, games) if groups else None
 
     def against(self, player: str, opponent: str) -> MeanPayoff | None:
-        """Return a player's mean payoff against an opponent; None without a game."""
-        seen = [(mean, count) for name, mean, count in self._seen_by(player) if name == opponent]
-        if not seen:
-            return None
-        means, games = zip(*seen, strict=True)
-        return _mean([np.array(means)], sum(games))
+        """Return a player's mean payoff in games with an opponent; None without a game.
+
+        The variance is that of pairs with the same other players, as in `of`.
+        """
+        means: dict[tuple[str, ...], list[float]] = {}
+        games = 0
+        for opponents, mean, count in self._seen_by(player):
+            if opponent in opponents:
+                means.setdefault(opponents, []).append(mean)
+                games += count
+        groups = [np.array(values) for values in means.values()]
+        return _mean(groups, games) if groups else None
 
     def ranking(self, players: Iterable[str]) -> list[str]:
         """Return players by mean payoff, best first, those without a game last."""
@@ -139,12 +150,13 @@ class Payoffs:
 
         return sorted(players, key=key)
 
-    def _seen_by(self, player: str) -> Iterator[tuple[str, float, int]]:
-        """Yield opponent, mean payoff per game and games of each pair of a player."""
+    def _seen_by(self, player: str) -> Iterator[tuple[tuple[str, ...], float, int]]:
+        """Yield opponents, mean payoff per game and games of each pair of a player."""
         for pair in self.pairs.values():
             if player in pair.players:
                 place = pair.players.index(player)
-                yield pair.players[1 - place], pair.totals[place] / pair.games, pair.games
+                opponents = (*pair.players[:place], *pair.players[place + 1 :])
+                yield opponents, pair.totals[place] / pair.games, pair.games
 
 
 def _mean(groups: Sequence[Floats], games: int) -> MeanPayoff:

@@ -12,9 +12,9 @@ difference of 400 Elo means odds of ten to one for winning.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypedDict
 
 import numpy as np
 
@@ -22,6 +22,8 @@ from miai.errors import ConfigError, near_matches
 from miai_tournaments.ratings import model as newton
 from miai_tournaments.ratings.model import Floats, Posterior, outcomes
 from miai_tournaments.ratings.pair_results import Game, PairResults
+from miai_tournaments.ratings.plackett_luce import RankingModel
+from miai_tournaments.ratings.rankings import Ranking, Rankings
 
 ELO: Final = 400 / math.log(10)
 """Elo points per unit of a natural logarithm of odds."""
@@ -81,6 +83,8 @@ class Ratings:
         see `PairResults.hides_first_move`.
       log_posterior: log-posterior at the fit, up to a constant.
       iterations: number of Newton steps.
+      seats: of a fit of rankings, for each kind of game the value of each seat in Elo, relative to
+        the mean of the seats.
     """
 
     players: tuple[str, ...]
@@ -99,6 +103,7 @@ class Ratings:
     hides_first_move: bool
     log_posterior: float
     iterations: int
+    seats: tuple[tuple[Estimate, ...], ...] = ()
 
     @property
     def standard_errors(self) -> Floats:
@@ -216,6 +221,112 @@ def fit_ratings(
         log_posterior=float(fit.log_posterior[0]),
         iterations=fit.iterations,
     )
+
+
+def fit_rankings(
+    rankings: Rankings,
+    *,
+    anchor: str | None = None,
+    anchor_elo: float = 0.0,
+    prior_games: float = PRIOR_GAMES,
+) -> Ratings:
+    """Return the ratings of games of any number of players at the maximum of the posterior (MAP).
+
+    See `miai_tournaments.ratings.plackett_luce` for the model. For games of two it is that of
+    `fit_ratings`.
+
+    Args:
+      anchor: player whose rating is fixed at `anchor_elo`; None fixes the mean.
+      prior_games: weight of the prior in games per player.
+
+    Raises:
+      ConfigError: as `fit_ratings`.
+    """
+    check_options(rankings.players, anchor, anchor_elo, prior_games)
+    model = RankingModel(rankings)
+    counts = np.concatenate([np.zeros(0), *(kind.count for kind in rankings.kinds)])
+    posterior = model.posterior(counts[None], prior_games=prior_games)
+    fit = newton.maximise(posterior)
+    parameters, covariance = fit.parameters[0], newton.covariance(fit.information)[0]
+    k = len(rankings.players)
+    shift = gauge(rankings.players, anchor)
+    pairs = rankings.pairs()
+    games, points = rankings.totals()
+    return Ratings(
+        players=rankings.players,
+        elo=ELO * (shift @ parameters[:k]) + anchor_elo,
+        covariance=ELO**2 * (shift @ covariance[:k, :k] @ shift.T),
+        games=games,
+        points=points,
+        anchor=anchor,
+        anchor_elo=anchor_elo,
+        prior_games=prior_games,
+        first_player_advantage=None,
+        draw_probability=None,
+        log_nu=-math.inf,
+        groups=pairs.groups(),
+        one_sided=pairs.one_sided(parameters[:k]),
+        hides_first_move=rankings.hides_seats(),
+        log_posterior=float(fit.log_posterior[0]),
+        iterations=fit.iterations,
+        seats=tuple(_seat_values(columns, parameters, covariance) for columns in model.seats),
+    )
+
+
+def fit_counted(
+    counts: Mapping[Ranking, float],
+    *,
+    players: Sequence[str] = (),
+    anchor: str | None = None,
+    anchor_elo: float = 0.0,
+    prior_games: float = PRIOR_GAMES,
+) -> Ratings:
+    """Return the ratings of counted games, by `fit_ratings` if all are of two players.
+
+    Args:
+      counts: number of games with each ranking.
+      players: names to rate besides those in the games.
+
+    The other arguments are those of `fit_ratings`.
+
+    Raises:
+      ConfigError: as `fit_ratings`.
+    """
+    options = _Options(anchor=anchor, anchor_elo=anchor_elo, prior_games=prior_games)
+    if all(len(seats) == 2 for seats, _ in counts):
+        pairs = ((a, b, (1 + rank - first) / 2, n) for ((a, b), (first, rank)), n in counts.items())
+        return fit_ratings(pairs, players=players, **options)
+    rankings = sorted(counts.items())  # not in the order in which games ended
+    games = ((seats, [-rank for rank in ranks], n) for (seats, ranks), n in rankings)
+    return fit_rankings(Rankings.from_games(games, players=players), **options)
+
+
+def fit_results(
+    results: PairResults | Rankings, *, anchor: str | None = None, anchor_elo: float = 0.0
+) -> Ratings:
+    """Return the ratings of results of either kind, by `fit_ratings` or `fit_rankings`."""
+    if isinstance(results, Rankings):
+        return fit_rankings(results, anchor=anchor, anchor_elo=anchor_elo)
+    return fit_ratings(results, anchor=anchor, anchor_elo=anchor_elo)
+
+
+class _Options(TypedDict):
+    anchor: str | None
+    anchor_elo: float
+    prior_games: float
+
+
+def _seat_values(
+    columns: Sequence[int], parameters: Floats, covariance: Floats
+) -> tuple[Estimate, ...]:
+    """Return the values of the seats of a kind of game relative to their mean; the last is zero."""
+    n = len(columns)
+    free = list(columns[:-1])
+    centre = np.eye(n)[:, :-1] - 1 / n
+    values = ELO * centre @ parameters[free]
+    variances = np.diagonal(centre @ covariance[np.ix_(free, free)] @ centre.T)
+    errors = ELO * np.sqrt(np.maximum(variances, 0.0))
+    return tuple(Estimate.normal(float(v), float(e)) for v, e in zip(values, errors, strict=True))
 
 
 def check_options(

@@ -11,7 +11,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import combinations, islice
 from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
@@ -21,6 +21,7 @@ from pydantic_core import from_json
 from miai.errors import StoreError
 from miai.record import Termination
 from miai_tournaments.ratings.payoffs import Payoffs
+from miai_tournaments.ratings.rankings import Ranking, ranks_of, share_ahead
 from miai_tournaments.store.rows import GameRow
 from miai_tournaments.store.store import Store
 
@@ -99,33 +100,57 @@ class Mean:
 class PlayerStanding:
     """One player's games.
 
+    In a game of more than two players, to win is to be first alone, a draw is to share the first
+    place, and everything else is a loss.
+
     Attributes:
-      as_first, as_second: results when moving first and second.
+      seats: results by seat.
       endings: results by termination.
       seconds, cpu_seconds: means per move; CPU over the games in which it was measured.
       returns: mean utility per game.
+      ahead: mean share of the opponents that it finished ahead of, ties counting half; by seat.
     """
 
-    as_first: Tally = field(default_factory=Tally)
-    as_second: Tally = field(default_factory=Tally)
+    seats: list[Tally] = field(default_factory=lambda: [Tally(), Tally()])
     endings: dict[str, Tally] = field(default_factory=dict)
     seconds: Mean = field(default_factory=Mean)
     cpu_seconds: Mean = field(default_factory=Mean)
     returns: Mean = field(default_factory=Mean)
+    ahead: list[Mean] = field(default_factory=lambda: [Mean(), Mean()])
+
+    @property
+    def as_first(self) -> Tally:
+        """Results when moving first."""
+        return self.seats[0]
+
+    @property
+    def as_second(self) -> Tally:
+        """Results when moving second."""
+        return self.seats[1]
 
     @property
     def total(self) -> Tally:
         """All results."""
-        return self.as_first + self.as_second
+        return sum(self.seats, Tally())
 
-    def count(self, result: int, termination: str, seat: int, games: int = 1) -> None:
-        """Count games of one result, as of `Tally.add`, that ended alike."""
-        (self.as_second if seat else self.as_first).add(result, games)
+    @property
+    def score(self) -> float | None:
+        """Mean share of the opponents that it finished ahead of; in games of two points a game."""
+        games = sum(mean.count for mean in self.ahead)
+        return sum(mean.total for mean in self.ahead) / games if games else None
+
+    def count(self, ranks: Sequence[int], termination: str, seat: int, games: int = 1) -> None:
+        """Count games with one ranking of all players that ended alike."""
+        while len(self.seats) < len(ranks):
+            self.seats.append(Tally())
+            self.ahead.append(Mean())
+        result = -1 if ranks[seat] else int(ranks.count(0) == 1)
+        self.seats[seat].add(result, games)
+        self.ahead[seat].add(games * share_ahead(ranks, seat), games)
         self.endings.setdefault(termination, Tally()).add(result, games)
 
-    def add(self, row: GameRow, seat: int) -> None:
-        """Count a finished game that the player played in `seat`."""
-        self.count(outcome(row) if seat == 0 else -outcome(row), row.termination, seat)
+    def measure(self, row: GameRow, seat: int) -> None:
+        """Count return and times of a finished game that the player played in `seat`."""
         self.returns.add(row.returns[seat])
         moves = _at(row.player_moves, seat)
         seconds, cpu = _at(row.seconds, seat), _at(row.cpu_seconds, seat)
@@ -141,7 +166,8 @@ class Standings:
 
     Attributes:
       players: by name, in the order in which they were entered.
-      pairings: results by ``(first, second)``, from the first player's point of view.
+      pairings: results by ``(first, second)``, from the first player's point of view; of more
+        players, by each two of a game in seat order: who finished ahead of whom.
       statuses: number of games by status.
       void_attempts: total number of void attempts.
       voids: games with a void attempt.
@@ -149,6 +175,7 @@ class Standings:
       payoffs: the payoffs, where results are payoffs; None where games are won, drawn or lost.
       pairs: if there are only two players, results by identity of the pair of games, from the point
         of view of the first of `players`; otherwise of no use.
+      rankings: number of games by players in seat order and their ranks, from 0.
       lengths: mean number of moves of a game.
       versions: all versions of each package that the games used.
       started: when the first and the last game began; empty without games.
@@ -165,26 +192,49 @@ class Standings:
     started: tuple[str, ...]
     payoffs: Payoffs | None = None
     pairs: dict[str, Tally] = field(default_factory=dict)
+    rankings: dict[Ranking, int] = field(default_factory=dict)
+
+    @property
+    def seats(self) -> int:
+        """Number of players of a game, 2 before the first one."""
+        return max((len(players) for players, _ in self.rankings), default=2)
 
     def note(self, row: GameRow) -> None:
         """Count one more finished game in the players' standings, pairings and lengths.
 
         Raises:
-          StoreError: the game is not of two players, or has no result.
+          StoreError: the game has no result.
         """
-        first, second = _check(row)
-        self.pairings.setdefault((first, second), Tally()).add(outcome(row))
-        for seat, name in enumerate((first, second)):
-            self.players.setdefault(name, PlayerStanding()).add(row, seat)
+        _check(row)
+        for seat, name in enumerate(row.players):
+            self.players.setdefault(name, PlayerStanding()).measure(row, seat)
+        self.count(row.players, ranks_of(row.returns), row.termination)
         _add_to_pairs(self.pairs, self.players, row)
         self.lengths.add(row.moves)
         if self.payoffs is not None:
             self.payoffs.add(row.pair_id, row.players, row.returns)
 
+    def count(
+        self, players: tuple[str, ...], ranks: tuple[int, ...], termination: str, games: int = 1
+    ) -> None:
+        """Count games with one ranking of the same players that ended alike.
+
+        Args:
+          players: in seat order.
+          ranks: from 0.
+        """
+        key = players, ranks
+        self.rankings[key] = self.rankings.get(key, 0) + games
+        for i, j in combinations(range(len(players)), 2):
+            tally = self.pairings.setdefault((players[i], players[j]), Tally())
+            tally.add((ranks[i] < ranks[j]) - (ranks[i] > ranks[j]), games)
+        for seat, name in enumerate(players):
+            self.players[name].count(ranks, termination, seat, games)
+
     @property
     def first_player(self) -> Tally:
         """Results of the players who moved first."""
-        return sum(self.pairings.values(), Tally())
+        return sum((player.as_first for player in self.players.values()), Tally())
 
     def terminations(self) -> dict[str, int]:
         """Return the number of games by termination, the most frequent first."""
@@ -192,7 +242,7 @@ class Standings:
         for standing in self.players.values():
             games.update({reason: tally.games for reason, tally in standing.endings.items()})
         reasons = sorted(games, key=lambda reason: (-games[reason], reason))
-        return {reason: games[reason] // 2 for reason in reasons}  # counted for both players
+        return {reason: games[reason] // self.seats for reason in reasons}  # counted for each
 
     def against(self, player: str, opponent: str) -> Tally:
         """Return the results of a player against an opponent, in either seat."""
@@ -217,31 +267,29 @@ def count_games(
       payoffs: whether results are payoffs.
 
     Raises:
-      StoreError: a game is not of two players, or a finished one has no result.
+      StoreError: a finished game has no result.
     """
     standing = {name: PlayerStanding() for name in players}
-    pairings: dict[tuple[str, str], Tally] = {}
     pairs: dict[str, Tally] = {}
     done: list[GameRow] = []
     statuses: Counter[str] = Counter()
     voids: list[GameRow] = []
     for row in rows:
-        first, second = _check(row)
+        _check(row)
         statuses[row.status] += 1
         if row.void_count:
             voids.append(row)
-        for name in (first, second):
+        for name in row.players:
             standing.setdefault(name, PlayerStanding())
         if row.status == "done":
             done.append(row)
-            pairings.setdefault((first, second), Tally()).add(outcome(row))
-            standing[first].add(row, 0)
-            standing[second].add(row, 1)
+            for seat, name in enumerate(row.players):
+                standing[name].measure(row, seat)
             _add_to_pairs(pairs, standing, row)
     started = sorted(row.started for row in done if row.started)
-    return Standings(
+    standings = Standings(
         players=standing,
-        pairings=pairings,
+        pairings={},
         statuses=statuses,
         void_attempts=sum(row.void_count for row in voids),
         voids=tuple(voids),
@@ -252,6 +300,9 @@ def count_games(
         payoffs=_payoffs((r.pair_id, r.players, r.returns) for r in done) if payoffs else None,
         pairs=pairs if len(standing) == 2 else {},
     )
+    for row in done:
+        standings.count(row.players, ranks_of(row.returns), row.termination)
+    return standings
 
 
 def _add_to_pairs(
@@ -271,23 +322,17 @@ def _payoffs(games: Iterable[tuple[str, Sequence[str], Sequence[float]]]) -> Pay
 
 
 def outcome(row: GameRow) -> int:
-    """Return 1 if the first player won, 0 for a draw, -1 if the second won."""
-    return winner(row.returns)
-
-
-def winner(returns: Sequence[float]) -> int:
-    """Return 1 if the first player has the higher utility, 0 if both are equal, otherwise -1."""
-    first, second = returns
+    """Return 1 if the first player of two won, 0 for a draw, -1 if the second won."""
+    first, second = row.returns
     return (first > second) - (first < second)
 
 
-def _check(row: GameRow) -> tuple[str, str]:
-    if len(row.players) != 2 or (row.status == "done" and len(row.returns) != 2):
+def _check(row: GameRow) -> None:
+    if len(row.players) < 2 or (row.status == "done" and len(row.returns) != len(row.players)):
         raise StoreError(
             f"game '{row.game_id}' has {len(row.players)} players and {len(row.returns)} returns; "
-            "a report is of games of two players, of which the finished ones have two returns"
+            "a report is of games of two players or more, and a finished one has a return of each"
         )
-    return row.players[0], row.players[1]
 
 
 def _at(values: Sequence[T], seat: int) -> T | None:
@@ -361,18 +406,23 @@ class _Texts(Generic[K]):
 
 
 class _Count:
-    """Sums over games; a game has two seats, the first moves first."""
+    """Sums over games of equally many players."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self.names = names
         self.places = {name: number for number, name in enumerate(names)}
-        self.players = _Texts(self._pair)
+        self.seats = 0
+        self.players = _Texts(self._seated)
         self.returns = _Texts(_utilities)
         self.moves = _Texts(_counts)
         self.endings = _Texts(str)
         self.versions = _Texts(_texts)
+        self.rankings: dict[tuple[int, ...], int] = {}
+        """Numbers of the rankings."""
+        self.ranking_of: list[int] = []
+        """The ranking of each text of returns."""
         self.results = Counter[tuple[int, int, int]]()
-        """Games by pair, termination and outcome: 0 lost by the first, 1 drawn, 2 won."""
+        """Games by players, termination and ranking."""
         self.sums = np.zeros((5, len(names)))
         """By player: seconds, their moves, CPU seconds, their moves, returns."""
         self.pairs: dict[str, Tally] = {}
@@ -382,24 +432,28 @@ class _Count:
 
     def add(self, columns: dict[str, Sequence[Any]]) -> None:
         """Count the rows of a chunk."""
-        pairs = self.players.of(columns["players"])
+        groups = self.players.of(columns["players"])
         endings = self.endings.of(columns["termination"])
-        returns = _looked_up(self.returns, columns["returns"])
-        outcomes = np.sign(returns[:, 0] - returns[:, 1]).astype(np.int64) + 1
-        keys = (pairs * len(self.endings.values) + endings) * 3 + outcomes
+        texts, returns = self._looked_up(self.returns, columns["returns"])
+        for values in self.returns.values[len(self.ranking_of) :]:
+            ranking = self.rankings.setdefault(ranks_of(values), len(self.rankings))
+            self.ranking_of.append(ranking)
+        many, kinds = len(self.rankings), len(self.endings.values)
+        keys = (groups * kinds + endings) * many + np.array(self.ranking_of)[texts]
         for key, count in zip(*np.unique(keys, return_counts=True), strict=True):
-            rest, outcome = divmod(int(key), 3)
-            pair, ending = divmod(rest, len(self.endings.values))
-            self.results[pair, ending, outcome] += int(count)
-        self._add_times(pairs, returns, columns)
+            rest, ranking = divmod(int(key), many)
+            group, ending = divmod(rest, kinds)
+            self.results[group, ending, ranking] += int(count)
+        self._add_times(groups, returns, columns)
         if len(self.names) == 2:
-            seats = [first for first, _ in self.players.values]
-            for pair_id, pair, result in zip(columns["pair_id"], pairs, outcomes, strict=True):
+            first = [places[0] for places in self.players.values]
+            outcomes = np.sign(returns[:, 0] - returns[:, 1]).astype(np.int64)
+            for pair_id, pair, result in zip(columns["pair_id"], groups, outcomes, strict=True):
                 tally = self.pairs.setdefault(pair_id, Tally())
-                tally.add(1 - int(result) if seats[pair] else int(result) - 1)
+                tally.add(-int(result) if first[pair] else int(result))
         if set(map(type, columns["moves"])) != {int}:
             raise _OddError
-        self.length.add(sum(columns["moves"]), len(pairs))
+        self.length.add(sum(columns["moves"]), len(groups))
         self.versions.of(columns["versions"])
         if set(map(type, columns["started"])) != {str}:
             raise _OddError
@@ -407,14 +461,16 @@ class _Count:
             self.started = [min([*self.started[:1], *times]), max([*self.started[1:], *times])]
 
     def _add_times(
-        self, pairs: Integers, returns: Floats, columns: dict[str, Sequence[Any]]
+        self, groups: Integers, returns: Floats, columns: dict[str, Sequence[Any]]
     ) -> None:
-        moves = _looked_up(self.moves, columns["player_moves"])
-        seconds, cpu = _durations(columns["seconds"]), _durations(columns["cpu_seconds"])
+        _, moves = self._looked_up(self.moves, columns["player_moves"])
+        seconds, cpu = (
+            _durations(columns[name], self.seats) for name in ("seconds", "cpu_seconds")
+        )
         if bool(np.isnan(seconds).any()):
             raise _OddError
-        seats = np.array(self.players.values)[pairs]
-        for seat in (0, 1):
+        seats = np.array(self.players.values)[groups]
+        for seat in range(self.seats):
             who, made = seats[:, seat], moves[:, seat]
             timed = made > 0
             clocked = timed & ~np.isnan(cpu[:, seat])
@@ -432,22 +488,10 @@ class _Count:
     def standings(self, store: Store) -> Standings:
         """Return the standings, with the forfeits and voids of a store as rows."""
         found = {name: PlayerStanding() for name in self.names}
-        pairings: dict[tuple[str, str], Tally] = {}
-        for (pair, ending, outcome), count in self.results.items():
-            first, second = (self.names[place] for place in self.players.values[pair])
-            own, termination = outcome - 1, self.endings.values[ending]
-            pairings.setdefault((first, second), Tally()).add(own, count)
-            found[first].count(own, termination, 0, count)
-            found[second].count(-own, termination, 1, count)
-        for number, standing in enumerate(found.values()):
-            seconds, moves, cpu, clocked, returns = self.sums[:, number].tolist()
-            standing.seconds = Mean(seconds, int(moves))
-            standing.cpu_seconds = Mean(cpu, int(clocked))
-            standing.returns = Mean(returns, standing.total.games)
         voids = tuple(store.voided())
-        return Standings(
+        standings = Standings(
             players=found,
-            pairings=pairings,
+            pairings={},
             statuses={status: n for status, n in store.counts().items() if n},
             void_attempts=sum(row.void_count for row in voids),
             voids=voids,
@@ -457,13 +501,35 @@ class _Count:
             started=tuple(self.started),
             pairs=self.pairs,
         )
+        rankings = list(self.rankings)
+        for (group, ending, ranking), count in self.results.items():
+            names = tuple(self.names[place] for place in self.players.values[group])
+            standings.count(names, rankings[ranking], self.endings.values[ending], count)
+        for number, standing in enumerate(found.values()):
+            seconds, moves, cpu, clocked, returns = self.sums[:, number].tolist()
+            standing.seconds = Mean(seconds, int(moves))
+            standing.cpu_seconds = Mean(cpu, int(clocked))
+            standing.returns = Mean(returns, standing.total.games)
+        return standings
 
-    def _pair(self, text: str) -> tuple[int, int]:
+    def _seated(self, text: str) -> tuple[int, ...]:
         try:
-            first, second = (self.places[name] for name in json.loads(text))
+            places = tuple(self.places[name] for name in json.loads(text))
         except (ValueError, KeyError, TypeError, RecursionError):
             raise _OddError from None
-        return first, second
+        self.seats = self.seats or len(places)
+        if self.seats < 2 or len(places) != self.seats:
+            raise _OddError
+        return places
+
+    def _looked_up(
+        self, column: _Texts[tuple[float, ...]], texts: Sequence[str]
+    ) -> tuple[Integers, Floats]:
+        """Return the numbers ``(n,)`` and the values ``(n, seats)`` of texts."""
+        numbers = column.of(texts)
+        if any(len(values) != self.seats for values in column.values):
+            raise _OddError
+        return numbers, np.array(column.values, np.float64)[numbers]
 
 
 def _texts(text: str) -> dict[str, str]:
@@ -477,36 +543,33 @@ def _texts(text: str) -> dict[str, str]:
 
 
 def _utilities(text: str) -> tuple[float, ...]:
-    return _two(text, lambda value: type(value) in (int, float) and abs(value) <= 1e300)
+    return _numbers(text, lambda value: type(value) in (int, float) and abs(value) <= 1e300)
 
 
 def _counts(text: str) -> tuple[float, ...]:
-    return _two(text, lambda value: type(value) is int and 0 <= value < 1 << 53)
+    return _numbers(text, lambda value: type(value) is int and 0 <= value < 1 << 53)
 
 
-def _two(text: str, check: Callable[[Any], bool]) -> tuple[float, ...]:
+def _numbers(text: str, check: Callable[[Any], bool]) -> tuple[float, ...]:
     try:
         values = json.loads(text)
     except (ValueError, RecursionError):
         raise _OddError from None
-    if not (isinstance(values, list) and len(values) == 2 and all(map(check, values))):
+    if not (isinstance(values, list) and all(map(check, values))):
         raise _OddError
     return tuple(values)
 
 
-def _looked_up(column: _Texts[tuple[float, ...]], texts: Sequence[str]) -> Floats:
-    """Return the values ``(n, 2)`` of texts."""
-    numbers = column.of(texts)
-    return np.array(column.values, np.float64)[numbers]
+def _durations(texts: Sequence[str], seats: int) -> Floats:
+    """Return the durations ``(n, seats)`` of texts, nan for null.
 
-
-def _durations(texts: Sequence[str]) -> Floats:
-    """Return the durations ``(n, 2)`` of texts, nan for null; parsed as one JSON text for speed."""
+    They are parsed as one JSON text for speed.
+    """
     try:
         values = np.array(from_json(f"[{','.join(texts)}]", allow_inf_nan=False), np.float64)
     except (ValueError, TypeError, OverflowError):
         raise _OddError from None
-    if values.shape != (len(texts), 2) or not bool(np.all(np.isnan(values) | (values >= 0))):
+    if values.shape != (len(texts), seats) or not bool(np.all(np.isnan(values) | (values >= 0))):
         raise _OddError
     if bool(np.any(values > 1e300)):
         raise _OddError

@@ -33,10 +33,11 @@ from miai_tournaments.ratings.performance import (
     compare_openings,
     measure_performance,
 )
-from miai_tournaments.ratings.ratings import PRIOR_GAMES, Estimate, Ratings, fit_ratings
+from miai_tournaments.ratings.rankings import Ranking, ranks_of
+from miai_tournaments.ratings.ratings import PRIOR_GAMES, Estimate, Ratings, fit_counted
 from miai_tournaments.ratings.spread import team_rating
 from miai_tournaments.ratings.transitivity import Transitivity, measure_transitivity, payoff_table
-from miai_tournaments.report.counting import FORFEITS, Mean, Tally, outcome, winner
+from miai_tournaments.report.counting import FORFEITS, Mean, Tally, outcome
 from miai_tournaments.store.database import damaged
 from miai_tournaments.store.reading import is_int
 from miai_tournaments.store.rows import GameRow, PlayerRow, RunInfo
@@ -86,35 +87,19 @@ def rating_curves(
       anchor, anchor_elo, prior_games: see `ratings.fit_ratings`.
       points: maximum number of prefixes.
     """
-    index = {name: i for i, name in enumerate(players)}
-    size = len(players)
-    codes = [
-        (index[row.players[0]] * size + index[row.players[1]]) * 3 + 1 - outcome(row)
-        for row in rows
-        if row.status == "done"
-    ]
-    ends = np.unique(np.linspace(0, len(codes), points + 1).round().astype(int))[1:].tolist()
-    counts = np.zeros((size * size, 3))
+    done = [(row.players, ranks_of(row.returns)) for row in rows if row.status == "done"]
+    ends = np.unique(np.linspace(0, len(done), points + 1).round().astype(int))[1:].tolist()
+    counts: Counter[Ranking] = Counter()
     fits: list[tuple[int, Ratings]] = []
     begin = 0
     for end in ends:
-        counts += np.bincount(codes[begin:end], minlength=counts.size).reshape(counts.shape)
+        counts.update(done[begin:end])
         begin = end
-        results = _results(counts, players)
-        fits.append(
-            (
-                end,
-                fit_ratings(results, anchor=anchor, anchor_elo=anchor_elo, prior_games=prior_games),
-            )
+        fit = fit_counted(
+            counts, players=players, anchor=anchor, anchor_elo=anchor_elo, prior_games=prior_games
         )
+        fits.append((end, fit))
     return [_curve(i, name, fits) for i, name in enumerate(players)]
-
-
-def _results(counts: np.typing.NDArray[np.float64], players: Sequence[str]) -> PairResults:
-    met = np.flatnonzero(counts.sum(axis=1))
-    return PairResults.from_counts(
-        met // len(players), met % len(players), *counts[met].T, players=players
-    )
 
 
 def _curve(index: int, name: str, fits: Sequence[tuple[int, Ratings]]) -> Curve:
@@ -311,7 +296,8 @@ class Details:
 
     Attributes:
       curves: ratings over games, best player first; these, `openings`, `settings` and cycles are
-        about scores, and left out where results are payoffs.
+        about scores, and left out where results are payoffs. All but the curves are left out in
+        games of more than two players.
       times: use of time, likewise.
       openings: results of the first player by opening, up to `MOST_OPENINGS` of them.
       opening_count: number of openings.
@@ -380,7 +366,7 @@ def build_details(
     names = report.ranking()
     ratings = report.ratings
     done = [row for row in rows if row.status == "done"]
-    scored = [] if ratings is None else done
+    scored = [] if ratings is None or report.standings.seats > 2 else done
     opening_names = OpeningNames(report.info, game)
     openings = _performance(scored, opening_names.name)
     listed = sorted(measure_performance(openings), key=lambda line: -line.games)
@@ -460,7 +446,8 @@ def _one_team(report: TournamentReport, name: str, members: tuple[str, ...]) -> 
 def _cycles(report: TournamentReport) -> dict[str, Any]:
     names = [name for name in report.ranking() if report.standings.players[name].total.games]
     ratings = report.ratings
-    if ratings is None or not _LEAST_FOR_CYCLES <= len(names) <= _MOST_ALPHA_RANKED:
+    of_two = report.standings.seats == 2
+    if ratings is None or not of_two or not _LEAST_FOR_CYCLES <= len(names) <= _MOST_ALPHA_RANKED:
         return {"transitivity": None, "alpha_rank": None, "unmet": 0}
     results = PairResults.from_games(report.standings.results(), players=names)
     shares = alpha_rank(payoff_table(results, ratings=ratings))
@@ -564,7 +551,7 @@ def _add_held_out(counts: Mapping[str, RuleCount], store: Store, game_id: str) -
         count = counts.get(verdict.rule)
         if count is not None:
             count.held_out += 1
-            count.wrong += winner(verdict.returns) != winner(returns)
+            count.wrong += ranks_of(verdict.returns) != ranks_of(returns)
 
 
 def _rules(info: RunInfo) -> tuple[float, list[str]]:

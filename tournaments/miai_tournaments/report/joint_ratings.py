@@ -1,13 +1,16 @@
 """Joint ratings: several runs as one league, with the agents that link them.
 
 An agent is the same in two runs if its name, its component, its parameters and its version are the
-same. An agent that learnt or whose code changed is therefore a new player.
+same. An agent that learnt or whose code changed is therefore a new player. Runs of different games
+can be joined on request: then an agent has one strength in all of them, and each game has values of
+seats and frequencies of ties of its own.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,8 +21,9 @@ import numpy as np
 from miai.errors import ConfigError, PluginError
 from miai.plugins.loader import plugin_host
 from miai_tournaments.config.openings import plain_lines
+from miai_tournaments.ratings.model import Integers
 from miai_tournaments.ratings.pair_results import PairResults
-from miai_tournaments.report.counting import outcome
+from miai_tournaments.ratings.rankings import GameKind, Ranking, Rankings, ranks_of
 from miai_tournaments.report.details import OpeningNames
 from miai_tournaments.store.rows import GameRow, PlayerRow, RunInfo
 from miai_tournaments.store.store import Store
@@ -68,11 +72,11 @@ class RunResults:
     Attributes:
       source: name of the run in messages, such as its folder.
       key: equal for copies of the run.
-      game, game_parameters: the game and its parameters as JSON; the same in all runs.
+      game, game_parameters: the game and its parameters as JSON.
       conditions: whatever else should be the same, by name: the game's version, clocks, move limit,
         openings, rules of adjudication.
       identities: the agents, in the order of `results.players`.
-      results: results of the finished games.
+      results: results of the finished games; rankings where they have more than two players.
       seeds: seeds of the games; if two runs share some, the same games may count twice.
       left_out: finished games that do not count because they had other parameters.
     """
@@ -80,12 +84,22 @@ class RunResults:
     source: str
     game: str
     identities: tuple[Identity, ...]
-    results: PairResults
+    results: PairResults | Rankings
     key: str = ""
     game_parameters: str = "{}"
     conditions: Mapping[str, str] = field(default_factory=dict)
     seeds: frozenset[int] = frozenset()
     left_out: int = 0
+
+    @property
+    def kind(self) -> tuple[str, str]:
+        """The game and its parameters."""
+        return self.game, self.game_parameters
+
+    @property
+    def games(self) -> float:
+        """Number of games."""
+        return games_in(self.results)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -93,8 +107,10 @@ class Joined:
     """Several runs as one league.
 
     Attributes:
-      results: results of all games; `results.players` are labels: an agent's name and, among
-        namesakes, what distinguishes it.
+      results: results of all games, rankings if some have more than two players or there are
+        several games; `results.players` are labels: an agent's name and, among namesakes, what
+        distinguishes it.
+      kinds: the games and their parameters as JSON, in the order of the kinds of rankings.
       identities: identities of the labels, in their order.
       sources: runs in which each label finished games.
       links: labels of agents that played in several runs.
@@ -102,7 +118,8 @@ class Joined:
       warnings: caveats for the reader, a line each.
     """
 
-    results: PairResults
+    results: PairResults | Rankings
+    kinds: tuple[tuple[str, str], ...]
     identities: tuple[Identity, ...]
     sources: tuple[tuple[str, ...], ...]
     links: tuple[str, ...]
@@ -110,22 +127,32 @@ class Joined:
     warnings: tuple[str, ...]
 
 
-def join_runs(runs: Sequence[RunResults], *, unlinked: bool = False) -> Joined:
+def games_in(results: PairResults | Rankings) -> float:
+    """Return the number of games."""
+    return results.games() if isinstance(results, Rankings) else float(results.games.sum())
+
+
+def join_runs(
+    runs: Sequence[RunResults], *, unlinked: bool = False, across_games: bool = False
+) -> Joined:
     """Return the results of several runs as one league, for one joint fit.
 
     Agents without a finished game are left out.
 
     Args:
       unlinked: whether agents that no games link lead to a warning instead of an error.
+      across_games: whether runs may be of different games or have other parameters of theirs.
 
     Raises:
       ConfigError: there is no run or no finished game, a run is there twice, runs are of
         different games, or not linked.
     """
     _check(runs)
+    if not across_games:
+        _check_game(runs)
     numbers: dict[Identity, int] = {}
     sources: list[list[str]] = []
-    parts: list[tuple[Any, ...]] = []
+    places: list[Integers] = []
     for run in runs:
         games, _ = run.results.totals()
         place = np.zeros(len(run.identities), dtype=np.int64)
@@ -135,17 +162,17 @@ def join_runs(runs: Sequence[RunResults], *, unlinked: bool = False) -> Joined:
                 sources.append([])
             if run.source not in sources[place[i]]:
                 sources[place[i]].append(run.source)
-        own = run.results
-        wins = own.points - own.draws / 2
-        losses = own.games - own.draws - wins
-        parts.append((place[own.first], place[own.second], wins, own.draws, losses))
+        places.append(place)
     if not numbers:
         raise ConfigError("rate: no game is finished in any of the runs; play some first")
     labels = label(tuple(numbers))
-    columns = (np.concatenate(column) for column in zip(*parts, strict=True))
-    results = PairResults.from_counts(*columns, players=labels)
-    groups = results.groups()
-    warnings = [*_conditions(runs), *_left_out(runs), *_repeated(runs)]
+    kinds = tuple(dict.fromkeys(run.kind for run in runs if run.games))
+    results = _joined(runs, places, kinds, labels)
+    groups = (results.pairs() if isinstance(results, Rankings) else results).groups()
+    warnings = [*_mixture(kinds), *_left_out(runs)]
+    for kind in kinds:
+        alike = [run for run in runs if run.kind == kind]
+        warnings += [*_conditions(alike), *_repeated(alike)]
     if len(groups) > 1:
         warning = _apart(tuple(numbers), labels, groups)
         if not unlinked:
@@ -153,12 +180,44 @@ def join_runs(runs: Sequence[RunResults], *, unlinked: bool = False) -> Joined:
         warnings.append(warning)
     return Joined(
         results=results,
+        kinds=kinds,
         identities=tuple(numbers),
         sources=tuple(map(tuple, sources)),
         links=tuple(name for name, where in zip(labels, sources, strict=True) if len(where) > 1),
         groups=groups,
         warnings=tuple(warnings),
     )
+
+
+def _joined(
+    runs: Sequence[RunResults],
+    places: Sequence[Integers],
+    kinds: Sequence[tuple[str, str]],
+    labels: tuple[str, ...],
+) -> PairResults | Rankings:
+    """Return the results of all runs with the labels as players.
+
+    Args:
+      places: for each run the label of each of its players.
+    """
+    pairs = [(place, run.results) for place, run in zip(places, runs, strict=True)]
+    if len(kinds) == 1 and all(isinstance(own, PairResults) for _, own in pairs):
+        columns = [_columns(place, own) for place, own in pairs if isinstance(own, PairResults)]
+        joined = (np.concatenate(column) for column in zip(*columns, strict=True))
+        return PairResults.from_counts(*joined, players=labels)
+    parts: dict[tuple[str, str], list[GameKind]] = {kind: [] for kind in kinds}
+    for place, run in zip(places, runs, strict=True):
+        own = run.results
+        rankings = own if isinstance(own, Rankings) else Rankings.from_pairs(own)
+        for kind in rankings.kinds:
+            parts[run.kind].append(kind.with_players(place))
+    return Rankings(players=labels, kinds=tuple(map(GameKind.joined, parts.values())))
+
+
+def _columns(place: Integers, own: PairResults) -> tuple[Any, ...]:
+    wins = own.points - own.draws / 2
+    losses = own.games - own.draws - wins
+    return place[own.first], place[own.second], wins, own.draws, losses
 
 
 def label(identities: Sequence[Identity]) -> tuple[str, ...]:
@@ -213,18 +272,30 @@ def _check(runs: Sequence[RunResults]) -> None:
                     "twice; name it once"
                 )
         keys.update(dict.fromkeys({run.source, run.key} - {""}, run.source))
+
+
+def _check_game(runs: Sequence[RunResults]) -> None:
     begin = runs[0]
+    remedy = "rate runs of one game, or different games in one list with --across-games"
     for run in runs[1:]:
         if run.game != begin.game:
             raise ConfigError(
-                f"{run.source}: is a run of {run.game}, {begin.source} of {begin.game}; rate "
-                "runs of one game"
+                f"{run.source}: is a run of {run.game}, {begin.source} of {begin.game}; {remedy}"
             )
         if run.game_parameters != begin.game_parameters:
             raise ConfigError(
                 f"{run.source}: has other parameters of {run.game} than {begin.source}: "
-                f"{_shown(begin.game_parameters, run.game_parameters)}; rate runs of one game"
+                f"{_shown(begin.game_parameters, run.game_parameters)}; {remedy}"
             )
+
+
+def _mixture(kinds: Sequence[tuple[str, str]]) -> Iterable[str]:
+    if len(kinds) > 1:
+        games = ", ".join(dict.fromkeys(game for game, _ in kinds))
+        yield (
+            f"{len(kinds)} games or settings of games are rated in one list ({games}): an agent "
+            "that is strong in one of them and weak in another has a rating between"
+        )
 
 
 def _conditions(runs: Sequence[RunResults]) -> Iterable[str]:
@@ -353,21 +424,26 @@ class _Counter:
         self._players = {player.name: player for player in players}
         self._distributions = {p.name: distribution_of(p.agent, info.game) for p in players}
         self._numbers: dict[tuple[str, str], int] = {}
-        self._counts: dict[tuple[int, int], list[int]] = {}
+        self._counts: Counter[Ranking] = Counter()
 
     def add(self, row: GameRow) -> None:
         """Count a finished game."""
-        first, second = (self._number(name, row.versions) for name in row.players)
-        self._counts.setdefault((first, second), [0, 0, 0])[1 - outcome(row)] += 1
+        numbers = tuple(str(self._number(name, row.versions)) for name in row.players)
+        self._counts[numbers, ranks_of(row.returns)] += 1
 
-    def results(self) -> PairResults:
+    def results(self) -> PairResults | Rankings:
         """Return the results; players are called by their numbers."""
-        pairs, counts = list(self._counts), list(self._counts.values())
-        columns = (
-            [row[i] for row in rows] for rows, n in ((pairs, 2), (counts, 3)) for i in range(n)
-        )
         names = [str(number) for number in range(len(self.identities))]
-        return PairResults.from_counts(*columns, players=names)
+        if all(len(seats) == 2 for seats, _ in self._counts):
+            pairs = (
+                (a, b, (1 + rank - first) / 2, n)
+                for ((a, b), (first, rank)), n in self._counts.items()
+            )
+            return PairResults.from_games(pairs, players=names)
+        games = (
+            (seats, [-rank for rank in ranks], n) for (seats, ranks), n in self._counts.items()
+        )
+        return Rankings.from_games(games, players=names)
 
     def _number(self, name: str, versions: Mapping[str, str]) -> int:
         distribution = self._distributions[name]

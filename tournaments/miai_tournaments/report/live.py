@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from rich.console import Console
 
 from miai.pages.document import counted
 from miai.progress import LiveProgress, Progress, is_live_terminal
+from miai_tournaments.ratings.rankings import ranks_of
 from miai_tournaments.report.counting import FORFEITS, Standings, count_games
 from miai_tournaments.report.printing import renderable
 from miai_tournaments.report.report import build_report
@@ -32,8 +34,6 @@ TABLE_SHARE = 0.05
 
 def describe(game: ScheduledGame, result: GameResult) -> str:
     """Return a line that describes how a game ended."""
-    one, other = game.players
-    own, theirs = result.returns
     reason = result.termination
     if result.termination == "terminal":
         reason = result.detail
@@ -41,11 +41,25 @@ def describe(game: ScheduledGame, result: GameResult) -> str:
         reason = f"{reason}: {one_line(result.detail)}"
     about = f" ({reason})" if reason else ""
     facts = f"{result.moves} moves, {result.wall_seconds:.1f} s"
+    if len(game.players) > 2:
+        return f"{ranking_text(game.players, result.returns)}{about}, {facts}"
+    one, other = game.players
+    own, theirs = result.returns
     if own == theirs:
         return f"{one} (first) and {other} draw{about}, {facts}"
     if own > theirs:
         return f"{one} (first) beats {other}{about}, {facts}"
     return f"{other} (second) beats {one}{about}, {facts}"
+
+
+def ranking_text(players: Sequence[str], returns: Sequence[float]) -> str:
+    """Return players from the first to the last: ``ann > bob = cid``."""
+    ranks = ranks_of(returns)
+    order = sorted(range(len(players)), key=ranks.__getitem__)
+    text = players[order[0]]
+    for before, seat in pairwise(order):
+        text += f" {'=' if ranks[before] == ranks[seat] else '>'} {players[seat]}"
+    return text
 
 
 def one_line(text: str) -> str:

@@ -9,16 +9,22 @@ docs/report.md describes the JSON.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypedDict
 
 from miai.errors import ConfigError
 from miai.plain import Json
-from miai_tournaments.ratings.bootstrap import Bootstrap, PairedGame, bootstrap_ratings
+from miai_tournaments.ratings.bootstrap import Bootstrap, bootstrap_rankings, bootstrap_ratings
 from miai_tournaments.ratings.payoffs import Payoffs
-from miai_tournaments.ratings.ratings import PRIOR_GAMES, Ratings, fit_ratings
-from miai_tournaments.report.counting import Standings, count_games, count_store, outcome
+from miai_tournaments.ratings.ratings import PRIOR_GAMES, Ratings, fit_counted
+from miai_tournaments.report.counting import (
+    PlayerStanding,
+    Standings,
+    count_games,
+    count_store,
+    outcome,
+)
 from miai_tournaments.report.details import Adjudications, count_adjudications
 from miai_tournaments.report.head_to_head import head_to_head
 from miai_tournaments.store.rows import GameRow, PlayerRow, RunInfo
@@ -135,8 +141,8 @@ class TournamentReport:
             "parameters": dict(player.given) if player else {},
             **({} if self.ratings is None else self.ratings.estimate(name).to_json("elo")),
             **standing.total.to_json(),
-            "as_first": standing.as_first.to_json(),
-            "as_second": standing.as_second.to_json(),
+            "score": standing.score,
+            **self._seats(standing),
             "seconds_per_move": standing.seconds.value,
             "cpu_seconds_per_move": standing.cpu_seconds.value,
             "mean_return": standing.returns.value,
@@ -145,6 +151,15 @@ class TournamentReport:
                 key: standing.endings[key].to_json() for key in sorted(standing.endings)
             },
         }
+
+    def _seats(self, standing: PlayerStanding) -> dict[str, Any]:
+        """Return results by seat; in games of two by who moved first."""
+        tallies = standing.seats
+        if self.standings.seats == 2:
+            return {"as_first": tallies[0].to_json(), "as_second": tallies[1].to_json()}
+        scores = [mean.value for mean in standing.ahead]
+        pairs = zip(tallies, scores, strict=True)
+        return {"seats": [{**tally.to_json(), "score": score} for tally, score in pairs]}
 
     def _meeting(self, a: str, b: str) -> dict[str, Any]:
         payoffs = self.standings.payoffs
@@ -206,7 +221,7 @@ def build_report(
     Raises:
       ConfigError: the anchor is not a player, a number is out of range, or an option is about
         ratings and results are payoffs.
-      StoreError: the store cannot be read, or a game does not have two players.
+      StoreError: the store cannot be read, or a finished game has no result.
     """
     entered: list[PlayerRow] = []
     adjudications = None
@@ -223,29 +238,14 @@ def build_report(
         rows = source.games() if isinstance(source, Store) else list(source)
         payoffs = info is not None and info.payoff_bound() is not None
         standings = count_games(rows, players=players, payoffs=payoffs)
-    names = tuple(standings.players)
-    ratings = None
+    ratings = resampled = None
+    options = _FitOptions(anchor=anchor, anchor_elo=anchor_elo, prior_games=prior_games)
     if standings.payoffs is None:
-        ratings = fit_ratings(
-            standings.results(),
-            players=names,
-            anchor=anchor,
-            anchor_elo=anchor_elo,
-            prior_games=prior_games,
-        )
+        ratings = fit_counted(standings.rankings, players=tuple(standings.players), **options)
     else:
         _refuse_ratings(anchor=anchor, bootstrap=bootstrap, superiority=superiority)
-    resampled = None
     if bootstrap:
-        resampled = bootstrap_ratings(
-            _paired(rows),
-            players=names,
-            replicates=bootstrap,
-            seed=bootstrap_seed,
-            anchor=anchor,
-            anchor_elo=anchor_elo,
-            prior_games=prior_games,
-        )
+        resampled = _resample(rows, standings, bootstrap, bootstrap_seed, options)
     report = TournamentReport(
         info=info,
         standings=standings,
@@ -257,6 +257,32 @@ def build_report(
         adjudications=adjudications,
     )
     return _detailed(report) if details else report
+
+
+class _FitOptions(TypedDict):
+    """The options of `ratings.fit_ratings`."""
+
+    anchor: str | None
+    anchor_elo: float
+    prior_games: float
+
+
+def _resample(
+    rows: Sequence[GameRow],
+    standings: Standings,
+    replicates: int,
+    seed: int,
+    options: _FitOptions,
+) -> Bootstrap:
+    done = [row for row in rows if row.status == "done"]
+    names = tuple(standings.players)
+    if standings.seats == 2:
+        pairs = (
+            (row.pair_id, row.players[0], row.players[1], (outcome(row) + 1) / 2) for row in done
+        )
+        return bootstrap_ratings(pairs, players=names, replicates=replicates, seed=seed, **options)
+    blocks = ((row.pair_id, row.players, row.returns) for row in done)
+    return bootstrap_rankings(blocks, players=names, replicates=replicates, seed=seed, **options)
 
 
 def _refuse_ratings(**options: object) -> None:
@@ -273,12 +299,6 @@ def _detailed(report: TournamentReport) -> TournamentReport:
 
     details = build_details(report, report.rows, players=report.entered, game=game_of(report.info))
     return replace(report, details=details)
-
-
-def _paired(rows: Iterable[GameRow]) -> Iterator[PairedGame]:
-    for row in rows:
-        if row.status == "done":
-            yield row.pair_id, row.players[0], row.players[1], (outcome(row) + 1) / 2
 
 
 def _tournament(info: RunInfo | None, standings: Standings) -> dict[str, Any]:
@@ -316,13 +336,17 @@ def _games(standings: Standings) -> dict[str, Any]:
 
 def _model(ratings: Ratings) -> dict[str, Any]:
     advantage, draws = ratings.first_player_advantage, ratings.draw_probability
+    of_two = {
+        "first_player_advantage": advantage.to_json("elo") if advantage else None,
+        "draw_probability": draws.to_json("value") if draws else None,
+    }
+    seats = [seat.to_json("elo") for kind in ratings.seats for seat in kind]
     return {
-        "name": "davidson",
+        "name": "plackett-luce" if seats else "davidson",
         "prior_games": ratings.prior_games,
         "anchor": ratings.anchor,
         "anchor_elo": ratings.anchor_elo,
-        "first_player_advantage": advantage.to_json("elo") if advantage else None,
-        "draw_probability": draws.to_json("value") if draws else None,
+        **({"seats": seats} if seats else of_two),
         "groups": ratings.groups,
         "one_sided": ratings.one_sided,
     }

@@ -37,7 +37,7 @@ from miai.pages.layout import text
 from miai_tournaments.ratings.payoffs import Payoffs
 from miai_tournaments.ratings.performance import PerformanceRow
 from miai_tournaments.ratings.ratings import Z95, Estimate, Ratings
-from miai_tournaments.report.counting import FORFEITS, Tally
+from miai_tournaments.report.counting import FORFEITS, Mean, Tally
 from miai_tournaments.report.details import MOST_OPENINGS, Curve, Details, TimeUse
 from miai_tournaments.report.head_to_head import HeadToHead, head_to_head
 from miai_tournaments.store.rows import GameRow
@@ -83,6 +83,8 @@ def report_document(
         return Document(title, lines, (empty,))
     blocks: list[Block] = [*results_tables(report), *verdict(report), _remarks(report)]
     heading, note = ("Ratings", _RATINGS_NOTE) if report.ratings else ("Payoffs", _PAYOFFS_NOTE)
+    if report.standings.seats > 2:
+        note = _RANKINGS_NOTE if report.ratings else _BLOCKS_NOTE
     if head_to_head(report) is not None:
         heading, note = "Match", _MATCH_NOTE
     sections = [
@@ -100,7 +102,11 @@ def _played(report: TournamentReport) -> list[Section]:
     if played and details is not None:
         sections += [_format(details), _teams(details, payoffs=report.ratings is None)]
     if played and report.ratings is not None:
-        sections.append(Section("colours", "By colour", (_colours(report),)))
+        sections.append(
+            Section("colours", "By colour", (_colours(report),))
+            if report.standings.seats == 2
+            else Section("colours", "By seat", (_seats(report),))
+        )
     if played:
         sections.append(_endings(report))
     sections += [_adjudication(report), _failures(report)]
@@ -155,14 +161,30 @@ def parameter_list(parameters: Mapping[str, Any]) -> str:
 
 def result_text(row: GameRow) -> Markup:
     """Return who won a game and how."""
-    first, second = row.returns
     how = row.termination
     if how not in FORFEITS and row.detail:
         how = f"{how}, {row.detail}" if how != "terminal" else row.detail
     reason = text(how, 80)
-    if first == second:
+    won = [name_markup(row.players[seat]) for seat in _winners(row)]
+    if len(won) == len(row.players):
         return Markup("drawn (%s)") % reason
-    return Markup("%s won (%s)") % (name_markup(row.players[first < second]), reason)
+    return Markup("%s won (%s)") % (Markup(" and ").join(won), reason)
+
+
+def _winners(row: GameRow) -> list[int]:
+    """Return the seats of those who were first."""
+    return [seat for seat, value in enumerate(row.returns) if value == max(row.returns)]
+
+
+_ORDINALS = (
+    *("first", "second", "third", "fourth", "fifth", "sixth"),
+    *("seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth"),
+)
+
+
+def seat_names(count: int) -> tuple[str, ...]:
+    """Return the names of the seats of a game: ``first``, ``second`` and so on."""
+    return (*_ORDINALS, *map(str, range(len(_ORDINALS) + 1, count + 1)))[:count]
 
 
 def _margin(estimate: Estimate) -> str:
@@ -221,6 +243,15 @@ _RATINGS_NOTE = (
 )
 
 
+_RANKINGS_NOTE = (
+    "Elo of a joint fit of all rankings with ties and the values of the seats; bars span 95 % "
+    "intervals. The score is the share of opponents that a player finished ahead of; W counts the "
+    "games in which it was first alone, D those in which it shared the first place. To compare two "
+    "players, whose errors are correlated, use the likelihood of superiority rather than "
+    "overlapping bars."
+)
+
+
 _MATCH_NOTE = (
     "Elo of a fit with draws and the advantage of moving first; the bar spans the 95 % interval. "
     "Pairs are two games of one opening with swapped colours."
@@ -230,6 +261,12 @@ _MATCH_NOTE = (
 _PAYOFFS_NOTE = (
     "Mean payoff per game; two games of the same deal with swapped seats count as one. Bars span "
     "95 % intervals. Players are ranked by the mean payoff, not by games won."
+)
+
+_BLOCKS_NOTE = (
+    "Mean payoff per game; the games of a block, of the same deal with everybody once in each "
+    "seat, count as one. Bars span 95 % intervals. Players are ranked by the mean payoff, not by "
+    "games won."
 )
 
 
@@ -405,7 +442,7 @@ def _standings_row(
     total = standing.total
     row: list[Cell | str] = [Cell(str(rank), rank, "rank"), player_cell(name)]
     row += cells
-    row += [] if report.ratings is None else [_score_cell(total.score)]
+    row += [] if report.ratings is None else [_score_cell(standing.score)]
     row += [*_counts(total, "wins", "draws", "losses", "games")]
     row += [_move_time(mean.value, short) for mean in (standing.seconds, standing.cpu_seconds)]
     if report.bootstrap is not None and head_to_head(report) is None:
@@ -435,7 +472,9 @@ def _remarks(report: TournamentReport) -> Paragraph:
     """Return what holds for all games, and the limits of the ratings."""
     standings, ratings = report.standings, report.ratings
     first, lines = standings.first_player, []
-    if first.games and ratings is not None:
+    if ratings is not None and ratings.seats:
+        lines += _seat_values(ratings)
+    elif first.games and ratings is not None:
         elo = ""
         if worth := ratings.first_player_advantage:
             elo = f" and is worth {signed(worth.value)} \N{PLUS-MINUS SIGN} {_margin(worth)} Elo"
@@ -457,6 +496,17 @@ def _remarks(report: TournamentReport) -> Paragraph:
         line = f"These {numbers} count games with parameters of their own, too: {shown}"
         lines.append(f"{printable(line, LINE_WIDTH)}.")
     return Paragraph(tuple(lines))
+
+
+def _seat_values(ratings: Ratings) -> list[str]:
+    """Return a sentence on the value of the seats."""
+    for seats in ratings.seats:
+        worth = ", ".join(
+            f"{name} {signed(seat.value)} \N{PLUS-MINUS SIGN} {_margin(seat)}"
+            for name, seat in zip(seat_names(len(seats)), seats, strict=True)
+        )
+        return [f"The seats are worth, in Elo beyond their mean: {worth}."]
+    return []
 
 
 def _limits(ratings: Ratings, *, played: bool) -> list[str]:
@@ -488,6 +538,12 @@ _CROSSTABLE_NOTE = (
 )
 
 
+_RANKINGS_CROSSTABLE_NOTE = (
+    "Games in which the row finished ahead of the column, ties counting half, over the games of "
+    "both; blue is good for the row, orange for the column. Columns are headed by rank."
+)
+
+
 _PAYOFF_CROSSTABLE_NOTE = (
     "Mean payoff per game of the row against the column; blue is good for the row, orange for the "
     "column. Columns are headed by rank."
@@ -504,7 +560,8 @@ def _crosstables(report: TournamentReport) -> Section:
     if report.superiority and report.ratings is not None:
         blocks.append(_superiority(report, report.ratings))
     wide = len(report.standings.players) > 6
-    return Section("crosstable", "Crosstable", tuple(blocks), note=_CROSSTABLE_NOTE, wide=wide)
+    note = _CROSSTABLE_NOTE if report.standings.seats == 2 else _RANKINGS_CROSSTABLE_NOTE
+    return Section("crosstable", "Crosstable", tuple(blocks), note=note, wide=wide)
 
 
 def crosstable(report: TournamentReport) -> Table:
@@ -537,9 +594,12 @@ def crosstable(report: TournamentReport) -> Table:
         title = "Crosstable: score of the row against the column in %"
         return _square(report, title, cells(lambda tally: f"{100 * (tally.score or 0):.0f}"))
 
+    title = "Crosstable: points/games of the row against the column"
+    if standings.seats > 2:
+        title = "Crosstable: games in which the row finished ahead of the column"
     return _square(
         report,
-        "Crosstable: points/games of the row against the column",
+        title,
         cells(lambda tally: f"{tally.points:g}/{tally.games}"),
         narrow=percentages,
     )
@@ -695,6 +755,18 @@ def _colours(report: TournamentReport) -> Table:
     return Table(title, columns, rows, keys=report.ranking())
 
 
+def _seats(report: TournamentReport) -> Table:
+    """Return each player's score by seat."""
+    count = report.standings.seats
+    rows: list[Row] = []
+    for rank, name in ranked(report):
+        means = [*report.standings.players[name].ahead, *[Mean()] * count][:count]
+        rows.append([str(rank), player_cell(name), *(_score_cell(mean.value) for mean in means)])
+    title = "By seat: share of the opponents that the player finished ahead of"
+    columns = (RANK, PLAYER, *map(Column, seat_names(count)))
+    return Table(title, columns, rows, keys=report.ranking())
+
+
 def _endings(report: TournamentReport) -> Section:
     games = report.standings.terminations()
     blocks: list[Block] = [_endings_table(report, list(games), len(games))]
@@ -789,8 +861,9 @@ def _forfeit_line(row: GameRow) -> str:
     detail = f": {row.detail}" if row.detail else ""
     if row.loser is None:
         return printable(f"{row.game_id}: {row.termination}{detail}", LINE_WIDTH)
-    loser, winner = (player_name(row.players[i]) for i in (row.loser, 1 - row.loser))
-    lost = f"{row.game_id}: {loser} lost to {winner} by {row.termination}{detail}"
+    loser = player_name(row.players[row.loser])
+    others = [player_name(name) for name in row.players if name != row.players[row.loser]]
+    lost = f"{row.game_id}: {loser} lost to {' and '.join(others)} by {row.termination}{detail}"
     return printable(lost, LINE_WIDTH)
 
 
@@ -877,7 +950,7 @@ def _performance(title: str, head: str, lines: Sequence[PerformanceRow]) -> tupl
 def _replays(rows: Sequence[GameRow], folder: str) -> list[Section]:
     from urllib.parse import quote
 
-    columns = _lefts("game", "first", "second", "result")
+    columns = _lefts("game", *seat_names(len(rows[0].players) if rows else 2), "result")
     lines: list[Row] = []
     for row in rows:
         game_id = text(row.game_id, 80)

@@ -16,8 +16,8 @@ from miai_tournaments.store.rows import PlayerRow
 HARD_TO_GUESS = 2**80
 """Seeds below this can be found by trial."""
 
-PLIES = 4
-"""Plies of the game that a player plays against itself: two moves on each side."""
+MOVES = 2
+"""Moves on each side of the game that a player plays against itself."""
 
 _GOOD = (Termination.TERMINAL, Termination.MOVE_LIMIT, Termination.RESIGNATION)
 
@@ -101,7 +101,7 @@ def _problem(tournament: Tournament, player: PlayerRow) -> str | None:
             limits=section.limits(),
             start_timeout=section.start_timeout,
         )
-        for _ in range(2)
+        for _ in range(tournament.game.num_players())
     ]
     try:
         for seat in seats:
@@ -111,7 +111,7 @@ def _problem(tournament: Tournament, player: PlayerRow) -> str | None:
             seats,
             seed=tournament.config.tournament.seed,
             time_control=tournament.config.time.control(),
-            move_limit=PLIES,
+            move_limit=MOVES * len(seats),
         )
     except AgentUnavailableError as error:
         return str(error)

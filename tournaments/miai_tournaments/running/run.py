@@ -154,7 +154,7 @@ def resume(folder: Path, options: Options) -> RunEnding:
     config = stored_config(info, folder)
     game = load_game(config.game.name, **config.game.parameters)
     make_panel(game, rules_of(config))  # rules that no longer work fail here, before any game
-    format_ = stored_format(info, config, players, folder)
+    format_ = stored_format(info, config, players, game, folder)
     openings = stored_openings(info, config, game, folder)
     this = _Run(config, game, format_, players, folder, options, Path(info.config_path))
     return this.until_stopped(partial(this.resume, openings))

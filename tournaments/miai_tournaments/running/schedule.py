@@ -1,16 +1,19 @@
 """The schedule: asks the format for pairings and makes games of them.
 
-A game's identity and seed derive from names: the run's seed, the two players' identities and the
+A game's identity and seed derive from names: the run's seed, the players' identities and the
 number of their meeting. Positions in a list play no part, so a run that gains players or rounds
 keeps the games it had.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from math import factorial
+from string import ascii_lowercase
+from typing import Any, Final
 
 from miai.errors import MiaiError, StoreError
 from miai.playing.openings import Opening
@@ -19,6 +22,8 @@ from miai_tournaments.config.openings import Openings, with_settings
 from miai_tournaments.formats.format import Format, FormatStep, Meeting, Pairing
 from miai_tournaments.store.rows import PlayerRow, ScheduledGame
 from miai_tournaments.store.store import Store
+
+_LONGEST_NAMES: Final = 120
 
 
 class Schedule:
@@ -57,9 +62,9 @@ class Schedule:
         self._drawn: Mapping[str, tuple[int, ...]] = {}
         self._scores = dict(scores or {})
         self._payoffs = payoffs
-        self._pair_counts: Counter[tuple[str, str]] = Counter()
+        self._pair_counts: Counter[tuple[str, ...]] = Counter()
         self._meetings: list[Meeting] = []
-        self._places: dict[str, tuple[Meeting, int, bool]] = {}
+        self._places: dict[str, tuple[Meeting, int, int]] = {}
         self._groups: list[list[str]] = []
         self._complete = 0
         self._ask_after: int | None = None
@@ -140,7 +145,8 @@ class Schedule:
             self._meetings.append(meeting)
             self._groups.append([game.game_id for game in added])
             for number, game in enumerate(added):
-                self._places[game.game_id] = meeting, number, game.players[0] != pairing.first
+                seat = game.players.index(pairing.first)
+                self._places[game.game_id] = meeting, number, seat
                 if game.game_id in self._scores:
                     self.record(game.game_id, self._scores[game.game_id])
             games += added
@@ -151,13 +157,13 @@ class Schedule:
         return games
 
     def _games_of(self, pairing: Pairing) -> list[ScheduledGame]:
-        """Return the games of a pairing: two with the same seed and opening, or one."""
-        one, other = sorted((pairing.first, pairing.second))
-        self._pair_counts[one, other] += 1
-        number = self._pair_counts[one, other]
-        identities = self._identities
-        pair_seed = derive_seed(self._seed, "pair", identities[one], identities[other], number)
-        pair_id = f"{one}~{other}~{number:04}"
+        """Return the games of a pairing: a block with the same seed and opening, or one."""
+        names = tuple(sorted(pairing.players))
+        self._pair_counts[names] += 1
+        number = self._pair_counts[names]
+        identities = [self._identities[name] for name in names]
+        pair_seed = derive_seed(self._seed, "pair", *identities, number)
+        pair_id = f"{_joined(names)}~{number:04}"
         opening = self._opening(pairing, pair_id, pair_seed)
         return [
             ScheduledGame(
@@ -169,7 +175,7 @@ class Schedule:
                 opening=opening.actions,
                 settings={**pairing.settings, **opening.settings},
             )
-            for suffix, seats in zip("ab", _seats(pairing, one, other, pair_seed), strict=False)
+            for suffix, seats in zip(ascii_lowercase, _seatings(pairing, pair_seed), strict=False)
         ]
 
     def _opening(self, pairing: Pairing, pair_id: str, pair_seed: int) -> Opening:
@@ -183,10 +189,13 @@ class Schedule:
     def record(self, game_id: str, returns: Sequence[float]) -> None:
         """Record the result of a game."""
         if game_id in self._places:
-            meeting, number, swapped = self._places[game_id]
-            own, theirs = returns[::-1] if swapped else returns
-            won = 0.5 if own == theirs else float(own > theirs)
-            meeting.scores[number] = (own - theirs) / 2 if self._payoffs else won
+            meeting, number, seat = self._places[game_id]
+            own, rest = returns[seat], (*returns[:seat], *returns[seat + 1 :])
+            if self._payoffs:
+                meeting.scores[number] = sum(own - other for other in rest) / len(returns)
+            else:
+                won = sum(0.5 if own == other else float(own > other) for other in rest)
+                meeting.scores[number] = won / len(rest)
 
 
 def _identity(player: PlayerRow) -> str:
@@ -196,13 +205,35 @@ def _identity(player: PlayerRow) -> str:
     )
 
 
-def _seats(pairing: Pairing, one: str, other: str, seed: int) -> tuple[tuple[str, str], ...]:
+def _joined(names: Sequence[str]) -> str:
+    """Return names as one; many long ones, which become part of a file's name, by a digest."""
+    text = "~".join(names)
+    if len(text) <= _LONGEST_NAMES:
+        return text
+    digest = hashlib.sha256(text.encode()).hexdigest()[:12]
+    return f"{text[: _LONGEST_NAMES - 13]}~{digest}"
+
+
+def _seatings(pairing: Pairing, seed: int) -> list[tuple[str, ...]]:
     """Return the players of each game in seat order."""
-    if pairing.colours == "swap":
-        return (one, other), (other, one)
+    players = pairing.players
+    if pairing.colours == "swap":  # everybody moves a seat on from game to game
+        start = players.index(min(players))
+        turned = (*players[start:], *players[:start])
+        return [(*turned[n:], *turned[:n]) for n in range(len(turned))]
     if pairing.colours == "fixed":
-        return ((pairing.first, pairing.second),)
-    return ((one, other) if derive_seed(seed, "colours") % 2 else (other, one),)
+        return [players]
+    drawn = (derive_seed(seed, "colours") + 1) % factorial(len(players))
+    return [_permutation(sorted(players), drawn)]
+
+
+def _permutation(items: Sequence[str], number: int) -> tuple[str, ...]:
+    """Return the permutation of a number from 0, in lexicographic order."""
+    rest, order = list(items), []
+    while rest:
+        place, number = divmod(number, factorial(len(rest) - 1))
+        order.append(rest.pop(place))
+    return tuple(order)
 
 
 def player_seed(game: ScheduledGame, name: str) -> int:

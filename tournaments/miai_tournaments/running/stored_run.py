@@ -73,7 +73,7 @@ def stored_config(info: RunInfo, folder: Path) -> TournamentConfig:
 
 
 def stored_format(
-    info: RunInfo, config: TournamentConfig, players: Sequence[PlayerRow], folder: Path
+    info: RunInfo, config: TournamentConfig, players: Sequence[PlayerRow], game: Game, folder: Path
 ) -> Format:
     """Return the format of a run. Raises `StoreError` when it cannot be built."""
     section = config.format
@@ -85,6 +85,7 @@ def stored_format(
             rounds=config.tournament.rounds,
             seed=config.tournament.seed,
             payoff_bound=info.payoff_bound(),
+            seats=game.num_players(),
         )
     except MiaiError as error:
         raise _not_understood(folder, " ".join(str(error).split())) from error

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields
+from functools import lru_cache
 from typing import Any, Final, TypeGuard, get_args
 from zlib import crc32
 
@@ -16,7 +17,6 @@ _NAME: Final = re.compile(r"[\w+~-][\w.+~-]{0,199}")
 """Players' names and identities of games, which become parts of file names."""
 _INTEGER_END: Final = 2**63
 _LARGEST: Final = 1e300
-_SEATS: Final = 2
 
 Cell = tuple[str, Callable[[Any], bool]]
 """What a value should be: in words, and as a check."""
@@ -47,8 +47,22 @@ def is_list(value: Any, check: Callable[[Any], bool]) -> TypeGuard[list[Any]]:
     return isinstance(value, list) and all(map(check, value))
 
 
-def _is_per_player(value: Any, check: Callable[[Any], bool]) -> bool:
-    return is_list(value, check) and len(value) in (0, _SEATS)
+def _by_player(seats: int) -> dict[str, Cell]:
+    """Return what the columns with a value for each player of a game should be."""
+
+    def each(words: str, check: Callable[[Any], bool]) -> Cell:
+        return f"a list of {seats} {words}", lambda v: is_list(v, check) and len(v) in (0, seats)
+
+    return {
+        "returns": each("finite numbers", is_number),
+        "loser": (
+            f"a whole number below {seats}, or nothing",
+            lambda v: v is None or (is_int(v) and v < seats),
+        ),
+        "player_moves": each("whole numbers", is_int),
+        "seconds": each("durations", is_duration),
+        "cpu_seconds": each("durations or nulls", lambda item: item is None or is_duration(item)),
+    }
 
 
 def _is_tables(value: Any) -> bool:
@@ -92,26 +106,27 @@ _PLAYER: Mapping[str, Cell] = {
     "parameters": TABLE,
     "team": ("a name or nothing", lambda v: v == "" or is_name(v)),
 }
+_OF_TWO: Final = _by_player(2)
 _GAME: Mapping[str, Cell] = {
     "game_id": A_NAME,
     "pair_id": A_NAME,
     "round": ORDINAL,
-    "players": ("a list of two names", lambda v: is_list(v, is_name) and len(set(v)) == _SEATS),
+    "players": (
+        "a list of two names or more",
+        lambda v: is_list(v, is_name) and len(v) == len(set(v)) >= 2,
+    ),
     "seed": COUNT,
     "opening": ("a list of actions", lambda v: is_list(v, is_int)),
     "settings": TABLE,
     "status": (f"one of {', '.join(get_args(Status))}", lambda v: v in get_args(Status)),
-    "returns": ("a list of 2 finite numbers", lambda v: _is_per_player(v, is_number)),
+    "returns": _OF_TWO["returns"],
     "termination": TEXT,
-    "loser": ("0, 1 or nothing", lambda v: v is None or (is_int(v) and v < _SEATS)),
+    "loser": _OF_TWO["loser"],
     "detail": TEXT,
     "moves": COUNT,
-    "player_moves": ("a list of 2 whole numbers", lambda v: _is_per_player(v, is_int)),
-    "seconds": ("a list of 2 durations", lambda v: _is_per_player(v, is_duration)),
-    "cpu_seconds": (
-        "a list of 2 durations or nulls",
-        lambda v: _is_per_player(v, lambda item: item is None or is_duration(item)),
-    ),
+    "player_moves": _OF_TWO["player_moves"],
+    "seconds": _OF_TWO["seconds"],
+    "cpu_seconds": _OF_TWO["cpu_seconds"],
     "wall_seconds": ("a duration", is_duration),
     "started": TEXT,
     "versions": ("a table of texts", _is_texts),
@@ -147,7 +162,7 @@ def player_row(cells: Sequence[Any]) -> PlayerRow:
 
 def game_row(cells: Sequence[Any], players: Collection[str]) -> GameRow:
     """Return a game of the given players. Raises `ValueError` naming the row."""
-    values = row_values("games", _GAME, cells)
+    values = _game_values(GAME_COLUMNS, cells)
     for name in values["players"]:
         if name not in players:
             raise ValueError(
@@ -193,9 +208,9 @@ def check_sums(
             )
 
 
-def score(game_id: Any, returns: Any) -> tuple[str, tuple[float, ...]]:
+def score(game_id: Any, players: Any, returns: Any) -> tuple[str, tuple[float, ...]]:
     """Return a finished game's identity and returns. Raises `ValueError` naming the row."""
-    values = _some_values(game_id=game_id, returns=returns)
+    values = _some_values(game_id=game_id, players=players, returns=returns)
     if not values["returns"]:
         raise ValueError(f"table games, row {_shown(game_id)}: is done, but returns is empty")
     return values["game_id"], values["returns"]
@@ -209,7 +224,24 @@ def opening(pair_id: Any, actions: Any) -> tuple[str, tuple[int, ...]]:
 
 def _some_values(**cells: Any) -> dict[str, Any]:
     """Return the values of some columns of a game, the first of which names the row."""
-    return row_values("games", {name: _GAME[name] for name in cells}, list(cells.values()))
+    return _game_values(tuple(cells), list(cells.values()))
+
+
+def _game_values(columns: Sequence[str], cells: Sequence[Any]) -> dict[str, Any]:
+    """Return the values of some columns of a game, the first of which names the row.
+
+    What a column by player should be depends on the number of players, so `players` comes before.
+    """
+    players = cells[columns.index("players")] if "players" in columns else ""
+    seats = players.count(",") + 1 if isinstance(players, str) else 2  # no name has a comma
+    return row_values("games", _expected(columns, seats), cells)
+
+
+@lru_cache(maxsize=256)
+def _expected(columns: Sequence[str], seats: int) -> Mapping[str, Cell]:
+    """Return what some columns of a game should be, by its number of players."""
+    cells = {**_GAME, **_by_player(seats)}
+    return {name: cells[name] for name in columns}
 
 
 def known_status(status: Any) -> Status:

@@ -241,7 +241,7 @@ class Store(StoreBase):
     def scores(self) -> dict[str, tuple[float, ...]]:
         """Return the returns of all finished games, including surplus ones, by identity."""
         with self._explained():
-            query = "SELECT game_id, returns FROM games WHERE status = 'done'"
+            query = "SELECT game_id, players, returns FROM games WHERE status = 'done'"
             return dict(reading.score(*row) for row in self._connection.query(query))
 
     def identities(self) -> set[str]:

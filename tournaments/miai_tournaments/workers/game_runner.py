@@ -364,9 +364,9 @@ class GameRunner:
     def _seat(self, name: str, settings: Mapping[str, Any], *, player: int) -> AgentProcess:
         """Return the process of a player for a game with some settings.
 
-        Both games of a pair have the same deal. If the game has chance, a player therefore has a
-        process for each seat, which it has in one game of a pair only: what it remembers of the
-        first game says nothing about the second one.
+        The games of a block have the same deal. If the game has chance, a player therefore has a
+        process for each seat, which it has in one game of a block only: what it remembers of the
+        first game says nothing about the others.
         """
         game, _ = self._game(settings)
         key = name, _key(settings), player if game.info.max_chance_outcomes else 0
@@ -384,7 +384,7 @@ class GameRunner:
             )
             self._seats[key] = seat
         self._seats.move_to_end(key)
-        while len(self._seats) > self.setup.warm_agents:
+        while len(self._seats) > max(self.setup.warm_agents, game.num_players()):
             self._seats.popitem(last=False)[1].close()
         return seat
 

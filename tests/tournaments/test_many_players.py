@@ -1,0 +1,535 @@
+"""Tournaments of games of more than two players: groups, seatings, runs, reports, lists."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+from collections import Counter
+from importlib import import_module
+from importlib.util import find_spec
+from itertools import combinations, permutations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.tournaments.support import (
+    command,
+    config_text,
+    environment,
+    games_of,
+    player,
+    refused,
+    tournament,
+)
+
+import miai
+from miai.errors import ConfigError, ParameterError
+from miai_tournaments.commands.rate import rate_runs
+from miai_tournaments.config.load import load_tournament
+from miai_tournaments.config.openings import Openings
+from miai_tournaments.formats.format import Entrants, Format
+from miai_tournaments.formats.groups import GroupDraw
+from miai_tournaments.formats.static import (
+    Gauntlet,
+    GauntletParameters,
+    RoundRobin,
+    RoundRobinParameters,
+)
+from miai_tournaments.ratings.payoffs import Payoffs
+from miai_tournaments.ratings.rankings import Rankings
+from miai_tournaments.ratings.ratings import fit_rankings
+from miai_tournaments.report.counting import Tally, count_games, count_store
+from miai_tournaments.report.files import FORMATS, write_report
+from miai_tournaments.report.joint_ratings import Identity, RunResults, join_runs
+from miai_tournaments.report.live import ranking_text
+from miai_tournaments.report.replays import chosen, write_replays
+from miai_tournaments.report.report import build_report
+from miai_tournaments.running.schedule import Schedule, player_seed
+from miai_tournaments.store.rows import PAYOFFS, GameRow, PlayerRow, RunInfo, ScheduledGame
+from miai_tournaments.store.store import Store
+
+NAMES = ("ann", "bob", "cid", "dee", "eve", "fay", "gus")
+PIG = miai.load_game("pig")
+
+
+def scheduled(
+    format_: Format, *, game: miai.Game = PIG, seed: int = 1, names: tuple[str, ...] = NAMES
+) -> dict[str, ScheduledGame]:
+    rows = [PlayerRow(name=name, agent="random") for name in names]
+    openings = Openings(game, 1)
+    games = Schedule(format_, rows, seed=seed, openings=openings).advance(room=1)
+    by_id = {game.game_id: game for game in games}
+    assert len(by_id) == len(games) == format_.most_games()
+    return by_id
+
+
+def field(players: int, *, seats: int, rounds: int = 1, seed: int = 1) -> Entrants:
+    return Entrants(players=NAMES[:players], rounds=rounds, seed=seed, seats=seats)
+
+
+def round_robin(players: int, *, seats: int, rounds: int = 1, **parameters: Any) -> RoundRobin:
+    entrants = field(players, seats=seats, rounds=rounds)
+    return RoundRobin(entrants, RoundRobinParameters(**parameters))
+
+
+# -- groups and seatings --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seats", [2, 3, 4])
+def test_every_group_plays_every_seating_once_a_round(seats: int) -> None:
+    games = scheduled(round_robin(5, seats=seats, rounds=2))
+    seatings = Counter(game.players for game in games.values())
+    assert seatings == dict.fromkeys(permutations(NAMES[:5], seats), 2)
+
+
+@pytest.mark.parametrize(("players", "seats", "seatings"), [(6, 5, None), (5, 4, "balanced")])
+def test_in_each_block_of_a_group_everybody_has_each_seat_once(
+    players: int, seats: int, seatings: str | None
+) -> None:
+    games = scheduled(round_robin(players, seats=seats, rounds=3, seatings=seatings))
+    blocks: dict[str, list[ScheduledGame]] = {}
+    for game in games.values():
+        blocks.setdefault(game.pair_id, []).append(game)
+    groups = Counter(tuple(sorted(block[0].players)) for block in blocks.values())
+    assert groups == dict.fromkeys(combinations(NAMES[:players], seats), 3)
+    for block in blocks.values():
+        assert len(block) == seats
+        for column in zip(*(game.players for game in block), strict=True):
+            assert sorted(column) == sorted(block[0].players)
+        assert len({(game.seed, game.opening, game.round) for game in block}) == 1
+        assert len(block[0].opening) == 2, "a roll and the face of the die"
+        for name in block[0].players:
+            assert len({player_seed(game, name) for game in block}) == 1
+    assert len({block[0].seed for block in blocks.values()}) == len(blocks)
+    orders = {block[0].players for block in blocks.values()}
+    assert len(orders) > 2 * len(groups), "the order round the table is drawn anew"
+
+
+def test_more_rounds_and_players_keep_every_game_and_the_order_of_names_does_not_matter() -> None:
+    few = scheduled(round_robin(4, seats=3, rounds=1))
+    many = scheduled(round_robin(6, seats=3, rounds=3))
+    assert few.items() <= many.items()
+    turned = Entrants(players=NAMES[3::-1], rounds=1, seed=1, seats=3)
+    assert scheduled(RoundRobin(turned, RoundRobinParameters())) == few
+    other = scheduled(round_robin(4, seats=3), seed=2)
+    assert {game.seed for game in other.values()}.isdisjoint(game.seed for game in few.values())
+
+
+def test_colours_can_be_drawn() -> None:
+    games = scheduled(round_robin(5, seats=3, rounds=60, colours="random"))
+    seatings = Counter(game.players for game in games.values())
+    assert len(games) == 60 * 10
+    assert len(seatings) == 60, "every order of every group has been drawn"
+    with pytest.raises(ParameterError, match=r"format\.seatings: has no effect with colours"):
+        round_robin(5, seats=3, colours="random", seatings="all")
+    with pytest.raises(ParameterError, match=r"format\.seatings: has no effect in a game of two"):
+        round_robin(5, seats=2, seatings="all")
+
+
+@given(st.integers(2, 7), st.integers(2, 4), st.integers(1, 6), st.integers(0, 99))
+def test_a_sample_of_groups_is_balanced_at_any_time(
+    players: int, seats: int, count: int, seed: int
+) -> None:
+    seats = min(seats, players)
+    names = NAMES[:players]
+    every = len(list(combinations(names, seats)))
+    if count > every:
+        with pytest.raises(ParameterError, match=rf"format\.groups: is {count}, but"):
+            GroupDraw(names, seats, count, seed=seed)
+        return
+    draw = GroupDraw(names, seats, count, seed=seed)
+    played = Counter[str](dict.fromkeys(names, 0))
+    drawn = []
+    for _ in range(4):
+        for group in draw.draw():
+            assert list(group) == sorted(set(group))
+            played.update(group)
+            drawn.append(group)
+            assert max(played.values()) - min(played.values()) <= 1
+    again = GroupDraw(names, seats, count, seed=seed)
+    assert [group for _ in range(4) for group in again.draw()] == drawn
+
+
+def test_players_of_a_sample_meet_about_equally_often() -> None:
+    met = Counter[tuple[str, ...]]()
+    draw = GroupDraw(NAMES, 3, 7, seed=1)
+    for _ in range(6):
+        for group in draw.draw():
+            met.update(combinations(group, 2))
+    assert len(met) == 21
+    assert max(met.values()) - min(met.values()) <= 2  # 42 groups of three: 6 each on average
+    assert not round_robin(7, seats=3, groups=7).may_gain_players
+    assert len(scheduled(round_robin(7, seats=3, groups=7, rounds=2))) == 2 * 7 * 6
+
+
+def test_each_hero_meets_all_groups_of_the_others() -> None:
+    format_ = Gauntlet(field(6, seats=3), GauntletParameters(heroes=("fay", "ann")))
+    groups = Counter(tuple(sorted(game.players)) for game in scheduled(format_).values())
+    others = list(combinations(NAMES[1:5], 2))
+    expected = [tuple(sorted((hero, *two))) for hero in ("ann", "fay") for two in others]
+    assert groups == dict.fromkeys(expected, 6)
+    fixed = Gauntlet(field(4, seats=3), GauntletParameters(heroes=("dee",), colours="fixed"))
+    assert {game.players[0] for game in scheduled(fixed).values()} == {"dee"}
+    with pytest.raises(ParameterError, match=r"format\.heroes: leaves 1 of the 2 opponents"):
+        Gauntlet(field(3, seats=3), GauntletParameters(heroes=("ann", "bob")))
+
+
+def test_many_long_names_still_name_a_file() -> None:
+    names = tuple(f"{letter * 39}{n}" for n, letter in enumerate("abcdef"))
+    format_ = RoundRobin(Entrants(players=names, seats=6), RoundRobinParameters())
+    games = scheduled(format_, game=miai.load_game("pig", players=6), names=names)
+    assert all(len(game_id) < 140 for game_id in games)
+
+
+def test_points_are_shares_of_the_opponents_or_excesses_over_the_mean() -> None:
+    for payoffs, returns, expected in (
+        (False, (1.0, 0.0, 1.0), {"ann": 0.75, "bob": 0.0, "cid": 0.75}),
+        (True, (6.0, 0.0, -3.0), {"ann": 5.0, "bob": -1.0, "cid": -4.0}),
+    ):
+        format_ = round_robin(3, seats=3)
+        rows = [PlayerRow(name=name, agent="random") for name in NAMES[:3]]
+        schedule = Schedule(format_, rows, seed=1, openings=Openings(PIG), payoffs=payoffs)
+        for game in schedule.advance(room=1):
+            by_name = dict(zip(("ann", "bob", "cid"), returns, strict=True))
+            schedule.record(game.game_id, [by_name[name] for name in game.players])
+        for meeting in schedule._meetings:
+            assert meeting.scores == [expected[meeting.pairing.first]] * 3
+
+
+# -- configs --------------------------------------------------------------------------------------
+
+FOUR = tuple(player(name) for name in NAMES[:4])
+SMALL = {"name": "pig", "goal": 6, "turns": 3}
+
+
+@pytest.mark.parametrize(
+    ("players", "sections", "message"),
+    [
+        (
+            FOUR,
+            {"format": {"name": "swiss", "rounds": 2}},
+            "format.name: swiss is for games of 2 players, and pig has 3; use gauntlet or "
+            "round-robin",
+        ),
+        (FOUR[:2], {}, "players: has too few entries: 2; at least 3 are needed"),
+        (
+            FOUR,
+            {"format": {"name": "round-robin", "groups": 5}},
+            "format.groups: is 5, but 4 players make 4 groups of 3; leave it out",
+        ),
+        (
+            FOUR,
+            {"format": {"name": "round-robin", "seatings": "some"}},
+            "format.seatings: 'some' is not one of all, balanced",
+        ),
+        (
+            FOUR,
+            {
+                "openings": {"random_plies": 1},
+                "openings.balance": {"search": "alpha-beta", "within": 0.1},
+            },
+            "openings.balance: ",
+        ),
+    ],
+)
+def test_what_does_not_suit_the_number_of_players_is_refused(
+    players: Any, sections: Any, message: str, tmp_path: Path
+) -> None:
+    (tmp_path / "x.toml").write_text(config_text(*players, game=SMALL, tournament={}, **sections))
+    text = (tmp_path / "x.toml").read_text()
+    if "format" in sections and sections["format"]["name"] == "swiss":
+        text = text.replace("rounds = 2\n", "", 1)
+        (tmp_path / "x.toml").write_text(text)
+    with pytest.raises(ConfigError) as caught:
+        load_tournament(tmp_path / "x.toml")
+    assert message in str(caught.value)
+
+
+def test_the_number_of_players_cannot_differ_within_a_tournament(tmp_path: Path) -> None:
+    text = config_text(*FOUR, game={**SMALL, "players": 2}, format={"name": "pairings"})
+    text = text.replace(
+        "[[players]]",
+        '[[format.pairings]]\nfirst = "ann"\nsecond = "bob"\nsettings = {players = 3}\n[[players]]',
+        1,
+    )
+    (tmp_path / "x.toml").write_text(text)
+    with pytest.raises(ConfigError, match="makes pig a game of 3 players"):
+        load_tournament(tmp_path / "x.toml")
+
+
+# -- runs -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("config") / "x.toml"
+    path.write_text(config_text(*FOUR, game=SMALL, tournament={"rounds": 2}))
+    return path
+
+
+@pytest.fixture(scope="module")
+def whole(config: Path) -> Path:
+    """The folder of an undisturbed serial run."""
+    folder = config.parent / "whole"
+    done = tournament("run", config, "--out", folder, "--executor", "serial")
+    assert " > " in done.stdout
+    return folder
+
+
+def test_a_killed_run_goes_on_and_plays_the_same_games(
+    config: Path, whole: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "out"
+    process = subprocess.Popen(
+        command("run", config, "--out", folder, "--workers", 1, "--set", "rounds=8"),
+        stdout=subprocess.PIPE,
+        text=True,
+        process_group=0,
+        env=environment(),
+    )
+    assert process.stdout is not None
+    while (line := process.stdout.readline()) and not line.startswith("["):
+        pass
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    assert 1 <= len(games_of(folder)) < 192
+    assert "of 192 games are done" in tournament("status", folder).stdout
+    tournament("resume", folder, "--workers", 2)
+    assert len(games_of(folder)) == 192
+    assert len(games_of(whole)) == 48
+    assert games_of(whole).items() <= games_of(folder).items()
+
+
+def test_the_report_counts_and_rates_rankings(whole: Path) -> None:
+    with Store.read(whole) as store:
+        rows = store.results()
+        document: Any = build_report(store).to_json()
+        by_columns, by_rows = count_store(store), count_games(rows, players=NAMES[:4])
+    for attribute in ("rankings", "pairings", "seats", "statuses"):
+        assert getattr(by_columns, attribute) == getattr(by_rows, attribute)
+    for name, standing in by_columns.players.items():
+        other = by_rows.players[name]
+        assert (standing.seats, standing.ahead) == (other.seats, other.ahead)
+        assert (standing.endings, standing.returns) == (other.endings, other.returns)
+    assert document["model"]["name"] == "plackett-luce"
+    assert len(document["model"]["seats"]) == 3
+    assert sum(seat["elo"] for seat in document["model"]["seats"]) == pytest.approx(0, abs=1e-6)
+    games = [(row.players, row.returns) for row in rows]
+    fit = fit_rankings(Rankings.from_games(games, players=NAMES[:4]))
+    returns = [dict(zip(row.players, row.returns, strict=True)) for row in rows]
+    for entry in document["players"]:
+        name = entry["name"]
+        assert entry["elo"] == pytest.approx(fit.estimate(name).value, abs=1e-6)
+        assert [seat["games"] for seat in entry["seats"]] == [12, 12, 12]
+        own = [game[name] for game in returns if name in game]
+        assert entry["games"] == len(own) == 36
+        assert entry["score"] == pytest.approx((np.mean(own) + 1) / 2)  # evenly spaced returns
+        first = [g for g in returns if name in g and g[name] == max(g.values())]
+        alone = sum(list(game.values()).count(game[name]) == 1 for game in first)
+        assert (entry["wins"], entry["draws"]) == (alone, len(first) - alone)
+    for entry in document["crosstable"]:
+        one, other = entry["player"], entry["opponent"]
+        both = [game for game in returns if {one, other} <= game.keys()]
+        ahead = sum(game[one] > game[other] for game in both)
+        assert (entry["games"], entry["wins"]) == (len(both), ahead)
+    assert document["games"]["done"] == 48
+    assert sum(p["terminations"]["terminal"]["games"] for p in document["players"]) == 3 * 48
+
+
+def test_all_forms_of_the_report_know_every_player(whole: Path, tmp_path: Path) -> None:
+    with Store.read(whole) as store:
+        report = build_report(store, superiority=True, bootstrap=20, details=True)
+        replays = chosen(report.rows, 2)
+        write_replays(store, replays, tmp_path)
+    names = [name for name in FORMATS if name != "parquet" or find_spec("pyarrow")]
+    text, page, markdown, tables, *_ = (
+        write_report(report, tmp_path, name, replays=replays) for name in names
+    )
+    assert report.details is not None
+    assert [curve.games[-1] for curve in report.details.curves] == [48] * 4
+    ends = {curve.player: curve.elo[-1] for curve in report.details.curves}
+    assert report.ratings is not None
+    own = {name: report.ratings.estimate(name).value for name in NAMES[:4]}
+    assert ends == pytest.approx(own)
+    for path in (text, page, markdown):
+        content = path.read_text()
+        for part in ("By seat", "The seats are worth", "third", "Superiority"):
+            assert part in content, path
+    assert "Ratings over games" in page.read_text()
+    assert all(f"replays/{row.game_id}.html" in page.read_text() for row in replays)
+    assert len(list((tmp_path / "replays").glob("*.html"))) == 2
+    lines = list(csv.DictReader((tables / "games.csv").open()))
+    assert json.loads(lines[0]["players"]) == list(report.rows[0].players)
+    entries = list(csv.DictReader((tables / "players.csv").open()))
+    assert len(json.loads(entries[0]["seats"])) == 3
+    if "parquet" in names:
+        parquet = import_module("pyarrow.parquet")
+        table = parquet.read_table(tmp_path / "report" / "games.parquet")
+        assert table.column("returns").to_pylist() == [list(row.returns) for row in report.rows]
+
+
+def test_it_is_watched_and_rated(whole: Path, config: Path, tmp_path: Path) -> None:
+    view = tournament("watch", whole, "--once").stdout
+    assert "48/48 games" in view
+    assert "the run is complete" in view
+    two = tmp_path / "two"
+    settings = ("--set", "game.players=2", "--set", "tournament.name=two", "--set", "rounds=1")
+    tournament("run", config, "--out", two, *settings, "--executor", "serial")
+    with pytest.raises(ConfigError, match=r"players 3 and 2; .* --across-games"):
+        rate_runs([whole, two])
+    rated = rate_runs([whole, two], across_games=True)
+    assert rated.joined.links == NAMES[:4]
+    assert [len(kind["seats"]) for kind in rated.to_json()["kinds"]] == [3, 2]
+    games = []
+    for folder in (whole, two):
+        with Store.read(folder) as store:
+            games += [(row.players, row.returns) for row in store.results()]
+    direct = fit_rankings(Rankings.from_games(games, players=rated.ratings.players))
+    assert rated.ratings.elo == pytest.approx(direct.elo, abs=1e-6)
+    assert "(pig)" in rated.joined.warnings[0]
+
+
+def test_an_agent_that_fails_is_last_and_named(tmp_path: Path, mischief: dict[str, str]) -> None:
+    config = tmp_path / "x.toml"
+    players = (*FOUR[:2], player("bad", "mischief", way="illegal"))
+    game = {**SMALL, "goal": 30}
+    config.write_text(config_text(*players, game=game, tournament={"rounds": 1}))
+    words = ("run", config, "--out", tmp_path / "out", "--executor", "serial")
+    done = tournament(*words, env=mischief)
+    with Store.read(tmp_path / "out") as store:
+        rows = store.results()
+    assert len(rows) == 6
+    for row in rows:
+        seat = row.players.index("bad")
+        assert (row.termination, row.loser) == ("illegal-action", seat)
+        assert row.returns == tuple(-1.0 if n == seat else 0.5 for n in range(3))
+    assert "bad lost to ann and bob by illegal-action" in done.stdout
+    assert "ann = bob > bad (illegal-action: " in done.stdout
+
+
+# -- several games in one list --------------------------------------------------------------------
+
+
+def test_different_games_are_joined_only_on_request() -> None:
+    agents = tuple(Identity.of(name, "mcts", {}, version="miai 1.0") for name in "abc")
+    three = [(seats, (2, 1, 0)) for seats in permutations("012")]
+    numbers = ("0", "1", "2")
+    pig = RunResults(
+        source="pig",
+        game="pig",
+        identities=agents,
+        results=Rankings.from_games(three, players=numbers),
+    )
+    four = [(tuple("210"), (2, 2, 0)), (tuple("102"), (0, 1, 2))]
+    ludo = RunResults(
+        source="ludo",
+        game="ludo",
+        identities=agents[::-1],
+        results=Rankings.from_games(four, players=numbers),
+    )
+    with pytest.raises(ConfigError, match=r"is a run of ludo, pig of pig; .*--across-games"):
+        join_runs([pig, ludo])
+    joined = join_runs([pig, ludo], across_games=True)
+    assert joined.kinds == (("pig", "{}"), ("ludo", "{}"))
+    assert isinstance(joined.results, Rankings)
+    assert joined.results.players == ("a", "b", "c")
+    assert joined.results.kinds[1].seats.tolist() == [[0, 1, 2], [1, 2, 0]]
+    assert joined.results.games() == 8
+
+
+def row(players: tuple[str, ...], returns: tuple[float, ...], number: int = 0) -> GameRow:
+    return GameRow(
+        game_id=f"g{number}",
+        pair_id=f"b{number}",
+        round=1,
+        players=players,
+        seed=number,
+        status="done",
+        returns=returns,
+        termination="terminal",
+    )
+
+
+def test_first_places_are_won_alone_or_shared() -> None:
+    seats = NAMES[:3]
+    games = ((2.0, 1.0, 0.0), (1.0, 1.0, 0.0), (0.0, 1.0, 1.0), (0.0, 0.0, 0.0))
+    standings = count_games([row(seats, returns, n) for n, returns in enumerate(games)])
+    tallies = {name: player.total for name, player in standings.players.items()}
+    assert tallies == {"ann": Tally(1, 2, 1), "bob": Tally(0, 3, 1), "cid": Tally(0, 2, 2)}
+    scores = {name: player.score for name, player in standings.players.items()}
+    assert scores == {"ann": 2.25 / 4, "bob": 2.5 / 4, "cid": 1.25 / 4}
+    assert standings.against("ann", "cid") == Tally(2, 1, 1)
+    assert standings.first_player == Tally(1, 2, 1)
+    assert standings.terminations() == {"terminal": 4}
+    assert ranking_text(seats, games[2]) == "bob = cid > ann"
+    live = count_games((), players=seats)
+    for n, returns in enumerate(games):
+        live.note(row(seats, returns, n))
+    assert (live.players, live.rankings) == (standings.players, standings.rankings)
+
+
+# -- payoffs --------------------------------------------------------------------------------------
+
+
+def test_mean_payoffs_are_about_blocks() -> None:
+    payoffs = Payoffs()
+    seats = ("ann", "bob", "cid")
+    for number, luck in enumerate((5.0, -7.0, 11.0)):  # of the first seat's cards
+        for turn in range(3):
+            names = seats[turn:] + seats[:turn]
+            skill = dict(zip(seats, (1.0, 0.0, -1.0), strict=True))
+            swing = (luck, -luck / 2, -luck / 2)
+            returns = [skill[name] + gain for name, gain in zip(names, swing, strict=True)]
+            payoffs.add(f"block {number}", names, returns)
+    mean = payoffs.of("ann")
+    assert mean is not None
+    assert mean.value == pytest.approx(1.0)
+    assert (mean.pairs, mean.games) == (3, 9)
+    assert mean.margin == pytest.approx(0.0, abs=1e-9)  # the luck of the deal cancels
+    against = payoffs.against("cid", "ann")
+    assert against is not None
+    assert against.value == pytest.approx(-1.0)
+    assert payoffs.ranking(seats) == list(seats)
+    payoffs.add("other", ("ann", "dee", "eve"), (4.0, -2.0, -2.0))
+    other = payoffs.against("ann", "dee")
+    assert other is not None
+    assert (other.value, other.margin) == (4.0, None)
+    team = payoffs.of_team(("ann", "bob"))
+    assert team is not None
+    assert (team.value, team.games) == (4.0, 1)  # not the games in which both play
+
+
+def test_a_report_of_payoffs_ranks_by_them() -> None:
+    rows = []
+    for block, luck in enumerate((3.0, -4.0, 2.0)):
+        for turn in range(3):
+            names = NAMES[turn:3] + NAMES[:turn]
+            returns = [{"ann": -1.0, "bob": 2.0, "cid": -1.0}[name] for name in names]
+            returns[0] += luck
+            returns[1] -= luck
+            rows.append(row(names, tuple(returns), block))
+    info = RunInfo(
+        name="x", seed=1, rounds=1, game="chips", game_version=1, resolved={PAYOFFS: {"bound": 9.0}}
+    )
+    report = build_report(rows, info=info, players=NAMES[:3], details=True)
+    document: Any = report.to_json()
+    first = document["players"][0]
+    assert (first["name"], first["mean_return"], first["pairs"]) == ("bob", pytest.approx(2.0), 3)
+    assert first["low"] == pytest.approx(2.0)
+    text = report.to_text()
+    assert "By seat" not in text
+    assert "mean payoff of the row against the column" in text
+
+
+def test_refusals_reach_the_command_line(tmp_path: Path) -> None:
+    text = config_text(*FOUR, game=SMALL, format={"name": "knockout"})
+    (tmp_path / "x.toml").write_text(text.replace("rounds = 2\n", ""))
+    assert "format.name: knockout is for games of 2 players" in refused(
+        "run", "x.toml", cwd=tmp_path
+    )
