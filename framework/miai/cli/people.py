@@ -352,7 +352,7 @@ class HumanAgent(Agent):
         return [action_text(position, action) for action in self.view.legal_actions]
 
     def _parse(self, text: str) -> int:
-        if self.game.info.perfect_information:
+        if self.game.info.perfect_information and not self.game.info.simultaneous:
             return self.view.state.string_to_action(text.strip())
         notation = text.strip().lower()
         for action in self.view.legal_actions:
