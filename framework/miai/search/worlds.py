@@ -5,7 +5,8 @@ keeps one tree of the player's observations, `pimc` one tree for each drawn worl
 
 Trees of information sets follow P. Cowling, E. Powley, D. Whitehouse, "Information set Monte Carlo
 tree search" (2012). An action competes only in the worlds in which it is legal, so its statistics
-count how often it was *available*, too.
+count how often it was *available*, too. Where several players act at once, each plays by regret
+matching, and none sees what another chooses.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ import math
 import random
 import time
 from abc import abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from miai.agent import Agent, Decision
 from miai.clock import ClockReading
@@ -35,6 +37,7 @@ from miai.search.evaluators import (
     utilities,
 )
 from miai.search.protocol import Seedable, deadline_after
+from miai.search.regret_matching import RegretMatching
 from miai.seeds import derive_seed
 from miai.values import Evaluation, ValueUnit
 
@@ -58,19 +61,27 @@ class Edge:
         """The mean utility; 0 before the first visit."""
         return self.total / self.visits if self.visits else 0.0
 
+    def add(self, player: int, returns: Sequence[float]) -> None:
+        """Count a visit, with a player's entry of all players' returns."""
+        self.visits += 1
+        self.total += returns[player]
+
 
 class InfoSetNode:
     """An information set: edges by action, and children by the tree's observer's observation.
 
     Attributes:
       visited: whether a simulation came here; the first one values the world and goes no further.
+      edges: statistics of the actions of a player who acts alone.
+      parts: regret matching of each player who acts at once with others.
     """
 
-    __slots__ = ("children", "edges", "visited")
+    __slots__ = ("children", "edges", "parts", "visited")
 
     def __init__(self, *, visited: bool = False) -> None:
         self.visited = visited
         self.edges: dict[int, Edge] = {}
+        self.parts: dict[int, RegretMatching] = {}
         self.children: dict[Hashable, InfoSetNode] = {}
 
     def select(self, legal: Sequence[int], exploration: float, rng: random.Random) -> int:
@@ -105,6 +116,9 @@ def most_visited(node: InfoSetNode, legal: Sequence[int]) -> int:
     return max(legal, key=lambda action: node.edges[action].visits if action in node.edges else -1)
 
 
+Update: TypeAlias = Callable[[Sequence[float]], None]
+"""What learns from the returns of a simulation."""
+
 Observers = Literal["single", "multi", "all-seeing"]
 """Whose observations make trees: the searcher's, every player's, or one that sees all actions."""
 
@@ -133,23 +147,32 @@ class Simulator:
     def run(self, world: State) -> None:
         """Play one simulation, which changes `world`."""
         nodes = self._roots(world)
-        path: list[tuple[Edge, int]] = []
+        path: list[Update] = []
         while not world.is_terminal():
-            player = world.current_player()
+            player = world.next_actor()
             if player == Player.CHANCE:
                 self._step(world, sample_chance(world, self.rng), nodes)
                 continue
             node = nodes[player if self.observers == "multi" else self.searcher]
-            if not node.visited:
+            if not node.visited and not world.pending_actions():
                 node.visited = True
                 break
-            action = node.select(world.legal_actions(), self.exploration, self.rng)
-            path.append((node.edges[action], player))
+            action, update = self._choose(node, world, player)
+            path.append(update)
             self._step(world, action, nodes)
         returns = world.returns() if world.is_terminal() else utilities(self.evaluate, [world])[0]
-        for edge, player in path:
-            edge.visits += 1
-            edge.total += returns[player]
+        for update in path:
+            update(returns)
+
+    def _choose(self, node: InfoSetNode, world: State, player: int) -> tuple[int, Update]:
+        """Return the action of the next player, and what learns from the returns."""
+        legal = world.legal_actions()
+        if world.current_player() != Player.SIMULTANEOUS:
+            action = node.select(legal, self.exploration, self.rng)
+            return action, partial(node.edges[action].add, player)
+        part = node.parts.setdefault(player, RegretMatching())
+        action = part.draw(legal, self.rng)
+        return action, lambda returns: part.learn(legal, action, returns[player])
 
     def _roots(self, world: State) -> dict[int, InfoSetNode]:
         """Return where each observer's tree begins in a world."""
@@ -162,9 +185,12 @@ class Simulator:
         return nodes
 
     def _step(self, world: State, action: int, nodes: dict[int, InfoSetNode]) -> None:
+        joint = {**world.pending_actions(), world.next_actor(): action}
         world.apply_action(action)
+        if world.pending_actions():
+            return  # the others act at the same time
         if self.observers == "all-seeing":
-            nodes[self.searcher] = nodes[self.searcher].child(action)
+            nodes[self.searcher] = nodes[self.searcher].child(tuple(joint.values()))
             return
         for observer, node in nodes.items():
             observed = observation_key(world, observer)
@@ -179,7 +205,7 @@ def observation_key(world: State, observer: int) -> Hashable:
         return None
     data = observation.data
     text = None if data is None else dumps(to_plain(data, what="the data of an observation"))
-    return (observation.actor, observation.action, text)
+    return (observation.actor, observation.action, tuple(observation.actions), text)
 
 
 class WorldsParameters(TreeSearchParameters):
@@ -253,6 +279,15 @@ class WorldsAgent(Agent):
     def choose(self, legal: tuple[int, ...], ends: float) -> tuple[int, dict[str, Json]]:
         """Return an action and its statistics; `ends` is a deadline on the monotonic clock."""
 
+    def _drawn(
+        self, legal: Sequence[int], strategy: Sequence[float]
+    ) -> tuple[int, dict[str, Json]]:
+        """Return an action drawn from a mixed strategy, and the strategy as statistics."""
+        action = self._draw.choices(legal, strategy)[0]
+        return action, {
+            "strategy": [[a, round(p, 4)] for a, p in zip(legal, strategy, strict=True)]
+        }
+
     def simulator(self, observers: Observers) -> Simulator:
         """Return a simulator with empty trees."""
         return Simulator(
@@ -281,13 +316,16 @@ class Ismcts(WorldsAgent):
         super().__init__(game, parameters or IsmctsParameters())
 
     def choose(self, legal: tuple[int, ...], ends: float) -> tuple[int, dict[str, Json]]:
-        """Return the action visited most."""
+        """Return the action visited most or, where others act at once, one of the mean strategy."""
         parameters = self.parameters
         simulator, done = self.simulator(parameters.observers), 0
         while done == 0 or (_within(parameters.simulations, done) and time.monotonic() < ends):
             simulator.run(self.belief.sample(self._draw))
             done += 1
         root = simulator.root
+        if (part := root.parts.get(self.view.player)) is not None:
+            action, statistics = self._drawn(legal, part.strategy(legal))
+            return action, {"simulations": done, **statistics, **_mean_utility(part.value())}
         best = most_visited(root, legal)
         mean = root.edges[best].mean if best in root.edges else 0.0
         return best, {"simulations": done, **_mean_utility(mean)}
@@ -306,9 +344,14 @@ class Pimc(WorldsAgent):
         super().__init__(game, parameters or PimcParameters())
 
     def choose(self, legal: tuple[int, ...], ends: float) -> tuple[int, dict[str, Json]]:
-        """Return the action of the best mean over all worlds."""
+        """Return the action of the best mean over all worlds.
+
+        Where others act at once, it is drawn from the mean of the strategies in all worlds.
+        """
         parameters, done, worlds = self.parameters, 0, 0
         visits, totals = dict.fromkeys(legal, 0), dict.fromkeys(legal, 0.0)
+        strategies: list[list[float]] = []
+        value = 0.0
         start = time.monotonic()
         for number in range(parameters.worlds):
             if number and time.monotonic() >= ends:
@@ -322,9 +365,17 @@ class Pimc(WorldsAgent):
                 worlds = number + 1
                 simulator.run(world.clone())
                 done += 1
+            if (part := simulator.root.parts.get(self.view.player)) is not None:
+                strategies.append(part.strategy(legal))
+                value += (part.value() - value) / len(strategies)
             for action, edge in simulator.root.edges.items():
                 visits[action] += edge.visits
                 totals[action] += edge.total
+        if strategies:
+            means = [sum(column) / len(strategies) for column in zip(*strategies, strict=True)]
+            action, statistics = self._drawn(legal, means)
+            counts: dict[str, Json] = {"simulations": done, "worlds": worlds}
+            return action, {**counts, **statistics, **_mean_utility(value)}
         actions = [action for action in legal if visits[action]]
         best = max(actions, key=lambda action: totals[action] / visits[action])
         mean = totals[best] / visits[best]
