@@ -26,7 +26,7 @@ from miai.playing.match import Seat, play
 from miai.playing.session import RevisableGame, TakeBack
 from miai.record import MoveRecord, PlayerRecord
 from miai.render import Renderer, StyledRenderer, action_text, hint_of, renderer_for
-from miai.search.protocol import SearchResult
+from miai.search.protocol import SearchResult, SimultaneousSearch
 from miai.seeds import derive_seed
 from miai.values import Evaluation
 
@@ -310,7 +310,7 @@ class HumanAgent(Agent):
         if not self.game.info.perfect_information:
             self._say(session.advise_from(self.view))
             return
-        result = session.advise(self.view.state)
+        result = session.advise(self.view)
         best = _best(result, _priors(result))
         show_position(
             self._renderer,
@@ -470,12 +470,15 @@ class PlaySession:
         """Return whether hints are available."""
         return self._make_adviser is not None or self._blind_adviser is not None
 
-    def advise(self, state: State) -> SearchResult:
-        """Return the adviser's result for a position. Raises `MiaiError`."""
+    def advise(self, view: PlayerView) -> SearchResult:
+        """Return the adviser's result for a person's position. Raises `MiaiError`."""
         if self._adviser is None:
             assert self._make_adviser is not None, "can_advise says so"
             self._adviser = self._make_adviser()
         self._adviser.new_game(self._seed)
+        state = view.state
+        if isinstance(self._adviser, SimultaneousSearch):
+            return self._adviser.search_as(state, view.player)
         return self._adviser.search(state)
 
     def advise_from(self, view: PlayerView) -> str:

@@ -408,7 +408,10 @@ def add_dirichlet_noise(
 
 def _child_of(node: Node, actions: tuple[int, ...]) -> Node | None:
     """Return the node after an action, or after those of players who act at once; or None."""
-    choices = node.combinations if isinstance(node, JointNode) else [(a,) for a in node.actions]
+    if isinstance(node, JointNode):
+        choices = node.combinations
+    else:
+        choices = [(action,) for action in node.actions]
     index = choices.index(actions) if actions in choices else len(choices)
     return node.children[index] if index < len(node.children) else None
 

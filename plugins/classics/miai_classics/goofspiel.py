@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from miai import PlayerView
-
 
 class GoofspielParameters(Parameters):
     """Parameters of `Goofspiel`."""
@@ -98,6 +96,10 @@ class GoofspielState(SimultaneousState):
         self._views = [""] * game.parameters.players
         if game.parameters.points_order != "random":
             self._turn_up(self._prizes[0])
+
+    def hand(self, player: int) -> list[int]:
+        """Return the cards in a player's hand, ascending."""
+        return self._hands[player].copy()
 
     # -- the rules ----------------------------------------------------------------------------
 
@@ -218,38 +220,3 @@ class GoofspielState(SimultaneousState):
 
 def _cards(cards: Sequence[int]) -> str:
     return " ".join(map(str, cards)) or "-"
-
-
-class GoofspielRenderer:
-    """Shows the prize, the player's hand, and who won which prize."""
-
-    def __init__(self, game: Goofspiel, parameters: Parameters) -> None:
-        self._game = game
-
-    def render(self, view: PlayerView) -> str:
-        """Return the position or, if bids are hidden, what the player knows of it."""
-        if self._game.info.perfect_information:
-            return str(view.state)
-        parameters, names = self._game.parameters, self._game.info.player_names
-        prizes = list(range(1, parameters.num_cards + 1))
-        turned_up = [] if parameters.points_order == "random" else prizes
-        if parameters.points_order == "descending":
-            turned_up = prizes[::-1]
-        hand, winners = prizes.copy(), list[int | None]()
-        for observation in view.observations:
-            action, data = observation.action, observation.data
-            if observation.actor == Player.CHANCE and action is not None:
-                turned_up = [*turned_up, action + 1]
-            elif action is not None:
-                hand.remove(action + 1)
-            if isinstance(data, Mapping):
-                winners += data["winners"]
-        turned_up += [prize for prize in prizes if prize not in turned_up][: len(winners)]
-        lines = [
-            f"prize {prize}: {'nobody' if winner is None else names[winner]}"
-            for prize, winner in zip(turned_up, winners, strict=False)
-        ]
-        if len(winners) < parameters.num_cards:
-            upcoming = turned_up[len(winners) :][:1]
-            lines.append(f"prize {_cards(upcoming)}; your hand {_cards(hand)}")
-        return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""Matrix games for two, once or in rounds: both players choose at once and are paid by a table.
+"""Matrix games for two, in rounds: both players choose at once and are paid by a table.
 
 After each round both players see both choices and receive their rewards; the returns are the sums
 over all rounds. The games:
@@ -27,12 +27,6 @@ Table: TypeAlias = Sequence[Sequence[tuple[float, float]]]
 
 class RoundsParameters(Parameters):
     """Parameters of a game in rounds."""
-
-    rounds: int = parameter(1, ge=1, le=10_000, unit="rounds", help="Rounds of a game")
-
-
-class PrisonersDilemmaParameters(Parameters):
-    """Parameters of `PrisonersDilemma`."""
 
     rounds: int = parameter(10, ge=1, le=10_000, unit="rounds", help="Rounds of a game")
 
@@ -130,8 +124,8 @@ class RockPaperScissors(MatrixGame):
 class PrisonersDilemma(MatrixGame):
     """The game: 3 points each for cooperation, 1 each for defection, 5 and 0 for one of each."""
 
-    def __init__(self, parameters: PrisonersDilemmaParameters | None = None) -> None:
-        parameters = parameters or PrisonersDilemmaParameters()
+    def __init__(self, parameters: RoundsParameters | None = None) -> None:
+        parameters = parameters or RoundsParameters()
         super().__init__(
             "prisoners_dilemma",
             parameters,

@@ -52,7 +52,7 @@ def miai_register(registry: Registry) -> None:
         "game",
         "prisoners_dilemma",
         "miai_classics.matrix_games:PrisonersDilemma",
-        parameters="miai_classics.matrix_games:PrisonersDilemmaParameters",
+        parameters="miai_classics.matrix_games:RoundsParameters",
         summary="Cooperate or defect at once, in rounds, for points; not zero-sum",
     )
     registry.add(
@@ -65,10 +65,18 @@ def miai_register(registry: Registry) -> None:
     registry.add(
         "renderer",
         "goofspiel",
-        "miai_classics.goofspiel:GoofspielRenderer",
+        "miai_classics.choice_pictures:GoofspielRenderer",
         summary="The prize, the player's hand, and who won which prize",
         game="goofspiel",
     )
+    for name in ("matching_pennies", "rock_paper_scissors", "prisoners_dilemma"):
+        registry.add(
+            "renderer",
+            name,
+            "miai_classics.choice_pictures:MatrixRenderer",
+            summary="The last rounds, the points and the choices",
+            game=name,
+        )
     registry.add(
         "renderer",
         "tic_tac_toe",
