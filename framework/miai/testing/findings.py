@@ -117,7 +117,7 @@ GAME_RULES: Mapping[str, str] = {
     "illegal-action": "an illegal action raises IllegalActionError or InvalidActionError and "
     "changes nothing",
     "action-text": "each legal action has a text of its own, which string_to_action() reads; it "
-    "depends on the action alone where the game hides information",
+    "depends on the action alone where the game hides information or players act at once",
     "deterministic": "the same actions, those of chance included, lead to the same positions",
     "returns": "returns are zero before the end, then within the bounds and of the stated sum, "
     "and equal in a team; with intermediate rewards they may change on the way",
