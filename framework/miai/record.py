@@ -215,7 +215,7 @@ def ending_text(record: GameRecord, names: Sequence[str]) -> str:
       names: the players' names in player order.
     """
     best = [n for n, r in zip(names, record.returns, strict=False) if r == max(record.returns)]
-    ending = f"{best[0]} wins" if len(best) == 1 else "a draw"
+    ending = "a draw" if len(best) == len(names) > 1 else winners_text(best)
     why = "" if record.loser is None else f", {names[record.loser]} "
     why += _REASONS[record.termination]
     if record.losers:  # the detail says why each of them did
@@ -224,6 +224,11 @@ def ending_text(record: GameRecord, names: Sequence[str]) -> str:
         ending, why = "no winner", ""  # a draw in a tournament; a file may be of a part of a game
     detail = "" if record.detail in ("", ending) else f" ({one_line(record.detail)})"
     return f"{ending}{why}{detail}"
+
+
+def winners_text(names: Sequence[str]) -> str:
+    """Return that one player wins, or that several, but not all, share the best result."""
+    return f"{names[0]} wins" if len(names) == 1 else f"{' and '.join(names)} share the win"
 
 
 def _values(part: GameRecord | MoveRecord | PlayerRecord | VerdictRecord) -> dict[str, Any]:

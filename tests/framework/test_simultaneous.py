@@ -413,7 +413,7 @@ def test_a_belief_is_what_trying_everything_finds(player: int) -> None:
 def test_a_program_is_told_all_actions_with_their_texts() -> None:
     from miai.process.program_agent import ProgramAgent, ProgramParameters
 
-    agent = ProgramAgent(PENNIES, ProgramParameters(command=["true"]))
+    agent = ProgramAgent(PENNIES, ProgramParameters(command=("true",)))
     state = PENNIES.new_initial_state()
     state.apply_actions({0: 0, 1: 1})
     seen = state.observation(1)

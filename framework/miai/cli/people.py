@@ -24,7 +24,7 @@ from miai.parameters import Parameters
 from miai.playing.advice import advice_text, advised
 from miai.playing.match import Seat, play
 from miai.playing.session import RevisableGame, TakeBack
-from miai.record import MoveRecord, PlayerRecord
+from miai.record import MoveRecord, PlayerRecord, winners_text
 from miai.render import Renderer, StyledRenderer, action_text, hint_of, renderer_for
 from miai.search.protocol import SearchResult, SimultaneousSearch
 from miai.seeds import derive_seed
@@ -249,12 +249,12 @@ class HumanAgent(Agent):
         if self is not people[0]:
             return
         self._show_board()
-        mine = returns[self.view.player]
-        verdict = "you win" if mine > 0 else "you lose"
-        if len(set(returns)) == 1:
+        best = [player for player, value in enumerate(returns) if value == max(returns)]
+        verdict = "you win" if best == [self.view.player] else "you lose"
+        if len(best) == len(returns) > 1:
             verdict = "a draw"
-        elif len(people) > 1:
-            verdict = f"{self.game.info.player_names[returns.index(max(returns))]} wins"
+        elif len(people) > 1 or (len(best) > 1 and self.view.player in best):
+            verdict = winners_text([self.game.info.player_names[player] for player in best])
         self._say(f"The game is over: {verdict}.")
 
     def _answer(self, text: str) -> Decision | None:

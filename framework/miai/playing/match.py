@@ -656,10 +656,12 @@ def _refuse_shared_terminal(game: Game, agents: Sequence[Agent]) -> None:
     names, info = game.info.player_names, game.info
     people = [name for name, a in zip(names, agents, strict=False) if a.component == "human"]
     if len(people) > 1 and (info.simultaneous or not info.perfect_information):
-        what = "lets players act at once" if info.perfect_information else "hides information"
+        what, secrets = "hides information", "secrets"
+        if info.perfect_information:
+            what, secrets = "lets players act at once", "choices"
         raise ConfigError(
             f"{game.info.name} {what}, and {' and '.join(people)} at one terminal would "
-            f"see each other's secrets; let an agent play one of them, such as: miai play "
+            f"see each other's {secrets}; let an agent play one of them, such as: miai play "
             f"{game.info.name} --{people[-1]} random"
         )
 

@@ -1,0 +1,114 @@
+"""Tables at which people act at once: neither sees the other's choice before both have chosen."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.web.server import Browser, is_over, is_turn, running
+
+
+def answer(browser: Browser, table: str, news: Any, action: int) -> None:
+    values = {"number": news["frame"]["number"], "kind": "move", "action": action}
+    reply = browser.post(f"{table}/answers", values)
+    assert reply.status == 200, reply.text
+
+
+def sit(own: Browser, other: Browser, game: str, **values: str) -> str:
+    """Return a new table of a browser, at which another one sits as well."""
+    chairs = {"players__0__agent": "me", "players__1__agent": "guest"}
+    table = own.new_table(game, **chairs, **values)
+    address = own.post(f"{table}/invitations/1", {}).json["address"]
+    other.ask("/" + address.split("/", 3)[3])
+    return table
+
+
+@pytest.mark.parametrize(("first", "second"), [(0, 1), (1, 0)])
+def test_neither_sees_the_other_s_choice_first(tmp_path: Path, first: int, second: int) -> None:
+    folder = tmp_path / "games"
+    with running(folder) as port:
+        browsers = own, other = Browser(port), Browser(port)
+        own.enter()
+        table = sit(own, other, "prisoners_dilemma", game__rounds="2")
+        with own.watching(table) as mine, other.watching(table) as theirs:
+            watched = (mine, theirs)
+            before = [events.until(is_turn) for events in watched]
+            answer(browsers[first], table, before[first], 1)
+            waiting = watched[first].until(lambda news: not is_turn(news))
+            assert waiting["moves"] == []
+            assert waiting["frame"]["picture"] == before[first]["frame"]["picture"]
+            reply = browsers[first].post(
+                f"{table}/answers",
+                {"number": before[first]["frame"]["number"], "kind": "move", "action": 0},
+            )
+            assert reply.status == 409, "a choice is final"
+            page = browsers[second].ask(table).text
+            assert "defect" not in page.replace("defect</button>", "")
+            answer(browsers[second], table, before[second], 0)
+            after = [e.until(lambda n: is_turn(n) and len(n["moves"]) == 2) for e in watched]
+            texts = ["", ""]
+            texts[first], texts[second] = "defect", "cooperate"
+            assert [news["moves"] for news in after] == [texts, texts]
+            answer(browsers[first], table, after[first], 1)
+    # The server stops between two choices. The one that was made is asked again.
+    with running(folder) as port:
+        for browser in browsers:
+            browser.port = port
+        with own.watching(table) as mine, other.watching(table) as theirs:
+            watched = (mine, theirs)
+            again = [e.until(lambda n: is_turn(n) and len(n["moves"]) == 2) for e in watched]
+            for player in (second, first):
+                answer(browsers[player], table, again[player], 0)
+            news = mine.until(is_over)
+            assert news["moves"] == [*texts, "cooperate", "cooperate"]
+            gains = [3.0, 3.0]
+            gains[first] += 5
+            assert all(f"{gain:+g}" in news["result"] for gain in gains)
+            assert "cooperate" in own.ask(f"{table}/replay").text
+
+
+def test_an_interrupted_choice_in_a_journal_is_taken_again(tmp_path: Path) -> None:
+    folder = tmp_path / "games"
+    with running(folder) as port:
+        browsers = own, other = Browser(port), Browser(port)
+        own.enter()
+        table = sit(own, other, "prisoners_dilemma", game__rounds="1")
+    (path,) = folder.rglob(f"{table.rsplit('/', 1)[1]}.jsonl")
+    with path.open("a", encoding="utf-8") as file:
+        # As if the server had been killed after it wrote the first of two moves.
+        move = {"ply": 0, "actor": 0, "action": 0, "text": "cooperate", "opening": False}
+        more = {"seconds": 1.0, "cpu_seconds": None, "statistics": {}, "observations": {}}
+        file.write(json.dumps({"move": {**move, **more}}) + "\n")
+    for _ in range(2):  # the journal is read once more after the game, with both entries
+        with running(folder) as port:
+            for browser in browsers:
+                browser.port = port
+            with own.watching(table) as mine, other.watching(table) as theirs:
+                if mine.next()["stage"] != "over":
+                    watched = (mine, theirs)
+                    asked = [events.until(is_turn) for events in watched]
+                    assert [news["moves"] for news in asked] == [[], []]
+                    for player, action in ((0, 1), (1, 0)):
+                        answer(browsers[player], table, asked[player], action)
+                news = mine.until(is_over)
+                assert news["moves"] == ["defect", "cooperate"]
+
+
+def test_a_decision_is_taken_back_with_the_opponent_s_part(browser: Browser) -> None:
+    table = browser.new_table(
+        "prisoners_dilemma", players__0__agent="random", players__1__agent="me", seed="1"
+    )
+    with browser.watching(table) as events:
+        first = events.until(is_turn)
+        assert not first["undo"]
+        answer(browser, table, first, 0)
+        later = events.until(lambda n: is_turn(n) and len(n["moves"]) == 2)
+        assert later["undo"]
+        number = later["frame"]["number"]
+        assert browser.post(f"{table}/answers", {"number": number, "kind": "undo"}).status == 200
+        again = events.until(lambda n: is_turn(n) and n["moves"] == [])
+        assert again["frame"] == first["frame"]
+        answer(browser, table, again, 1)
+        events.until(lambda n: is_turn(n) and len(n["moves"]) == 2)
