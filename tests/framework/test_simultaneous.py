@@ -28,6 +28,7 @@ from miai.errors import (
     MiaiError,
     RecordError,
 )
+from miai.information import ObservationMatch
 from miai.playing.match import InProcessSeat, SeatReply, play, play_game
 from miai.playing.openings import MovesReader, random_opening
 from miai.playing.replay import record_of_actions, replay
@@ -184,6 +185,7 @@ def test_an_error_that_is_not_the_player_s_is_raised_after_all_have_answered() -
     class Late(Meeting):
         def act(self, reading: ClockReading, *, deadline: float | None) -> SeatReply:
             reply = super().act(reading, deadline=deadline)
+            time.sleep(0.2)
             answered.append(reply)
             return reply
 
@@ -371,6 +373,12 @@ def test_a_view_follows_all_actions() -> None:
         if state.is_terminal():
             return
         state.apply_action(rng.choice(state.legal_actions()))
+
+
+def test_observations_that_differ_in_the_actions_of_others_do_not_match() -> None:
+    one = Observation(0, Player.SIMULTANEOUS, 1, None, (), (1, 0))
+    assert ObservationMatch(one).matches(replace(one, actions=[1, 0]))  # type: ignore[arg-type]
+    assert not ObservationMatch(one).matches(replace(one, actions=(1, 1)))
 
 
 def all_histories(game: Game) -> list[State]:

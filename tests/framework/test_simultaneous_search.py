@@ -321,6 +321,11 @@ def test_regret_matching_by_hand() -> None:
     part.learn([0, 1], 1, 0.0)
     assert part.strategy([0, 1]) == [0.75, 0.25]
     assert (part.mean(0), part.mean(1), part.value(), part.visits) == (1.0, 0.0, 0.5, 2)
+    part.learn([0, 1], 1, 3.0)
+    # Exploration was 2 / (2 + sqrt 2), so action 1 had the probability 0.2929. It is estimated at
+    # 3 / 0.2929 = 10.243 against 1: its regret is 9.243 now, that of action 0 is 1.
+    part.learn([0, 1], 0, 1.0)
+    assert part.strategy([0, 1]) == pytest.approx([2.5976 / 4, 1.4024 / 4], abs=1e-4)
 
 
 def test_actions_that_are_not_legal_are_neither_drawn_nor_changed() -> None:

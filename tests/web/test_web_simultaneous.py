@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from tests.web.server import Browser, is_over, is_turn, running
 
+from miai.web.tables import GameTable
+
 
 def answer(browser: Browser, table: str, news: Any, action: int) -> None:
     values = {"number": news["frame"]["number"], "kind": "move", "action": action}
@@ -81,6 +83,7 @@ def test_an_interrupted_choice_in_a_journal_is_taken_again(tmp_path: Path) -> No
         move = {"ply": 0, "actor": 0, "action": 0, "text": "cooperate", "opening": False}
         more = {"seconds": 1.0, "cpu_seconds": None, "statistics": {}, "observations": {}}
         file.write(json.dumps({"move": {**move, **more}}) + "\n")
+    assert GameTable.open(path, hidden=[]).moves == []
     for _ in range(2):  # the journal is read once more after the game, with both entries
         with running(folder) as port:
             for browser in browsers:
