@@ -36,6 +36,7 @@ from miai.playing.session import RevisableGame, TakeBack
 from miai.process.agent_messages import pack_observation, unpack_observation
 from miai.record import GameRecord, MoveRecord, Termination, ending_text
 from miai.record_reader import read_record
+from miai.testing import ConformanceError, check_agent
 
 PENNIES = miai.load_game("matching_pennies", rounds=2)
 DILEMMA = miai.load_game("prisoners_dilemma", rounds=2)
@@ -453,6 +454,32 @@ def test_agents_in_processes_play() -> None:
             seat.close()
     assert record.termination is Termination.TERMINAL
     replay(record)
+
+
+@pytest.mark.parametrize(
+    ("name", "game", "values"),
+    [
+        ("mcts", "prisoners_dilemma", {"rounds": 3}),
+        ("ismcts", "goofspiel", {"num_cards": 3, "imp_info": True, "players": 3}),
+    ],
+)
+def test_agents_keep_the_rules(name: str, game: str, values: dict[str, Any]) -> None:
+    report = check_agent(
+        lambda game: miai.make_agent(name, game, simulations=10),
+        miai.load_game(game, **values),
+        games=1,
+    )
+    assert report.positions > 10
+
+
+def test_an_agent_that_changes_its_view_is_found() -> None:
+    class Plays(RandomAgent):
+        def act(self, clock: ClockReading) -> Decision:
+            self.view.state.apply_action(0)
+            return super().act(clock)
+
+    with pytest.raises(ConformanceError, match=r"act\(\) changed view\.state"):
+        check_agent(Plays, DILEMMA, games=1)
 
 
 # -- teams -----------------------------------------------------------------------------------------
