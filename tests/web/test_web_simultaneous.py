@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.web.server import Browser, is_over, is_turn, running
 
+from miai.record import MoveRecord
 from miai.web.tables import GameTable
 
 
@@ -80,9 +82,8 @@ def test_an_interrupted_choice_in_a_journal_is_taken_again(tmp_path: Path) -> No
     (path,) = folder.rglob(f"{table.rsplit('/', 1)[1]}.jsonl")
     with path.open("a", encoding="utf-8") as file:
         # As if the server had been killed after it wrote the first of two moves.
-        move = {"ply": 0, "actor": 0, "action": 0, "text": "cooperate", "opening": False}
-        more = {"seconds": 1.0, "cpu_seconds": None, "statistics": {}, "observations": {}}
-        file.write(json.dumps({"move": {**move, **more}}) + "\n")
+        move = MoveRecord(ply=0, actor=0, action=0, text="cooperate", seconds=1.0)
+        file.write(json.dumps({"move": asdict(move)}) + "\n")
     assert GameTable.open(path, hidden=[]).moves == []
     for _ in range(2):  # the journal is read once more after the game, with both entries
         with running(folder) as port:

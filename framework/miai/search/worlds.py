@@ -15,9 +15,8 @@ import math
 import random
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -60,11 +59,6 @@ class Edge:
     def mean(self) -> float:
         """The mean utility; 0 before the first visit."""
         return self.total / self.visits if self.visits else 0.0
-
-    def add(self, player: int, returns: Sequence[float]) -> None:
-        """Count a visit, with a player's entry of all players' returns."""
-        self.visits += 1
-        self.total += returns[player]
 
 
 class InfoSetNode:
@@ -116,8 +110,8 @@ def most_visited(node: InfoSetNode, legal: Sequence[int]) -> int:
     return max(legal, key=lambda action: node.edges[action].visits if action in node.edges else -1)
 
 
-Update: TypeAlias = Callable[[Sequence[float]], None]
-"""What learns from the returns of a simulation."""
+Part: TypeAlias = tuple[int, RegretMatching, Sequence[int], int]
+"""A player who acted at once with others, its regret matching, its legal actions and its choice."""
 
 Observers = Literal["single", "multi", "all-seeing"]
 """Whose observations make trees: the searcher's, every player's, or one that sees all actions."""
@@ -147,32 +141,51 @@ class Simulator:
     def run(self, world: State) -> None:
         """Play one simulation, which changes `world`."""
         nodes = self._roots(world)
-        path: list[Update] = []
+        path: list[tuple[Edge, int]] = []
+        parts: list[Part] = []
         while not world.is_terminal():
-            player = world.next_actor()
+            player = world.current_player()
             if player == Player.CHANCE:
                 self._step(world, sample_chance(world, self.rng), nodes)
                 continue
+            if player == Player.SIMULTANEOUS:
+                if not self._act_together(world, nodes, parts):
+                    break
+                continue
             node = nodes[player if self.observers == "multi" else self.searcher]
-            if not node.visited and not world.pending_actions():
+            if not node.visited:
                 node.visited = True
                 break
-            action, update = self._choose(node, world, player)
-            path.append(update)
+            action = node.select(world.legal_actions(), self.exploration, self.rng)
+            path.append((node.edges[action], player))
             self._step(world, action, nodes)
         returns = world.returns() if world.is_terminal() else utilities(self.evaluate, [world])[0]
-        for update in path:
-            update(returns)
+        for edge, player in path:
+            edge.visits += 1
+            edge.total += returns[player]
+        for player, part, legal, action in parts:
+            part.learn(legal, action, returns[player])
 
-    def _choose(self, node: InfoSetNode, world: State, player: int) -> tuple[int, Update]:
-        """Return the action of the next player, and what learns from the returns."""
-        legal = world.legal_actions()
-        if world.current_player() != Player.SIMULTANEOUS:
-            action = node.select(legal, self.exploration, self.rng)
-            return action, partial(node.edges[action].add, player)
-        part = node.parts.setdefault(player, RegretMatching())
-        action = part.draw(legal, self.rng)
-        return action, lambda returns: part.learn(legal, action, returns[player])
+    def _act_together(self, world: State, nodes: dict[int, InfoSetNode], parts: list[Part]) -> bool:
+        """Let the acting players choose at once; return False where a node is new.
+
+        What each player chose, and where it learns from that, is added to `parts`.
+        """
+        acting, multi = world.acting_players(), self.observers == "multi"
+        own = [nodes[player if multi else self.searcher] for player in acting]
+        if not all(node.visited for node in own):
+            for node in own:
+                node.visited = True
+            return False
+        actions: dict[int, int] = {}
+        for player, node in zip(acting, own, strict=True):
+            legal = world.legal_actions_of(player)
+            part = node.parts.setdefault(player, RegretMatching())
+            actions[player] = part.draw(legal, self.rng)
+            parts.append((player, part, legal, actions[player]))
+        world.apply_actions(actions)
+        self._follow(world, tuple(actions.values()), nodes)
+        return True
 
     def _roots(self, world: State) -> dict[int, InfoSetNode]:
         """Return where each observer's tree begins in a world."""
@@ -185,12 +198,13 @@ class Simulator:
         return nodes
 
     def _step(self, world: State, action: int, nodes: dict[int, InfoSetNode]) -> None:
-        joint = {**world.pending_actions(), world.next_actor(): action}
         world.apply_action(action)
-        if world.pending_actions():
-            return  # the others act at the same time
+        self._follow(world, action, nodes)
+
+    def _follow(self, world: State, taken: Hashable, nodes: dict[int, InfoSetNode]) -> None:
+        """Move to the nodes after what was taken and observed."""
         if self.observers == "all-seeing":
-            nodes[self.searcher] = nodes[self.searcher].child(tuple(joint.values()))
+            nodes[self.searcher] = nodes[self.searcher].child(taken)
             return
         for observer, node in nodes.items():
             observed = observation_key(world, observer)
