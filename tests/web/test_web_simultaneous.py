@@ -116,3 +116,33 @@ def test_a_decision_is_taken_back_with_the_opponent_s_part(browser: Browser) -> 
         assert again["frame"] == first["frame"]
         answer(browser, table, again, 1)
         events.until(lambda n: is_turn(n) and len(n["moves"]) == 2)
+
+
+def test_a_form_asks_for_as_many_players_as_the_parameters_say(browser: Browser) -> None:
+    values = {"game.players": "3", "game.num_cards": "3", "players.0.agent": "random"}
+    form = browser.form("/games/goofspiel", {**values, "players.1.agent": "random"}).text
+    assert "choose who plays for player3" in form
+    assert 'name="players.2.agent"' in form
+    chairs = {f"players__{player}__agent": "random" for player in range(3)}
+    table = browser.new_table("goofspiel", game__players="3", game__num_cards="3", **chairs)
+    with browser.watching(table) as events:
+        assert len(events.until(is_over)["moves"]) == 2 + 6  # two prizes are turned up
+
+
+def test_a_game_of_three_is_played_on_from_a_whole_decision(browser: Browser) -> None:
+    chairs = {f"players__{player}__agent": "random" for player in range(3)}
+    rules = {"game__players": "3", "game__num_cards": "4", "game__points_order": "ascending"}
+    table = browser.new_table("goofspiel", **rules, **chairs)
+    with browser.watching(table) as events:
+        moves = events.until(is_over)["moves"]
+    place = f"/records/{table.rsplit('/', 1)[1]}/play?ply=4"
+    form = browser.ask(place).text
+    assert "after ply 3" in form
+    assert "player1 and player2 and player3 are next to act" in form
+    assert 'name="players.2.agent"' in form
+    again = browser.form(place, {f"players.{player}.agent": "random" for player in range(3)})
+    assert again.status == 303, again.text
+    with browser.watching(again.headers["location"]) as events:
+        news = events.until(is_over)
+    assert news["moves"][:3] == moves[:3]
+    assert len(news["moves"]) == 9

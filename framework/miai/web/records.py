@@ -385,7 +385,7 @@ class Records:
             sent or {},
             mistakes,
             me=max(0, int(state.next_actor())),
-            rules=False,
+            parameters=record.game_parameters,
             action=f"{request.url.path}?ply={len(moves)}",
             heading=f"Play on: {record.game}",
             notes=notes,
@@ -395,8 +395,8 @@ class Records:
         self, record: GameRecord, plies: int, entered: Mapping[str, str], browser: str
     ) -> GameTable:
         own = {key: value for key, value in entered.items() if not key.startswith("game.")}
-        setting, _ = setting_of(record.game, own, browser=browser)
-        setting.parameters = dict(record.game_parameters)
+        parameters = dict(record.game_parameters)
+        setting, _ = setting_of(record.game, own, browser=browser, parameters=parameters)
         return self._tables.new(setting, earlier=record.moves[:plies])
 
     def _record(self, name: str) -> GameRecord:
