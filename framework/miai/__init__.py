@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from miai.environments import to_gymnasium as to_gymnasium
     from miai.environments import to_pettingzoo as to_pettingzoo
     from miai.errors import MiaiError
-    from miai.game import Game, GameInfo, Observation, Player, State
+    from miai.game import Game, GameInfo, Observation, Player, SimultaneousState, State
     from miai.information import (
         BeliefState,
         Determinizer,
@@ -47,7 +47,14 @@ _HOMES = {
     "miai.clock": ("Clock", "ClockReading", "TimeControl"),
     "miai.environments": ("to_gymnasium", "to_pettingzoo"),
     "miai.errors": ("MiaiError",),
-    "miai.game": ("Game", "GameInfo", "Observation", "Player", "State"),
+    "miai.game": (
+        "Game",
+        "GameInfo",
+        "Observation",
+        "Player",
+        "SimultaneousState",
+        "State",
+    ),
     "miai.information": (
         "BeliefState",
         "Determinizer",
@@ -85,6 +92,7 @@ __all__ = [
     "Player",
     "PlayerView",
     "RandomAgent",
+    "SimultaneousState",
     "State",
     "TimeControl",
     "errors",

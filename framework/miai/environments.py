@@ -2,8 +2,9 @@
 
 An observation is a dictionary: ``observation``, the game's tensor for the player or, where it has
 none, its information state in UTF-8; and ``action_mask``, int8 with a one for each legal action.
-Players' rewards are zero until the end and the game's returns then. Chance is drawn by the seed of
-`reset`. A game that reaches its maximum length is truncated.
+A player's reward for a step is what that adds to its returns: in most games zero until the end, and
+its return then. Chance is drawn by the seed of `reset`. A game that reaches its maximum length is
+truncated.
 
 Needs gymnasium and pettingzoo: ``pip install 'miai[environments]'``.
 """
@@ -58,7 +59,8 @@ class PlayedGame:
     @property
     def truncated(self) -> bool:
         """Whether the game was stopped at its maximum length."""
-        return self.plies >= self.game.max_game_length() and not self.state.is_terminal()
+        state, limit = self.state, self.game.max_game_length()
+        return self.plies >= limit and not (state.is_terminal() or state.pending_actions())
 
     @property
     def over(self) -> bool:
@@ -66,7 +68,7 @@ class PlayedGame:
         return self.truncated or self.state.is_terminal()
 
     def returns(self) -> tuple[float, ...]:
-        """Return each player's utility."""
+        """Return each player's utility so far; see `State.returns`."""
         return self.state.truncated_returns() if self.truncated else self.state.returns()
 
     def act(self, action: int) -> None:
@@ -74,6 +76,20 @@ class PlayedGame:
         self.state.apply_action(action)
         self.plies += 1
         self._draw()
+
+    def act_together(self, actions: Mapping[int, int]) -> None:
+        """Take an action of each acting player, and then those of chance.
+
+        Raises:
+          IllegalActionError: one of them is not legal; the game is as it was.
+        """
+        self.state.apply_actions(actions)
+        self.plies += len(actions)
+        self._draw()
+
+    def gains(self, earlier: tuple[float, ...]) -> tuple[float, ...]:
+        """Return what each player has won since its returns were the earlier ones."""
+        return tuple(now - then for now, then in zip(self.returns(), earlier, strict=True))
 
     def clone(self) -> PlayedGame:
         """Return an independent copy that draws the same chances."""
@@ -105,7 +121,7 @@ class GameSpaces:
     def observe(self, state: State, player: int, legal: bool) -> ObservationDict:
         """Return what a player observes; `legal`: whether its legal actions are marked."""
         seen = state.observation_tensor(player) if self.shape else self.text(state, player)
-        return {"observation": seen, "action_mask": self.mask(state if legal else None)}
+        return {"observation": seen, "action_mask": self.mask(state if legal else None, player)}
 
     def text(self, state: State, player: int) -> NDArray[np.uint8]:
         """Return a player's information state in UTF-8, zeros after it: uint8 (TEXT_BYTES,).
@@ -121,16 +137,19 @@ class GameSpaces:
             )
         return np.frombuffer(text.ljust(TEXT_BYTES, b"\0"), np.uint8).copy()
 
-    def mask(self, state: State | None) -> NDArray[np.int8]:
-        """Return the mask of the legal actions; zeros for None."""
+    def mask(self, state: State | None, player: int) -> NDArray[np.int8]:
+        """Return the mask of a player's legal actions; zeros for None."""
         mask = np.zeros(int(self.actions.n), np.int8)
         if state is not None:
-            mask[state.legal_actions()] = 1
+            mask[state.legal_actions_of(player)] = 1
         return mask
 
 
 class AecEnvironment(AECEnv[str, ObservationDict, int]):  # type: ignore[misc]  # it has no types
-    """A game in which agents act one after the other; see `to_pettingzoo`."""
+    """A game in which agents act one after the other; see `to_pettingzoo`.
+
+    Agents who act at once in the game act in player order here, and observe nothing in between.
+    """
 
     def __init__(self, game: Game, render_mode: str | None = None) -> None:
         super().__init__()
@@ -165,7 +184,7 @@ class AecEnvironment(AECEnv[str, ObservationDict, int]):  # type: ignore[misc]  
         """Return what an agent observes; only whose turn it is has legal actions."""
         number = self._numbers[agent]
         state = self.played.state
-        acts = not self.played.over and state.current_player() == number
+        acts = not self.played.over and state.next_actor() == number
         return self._spaces.observe(state, number, acts)
 
     def step(self, action: int | None) -> None:
@@ -184,11 +203,10 @@ class AecEnvironment(AECEnv[str, ObservationDict, int]):  # type: ignore[misc]  
                 action=-1,
                 position="",
             )
+        earlier = self.played.returns()
         self.played.act(int(action))
         self._cumulative_rewards[agent] = 0.0
-        self.rewards = dict.fromkeys(self.agents, 0.0)
-        if self.played.over:
-            self.rewards = dict(zip(self.agents, self.played.returns(), strict=True))
+        self.rewards = dict(zip(self.agents, self.played.gains(earlier), strict=True))
         self._take_turn()
         self._accumulate_rewards()
 
@@ -215,7 +233,7 @@ class AecEnvironment(AECEnv[str, ObservationDict, int]):  # type: ignore[misc]  
         played = self.played
         self.terminations = dict.fromkeys(self.agents, played.state.is_terminal())
         self.truncations = dict.fromkeys(self.agents, played.truncated)
-        player = played.state.current_player()
+        player = played.state.next_actor()
         self.agent_selection = self.possible_agents[0 if played.over else player]
 
 
@@ -259,19 +277,19 @@ class ParallelEnvironment(ParallelEnv[str, ObservationDict, int]):  # type: igno
         dict[str, bool],
         dict[str, dict[str, Any]],
     ]:
-        """Take the action of who is to act; return what PettingZoo asks for.
+        """Take the actions of those who are to act; return what PettingZoo asks for.
 
         Raises:
-          IllegalActionError: that action is not legal; the game is as it was.
+          IllegalActionError: one of them is not legal; the game is as it was.
         """
         played, agents = self.played, self.agents
         if not agents:
             return {}, {}, {}, {}, {}
-        played.act(int(actions[agents[played.state.current_player()]]))
-        returns = played.returns() if played.over else (0.0,) * len(agents)
+        earlier, acting = played.returns(), played.state.acting_players()
+        played.act_together({player: int(actions[agents[player]]) for player in acting})
         result = (
             self._observations(),
-            dict(zip(agents, returns, strict=True)),
+            dict(zip(agents, played.gains(earlier), strict=True)),
             dict.fromkeys(agents, played.state.is_terminal()),
             dict.fromkeys(agents, played.truncated),
             {name: dict[str, Any]() for name in agents},
@@ -295,11 +313,11 @@ class ParallelEnvironment(ParallelEnv[str, ObservationDict, int]):  # type: igno
 
     def _observations(self) -> dict[str, ObservationDict]:
         state = self.played.state
-        acts = None if self.played.over else state.current_player()
+        acting = () if self.played.over else state.acting_players()
         observations = {}
         for number, name in enumerate(self.agents):
-            observations[name] = self._spaces.observe(state, number, number == acts)
-            if number != acts:
+            observations[name] = self._spaces.observe(state, number, number in acting)
+            if number not in acting:
                 observations[name]["action_mask"][:] = 1
         return observations
 
@@ -341,21 +359,29 @@ class GymEnvironment(gymnasium.Env[ObservationDict, int]):
     def step(self, action: int) -> tuple[ObservationDict, float, bool, bool, dict[str, Any]]:
         """Take the player's action, and those of its opponents.
 
-        An illegal action loses the game, as a resignation does, and `info` says ``illegal``; with
+        Opponents who act at the same time choose before they learn of the player's action. An
+        illegal action loses the game, as a resignation does, and `info` says ``illegal``; with
         `illegal` "raise" it raises.
 
         Raises:
           IllegalActionError: see above, or the game is over.
         """
         played, player = self._played, self._player
-        if not played.over and self._illegal == "lose" and not played.state.is_legal(int(action)):
+        earlier, legal = played.returns(), played.state.legal_actions_of(player)
+        if played.over or int(action) not in legal:
+            if played.over or self._illegal == "raise":
+                raise IllegalActionError(
+                    f"{self.game.info.name}: action {action} is not legal here",
+                    action=int(action),
+                    position=str(played.state),
+                )
             observation, info = self._observe()
-            lost = self.game.resignation_returns(player)[player]
+            lost = self.game.resignation_returns(player)[player] - earlier[player]
             return observation, lost, True, False, {**info, "illegal": True}
-        self._act(int(action))
+        self._act({player: int(action)})
         self._let_others_act()
         observation, info = self._observe()
-        reward = played.returns()[player] if played.over else 0.0
+        reward = played.gains(earlier)[player]
         return observation, reward, played.state.is_terminal(), played.truncated, info
 
     def render(self) -> str | None:
@@ -371,7 +397,7 @@ class GymEnvironment(gymnasium.Env[ObservationDict, int]):
     def action_masks(self) -> NDArray[np.bool_]:
         """Return the legal actions, bool (actions,), as libraries for masked actions ask for."""
         state = None if self._played.over else self._played.state
-        return self._spaces.mask(state).astype(np.bool_)
+        return self._spaces.mask(state, self._player).astype(np.bool_)
 
     def _observe(self) -> tuple[ObservationDict, dict[str, Any]]:
         observation = self._spaces.observe(self._played.state, self._player, not self._played.over)
@@ -379,13 +405,17 @@ class GymEnvironment(gymnasium.Env[ObservationDict, int]):
 
     def _let_others_act(self) -> None:
         played = self._played
-        while not played.over and (number := played.state.current_player()) != self._player:
-            agent = self._opponents[number]
-            assert agent is not None
-            self._act(agent.act(self._clock).action)
+        while not played.over and self._player not in played.state.acting_players():
+            self._act({})
 
-    def _act(self, action: int) -> None:
-        self._played.act(action)
+    def _act(self, actions: dict[int, int]) -> None:
+        """Take the given actions together with those of the opponents who act here."""
+        for number in self._played.state.acting_players():
+            if number not in actions:
+                agent = self._opponents[number]
+                assert agent is not None
+                actions[number] = agent.act(self._clock).action
+        self._played.act_together(actions)
         self._tell_news()
 
     def _tell_from_the_start(self) -> None:

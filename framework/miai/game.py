@@ -1,8 +1,10 @@
-"""Game, State and Player: the interface of a sequential game.
+"""Game, State and Player: the interface of a game.
 
 The vocabulary is OpenSpiel's (https://openspiel.readthedocs.io), so that its users feel at home.
 Deliberate departures: player sentinels are an enum, an illegal action raises an error that carries
 the position, `State.key` identifies a state, and `State.observation` is all that a player learns.
+A decision that several players take at once is a series of actions, in player order, of which
+nobody learns before the last: histories, records and replays are lists of single actions.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 import json
 import operator
 from abc import ABC, abstractmethod
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import IntEnum
@@ -36,6 +38,7 @@ class Player(IntEnum):
     """Who acts when no player does. Players are the integers 0, 1, 2, ..."""
 
     CHANCE = -1
+    SIMULTANEOUS = -2
     TERMINAL = -4
 
 
@@ -48,7 +51,8 @@ class GameInfo:
       version: increased when its behaviour changes; stored in every record.
       num_players: number of players, without chance.
       num_distinct_actions: players' actions are the integers from 0 up to this, exclusive.
-      max_game_length: maximum number of plies of a game, chance excluded.
+      max_game_length: maximum number of plies of a game, chance excluded; each player's action is a
+        ply, also where several act at once.
       player_names: names of the players, in player order.
       max_chance_outcomes: chance actions are the integers from 0 up to this, exclusive; 0 without
         chance.
@@ -57,7 +61,11 @@ class GameInfo:
       payoffs: whether returns are amounts whose size counts, such as chips or points, and not just
         a win, a draw or a loss.
       perfect_information: whether every player sees everything, so that an agent may hold a state
-        of its own.
+        of its own. Players who act at once do not see each other's action, even then.
+      simultaneous: whether there are decisions that several players take at once.
+      intermediate_rewards: whether players are rewarded on the way, see `State.rewards`.
+      teams: the number of each player's team, in player order; empty if nobody has a partner.
+        Players of one team have equal returns.
     """
 
     name: str
@@ -72,6 +80,9 @@ class GameInfo:
     utility_sum: float | None = 0.0
     perfect_information: bool = True
     payoffs: bool = False
+    simultaneous: bool = False
+    intermediate_rewards: bool = False
+    teams: tuple[int, ...] = ()
 
     @property
     def payoff_bound(self) -> float | None:
@@ -85,10 +96,14 @@ class Observation:
 
     Attributes:
       player: the observing player.
-      actor: who acted (`Player.CHANCE` for chance); None if hidden or before any action.
-      action: the action taken; None if hidden or before any action.
+      actor: who acted (`Player.CHANCE` for chance, `Player.SIMULTANEOUS` for several at once); None
+        if hidden or before any action.
+      action: the action taken, the observing player's own where several acted at once; None if
+        hidden, or if there is none.
       data: any further information, such as a sensed window, a dealt card or a refusal.
       legal_actions: the player's legal actions if it is now its turn; else empty.
+      actions: where several acted at once, the action of each player, in player order; None for one
+        who did not act or whose action is hidden. Empty otherwise, or if all others' are hidden.
     """
 
     player: int
@@ -96,6 +111,7 @@ class Observation:
     action: int | None = None
     data: Json = None
     legal_actions: tuple[int, ...] = ()
+    actions: tuple[int | None, ...] = ()
 
 
 class Game(ABC):
@@ -136,16 +152,34 @@ class Game(ABC):
     def resignation_returns(self, player: int) -> tuple[float, ...]:
         """Return each player's utility when `player` resigns or forfeits.
 
-        The loser receives the minimum utility. In a constant-sum game the others share the rest
-        equally, otherwise each receives the maximum utility.
+        The loser and its team receive the minimum utility. In a constant-sum game the others share
+        the rest equally, otherwise each receives the maximum utility.
         """
+        return self._returns_of_losers({player})
+
+    def forfeit_returns(self, players: Collection[int]) -> tuple[float, ...]:
+        """Return each player's utility when `players` resign or forfeit at the same decision.
+
+        For one player they are its `resignation_returns`. Several players and their teams receive
+        the minimum utility each, and the others what they receive there. In a constant-sum game in
+        which nobody is left, all receive the same: a draw.
+        """
+        if len(players) == 1:
+            return self.resignation_returns(next(iter(players)))
+        return self._returns_of_losers(players)
+
+    def _returns_of_losers(self, players: Collection[int]) -> tuple[float, ...]:
         info = self.info
-        others = info.num_players - 1
-        if info.utility_sum is None or others == 0:
-            rest = info.max_utility
-        else:
-            rest = (info.utility_sum - info.min_utility) / others
-        return tuple(info.min_utility if p == player else rest for p in range(info.num_players))
+        teams = info.teams or tuple(range(info.num_players))
+        lost = {teams[player] for player in players}
+        losers = sum(team in lost for team in teams)
+        others = info.num_players - losers
+        loss, rest = info.min_utility, info.max_utility
+        if info.utility_sum is not None and others:
+            rest = (info.utility_sum - losers * loss) / others
+        elif info.utility_sum is not None and losers > 1:
+            loss = info.utility_sum / losers
+        return tuple(loss if team in lost else rest for team in teams)
 
     def deserialize(self, text: str) -> State:
         """Return the state that `State.serialize` wrote. Raises `InvalidStateError`."""
@@ -191,13 +225,18 @@ class State(ABC):
 
     @abstractmethod
     def current_player(self) -> int:
-        """Return who acts: a player's number, `Player.CHANCE` or `Player.TERMINAL`."""
+        """Return who acts: a player's number, or a constant of `Player`.
+
+        `Player.SIMULTANEOUS` stands for the players of `acting_players`; a state in which several
+        players act at once is a `SimultaneousState`.
+        """
 
     @abstractmethod
     def legal_actions(self) -> list[int]:
         """Return the actions of the current player in ascending order; empty when terminal.
 
-        At a chance node, return the outcomes of positive probability.
+        At a chance node, return the outcomes of positive probability. Where several players act at
+        once, return the actions of the first of `acting_players`.
         """
 
     @abstractmethod
@@ -206,7 +245,10 @@ class State(ABC):
 
     @abstractmethod
     def returns(self) -> tuple[float, ...]:
-        """Return each player's utility at the end of the game; zeros before."""
+        """Return each player's utility at the end of the game.
+
+        Before the end: zeros or, in a game with rewards on the way, the sum of those so far.
+        """
 
     @abstractmethod
     def _copy_to(self, other: Self) -> None:
@@ -226,10 +268,21 @@ class State(ABC):
     def truncated_returns(self) -> tuple[float, ...]:
         """Return each player's utility when a move limit stops the game here.
 
-        The default is a draw: everyone receives the same.
+        The default is a draw: everyone receives the same. In a game with rewards on the way it is
+        the sum of those so far.
         """
+        if self.game.info.intermediate_rewards:
+            return self.returns()
         total = self.game.info.utility_sum or 0.0
         return (total / self.game.info.num_players,) * self.game.info.num_players
+
+    def rewards(self) -> tuple[float, ...]:
+        """Return each player's reward for the last transition; zeros at the start.
+
+        All rewards of a game sum to its returns. By default the returns are the reward for the last
+        transition; a game with rewards on the way overrides this.
+        """
+        return self.returns() if self.is_terminal() else (0.0,) * self.game.info.num_players
 
     def result_to_string(self) -> str:
         """Return the result in the game's own notation (``B+3.5``); empty where it has none."""
@@ -250,8 +303,9 @@ class State(ABC):
     def observation(self, player: int) -> Observation | None:
         """Return what `player` observes of the last transition; None if nothing.
 
-        At the initial state, return the observation before the first action. The default shows each
-        action and its actor, which is right for perfect information only: other games override it.
+        Nobody observes an action of a decision that others have yet to take, too. At the initial
+        state, return the observation before the first action. The default shows each action and its
+        actor, which is right for perfect information only: other games override it.
         """
         if not self.game.info.perfect_information:
             raise HiddenInformationError(
@@ -292,6 +346,61 @@ class State(ABC):
 
     # -- what every state has -----------------------------------------------------------------
 
+    def acting_players(self) -> tuple[int, ...]:
+        """Return the players whose actions are awaited, ascending; empty for chance and at the end.
+
+        They are several only where several players act at once, and become fewer with each action.
+        """
+        player = self.current_player()
+        return (player,) if player >= 0 else ()
+
+    def next_actor(self) -> int:
+        """Return who takes the next action: the current player, chance, or `Player.TERMINAL`.
+
+        Where several players act at once, it is the first of `acting_players`.
+        """
+        return self.current_player()
+
+    def pending_actions(self) -> Mapping[int, int]:
+        """Return the actions, by player, of a decision that others have yet to take, too.
+
+        Empty unless several players act at once and some, but not all, have acted. Until all have,
+        nothing happens: nobody observes anything or is rewarded, and position, current player and
+        `legal_actions_of` each player are those of the state in which the first acted.
+        """
+        return {}
+
+    def legal_actions_of(self, player: int) -> list[int]:
+        """Return the legal actions of one player in ascending order; empty unless it acts here."""
+        return self.legal_actions() if self.current_player() == player else []
+
+    def apply_actions(self, actions: Mapping[int, int]) -> None:
+        """Take one action of each of `acting_players`, given by player.
+
+        Raises as `apply_action`, also if a player is missing or does not act here; then nothing is
+        changed.
+        """
+        acting = self.acting_players()
+        if set(actions) != set(acting):
+            raise InvalidActionError(
+                f"{self.game.info.name}: actions of the players {sorted(actions)}, but an action "
+                f"of each of {list(acting)} is due"
+            )
+        plain = [self._plain_action(actions[player]) for player in acting]
+        for player, action in zip(acting, plain, strict=True):
+            if action not in self.legal_actions_of(player):
+                self._refuse(action, player)
+        for action in plain:
+            self.apply_unchecked(action)
+
+    def player_return(self, player: int) -> float:
+        """Return one player's entry of `returns`."""
+        return self.returns()[player]
+
+    def player_reward(self, player: int) -> float:
+        """Return one player's entry of `rewards`."""
+        return self.rewards()[player]
+
     def is_terminal(self) -> bool:
         """Return whether the game is over."""
         return self.current_player() == Player.TERMINAL
@@ -306,6 +415,8 @@ class State(ABC):
 
     def apply_action(self, action: int) -> None:
         """Take an action of the current player, or an outcome of chance.
+
+        Where several players act at once, it is the action of the first of `acting_players`.
 
         Raises:
           InvalidActionError: the game has no such action.
@@ -360,7 +471,7 @@ class State(ABC):
         return json.dumps(self._history, separators=(",", ":"))
 
     def _legal_for(self, player: int) -> tuple[int, ...]:
-        return tuple(self.legal_actions()) if self.current_player() == player else ()
+        return tuple(self.legal_actions_of(player))
 
     def _plain_action(self, action: object) -> int:
         """Return an action of another integer type, such as numpy's, as an int."""
@@ -387,6 +498,147 @@ class State(ABC):
             action=action,
             position=str(self),
         )
+
+
+class SimultaneousState(State):
+    """A state of a game in which several players may act at once.
+
+    Subclasses implement `current_player`, `legal_actions_of`, `_apply_actions`, `returns`, `_key`,
+    `_copy_to` and `__str__`, and `_observation` and `information_state_string` if the game hides
+    information. They know nothing of decisions that not all have taken: this class keeps the
+    actions until the last of them is there.
+
+    The returns of a game with rewards on the way are the sum of those so far; the rewards follow.
+    """
+
+    def __init__(self, game: Game) -> None:
+        super().__init__(game)
+        self._pending: dict[int, int] = {}
+        self._deciding: tuple[int, ...] | None = None  # who decides here, once somebody asked
+        self._last: dict[int, int] = {}  # the actions of the last transition, by actor
+        self._joint = False  # whether that was a decision of several players
+        self._earlier_returns = (0.0,) * game.info.num_players
+
+    # -- what a game implements ---------------------------------------------------------------
+
+    @abstractmethod
+    def legal_actions_of(self, player: int) -> list[int]:
+        """Return the legal actions of one player in ascending order; empty unless it acts here."""
+
+    @abstractmethod
+    def _apply_actions(self, actions: Mapping[int, int]) -> None:
+        """Apply the legal actions of all who act, by player; of chance, by `Player.CHANCE`."""
+
+    @abstractmethod
+    def _key(self) -> Hashable:
+        """Return the key of the state; see `State.key`."""
+
+    def _deciding_players(self) -> tuple[int, ...]:
+        """Return who acts at once here, ascending; by default, who has legal actions."""
+        players = range(self.game.info.num_players)
+        return tuple(player for player in players if self.legal_actions_of(player))
+
+    def _observation(self, player: int) -> Observation | None:
+        """Return what `player` observes of the last transition; see `State.observation`.
+
+        The default shows all actions, which is right for perfect information only. Other games
+        return the `_observation_of` what the player may see.
+        """
+        if not self.game.info.perfect_information:
+            raise HiddenInformationError(
+                f"{self.game.info.name} hides information: its State must define _observation()"
+            )
+        return self._observation_of(player, self._last)
+
+    def _observation_of(
+        self, player: int, actions: Mapping[int, int], data: Json = None
+    ) -> Observation:
+        """Return an observation of the last transition, with the player's legal actions now.
+
+        `actions` are the actions that the player sees, by actor; its own must be among them.
+        """
+        legal = self._legal_for(player)
+        if not self._joint:
+            actor, action = next(iter(self._last.items()), (None, None))
+            return Observation(player, actor, action if actor in actions else None, data, legal)
+        seen = tuple(map(actions.get, range(self.game.info.num_players)))
+        others = any(action is not None for p, action in enumerate(seen) if p != player)
+        own = actions.get(player)
+        return Observation(player, Player.SIMULTANEOUS, own, data, legal, seen if others else ())
+
+    # -- what follows from it -----------------------------------------------------------------
+
+    def legal_actions(self) -> list[int]:
+        """Return the actions of `next_actor`, ascending."""
+        actor = self.next_actor()
+        if actor == Player.CHANCE:
+            return [action for action, _ in self.chance_outcomes()]
+        return self.legal_actions_of(actor) if actor >= 0 else []
+
+    def acting_players(self) -> tuple[int, ...]:
+        """Return the players whose actions are awaited, ascending."""
+        if self.current_player() != Player.SIMULTANEOUS:
+            return super().acting_players()
+        if self._deciding is None:
+            self._deciding = self._deciding_players()
+        return self._deciding[len(self._pending) :]
+
+    def next_actor(self) -> int:
+        """Return who takes the next action: the first of `acting_players` where there are some."""
+        player = self.current_player()
+        return self.acting_players()[0] if player == Player.SIMULTANEOUS else player
+
+    def pending_actions(self) -> Mapping[int, int]:
+        """Return the actions, by player, of a decision that others have yet to take, too."""
+        return self._pending.copy()
+
+    def observation(self, player: int) -> Observation | None:
+        """Return what `player` observes of the last transition; None if nothing."""
+        return None if self._pending else self._observation(player)
+
+    def information_state_string(self, player: int) -> str:
+        """Return all information of `player` so far; see `State.information_state_string`."""
+        if not self.game.info.perfect_information:
+            return super().information_state_string(player)
+        return " ".join(map(str, self._history[: len(self._history) - len(self._pending)]))
+
+    def rewards(self) -> tuple[float, ...]:
+        """Return each player's reward for the last transition."""
+        if self._pending or not self.game.info.intermediate_rewards:
+            return super().rewards()
+        pairs = zip(self.returns(), self._earlier_returns, strict=True)
+        return tuple(now - before for now, before in pairs)
+
+    def key(self) -> Hashable:
+        """Return a key of the state, other for each pending action."""
+        return (self._key(), *self._pending.items()) if self._pending else self._key()
+
+    def apply_unchecked(self, action: int) -> None:
+        """Take an action that is known to be legal; the last of a decision has an effect."""
+        actor = self.next_actor()
+        self._apply(action)
+        self._history.append(action)
+        self._actors.append(actor)
+
+    def clone(self) -> Self:
+        """Return an independent copy."""
+        other = super().clone()
+        other._pending, other._last = self._pending.copy(), self._last
+        other._deciding, other._joint = self._deciding, self._joint
+        other._earlier_returns = self._earlier_returns
+        return other
+
+    def _apply(self, action: int) -> None:
+        joint = self.current_player() == Player.SIMULTANEOUS
+        actions = {**self._pending, self.next_actor(): action}
+        if joint and len(self.acting_players()) > 1:
+            self._pending = actions
+            return
+        if self.game.info.intermediate_rewards:
+            self._earlier_returns = self.returns()
+        self._apply_actions(actions)
+        self._last, self._joint = actions, joint
+        self._pending, self._deciding = {}, None
 
 
 def sample_chance(state: State, rng: Random) -> int:

@@ -13,7 +13,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from typing import Protocol, TypeVar, runtime_checkable
 
 from miai.errors import BeliefTooLargeError, EmptyBeliefError, HiddenInformationError
-from miai.game import Game, Observation, State
+from miai.game import Game, Observation, Player, State
 from miai.plain import Json, to_plain
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "ObservationMatch",
     "PlayerView",
     "SampledBelief",
+    "joint_actions",
     "successor_actions",
 ]
 
@@ -85,7 +86,11 @@ class PlayerView:
     def observe(self, observation: Observation) -> None:
         """Add an observation; in a game of perfect information the state follows it."""
         self.observations.append(observation)
-        if self._state is not None and observation.action is not None:
+        if self._state is None:
+            return
+        if observation.actor == Player.SIMULTANEOUS:
+            self._state.apply_actions(joint_actions(observation))
+        elif observation.action is not None:
             self._state.apply_action(observation.action)
 
 
@@ -298,17 +303,25 @@ _EXPANDED = 50  # successors generated for each world that is kept, at most
 
 
 def successor_actions(state: State, player: int, observation: Observation) -> Sequence[int]:
-    """Return the actions in a world that may have led to a player's observation.
+    """Return the next actions in a world that may have led to a player's observation.
 
-    A player observes its own action when it takes it, so its others need not be tried.
+    A player observes its own action when it takes it, so its others need not be tried. Where
+    several players act at once, the actions are those of the next of them.
     """
-    actor = state.current_player()
-    if actor != player:
+    if state.next_actor() != player:
         return state.legal_actions()
     action = observation.action
-    if observation.actor != actor or action is None or not state.is_legal(action):
+    if observation.actor != state.current_player() or action is None or not state.is_legal(action):
         return ()
     return (action,)
+
+
+def joint_actions(observation: Observation) -> dict[int, int]:
+    """Return the actions, by player, that a player observed of several who acted at once."""
+    actions = {p: action for p, action in enumerate(observation.actions) if action is not None}
+    if observation.action is not None:
+        actions[observation.player] = observation.action
+    return actions
 
 
 class ObservationMatch:
@@ -331,6 +344,7 @@ class ObservationMatch:
             and mine.actor == other.actor
             and mine.player == other.player
             and tuple(mine.legal_actions) == tuple(other.legal_actions)
+            and tuple(mine.actions) == tuple(other.actions)
             and self._data == _plain(other.data)
         )
 

@@ -6,7 +6,8 @@ The first line is the head, then one line for every action, then the end::
     {"ply": 0, "actor": 0, "action": 40, "text": "E5", "seconds": 0.01, ...}
     {"returns": [1.0, -1.0], "termination": "terminal", ...}
 
-A record with adjudicators' verdicts holds them in its last line and has schema ``miai.record/2``.
+A record with adjudicators' verdicts holds them in its last line and has schema ``miai.record/2``;
+one with several losers holds these there, too, and has schema ``miai.record/3``.
 `miai.record_reader` reads records; writing them needs no pydantic.
 """
 
@@ -25,6 +26,9 @@ SCHEMA = "miai.record/1"
 
 SCHEMA_WITH_VERDICTS = "miai.record/2"
 """Schema of records with verdicts, which versions of miai without adjudication refuse."""
+
+SCHEMA_WITH_LOSERS = "miai.record/3"
+"""Schema of records with several losers, and perhaps verdicts."""
 
 
 class Termination(StrEnum):
@@ -77,7 +81,11 @@ class MoveRecord:
       seconds, cpu_seconds: time of the decision; None for chance and openings.
       statistics: the agent's report on its decision.
       observations: each player's observation, ``{"actor", "action", "data"}``, by player number as
-        text. Players who observed nothing are left out. Empty in games of perfect information.
+        text, with ``"actions"`` where the player saw what others did at the same time. Players who
+        observed nothing are left out. Empty in games of perfect information.
+
+    A decision that several players take at once is a move of each, in player order; players
+    observe it with the last of them.
     """
 
     ply: int
@@ -124,7 +132,8 @@ class GameRecord:
       start_observations: each player's observation before the first action.
       returns: each player's utility.
       termination: why the game ended.
-      loser: who resigned or forfeited; None otherwise.
+      loser: who resigned or forfeited; None otherwise. If several did at one decision, the first.
+      losers: all who resigned or forfeited, if several did at one decision; else empty.
       detail: the reason in words: the error of a forfeit, the game's own notation of the result,
         the rule of an adjudication and its reason after a colon.
       terminated, truncated: Gymnasium's terms: ended with a result (resignations, forfeits and
@@ -150,6 +159,7 @@ class GameRecord:
     returns: tuple[float, ...] = ()
     termination: Termination = Termination.TERMINAL
     loser: int | None = None
+    losers: tuple[int, ...] = ()
     detail: str = ""
     terminated: bool = True
     truncated: bool = False
@@ -168,9 +178,11 @@ class GameRecord:
         moves = head.pop("moves")
         head["players"] = [_values(player) for player in self.players]
         end = {name: head.pop(name) for name in _END}
-        schema, verdicts = SCHEMA, head.pop("verdicts")
-        if verdicts:
+        schema, verdicts, losers = SCHEMA, head.pop("verdicts"), head.pop("losers")
+        if verdicts or losers:
             schema, end["verdicts"] = SCHEMA_WITH_VERDICTS, [_values(item) for item in verdicts]
+        if losers:
+            schema, end["losers"] = SCHEMA_WITH_LOSERS, list(losers)
         try:
             lines = [{"schema": schema, **head}, *map(_values, moves), end]
             return "".join(dumps(line) + "\n" for line in lines)
@@ -203,13 +215,20 @@ def ending_text(record: GameRecord, names: Sequence[str]) -> str:
       names: the players' names in player order.
     """
     best = [n for n, r in zip(names, record.returns, strict=False) if r == max(record.returns)]
-    ending = f"{best[0]} wins" if len(best) == 1 else "a draw"
+    ending = "a draw" if len(best) == len(names) > 1 else winners_text(best)
     why = "" if record.loser is None else f", {names[record.loser]} "
     why += _REASONS[record.termination]
+    if record.losers:  # the detail says why each of them did
+        why = ", " + " and ".join(names[loser] for loser in record.losers) + " forfeited"
     if record.termination is Termination.MOVE_LIMIT and len(best) != 1:
         ending, why = "no winner", ""  # a draw in a tournament; a file may be of a part of a game
     detail = "" if record.detail in ("", ending) else f" ({one_line(record.detail)})"
     return f"{ending}{why}{detail}"
+
+
+def winners_text(names: Sequence[str]) -> str:
+    """Return that one player wins, or that several, but not all, share the best result."""
+    return f"{names[0]} wins" if len(names) == 1 else f"{' and '.join(names)} share the win"
 
 
 def _values(part: GameRecord | MoveRecord | PlayerRecord | VerdictRecord) -> dict[str, Any]:
@@ -225,11 +244,14 @@ def observations_as_json(observations: Sequence[Observation | None]) -> dict[str
     for player, observation in enumerate(observations):
         if observation is not None:
             actor = observation.actor
-            values[str(player)] = {
+            value: dict[str, Json] = {
                 "actor": None if actor is None else int(actor),
                 "action": observation.action,
                 "data": to_plain(observation.data, what="the data of an observation"),
             }
+            if observation.actions:
+                value["actions"] = list(observation.actions)
+            values[str(player)] = value
     return values
 
 

@@ -12,6 +12,7 @@ from miai.parameters import wording
 from miai.plain import loads
 from miai.record import (
     SCHEMA,
+    SCHEMA_WITH_LOSERS,
     SCHEMA_WITH_VERDICTS,
     GameRecord,
     MoveRecord,
@@ -96,7 +97,15 @@ class _EndWithVerdicts(_End):
     verdicts: Annotated[list[_Verdict], Field(max_length=MAX_ENTRIES)]
 
 
-_END: Final[Mapping[str, type[_End]]] = {SCHEMA: _End, SCHEMA_WITH_VERDICTS: _EndWithVerdicts}
+class _EndWithLosers(_EndWithVerdicts):
+    losers: Annotated[tuple[int, ...], Field(strict=False, min_length=2, max_length=MAX_ENTRIES)]
+
+
+_END: Final[Mapping[str, type[_End]]] = {
+    SCHEMA: _End,
+    SCHEMA_WITH_VERDICTS: _EndWithVerdicts,
+    SCHEMA_WITH_LOSERS: _EndWithLosers,
+}
 
 
 def read_record(text: str) -> GameRecord:
@@ -135,6 +144,7 @@ def read_verdicts(text: str) -> tuple[tuple[float, ...], list[VerdictRecord]]:
     """
     line = _line(text.rstrip("\n").rpartition("\n")[2], text.count("\n"))
     schema = SCHEMA_WITH_VERDICTS if type(line) is dict and "verdicts" in line else SCHEMA
+    schema = SCHEMA_WITH_LOSERS if type(line) is dict and "losers" in line else schema
     end = _end(line, schema, "the end")
     returns, verdicts = end["returns"], end["verdicts"]
     if any(len(verdict.returns) != len(returns) for verdict in verdicts):
@@ -153,10 +163,10 @@ def _take_schema(head: Any) -> str:
     schema = head.pop("schema", None) if type(head) is dict else None
     if schema is None:
         raise RecordError("not a game record: its first line names no schema")
-    if schema not in (SCHEMA, SCHEMA_WITH_VERDICTS):
+    if type(schema) is not str or schema not in _END:
         raise RecordError(
-            f"game record of schema {str(schema)[:60]!r}; this version of miai reads {SCHEMA!r} "
-            f"and {SCHEMA_WITH_VERDICTS!r}"
+            f"game record of schema {str(schema)[:60]!r}; this version of miai reads "
+            f"{', '.join(map(repr, _END))}"
         )
     return str(schema)
 
@@ -204,6 +214,14 @@ def _check_consistency(record: GameRecord) -> None:
         raise RecordError(f"game record: {players} players but {len(record.returns)} returns")
     if record.loser is not None and not 0 <= record.loser < players:
         raise RecordError(f"game record: loser {record.loser} is not one of {players} players")
+    losers = record.losers
+    if losers and not (
+        losers[0] == record.loser and sorted(set(losers)) == list(losers) and losers[-1] < players
+    ):
+        raise RecordError(
+            f"game record: losers {losers} are not some of {players} players, ascending from the "
+            f"loser {record.loser}"
+        )
     for number, move in enumerate(record.moves):
         if move.ply != number or not -1 <= move.actor < players:
             raise RecordError(

@@ -9,8 +9,8 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from miai.errors import UnknownComponentError
-from miai.game import Game, State
-from miai.information import BeliefState, PlayerView
+from miai.game import Game, Player, State
+from miai.information import BeliefState, PlayerView, joint_actions
 from miai.plugins import kinds
 from miai.plugins.kinds import Kind
 from miai.plugins.loader import registry
@@ -169,7 +169,12 @@ class PlainRenderer:
         lines = []
         for observation in view.observations:
             parts = [] if observation.data is None else [str(observation.data)]
-            if observation.action is not None:
+            if observation.actor == Player.SIMULTANEOUS:
+                names = view.game.info.player_names
+                actions = sorted(joint_actions(observation).items())
+                played = [f"{names[p]} played {action_text(namer, a)}" for p, a in actions]
+                parts[:0] = [", ".join(played)] if played else []
+            elif observation.action is not None:
                 actor = "you" if observation.actor == view.player else "they"
                 parts.insert(0, f"{actor} played {action_text(namer, observation.action)}")
             if parts:

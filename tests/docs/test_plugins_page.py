@@ -8,14 +8,16 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
-from miai import Observation, PlayerView
+import miai
+from miai import Observation, PlayerView, play
 from miai.plugins import hooks
 from miai.plugins.kinds import KINDS
-from miai.testing import check_renderer
+from miai.testing import check_game, check_renderer
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")
@@ -64,6 +66,20 @@ def test_its_agent_of_a_file_plays(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_its_game_of_simultaneous_decisions_keeps_the_rules() -> None:
+    page = PAGE[PAGE.index("## Players who act at once") : PAGE.index("## Values and")]
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(compile(code, "fingers.py", "exec"), names)
+    game = names["Fingers"]()
+    assert check_game(game, games=3).positions == 3 * 7
+    state = game.new_initial_state()
+    state.apply_actions({0: 1, 1: 0})
+    assert state.rewards() == (-3.0, 3.0)
+    record = play(game, [miai.make_agent("mcts", game, simulations=20) for _ in range(2)])
+    assert record.loser is None
 
 
 def test_its_renderer_keeps_the_rules(monkeypatch: pytest.MonkeyPatch) -> None:

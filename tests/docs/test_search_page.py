@@ -17,7 +17,7 @@ def test_its_code_runs() -> None:
     blocks = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     for block in blocks:
         exec(block, names)
-    assert len(blocks) == 4
+    assert len(blocks) == 5
 
 
 def test_its_tables_name_parameters_and_evaluators() -> None:

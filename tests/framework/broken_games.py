@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from miai import EnumeratedBelief, Game, Observation, PlayerView, State
 from miai_classics.kuhn_poker import KuhnPoker, KuhnPokerState
+from miai_classics.matrix_games import MatrixState, PrisonersDilemma, RoundsParameters
 from miai_classics.phantom_tic_tac_toe import PhantomTicTacToe, PhantomTicTacToeState
 from miai_classics.tic_tac_toe import TicTacToe, TicTacToeState, cell_name
 
@@ -44,7 +45,8 @@ def broken(
             def new_initial_state(self) -> State:
                 return state(self)
 
-        BrokenGame.info = replace(base.info, **info)
+        if info:
+            BrokenGame.info = replace(base.info, **info)
         BROKEN[state.__name__] = Broken(BrokenGame, rule, {"games": games})
         return state
 
@@ -363,6 +365,97 @@ class MakesTensorsOfDoubles(TicTacToeState):
 class MakesFlatTensors(TicTacToeState):
     def observation_tensor(self, player: int) -> NDArray[np.float32]:
         return super().observation_tensor(player).ravel()
+
+
+# -- rewards, and players who act at once ------------------------------------------------------
+
+
+def broken_rounds(rule: str, **info: Any) -> Callable[[type[State]], type[State]]:
+    """Enter a state class as the states of a game in rounds that breaks `rule`."""
+
+    class Rounds(PrisonersDilemma):
+        def __init__(self) -> None:
+            super().__init__(RoundsParameters(rounds=2))
+            self.info = replace(self.info, **info)
+
+    return broken(rule, Rounds)
+
+
+@broken_rounds("rewards")
+class RewardsTheSumEachTime(MatrixState):
+    def rewards(self) -> tuple[float, ...]:
+        return self.returns() if not self._pending else (0.0, 0.0)
+
+
+@broken_rounds("rewards")
+class RewardsBeforeAllHaveActed(MatrixState):
+    def rewards(self) -> tuple[float, ...]:
+        return (1.0, 0.0) if self._pending else super().rewards()
+
+
+@broken("rewards")
+class RewardsNobody(TicTacToeState):
+    def rewards(self) -> tuple[float, ...]:
+        return (0.0, 0.0)
+
+
+@broken_rounds("returns", intermediate_rewards=False)
+class DoesNotDeclareRewards(MatrixState):
+    pass
+
+
+@broken_rounds("returns", teams=(0, 0))
+class PaysPartnersDifferently(MatrixState):
+    pass
+
+
+@broken_rounds("info", teams=(0, 0, 1))
+class HasATeamTooMany(MatrixState):
+    pass
+
+
+@broken_rounds("simultaneous", simultaneous=False)
+class DoesNotDeclareThatPlayersActAtOnce(MatrixState):
+    pass
+
+
+@broken_rounds("simultaneous")
+class ListsTheOthersActions(MatrixState):
+    def legal_actions(self) -> list[int]:
+        return super().legal_actions()[:1]
+
+
+@broken_rounds("simultaneous")
+class TakesActionsTheWrongWayRound(MatrixState):
+    def apply_actions(self, actions: Mapping[int, int]) -> None:
+        super().apply_actions({player: actions[1 - player] for player in actions})
+
+
+@broken_rounds("simultaneous")
+class NamesNobodyWhoActs(MatrixState):
+    def acting_players(self) -> tuple[int, ...]:
+        return super().acting_players()[::-1]
+
+
+@broken_rounds("observation")
+class TellsTheFirstChoice(MatrixState):
+    def observation(self, player: int) -> Observation | None:
+        if not self._pending:
+            return super().observation(player)
+        return Observation(player, 0, self._pending[0], None, self._legal_for(player))
+
+
+@broken_rounds("observation")
+class SwapsTheChoices(MatrixState):
+    def _observation(self, player: int) -> Observation | None:
+        output = super()._observation(player)
+        return output and replace(output, actions=output.actions[::-1])
+
+
+@broken_rounds("key")
+class ForgetsWhoHasChosenInTheKey(MatrixState):
+    def key(self) -> Any:
+        return self._key()
 
 
 # -- games, beliefs and determinizers ---------------------------------------------------------

@@ -18,7 +18,14 @@ import miai
 from miai.environments import AecEnvironment
 from miai.errors import IllegalActionError, ParameterError
 
-GAMES = ("tic_tac_toe", "phantom_tic_tac_toe", "kuhn_poker", "sub_hunt")
+GAMES = (
+    "tic_tac_toe",
+    "phantom_tic_tac_toe",
+    "kuhn_poker",
+    "sub_hunt",
+    "goofspiel",  # players act at once
+    "prisoners_dilemma",  # and are rewarded on the way
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

@@ -165,7 +165,7 @@ def changed(line: int, **fields: Any) -> str:
 
 
 BAD: list[tuple[int, dict[str, Any], str]] = [
-    (0, {"schema": "miai.record/3"}, "schema 'miai.record/3'; this version of miai reads"),
+    (0, {"schema": "miai.record/4"}, "schema 'miai.record/4'; this version of miai reads"),
     (0, {"schema": "miai.record/2"}, "the end: fields missing: verdicts"),
     (-1, {"verdicts": []}, "the end: fields missing: none; fields unknown: verdicts"),
     (0, {"schema": ...}, "its first line names no schema"),

@@ -31,6 +31,8 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
     *((name, {}) for name in GAMES if name != "go"),
     ("go", {"board_size": 5}),
     ("go", {"board_size": 3, "dead_stones": "agreement"}),
+    ("goofspiel", {"players": 3, "imp_info": True, "num_cards": 4}),
+    ("goofspiel", {"imp_info": True, "points_order": "descending"}),
     ("mini_rbc", {"size": 4, "window": 2, "decoy": True}),
     ("mini_rbc", {"size": 6, "window": 4}),
     ("phantom_lines", {"columns": 4}),
@@ -72,7 +74,7 @@ def decisions(game: Game, seed: int, *, plies: int = 80) -> Iterator[tuple[State
         if state.is_terminal() or state.move_number() >= plies:
             return
         if not state.is_chance_node():
-            yield state, views[state.current_player()]
+            yield state, views[state.next_actor()]
         state.apply_action(rng.choice(state.legal_actions()))
 
 

@@ -185,6 +185,9 @@ class GameProblem:
     Attributes:
       least, greatest: the lowest and the highest utility of the game.
       reachability: False.
+
+    Raises:
+      UnsuitableGameError: players act at once.
     """
 
     reachability = False
@@ -199,6 +202,11 @@ class GameProblem:
         cost: Callable[[int], int] | None = None,
         averages: bool = False,
     ) -> None:
+        if game.info.simultaneous:
+            raise UnsuitableGameError(
+                f"{game.info.name}: players act at once, which belief search does not handle; "
+                "ismcts and pimc do"
+            )
         self.game, self.player, self.averages = game, player, averages
         self.least, self.greatest = game.info.min_utility, game.info.max_utility
         self._leaf, self._cost = leaf, cost

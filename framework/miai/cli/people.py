@@ -24,9 +24,9 @@ from miai.parameters import Parameters
 from miai.playing.advice import advice_text, advised
 from miai.playing.match import Seat, play
 from miai.playing.session import RevisableGame, TakeBack
-from miai.record import MoveRecord, PlayerRecord
+from miai.record import MoveRecord, PlayerRecord, winners_text
 from miai.render import Renderer, StyledRenderer, action_text, hint_of, renderer_for
-from miai.search.protocol import SearchResult
+from miai.search.protocol import SearchResult, SimultaneousSearch
 from miai.seeds import derive_seed
 from miai.values import Evaluation
 
@@ -249,12 +249,12 @@ class HumanAgent(Agent):
         if self is not people[0]:
             return
         self._show_board()
-        mine = returns[self.view.player]
-        verdict = "you win" if mine > 0 else "you lose"
-        if len(set(returns)) == 1:
+        best = [player for player, value in enumerate(returns) if value == max(returns)]
+        verdict = "you win" if best == [self.view.player] else "you lose"
+        if len(best) == len(returns) > 1:
             verdict = "a draw"
-        elif len(people) > 1:
-            verdict = f"{self.game.info.player_names[returns.index(max(returns))]} wins"
+        elif len(people) > 1 or (len(best) > 1 and self.view.player in best):
+            verdict = winners_text([self.game.info.player_names[player] for player in best])
         self._say(f"The game is over: {verdict}.")
 
     def _answer(self, text: str) -> Decision | None:
@@ -310,7 +310,7 @@ class HumanAgent(Agent):
         if not self.game.info.perfect_information:
             self._say(session.advise_from(self.view))
             return
-        result = session.advise(self.view.state)
+        result = session.advise(self.view)
         best = _best(result, _priors(result))
         show_position(
             self._renderer,
@@ -352,7 +352,7 @@ class HumanAgent(Agent):
         return [action_text(position, action) for action in self.view.legal_actions]
 
     def _parse(self, text: str) -> int:
-        if self.game.info.perfect_information:
+        if self.game.info.perfect_information and not self.game.info.simultaneous:
             return self.view.state.string_to_action(text.strip())
         notation = text.strip().lower()
         for action in self.view.legal_actions:
@@ -470,12 +470,15 @@ class PlaySession:
         """Return whether hints are available."""
         return self._make_adviser is not None or self._blind_adviser is not None
 
-    def advise(self, state: State) -> SearchResult:
-        """Return the adviser's result for a position. Raises `MiaiError`."""
+    def advise(self, view: PlayerView) -> SearchResult:
+        """Return the adviser's result for a person's position. Raises `MiaiError`."""
         if self._adviser is None:
             assert self._make_adviser is not None, "can_advise says so"
             self._adviser = self._make_adviser()
         self._adviser.new_game(self._seed)
+        state = view.state
+        if isinstance(self._adviser, SimultaneousSearch):
+            return self._adviser.search_as(state, view.player)
         return self._adviser.search(state)
 
     def advise_from(self, view: PlayerView) -> str:

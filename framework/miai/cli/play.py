@@ -230,6 +230,8 @@ class _GameDisplay:
         actor = "chance" if move.actor < 0 else info.player_names[move.actor]
         seconds = "" if move.seconds is None else f"  ({move.seconds:.2f} s)"
         print(f"{move.ply + 1:3}. {actor} {move.text}{seconds}")
+        if state.pending_actions():
+            return  # the others act at the same time
         if info.perfect_information:
             show_position(renderer_for(state.game), PlayerView.at(state, 0), sys.stdout)
         else:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import random
 import re
+import threading
 import time
 import traceback
 import warnings
@@ -74,12 +75,15 @@ class Seat(Protocol):
       name: its name in the match.
       agent, parameters: the agent component and its parameters as configured.
       version: version of the agent's plugin, followed by the engine's own if it reports one.
+      concurrent: whether `act` may wait in a thread of its own while others do, because the player
+        thinks in another process or is a person.
     """
 
     name: str
     agent: str
     parameters: Mapping[str, Any]
     version: str
+    concurrent: bool
 
     def new_game(self, seed: int, *, player: int, log: Path | None) -> None:
         """Begin a game as `player`; forget the last one."""
@@ -106,6 +110,8 @@ class InProcessSeat:
     Nothing stops the agent before it answers; its clock is charged afterwards. Observations are
     copies of plain data, so that nothing the agent holds leads to the state.
     """
+
+    concurrent = False
 
     def __init__(
         self, player: Agent, *, name: str = "", parameters: Mapping[str, Any] | None = None
@@ -182,12 +188,22 @@ _REASONS: Mapping[type[AgentError], Termination] = {
 _logger = logging.getLogger("miai.playing.match")
 
 
-class _Forfeit(Exception):  # noqa: N818 - a way out of the game, not an error
-    """A player forfeits the game."""
+@dataclass(slots=True)
+class _Failure:
+    """Why a player forfeits the game; `error` is its seat's, if it is one."""
 
-    def __init__(self, player: int, reason: Termination, detail: str) -> None:
-        super().__init__(detail)
-        self.player, self.reason, self.detail = player, reason, detail
+    player: int
+    reason: Termination
+    detail: str
+    error: AgentError | None = None
+
+
+class _Forfeit(Exception):  # noqa: N818 - a way out of the game, not an error
+    """Players forfeit the game, several only at one decision."""
+
+    def __init__(self, failures: Sequence[_Failure]) -> None:
+        super().__init__(failures[0].detail)
+        self.failures = failures
 
 
 class Match:
@@ -244,7 +260,7 @@ class Match:
                 verdict = self._step()
             self._conclude(verdict)
         except _Forfeit as forfeit:
-            self._forfeit(forfeit)
+            self._forfeit(forfeit.failures)
         self._end()
         record = self.record
         record.verdicts = [] if self.panel is None else self.panel.verdicts
@@ -266,14 +282,14 @@ class Match:
         self._tell(observations)
 
     def _play_opening(self, action: int) -> None:
-        actor = self.state.current_player()
+        actor = self.state.next_actor()
         text = self._notation(action)
         self.state.apply_action(action)  # raises, with the position, if illegal
         self._note(MoveRecord(ply=0, actor=int(actor), action=action, text=text, opening=True))
 
     def _play_again(self, move: MoveRecord) -> None:
         """Play a move of the game's first part, with the clock and the draws of chance after it."""
-        player = self.state.current_player()
+        player = self.state.next_actor()
         if player == Player.CHANCE:
             self._chance.random()  # as `_draw`
         elif move.seconds is not None:
@@ -282,32 +298,115 @@ class Match:
         self._note(replace(move))
 
     def _step(self) -> VerdictRecord | None:
-        """Play the next action; return the verdict that ends the game after it, or None."""
-        player = self.state.current_player()
-        if player == Player.CHANCE:
+        """Play the next decision, of one or several players, or a draw of chance.
+
+        Returns the verdict that ends the game after it, or None.
+        """
+        if self.state.is_chance_node():
             action = _draw(self.state.chance_outcomes(), self._chance)
             move = MoveRecord(ply=0, actor=-1, action=action, text=self._notation(action))
-        else:
-            move = self._move(player)
-        self._apply(move.action, player)
-        self._note(move)
-        if self.panel is None or player == Player.CHANCE or self.state.is_terminal():
+            self._apply(action, Player.CHANCE)
+            self._note(move)
+            return None
+        for move in self._decide(self.state.acting_players()):
+            self._apply(move.action, move.actor)
+            self._note(move)
+        if self.panel is None or self.state.is_terminal():
             return None
         return self.panel.judge(self.state, self.record.moves)
 
     def _apply(self, action: int, player: int) -> None:
-        """Apply an action of a player or of chance; the end of a turn may add an increment."""
+        """Apply an action of a player or of chance; the end of a turn may add an increment.
+
+        A decision of several players is a turn of each.
+        """
         self.state.apply_action(action)
         if player >= 0 and (self.state.is_terminal() or self.state.current_player() != player):
             self.clocks[player].end_turn()
 
-    def _move(self, player: int) -> MoveRecord:
-        """Return the player's move, legal but not yet applied."""
-        reply = self._ask(player)
+    def _decide(self, players: Sequence[int]) -> list[MoveRecord]:
+        """Return a legal move of each player, none of them applied; raise `_Forfeit` for failures.
+
+        All are asked before any answer is looked at: no answer depends on another, and who fails
+        does not depend on who was faster.
+        """
+        self._let_others_ponder(players)
+        answers = self._ask(players)
+        moves, failures = [], []
+        for player, answer in zip(players, answers, strict=True):
+            move = answer if isinstance(answer, _Failure) else self._move(player, answer)
+            if isinstance(move, _Failure):
+                failures.append(move)
+            else:
+                moves.append(move)
+        if failures:
+            raise _Forfeit(failures)
+        return moves
+
+    def _ask(self, players: Sequence[int]) -> list[SeatReply | _Failure]:
+        """Return each player's answer; the clocks of all run from here.
+
+        Players in other processes, and people, think at the same time; those in this process one
+        after the other, each on its own clock.
+        """
+        if len(players) == 1:
+            return [self._answer(players[0])]
+        answers: dict[int, SeatReply | _Failure | BaseException] = {}
+
+        def ask(player: int) -> None:
+            try:
+                answers[player] = self._answer(player)
+            except BaseException as error:  # raised again below, in the referee's own thread
+                answers[player] = error
+
+        threads = [
+            threading.Thread(target=ask, args=(player,), daemon=True)
+            for player in players
+            if self.seats[player].concurrent
+        ]
+        for thread in threads:
+            thread.start()
+        for player in players:
+            if not self.seats[player].concurrent:
+                ask(player)
+        for thread in threads:
+            thread.join()
+        replies = []
+        for player in players:
+            answer = answers[player]
+            if isinstance(answer, BaseException):
+                raise answer
+            replies.append(answer)
+        return replies
+
+    def _answer(self, player: int) -> SeatReply | _Failure:
+        """Return the player's reply, charged to its clock, or why there is none in time."""
+        clock, record = self.clocks[player], self.record.players[player]
+        began = time.monotonic()
+        try:
+            reply = self.seats[player].act(clock.reading(), deadline=clock.deadline())
+        except AgentError as error:
+            clock.spent += time.monotonic() - began
+            return _failure(player, error)
+        if reply.cpu_seconds is not None:
+            record.cpu_seconds = (record.cpu_seconds or 0.0) + reply.cpu_seconds
+        limit = clock.limit()
+        if not clock.charge(reply.seconds):
+            late = f"answered after {reply.seconds:.3f} s with {limit:.3f} s left on the clock"
+            return _Failure(player, Termination.TIME, late)
+        return reply
+
+    def _let_others_ponder(self, players: Sequence[int]) -> None:
+        for other in sorted(self._active.difference(players)) if self._ponders else ():
+            self.seats[other].ponder()
+
+    def _move(self, player: int, reply: SeatReply) -> MoveRecord | _Failure:
+        """Return the move of a player's reply, or why it is none."""
         decision = reply.decision
         if decision.resign:
-            raise _Forfeit(player, Termination.RESIGNATION, "")
-        self._refuse_illegal(player, decision.action)
+            return _Failure(player, Termination.RESIGNATION, "")
+        if problem := self._illegality(player, decision.action):
+            return _Failure(player, Termination.ILLEGAL_ACTION, problem)
         return MoveRecord(
             ply=0,
             actor=player,
@@ -318,41 +417,20 @@ class Match:
             statistics=decision.statistics,
         )
 
-    def _ask(self, player: int) -> SeatReply:
-        """Return the player's reply and charge its clock; raise `_Forfeit` without a reply."""
-        clock, record = self.clocks[player], self.record.players[player]
-        for other in sorted(self._active - {player}) if self._ponders else ():
-            self.seats[other].ponder()
-        began = time.monotonic()
-        try:
-            with _charge(player):
-                reply = self.seats[player].act(clock.reading(), deadline=clock.deadline())
-        except _Forfeit:
-            clock.spent += time.monotonic() - began
-            raise
-        if reply.cpu_seconds is not None:
-            record.cpu_seconds = (record.cpu_seconds or 0.0) + reply.cpu_seconds
-        limit = clock.limit()
-        if not clock.charge(reply.seconds):
-            raise _Forfeit(
-                player,
-                Termination.TIME,
-                f"answered after {reply.seconds:.3f} s with {limit:.3f} s left on the clock",
-            )
-        return reply
-
-    def _refuse_illegal(self, player: int, action: int) -> None:
+    def _illegality(self, player: int, action: int) -> str:
+        """Return why an action is not legal for the player; empty if it is."""
         if 0 <= action < self.game.num_distinct_actions():
-            if self.state.is_legal(action):
-                return
+            if self._is_legal(player, action):
+                return ""
             text = f"{action} ({self._notation(action)})"
         else:
             text = f"{action} (the game has actions 0 to {self.game.num_distinct_actions() - 1})"
-        raise _Forfeit(
-            player,
-            Termination.ILLEGAL_ACTION,
-            f"action {text} is not legal at ply {len(self.record.moves)}",
-        )
+        return f"action {text} is not legal at ply {len(self.record.moves)}"
+
+    def _is_legal(self, player: int, action: int) -> bool:
+        if self.state.current_player() == player:
+            return self.state.is_legal(action)  # may be faster than a list
+        return action in self.state.legal_actions_of(player)
 
     def _note(self, move: MoveRecord) -> None:
         """Record the move just applied and pass its observations to the players."""
@@ -395,19 +473,30 @@ class Match:
         record.terminated, record.truncated = False, True
         record.detail = f"stopped after {self.plies} plies"
 
-    def _forfeit(self, forfeit: _Forfeit) -> None:
-        record = self.record
-        if forfeit.reason is Termination.UNAVAILABLE and forfeit.player in self._active:
-            # The player was available. No agent may void a game that it is losing.
-            forfeit.reason = Termination.CRASH
-        record.returns = _floats(self.game.resignation_returns(forfeit.player))
-        record.termination, record.loser = forfeit.reason, forfeit.player
-        record.detail = forfeit.detail
-        if isinstance(forfeit.__cause__, AgentError):
-            self._active.discard(forfeit.player)
-            exception = forfeit.__cause__.__cause__
-            if _is_defect(forfeit, exception):  # its author needs the traceback
-                _logger.error("%s", forfeit.detail, exc_info=exception)
+    def _forfeit(self, failures: Sequence[_Failure]) -> None:
+        """Conclude the game as lost by the players who failed."""
+        for failure in failures:
+            if failure.reason is Termination.UNAVAILABLE and failure.player in self._active:
+                # The player was available. No agent may void a game that it is losing.
+                failure.reason = Termination.CRASH
+            if failure.error is not None:
+                self._active.discard(failure.player)
+                if _is_defect(failure):  # its author needs the traceback
+                    cause = failure.error.__cause__
+                    _logger.error("%s", failure.detail, exc_info=cause)
+        record, first = self.record, failures[0]
+        losers = tuple(failure.player for failure in failures)
+        record.returns = _floats(self.game.forfeit_returns(losers))
+        record.termination, record.loser = first.reason, first.player
+        record.detail = first.detail
+        if len(failures) > 1:
+            record.losers = losers
+            record.detail = "; ".join(map(self._explanation, failures))
+
+    def _explanation(self, failure: _Failure) -> str:
+        name = self.game.info.player_names[failure.player]
+        detail = f" ({failure.detail})" if failure.detail else ""
+        return f"{name}: {failure.reason}{detail}"
 
     def _end(self) -> None:
         """Tell the players. Failures no longer change the result."""
@@ -430,17 +519,22 @@ def _charge(player: int) -> Iterator[None]:
     try:
         yield
     except AgentError as error:
-        reason = next(r for kind, r in _REASONS.items() if isinstance(error, kind))
-        raise _Forfeit(player, reason, str(error)) from error
+        raise _Forfeit([_failure(player, error)]) from error
 
 
-def _is_defect(forfeit: _Forfeit, exception: BaseException | None) -> bool:
+def _failure(player: int, error: AgentError) -> _Failure:
+    reason = next(r for kind, r in _REASONS.items() if isinstance(error, kind))
+    return _Failure(player, reason, str(error), error)
+
+
+def _is_defect(failure: _Failure) -> bool:
     """Return whether a player in this process failed with an exception of its own code.
 
     The messages of miai's errors already name their causes, such as an engine's missing answer.
     """
+    exception = None if failure.error is None else failure.error.__cause__
     unexpected = exception is not None and not isinstance(exception, MiaiError)
-    return unexpected and forfeit.reason is not Termination.UNAVAILABLE
+    return unexpected and failure.reason is not Termination.UNAVAILABLE
 
 
 def _draw(outcomes: Sequence[tuple[int, float]], rng: random.Random) -> int:
@@ -547,7 +641,7 @@ def play(
     record too; the logger ``miai.playing.match`` logs the agent's exception with its traceback.
 
     Raises as `play_game`, and `ConfigError` if two people would share the terminal in a game that
-    hides information.
+    hides information, or in which players act at once.
     """
     _refuse_shared_terminal(game, agents)
     seeds = [
@@ -559,12 +653,15 @@ def play(
 
 
 def _refuse_shared_terminal(game: Game, agents: Sequence[Agent]) -> None:
-    names = game.info.player_names
+    names, info = game.info.player_names, game.info
     people = [name for name, a in zip(names, agents, strict=False) if a.component == "human"]
-    if len(people) > 1 and not game.info.perfect_information:
+    if len(people) > 1 and (info.simultaneous or not info.perfect_information):
+        what, secrets = "hides information", "secrets"
+        if info.perfect_information:
+            what, secrets = "lets players act at once", "choices"
         raise ConfigError(
-            f"{game.info.name} hides information, and {' and '.join(people)} at one terminal would "
-            f"see each other's secrets; let an agent play one of them, such as: miai play "
+            f"{game.info.name} {what}, and {' and '.join(people)} at one terminal would "
+            f"see each other's {secrets}; let an agent play one of them, such as: miai play "
             f"{game.info.name} --{people[-1]} random"
         )
 

@@ -82,6 +82,11 @@ class MovesReader:
                 raise ConfigError(f"{where}: move {ply} '{move[:40]}': {error}") from None
         if state.is_terminal():
             raise ConfigError(f"{where}: the opening ends the game; remove its last moves")
+        if state.pending_actions():
+            raise ConfigError(
+                f"{where}: the opening ends with a decision that not all players have taken; add "
+                f"moves of the players {', '.join(map(str, state.acting_players()))}"
+            )
         return Opening(tuple(state.history()))
 
 
@@ -143,8 +148,11 @@ def player_plies(game: Game, actions: Iterable[int]) -> int:
 def random_opening(game: Game, *, plies: int, seed: int) -> list[int]:
     """Return `plies` random actions of players, and those of chance between them, from a seed.
 
-    Players' actions are drawn uniformly from `State.opening_actions`. A sequence that ends the game
-    is drawn again; after 100 such sequences the last one is shortened until the game is not over.
+    Players' actions are drawn uniformly from `State.opening_actions`. A decision that several
+    players take at once is completed, even if that takes more actions.
+
+    A sequence that ends the game is drawn again; after 100 such sequences the last one is shortened
+    until the game is not over.
     """
     rng = random.Random(seed)
     for _ in range(100):
@@ -152,7 +160,7 @@ def random_opening(game: Game, *, plies: int, seed: int) -> list[int]:
         if not state.is_terminal():
             return state.history()
     actions = state.history()
-    while actions and state.is_terminal():
+    while actions and (state.is_terminal() or state.pending_actions()):
         actions.pop()
         state = game.new_initial_state()
         for action in actions:
@@ -163,7 +171,9 @@ def random_opening(game: Game, *, plies: int, seed: int) -> list[int]:
 def _play_randomly(game: Game, plies: int, rng: random.Random) -> State:
     state = game.new_initial_state()
     count = 0
-    while not state.is_terminal() and (count < plies or state.is_chance_node()):
+    while not state.is_terminal() and (
+        count < plies or state.is_chance_node() or state.pending_actions()
+    ):
         if state.current_player() == Player.CHANCE:
             state.apply_action(sample_chance(state, rng))
         else:

@@ -76,10 +76,10 @@ def record_of_actions(
     state = game.new_initial_state()
     record.start_observations = _observations(state)
     for ply, action in enumerate(actions):
-        actor = int(state.current_player())
+        actor = int(state.next_actor())
         if actor == Player.TERMINAL:
             raise RecordError(f"ply {ply}: the game is over: {state.result_to_string()}")
-        move = MoveRecord(ply=ply, actor=max(actor, -1), action=action, text="")
+        move = MoveRecord(ply=ply, actor=actor, action=action, text="")
         if not state.is_legal(action):
             raise RecordError(f"ply {ply}: action {action} is not legal")
         move.text = state.action_to_string(action)
@@ -125,7 +125,7 @@ def _load(record: GameRecord) -> Game:
 
 def _apply(state: State, move: MoveRecord) -> None:
     where = f"{state.game.info.name}: ply {move.ply}"
-    actor = int(state.current_player())
+    actor = int(state.next_actor())
     if actor == Player.TERMINAL:
         raise RecordError(f"{where}: the game was over before this action")
     if move.actor != actor:
@@ -164,7 +164,7 @@ def _check_end(record: GameRecord, state: State) -> None:
     elif record.loser is None:
         expected = state.truncated_returns()
     else:
-        expected = state.game.resignation_returns(record.loser)
+        expected = state.game.forfeit_returns(record.losers or (record.loser,))
     pairs = list(zip(expected, record.returns, strict=False))
     if len(expected) != len(record.returns) or any(abs(a - b) > _TOLERANCE for a, b in pairs):
         raise RecordError(

@@ -53,6 +53,7 @@ class RevisableGame:
     def play(self, referee: Referee) -> GameRecord:
         """Return the record of the finished game. Raises what the referee raises."""
         while True:
+            self.drop_pending()
             earlier = [replace(move) for move in self.moves]
             self._again = len(earlier)
             try:
@@ -60,15 +61,40 @@ class RevisableGame:
             except TakeBack as undo:
                 self.moves = [move for move in self.moves if move.ply < undo.ply]
 
+    def drop_pending(self) -> None:
+        """Drop the last moves if they belong to a decision that not all players have taken.
+
+        Its players are asked again: nobody may learn what another has chosen.
+        """
+        if not self.game.info.simultaneous:
+            return
+        state = self.game.new_initial_state()
+        for move in self.moves:
+            state.apply_action(move.action)
+        self.moves = self.moves[: len(self.moves) - len(state.pending_actions())]
+
     @property
     def catching_up(self) -> bool:
         """Whether moves that were played before are being played again."""
         return self._again > 0
 
     def last_ply_of(self, player: int) -> int | None:
-        """Return the last ply that a player may take back; None if there is none."""
+        """Return the ply from which a player may take back; None if there is none.
+
+        It is that of its last move, or of the first move of a decision that several players took at
+        once.
+        """
         own = [move.ply for move in self.moves if move.actor == player]
-        return own[-1] if own else None
+        if not own or not self.game.info.simultaneous:
+            return own[-1] if own else None
+        state, first = self.game.new_initial_state(), 0
+        for move in self.moves:
+            if not state.pending_actions():
+                first = move.ply
+            if move.ply == own[-1]:
+                break
+            state.apply_action(move.action)
+        return first
 
     def unfinished_record(self, players: list[PlayerRecord], *, seed: int) -> GameRecord:
         """Return the record of the game so far."""

@@ -42,13 +42,13 @@ def pack_observation(observation: Observation) -> list[Any]:
     o = observation
     actor = None if o.actor is None else int(o.actor)
     data = None if o.data is None else to_plain(o.data, what="the data of an observation")
-    return [o.player, actor, o.action, data, o.legal_actions]
+    return [o.player, actor, o.action, data, o.legal_actions, o.actions]
 
 
 def unpack_observation(values: Sequence[Any]) -> Observation:
     """Return the observation that `pack_observation` wrote."""
-    player, actor, action, data, legal_actions = values
-    return Observation(player, actor, action, data, tuple(legal_actions))
+    player, actor, action, data, legal_actions, actions = values
+    return Observation(player, actor, action, data, tuple(legal_actions), tuple(actions))
 
 
 def pack_clock(reading: ClockReading) -> list[Any]:

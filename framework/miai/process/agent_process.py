@@ -78,12 +78,15 @@ class AgentProcess:
       name: its name in the match.
       agent, parameters: the agent component and its parameters.
       version: of the agent's plugin and of the engine it runs; empty before the start.
+      concurrent: True, it may be awaited beside others.
       limits: of the process.
       start_timeout: maximum wall time of the start, in seconds.
       programs: whether the agent may run other programs.
       pid: id of the running process, in a sandbox of bubblewrap's; None without one.
       isolation: level of isolation.
     """
+
+    concurrent = True
 
     def __init__(
         self,

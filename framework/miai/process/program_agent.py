@@ -216,6 +216,9 @@ class ProgramAgent(Agent):
         news: dict[str, Json] = {"actor": observation.actor, "action": observation.action}
         if observation.action is not None:
             news["text"] = self._text(observation.action)
+        if observation.actions:
+            news["actions"] = list(observation.actions)
+            news["texts"] = [None if a is None else self._text(a) for a in observation.actions]
         if observation.data is not None:
             news["data"] = to_plain(observation.data, what="the observation")
         self._news.append(news)

@@ -8,16 +8,23 @@ from pathlib import Path
 from miai.agent import Agent, Decision
 from miai.clock import ClockReading
 from miai.errors import AgentError, AgentUnavailableError, MiaiError
-from miai.game import Game, Observation
+from miai.game import Game, Observation, Player
+from miai.information import joint_actions
 from miai.plain import Json
-from miai.search.protocol import ClockedSearch, PonderingSearch, Search
+from miai.search.protocol import (
+    ClockedSearch,
+    PonderingSearch,
+    Search,
+    SimultaneousSearch,
+)
 from miai.values import Evaluation
 
 
 class SearchAgent(Agent):
     """Plays the best action of a search, in a game of perfect information.
 
-    Raises `AgentUnavailableError` if the game hides information.
+    Raises `AgentUnavailableError` if the game hides information, or players act at once and the
+    search does not handle that.
     """
 
     def __init__(self, game: Game, search: Search) -> None:
@@ -25,6 +32,11 @@ class SearchAgent(Agent):
             raise AgentUnavailableError(
                 f"{game.info.name} hides information, which this search cannot handle; ismcts, "
                 "pimc and belief-minimax search over what a player knows"
+            )
+        if game.info.simultaneous and not isinstance(search, SimultaneousSearch):
+            raise AgentUnavailableError(
+                f"in {game.info.name} players act at once, which this search does not handle; mcts "
+                "does"
             )
         super().__init__(game)
         self.search = search
@@ -45,7 +57,10 @@ class SearchAgent(Agent):
     def observe(self, observation: Observation) -> None:
         """Follow the game, and let the search keep what it can."""
         super().observe(observation)
-        if observation.action is not None:
+        if observation.actor == Player.SIMULTANEOUS:
+            for _, action in sorted(joint_actions(observation).items()):
+                self.search.advance(action)
+        elif observation.action is not None:
             self.search.advance(observation.action)
 
     def ponder(self, stop: Callable[[], bool]) -> None:
@@ -60,7 +75,11 @@ class SearchAgent(Agent):
     def act(self, clock: ClockReading) -> Decision:
         """Return the search's best action, within what the clock allots."""
         state = self.view.state
-        if clock.control.kind != "none" and isinstance(self.search, ClockedSearch):
+        if state.current_player() == Player.SIMULTANEOUS:
+            assert isinstance(self.search, SimultaneousSearch), "the constructor refuses others"
+            seconds = clock.allotment()
+            result = self.search.search_as(state, self.view.player, seconds=seconds)
+        elif clock.control.kind != "none" and isinstance(self.search, ClockedSearch):
             result = self.search.search_on_clock(state, clock)
         else:
             result = self.search.search(state, seconds=clock.allotment())

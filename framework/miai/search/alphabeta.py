@@ -23,6 +23,7 @@ from miai.search.protocol import (
     deadline_after,
     require_decision,
     require_perfect_information,
+    require_turns,
     require_two_player_constant_sum,
 )
 from miai.seeds import derive_seed
@@ -174,6 +175,7 @@ class AlphaBeta:
     ) -> None:
         require_perfect_information(game, search="alpha-beta")
         require_two_player_constant_sum(game, search="alpha-beta")
+        require_turns(game, search="alpha-beta")
         parameters = parameters or AlphaBetaParameters()
         self._parameters = parameters
         self._evaluator = evaluator or make_evaluator(

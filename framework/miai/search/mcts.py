@@ -1,7 +1,9 @@
 """Monte-Carlo tree search over any game of perfect information.
 
-UCT (Kocsis & Szepesvari 2006) and PUCT (Silver et al. 2017) for any number of players, with chance
-nodes, a solver, tree reuse and leaf batches. docs/search.md explains the choices.
+UCT (Kocsis & Szepesvari 2006) and PUCT (Silver et al. 2017) for any number of players, each of
+whom maximises its own utility (max^n; Sturtevant 2008), with chance nodes, a solver, tree reuse and
+leaf batches. Where several players act at once, each plays by regret matching. docs/search.md
+explains the choices.
 
 Statistics of an action are stored at the node where it is taken, from the point of view of the
 player who takes it, so that selection need not look at children. Policies are plain functions that
@@ -35,9 +37,11 @@ from miai.search.protocol import (
     SearchResult,
     Seedable,
     deadline_after,
+    require_actor,
     require_decision,
     require_perfect_information,
 )
+from miai.search.regret_matching import RegretMatching
 from miai.seeds import derive_seed
 from miai.values import ValueUnit
 
@@ -52,7 +56,7 @@ class Node:
     """One state of the tree.
 
     Attributes:
-      player: the actor: a player, `Player.CHANCE` or `Player.TERMINAL`.
+      player: the actor: a player or a constant of `Player`.
       visits: simulations through this node, including one that stopped here.
       actions: the legal actions, the tried ones first and in the order in which they were tried;
         empty until the node is expanded. At a chance node: the outcomes.
@@ -94,7 +98,8 @@ class Node:
     @classmethod
     def of(cls, state: State) -> Node:
         """Return a node for the state, proven if the game is over."""
-        node = cls(state.current_player())
+        player = state.current_player()
+        node = cls(player) if player != Player.SIMULTANEOUS else JointNode(player)
         if node.player == Player.TERMINAL:
             node.proven = state.returns()
         return node
@@ -152,6 +157,52 @@ class Node:
             count += 1
             stack.extend(child for child in stack.pop().children if child is not None)
         return count
+
+
+class JointNode(Node):
+    """A state in which several players act at once.
+
+    A child belongs to a combination of their actions; `actions` are the acting players. Such a node
+    is never proven.
+
+    Attributes:
+      legal: the legal actions of each acting player.
+      parts: each acting player's regret matching.
+      combinations: the players' actions that lead to each child.
+    """
+
+    __slots__ = ("_indices", "combinations", "legal", "parts")
+
+    def __init__(self, player: int) -> None:
+        super().__init__(player)
+        self.legal: list[list[int]] = []
+        self.parts: list[RegretMatching] = []
+        self.combinations: list[tuple[int, ...]] = []
+        self._indices: dict[tuple[int, ...], int] = {}
+
+    def expand(self, state: State) -> None:
+        """List the acting players and their actions."""
+        self.actions = list(state.acting_players())
+        self.legal = [state.legal_actions_of(player) for player in self.actions]
+        self.parts = [RegretMatching() for _ in self.actions]
+
+    def draw(self, rng: random.Random) -> int:
+        """Let each player draw an action; return the index of the combination."""
+        pairs = zip(self.parts, self.legal, strict=True)
+        combination = tuple(part.draw(legal, rng) for part, legal in pairs)
+        index = self._indices.setdefault(combination, len(self.combinations))
+        if index == len(self.combinations):
+            self.combinations.append(combination)
+            self.children.append(None)
+            self.edge_visits.append(0)
+            self.edge_totals.append(0.0)
+        return index
+
+    def learn(self, index: int, value: Utility) -> None:
+        """Let each player learn from the utilities of a combination."""
+        moves = zip(self.actions, self.parts, self.legal, self.combinations[index], strict=True)
+        for player, part, legal, action in moves:
+            part.learn(legal, action, value[player])
 
 
 class MctsSolver:
@@ -221,6 +272,10 @@ def back_up(
     """
     proven = leaf.proven if solver is not None else None
     for node, index in reversed(path):
+        if isinstance(node, JointNode):
+            node.learn(index, value)
+            proven = None
+            continue
         if solver is not None:
             if proven is not None and node.proven is None and index not in (node.proofs or ()):
                 solver.note(node, index, proven)
@@ -351,6 +406,16 @@ def add_dirichlet_noise(
     ]
 
 
+def _child_of(node: Node, actions: tuple[int, ...]) -> Node | None:
+    """Return the node after an action, or after those of players who act at once; or None."""
+    if isinstance(node, JointNode):
+        choices = node.combinations
+    else:
+        choices = [(action,) for action in node.actions]
+    index = choices.index(actions) if actions in choices else len(choices)
+    return node.children[index] if index < len(node.children) else None
+
+
 class MctsParameters(TreeSearchParameters):
     """Parameters of `Mcts`."""
 
@@ -451,6 +516,7 @@ class Mcts:
         self._state: State | None = None  # of the root, the search's own
         self._nodes: int | None = None  # None until the reused part of a tree is counted
         self._noised: Node | None = None
+        self._joint: list[int] = []  # actions of a decision of several players, see `advance`
         self._depth = 0
         self.new_game(0)
 
@@ -462,18 +528,23 @@ class Mcts:
         self._forget()
 
     def advance(self, action: int) -> None:
-        """Keep the tree below `action`, drop the rest."""
+        """Keep the tree below `action`, drop the rest.
+
+        Of a decision that several players take at once, the actions come in player order.
+        """
         root, state = self.root, self._state
         if root is None or state is None:
             return
-        child = None
-        if self._parameters.reuse and action in root.actions:
-            index = root.actions.index(action)
-            child = root.children[index] if index < len(root.children) else None
+        self._joint.append(action)
+        if isinstance(root, JointNode) and len(self._joint) < len(root.parts):
+            return
+        actions, self._joint = tuple(self._joint), []
+        child = _child_of(root, actions) if self._parameters.reuse else None
         if child is None:
             self._forget()
             return
-        state.apply_unchecked(action)
+        for each in actions:
+            state.apply_unchecked(each)
         self.root, self._nodes = child, None
 
     def close(self) -> None:
@@ -482,10 +553,20 @@ class Mcts:
     def search(self, state: State, *, seconds: float | None = None) -> SearchResult:
         """Return what is best for the player to move, after at least one simulation.
 
-        Raises `GameError` at a terminal state or a chance node, `PluginError` for malformed
-        evaluations.
+        Raises `GameError` at a terminal state or a chance node, and where several players act at
+        once (`search_as` says for whom); `PluginError` for malformed evaluations.
         """
-        require_decision(state)
+        return self.search_as(state, require_decision(state), seconds=seconds)
+
+    def search_as(self, state: State, player: int, *, seconds: float | None = None) -> SearchResult:
+        """Return what is best for one of the acting players, after at least one simulation.
+
+        Where several players act at once, the action is drawn from the player's mean strategy,
+        which is among the statistics.
+
+        Raises as `search`, and `GameError` if the player does not act.
+        """
+        require_actor(state, player)
         parameters = self._parameters
         deadline = deadline_after(seconds, parameters.seconds)
         budget = parameters.simulations or math.inf
@@ -499,12 +580,16 @@ class Mcts:
         except BaseException:
             self._forget()  # virtual losses may be left in the tree
             raise
-        return self._result(root, {"simulations": done, "reused": reused})
+        counts = {"simulations": done, "reused": reused}
+        if isinstance(root, JointNode):
+            return self._result_of_part(root, root.actions.index(player), counts)
+        return self._result(root, counts)
 
     # -- the tree and its root ----------------------------------------------------------------
 
     def _forget(self) -> None:
         self.root = self._state = self._nodes = self._noised = None
+        self._joint = []
 
     def _rooted(self, state: State) -> Node:
         """Return the root for the state, from the tree if it contains it."""
@@ -519,7 +604,7 @@ class Mcts:
         self._depth = 0
         if not root.actions:
             root.expand(state)
-            if self._parameters.selection == "puct" and root.priors is None:
+            if self._parameters.selection == "puct" and root.priors is None and root.player >= 0:
                 root.rank(priors(self._evaluator, [state])[0], self._rng)
         self._add_noise(root)
         return root
@@ -568,7 +653,7 @@ class Mcts:
                 if node.player != Player.CHANCE and (node.visits == 0 or node.pending):
                     break
                 node.expand(state)
-            if node.player == Player.CHANCE:
+            if node.player < 0:
                 index = node.draw(self._rng)
             else:
                 index = select(node)
@@ -578,7 +663,11 @@ class Mcts:
             node.visits += 1
             node.edge_visits[index] += 1
             path.append((node, index))
-            state.apply_unchecked(node.actions[index])
+            if isinstance(node, JointNode):
+                for action in node.combinations[index]:
+                    state.apply_unchecked(action)
+            else:
+                state.apply_unchecked(node.actions[index])
             node, select = node.children[index] or self._grow(node, index, state), self._select
         node.visits += 1
         if len(path) > self._depth:
@@ -599,7 +688,7 @@ class Mcts:
         for node, index in path:
             node.visits -= 1
             node.edge_visits[index] -= 1
-            if node.player != Player.CHANCE:
+            if node.player >= 0:
                 node.edge_totals[index] -= self._loss
 
     def _finish(self, waiting: list[tuple[Path, Node, State]]) -> None:
@@ -610,7 +699,8 @@ class Mcts:
                 waiting, priors(self._evaluator, states), strict=True
             ):
                 leaf.expand(state)
-                leaf.rank(prior, self._rng)
+                if leaf.player >= 0:
+                    leaf.rank(prior, self._rng)
         values = utilities(self._evaluate, states)
         for (path, leaf, _), value in zip(waiting, values, strict=True):
             leaf.pending = False
@@ -639,10 +729,32 @@ class Mcts:
             },
         )
 
+    def _result_of_part(self, root: JointNode, number: int, counts: dict[str, int]) -> SearchResult:
+        """Return the result for one of several players who act at once."""
+        part, legal = root.parts[number], root.legal[number]
+        strategy = part.strategy(legal)
+        action = self._rng.choices(legal, strategy)[0]
+        value, threshold = part.value(), self._parameters.resign_below
+        return SearchResult(
+            action=action,
+            value=value,
+            unit=ValueUnit.EXPECTED_UTILITY,
+            visits={action: part.counts.get(action, 0) for action in legal},
+            values={action: part.mean(action) for action in legal},
+            pv=(action,),
+            resign=threshold is not None and value < threshold,
+            statistics={
+                **counts,
+                "nodes": self._nodes,
+                "depth": self._depth,
+                "strategy": [[a, round(p, 4)] for a, p in zip(legal, strategy, strict=True)],
+            },
+        )
+
     def _principal_variation(self, node: Node | None) -> tuple[int, ...]:
-        """Return what `choose` would play from here on, up to chance or the edge of the tree."""
+        """Return what `choose` would play from here on, as long as single players act."""
         actions = []
-        while node is not None and node.player != Player.CHANCE and node.children:
+        while node is not None and node.player >= 0 and node.children:
             index = self._choose(node)
             actions.append(node.actions[index])
             node = node.children[index]

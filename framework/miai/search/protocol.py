@@ -56,7 +56,10 @@ class Search(Protocol):
         """Forget everything and seed the randomness."""
 
     def advance(self, action: int) -> None:
-        """Follow an action of the game, so that a tree can be kept. May do nothing."""
+        """Follow an action of the game, so that a tree can be kept. May do nothing.
+
+        The actions of a decision that several players take at once come in player order.
+        """
 
     def search(self, state: State, *, seconds: float | None = None) -> SearchResult:
         """Return what is best for the player to move; the state is not changed.
@@ -90,11 +93,20 @@ class ClockedSearch(Search, Protocol):
 
 
 @runtime_checkable
+class SimultaneousSearch(Search, Protocol):
+    """A search for games in which players act at once, too."""
+
+    def search_as(self, state: State, player: int, *, seconds: float | None = None) -> SearchResult:
+        """Return what is best for one of the acting players, else as `search`."""
+
+
+@runtime_checkable
 class Evaluator(Protocol):
     """Values and priors of states, in batches from the start; a single state is a batch of one.
 
-    A search asks for states in which a player is to move, never for finished games or chance
-    nodes. An evaluator that draws random numbers is also `Seedable`.
+    A search asks for states in which players are to move, never for finished games or chance nodes.
+    Where several act at once, its priors are not used. An evaluator that draws random numbers is
+    also `Seedable`.
     """
 
     def evaluate(self, states: Sequence[State]) -> NDArray[np.float64]:
@@ -150,13 +162,39 @@ def require_two_player_constant_sum(game: Game, *, search: str) -> None:
         )
 
 
+def require_turns(game: Game, *, search: str) -> None:
+    """Raise `UnsuitableGameError` when players may act at once."""
+    if game.info.simultaneous:
+        raise UnsuitableGameError(
+            f"{search}: in {game.info.name} players act at once, which this search does not "
+            "handle; mcts does where nothing is hidden, ismcts elsewhere"
+        )
+
+
 def require_decision(state: State) -> int:
-    """Return the player to move. Raises `GameError` if the game is over or chance acts next."""
+    """Return the player to move.
+
+    Raises `GameError` if the game is over, or chance or several players act next.
+    """
     player = state.current_player()
     if player >= 0:
         return player
+    if player == Player.SIMULTANEOUS:
+        raise GameError(
+            f"{state.game.info.name}: the players {list(state.acting_players())} act at once; "
+            f"search for one of them:\n{state}"
+        )
     why = "the game is over" if player == Player.TERMINAL else "chance acts next"
     raise GameError(f"{state.game.info.name}: there is nothing to search, {why}:\n{state}")
+
+
+def require_actor(state: State, player: int) -> None:
+    """Raise `GameError` unless the player acts next, alone or with others."""
+    if player not in state.acting_players():
+        raise GameError(
+            f"{state.game.info.name}: player {player} does not act here, so there is nothing to "
+            f"search for it:\n{state}"
+        )
 
 
 def deadline_after(*seconds: float | None) -> float:

@@ -5,7 +5,8 @@ keeps one tree of the player's observations, `pimc` one tree for each drawn worl
 
 Trees of information sets follow P. Cowling, E. Powley, D. Whitehouse, "Information set Monte Carlo
 tree search" (2012). An action competes only in the worlds in which it is legal, so its statistics
-count how often it was *available*, too.
+count how often it was *available*, too. Where several players act at once, each plays by regret
+matching, and none sees what another chooses.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from abc import abstractmethod
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from miai.agent import Agent, Decision
 from miai.clock import ClockReading
@@ -35,6 +36,7 @@ from miai.search.evaluators import (
     utilities,
 )
 from miai.search.protocol import Seedable, deadline_after
+from miai.search.regret_matching import RegretMatching
 from miai.seeds import derive_seed
 from miai.values import Evaluation, ValueUnit
 
@@ -64,13 +66,16 @@ class InfoSetNode:
 
     Attributes:
       visited: whether a simulation came here; the first one values the world and goes no further.
+      edges: statistics of the actions of a player who acts alone.
+      parts: regret matching of each player who acts at once with others.
     """
 
-    __slots__ = ("children", "edges", "visited")
+    __slots__ = ("children", "edges", "parts", "visited")
 
     def __init__(self, *, visited: bool = False) -> None:
         self.visited = visited
         self.edges: dict[int, Edge] = {}
+        self.parts: dict[int, RegretMatching] = {}
         self.children: dict[Hashable, InfoSetNode] = {}
 
     def select(self, legal: Sequence[int], exploration: float, rng: random.Random) -> int:
@@ -105,6 +110,9 @@ def most_visited(node: InfoSetNode, legal: Sequence[int]) -> int:
     return max(legal, key=lambda action: node.edges[action].visits if action in node.edges else -1)
 
 
+Part: TypeAlias = tuple[int, RegretMatching, Sequence[int], int]
+"""A player who acted at once with others, its regret matching, its legal actions and its choice."""
+
 Observers = Literal["single", "multi", "all-seeing"]
 """Whose observations make trees: the searcher's, every player's, or one that sees all actions."""
 
@@ -134,10 +142,15 @@ class Simulator:
         """Play one simulation, which changes `world`."""
         nodes = self._roots(world)
         path: list[tuple[Edge, int]] = []
+        parts: list[Part] = []
         while not world.is_terminal():
             player = world.current_player()
             if player == Player.CHANCE:
                 self._step(world, sample_chance(world, self.rng), nodes)
+                continue
+            if player == Player.SIMULTANEOUS:
+                if not self._act_together(world, nodes, parts):
+                    break
                 continue
             node = nodes[player if self.observers == "multi" else self.searcher]
             if not node.visited:
@@ -150,6 +163,29 @@ class Simulator:
         for edge, player in path:
             edge.visits += 1
             edge.total += returns[player]
+        for player, part, legal, action in parts:
+            part.learn(legal, action, returns[player])
+
+    def _act_together(self, world: State, nodes: dict[int, InfoSetNode], parts: list[Part]) -> bool:
+        """Let the acting players choose at once; return False where a node is new.
+
+        What each player chose, and where it learns from that, is added to `parts`.
+        """
+        acting, multi = world.acting_players(), self.observers == "multi"
+        own = [nodes[player if multi else self.searcher] for player in acting]
+        if not all(node.visited for node in own):
+            for node in own:
+                node.visited = True
+            return False
+        actions: dict[int, int] = {}
+        for player, node in zip(acting, own, strict=True):
+            legal = world.legal_actions_of(player)
+            part = node.parts.setdefault(player, RegretMatching())
+            actions[player] = part.draw(legal, self.rng)
+            parts.append((player, part, legal, actions[player]))
+        world.apply_actions(actions)
+        self._follow(world, tuple(actions.values()), nodes)
+        return True
 
     def _roots(self, world: State) -> dict[int, InfoSetNode]:
         """Return where each observer's tree begins in a world."""
@@ -163,8 +199,12 @@ class Simulator:
 
     def _step(self, world: State, action: int, nodes: dict[int, InfoSetNode]) -> None:
         world.apply_action(action)
+        self._follow(world, action, nodes)
+
+    def _follow(self, world: State, taken: Hashable, nodes: dict[int, InfoSetNode]) -> None:
+        """Move to the nodes after what was taken and observed."""
         if self.observers == "all-seeing":
-            nodes[self.searcher] = nodes[self.searcher].child(action)
+            nodes[self.searcher] = nodes[self.searcher].child(taken)
             return
         for observer, node in nodes.items():
             observed = observation_key(world, observer)
@@ -179,7 +219,7 @@ def observation_key(world: State, observer: int) -> Hashable:
         return None
     data = observation.data
     text = None if data is None else dumps(to_plain(data, what="the data of an observation"))
-    return (observation.actor, observation.action, text)
+    return (observation.actor, observation.action, tuple(observation.actions), text)
 
 
 class WorldsParameters(TreeSearchParameters):
@@ -253,6 +293,15 @@ class WorldsAgent(Agent):
     def choose(self, legal: tuple[int, ...], ends: float) -> tuple[int, dict[str, Json]]:
         """Return an action and its statistics; `ends` is a deadline on the monotonic clock."""
 
+    def _drawn(
+        self, legal: Sequence[int], strategy: Sequence[float]
+    ) -> tuple[int, dict[str, Json]]:
+        """Return an action drawn from a mixed strategy, and the strategy as statistics."""
+        action = self._draw.choices(legal, strategy)[0]
+        return action, {
+            "strategy": [[a, round(p, 4)] for a, p in zip(legal, strategy, strict=True)]
+        }
+
     def simulator(self, observers: Observers) -> Simulator:
         """Return a simulator with empty trees."""
         return Simulator(
@@ -281,13 +330,16 @@ class Ismcts(WorldsAgent):
         super().__init__(game, parameters or IsmctsParameters())
 
     def choose(self, legal: tuple[int, ...], ends: float) -> tuple[int, dict[str, Json]]:
-        """Return the action visited most."""
+        """Return the action visited most or, where others act at once, one of the mean strategy."""
         parameters = self.parameters
         simulator, done = self.simulator(parameters.observers), 0
         while done == 0 or (_within(parameters.simulations, done) and time.monotonic() < ends):
             simulator.run(self.belief.sample(self._draw))
             done += 1
         root = simulator.root
+        if (part := root.parts.get(self.view.player)) is not None:
+            action, statistics = self._drawn(legal, part.strategy(legal))
+            return action, {"simulations": done, **statistics, **_mean_utility(part.value())}
         best = most_visited(root, legal)
         mean = root.edges[best].mean if best in root.edges else 0.0
         return best, {"simulations": done, **_mean_utility(mean)}
@@ -306,9 +358,14 @@ class Pimc(WorldsAgent):
         super().__init__(game, parameters or PimcParameters())
 
     def choose(self, legal: tuple[int, ...], ends: float) -> tuple[int, dict[str, Json]]:
-        """Return the action of the best mean over all worlds."""
+        """Return the action of the best mean over all worlds.
+
+        Where others act at once, it is drawn from the mean of the strategies in all worlds.
+        """
         parameters, done, worlds = self.parameters, 0, 0
         visits, totals = dict.fromkeys(legal, 0), dict.fromkeys(legal, 0.0)
+        strategies: list[list[float]] = []
+        value = 0.0
         start = time.monotonic()
         for number in range(parameters.worlds):
             if number and time.monotonic() >= ends:
@@ -322,9 +379,17 @@ class Pimc(WorldsAgent):
                 worlds = number + 1
                 simulator.run(world.clone())
                 done += 1
+            if (part := simulator.root.parts.get(self.view.player)) is not None:
+                strategies.append(part.strategy(legal))
+                value += (part.value() - value) / len(strategies)
             for action, edge in simulator.root.edges.items():
                 visits[action] += edge.visits
                 totals[action] += edge.total
+        if strategies:
+            means = [sum(column) / len(strategies) for column in zip(*strategies, strict=True)]
+            action, statistics = self._drawn(legal, means)
+            counts: dict[str, Json] = {"simulations": done, "worlds": worlds}
+            return action, {**counts, **statistics, **_mean_utility(value)}
         actions = [action for action in legal if visits[action]]
         best = max(actions, key=lambda action: totals[action] / visits[action])
         mean = totals[best] / visits[best]

@@ -145,7 +145,7 @@ class _AgentGame:
 
     def _play_on(self) -> bool:
         while not self.state.is_terminal() and self.plies > 0:
-            actor = self.state.current_player()
+            actor = self.state.next_actor()
             if actor == self.player:
                 action = self._decision()
                 if action == RESIGNED:
@@ -181,7 +181,11 @@ class _AgentGame:
         if view.player != self.player or texts != [text_of(own) for own in self.observations]:
             message = "act() changed the agent's observations, or observe() did not keep them"
             raise self._fault("view", message)
-        if self.game.info.perfect_information and view.state.key() != self.state.key():
+        if not self.game.info.perfect_information:
+            return
+        unseen = len(self.state.pending_actions())  # of players who act at the same time
+        known = self.state.history()[: self.state.move_number() - unseen]
+        if view.state.history() != known or (not unseen and view.state.key() != self.state.key()):
             raise self._fault("view", "act() changed view.state; search on a clone")
 
     def _tell(self) -> None:

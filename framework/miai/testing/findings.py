@@ -117,9 +117,13 @@ GAME_RULES: Mapping[str, str] = {
     "illegal-action": "an illegal action raises IllegalActionError or InvalidActionError and "
     "changes nothing",
     "action-text": "each legal action has a text of its own, which string_to_action() reads; it "
-    "depends on the action alone where the game hides information",
+    "depends on the action alone where the game hides information or players act at once",
     "deterministic": "the same actions, those of chance included, lead to the same positions",
-    "returns": "returns are zero before the end, then within the bounds and of the stated sum",
+    "returns": "returns are zero before the end, then within the bounds and of the stated sum, "
+    "and equal in a team; with intermediate rewards they may change on the way",
+    "rewards": "the rewards of all transitions sum to the returns",
+    "simultaneous": "players who act at once are declared in GameInfo; their actions have one "
+    "effect, given together or one by one in player order",
     "game-length": "a game is over after max_game_length() actions of players",
     "chance": "probabilities at a chance node are positive and sum to one; elsewhere are none",
     "key": "positions with equal keys have equal futures",

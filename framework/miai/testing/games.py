@@ -35,6 +35,7 @@ from miai.testing.hidden import (
     InformationIndex,
     PartingBelief,
     Track,
+    Transition,
     check_observations,
 )
 from miai.testing.snapshot import Snapshot, difference, take_snapshot, text_of
@@ -197,10 +198,11 @@ def check_illegal_refused(state: State, rng: random.Random) -> Iterator[str]:
 def check_action_text(state: State, rng: random.Random) -> Iterator[str]:
     """Every legal action is written differently, and read back.
 
-    In a game that hides information the text depends on the action alone: it is shown to players
-    who have no state.
+    In a game that hides information, or in which players act at once, the text depends on the
+    action alone: it is shown to players who have no state, or are not first to act in theirs.
     """
-    hides, start = not state.game.info.perfect_information, state.game.new_initial_state()
+    info, start = state.game.info, state.game.new_initial_state()
+    hides = info.simultaneous or not info.perfect_information
     texts: dict[str, int] = {}
     for action in _sample(state.legal_actions(), SAMPLE, rng):
         text = state.action_to_string(action)
@@ -220,12 +222,21 @@ def check_action_text(state: State, rng: random.Random) -> Iterator[str]:
 
 
 def check_returns(state: State, rng: random.Random) -> Iterator[str]:
-    """Returns are zero before the end, then within the bounds and of the constant sum."""
+    """Returns are zero before the end, then within the bounds and of the constant sum.
+
+    In a game with rewards on the way they are the sum of those so far.
+    """
     returns = tuple(state.returns())
     if state.is_terminal():
         yield from _check_utilities("returns()", returns, state.game.info)
+    elif state.game.info.intermediate_rewards:
+        if len(returns) != state.game.num_players() or not all(map(math.isfinite, returns)):
+            yield f"returns() is {returns}, not a number for each player"
     elif returns != (0.0,) * state.game.num_players():
-        yield f"returns() before the end is {returns}; it must be zeros"
+        yield (
+            f"returns() before the end is {returns}; it must be zeros, or GameInfo must declare "
+            "intermediate_rewards"
+        )
     if state.is_terminal():
         yield from _check_outcome(returns, state.game.info)
     truncated = tuple(state.truncated_returns())
@@ -239,6 +250,8 @@ def _check_utilities(method: str, values: tuple[float, ...], info: GameInfo) -> 
         yield f"{method} is {values}, beyond [{info.min_utility}, {info.max_utility}]"
     elif info.utility_sum is not None and abs(math.fsum(values) - info.utility_sum) > 1e-9:
         yield f"{method} is {values}, which sums to {math.fsum(values)}, not {info.utility_sum}"
+    elif len(set(zip(info.teams, values, strict=False))) > len(set(info.teams)):
+        yield f"{method} is {values}, which differ in one of the teams {info.teams}"
 
 
 def _check_outcome(returns: tuple[float, ...], info: GameInfo) -> Iterator[str]:
@@ -266,6 +279,68 @@ def check_chance(state: State, rng: random.Random) -> Iterator[str]:
         yield f"probabilities sum to {total}, not 1"
 
 
+def check_simultaneous(state: State, rng: random.Random) -> Iterator[str]:
+    """Players who act at once are declared, and their actions can be given together."""
+    acting = list(state.acting_players())
+    if problem := _problem_of_actors(state, acting):
+        yield problem
+        return
+    legal = {player: state.legal_actions_of(player) for player in range(state.game.num_players())}
+    pending = state.pending_actions()
+    for player, actions in legal.items():
+        if bool(actions) != (player in acting or player in pending):
+            yield f"legal_actions_of({player}) is {shown(actions)}, but {acting} are to act"
+            return
+    if not acting:
+        return
+    if state.legal_actions() != legal[acting[0]]:
+        yield f"legal_actions() is {shown(state.legal_actions())}, not player {acting[0]}'s"
+    chosen = {player: rng.choice(legal[player]) for player in acting}
+    one, other = state.clone(), state.clone()
+    one.apply_actions(chosen)
+    for action in chosen.values():
+        other.apply_action(action)
+    if change := difference(take_snapshot(other), take_snapshot(one)):
+        yield f"after apply_actions({chosen}), {change} as after these actions one by one"
+    if one.pending_actions():
+        yield f"after apply_actions({chosen}), pending_actions() is {one.pending_actions()}"
+
+
+def _problem_of_actors(state: State, acting: list[int]) -> str:
+    """Return what is wrong with who acts; empty if nothing is."""
+    actor, current, pending = state.next_actor(), state.current_player(), state.pending_actions()
+    joint = current == Player.SIMULTANEOUS
+    if joint and not state.game.info.simultaneous:
+        return "several players act at once, but GameInfo.simultaneous is not set"
+    if sorted(set(acting).intersection(range(state.game.num_players()))) != acting:
+        return f"acting_players() is {acting}, not some of the players, ascending"
+    if actor != (acting[0] if acting else current) or (
+        acting != [current] and acting and not joint
+    ):
+        return f"acting_players() is {acting}, next_actor() {actor}, current_player() {current}"
+    if pending and not (joint and acting and max(pending) < acting[0]):
+        return f"pending_actions() is {shown(pending)}, but {acting} are to act"
+    return ""
+
+
+def check_rewards(state: State, rng: random.Random) -> Iterator[str]:
+    """A reward is what its transition adds to the returns; there is none at the start."""
+    players = state.game.num_players()
+    if not state.history() and tuple(state.rewards()) != (0.0,) * players:
+        yield f"rewards() is {state.rewards()} before the first action; it must be zeros"
+    before = state.returns()
+    for action in _sample(state.legal_actions(), 4, rng):
+        child = state.child(action)
+        rewards, after = tuple(child.rewards()), child.returns()
+        due = [now - then for now, then in zip(after, before, strict=True)]
+        if len(rewards) != players or any(
+            abs(reward - gain) > 1e-9 for reward, gain in zip(rewards, due, strict=True)
+        ):
+            yield (
+                f"after {action} rewards() is {rewards}, but returns() was {before} and is {after}"
+            )
+
+
 def check_tensor(state: State, rng: random.Random) -> Iterator[str]:
     """A tensor has the stated shape, is float32 and finite."""
     shape = state.game.observation_tensor_shape()
@@ -290,6 +365,8 @@ CHECKS: Mapping[str, Check] = {
     "illegal-action": check_illegal_refused,
     "action-text": check_action_text,
     "returns": check_returns,
+    "rewards": check_rewards,
+    "simultaneous": check_simultaneous,
     "chance": check_chance,
     "tensor": check_tensor,
 }
@@ -309,6 +386,7 @@ def check_info(info: GameInfo) -> Iterator[str]:
         "min_utility is less than max_utility": info.min_utility < info.max_utility,
         "utility_sum can be reached": info.utility_sum is None
         or info.min_utility <= total <= info.max_utility,
+        "teams names the team of every player": len(info.teams) in (0, info.num_players),
     }
     return (f"{fact}; {info}" for fact, holds in facts.items() if not holds)
 
@@ -481,15 +559,17 @@ class _RandomGame:
             return True
         return self.setup.max_plies is not None and self.plies >= self.setup.max_plies
 
-    def _step(self) -> tuple[int, int]:
+    def _step(self) -> Transition | None:
+        """Take a random action; return the transition that it completes, if it does."""
         state = self.track.state
-        actor = state.current_player()
+        actor, joint = state.next_actor(), state.current_player() == Player.SIMULTANEOUS
         action = random_action(state, self.rng)
         self.plies += actor != Player.CHANCE
         self._add_siblings()
         self.actions.append(action)
+        taken = {**state.pending_actions(), actor: action}
         self.track.apply(action)
-        return actor, action
+        return None if state.pending_actions() else Transition(taken, joint)
 
     def _add_siblings(self) -> None:
         """Compare the positions after other actions than the one that is taken, too."""
@@ -501,7 +581,7 @@ class _RandomGame:
 
     # -- checks in every position -------------------------------------------------------------
 
-    def _look(self, last: tuple[int, int] | None) -> None:
+    def _look(self, last: Transition | None) -> None:
         state, findings = self.track.state, self.findings
         findings.positions += 1
         self.clones.append((state.clone(), take_snapshot(state)))
@@ -514,6 +594,8 @@ class _RandomGame:
         check_observations(state, self.views, findings=findings, last=last)
         self.setup.index.add(self.track)
         self.setup.keys.add(state.clone())
+        if state.pending_actions():
+            return  # nobody knows of them
         if self.setup.game.info.perfect_information:
             for view in self.views:
                 if view.state.key() != state.key() or str(view.state) != str(state):
@@ -530,7 +612,7 @@ class _RandomGame:
                 continue
             checker.observe(observation, state)
             checker.compare_worlds(self.track, self.setup.index, self.rng)
-            own_turn = state.current_player() == checker.view.player
+            own_turn = checker.view.player in state.acting_players()
             if own_turn and self.findings.beliefs <= RESAMPLED_POSITIONS:
                 checker.check_resampling(state, self.rng, determinizer=self.setup.determinizer)
 

@@ -145,18 +145,27 @@ def _entry(track: Track, player: int) -> _Entry:
         state.information_state_string(player),
         track.observed[player],
         track.bare[player],
-        tuple(state.legal_actions()) if state.current_player() == player else (),
+        tuple(state.legal_actions_of(player)),
         state.observation_tensor(player).tobytes() if has_tensor else b"",
         tuple(state.history()),
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """The actions of one transition by actor, and whether its players took them at once."""
+
+    actions: Mapping[int, int]
+    joint: bool
+
+
 def check_observations(
-    state: State, views: Sequence[PlayerView], *, findings: Findings, last: tuple[int, int] | None
+    state: State, views: Sequence[PlayerView], *, findings: Findings, last: Transition | None
 ) -> None:
     """Check the observations of the last transition, and pass them on to the players' views.
 
-    `last` says who acted and how; it is None at the initial state.
+    `last` says who acted and how; it is None at the initial state, and where others have yet to act
+    at the same time.
     """
     for player, view in enumerate(views):
         observation = state.observation(player)
@@ -173,27 +182,35 @@ def check_observations(
 
 
 def _problems(
-    state: State, view: PlayerView, observation: Observation | None, last: tuple[int, int] | None
+    state: State, view: PlayerView, observation: Observation | None, last: Transition | None
 ) -> Iterator[str]:
     player = view.player
     if observation is not None and observation.player != player:
         yield f"observation({player}) says that it is for player {observation.player}"
-    due = tuple(state.legal_actions()) if state.current_player() == player else ()
+    if observation is not None and state.pending_actions():
+        yield f"player {player} observes an action that others have yet to answer: {observation}"
+    due = tuple(state.legal_actions_of(player))
     if tuple(view.legal_actions) != due:
         yield (
             f"the last observation of player {player} lists the legal actions "
             f"{view.legal_actions}, not {due}"
         )
-    if (
-        last is not None
-        and last[0] == player
-        and (observation is None or (observation.actor, observation.action) != last)
-    ):
-        yield f"player {player} does not observe its own action {last[1]}: {observation}"
+    own = None if last is None else last.actions.get(player)
+    if last is None or own is None:
+        return
+    actor = Player.SIMULTANEOUS if last.joint else player
+    if observation is None or (observation.actor, observation.action) != (actor, own):
+        yield f"player {player} does not observe its own action {own}: {observation}"
+    elif observation.actions and not set(enumerate(observation.actions)) <= {
+        (each, action)
+        for each in range(len(observation.actions))
+        for action in (None, last.actions.get(each))
+    }:
+        yield f"player {player} observes actions that nobody took: {observation}"
 
 
 def _check_plain(observation: Observation, state: State, findings: Findings) -> None:
-    for name in ("player", "actor", "action", "data", "legal_actions"):
+    for name in ("player", "actor", "action", "data", "legal_actions", "actions"):
         value = getattr(observation, name)
         if problem := plain_problem(int(value) if isinstance(value, Player) else value):
             message = f"{name} of observation({observation.player}) holds {problem}"
@@ -310,16 +327,16 @@ class BeliefChecker:
     def _compare_actions(self, state: State) -> None:
         """Compare the legal actions with those of all worlds in the same information state."""
         player = self.view.player
-        if state.current_player() != player:
+        legal, text = state.legal_actions_of(player), state.information_state_string(player)
+        if not legal:
             return
-        legal, text = state.legal_actions(), state.information_state_string(player)
         worlds = [world for world in self._belief or () if world.history()]
         if isinstance(self._belief, PartingBelief):
             parted = self._belief.parted
             worlds += [w for w in parted if w.information_state_string(player) == text]
         for world in worlds:
-            if world.current_player() == player and world.legal_actions() != legal:
-                here, there = shown(legal), shown(world.legal_actions())
+            if (others := world.legal_actions_of(player)) not in ([], legal):
+                here, there = shown(legal), shown(others)
                 message = (
                     f"player {player} has the legal actions {here}, but {there} after "
                     f"{world.history()}, in the same information state: {HIDDEN_ACTIONS}"
@@ -362,7 +379,7 @@ class BeliefChecker:
         state, player = track.state, self.view.player
         if world.current_player() != state.current_player():
             message = f"the world {shown(str(world))} has somebody else to move"
-        elif state.current_player() == player and world.legal_actions() != state.legal_actions():
+        elif world.legal_actions_of(player) != state.legal_actions_of(player):
             message = f"in the world {shown(str(world))} player {player} has other legal actions"
         else:
             return

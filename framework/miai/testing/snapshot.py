@@ -18,10 +18,13 @@ def take_snapshot(state: State) -> Snapshot:
     """
     answers: dict[str, object] = {
         "current_player()": int(state.current_player()),
+        "acting_players()": tuple(state.acting_players()),
+        "pending_actions()": dict(state.pending_actions()),
         "is_terminal()": state.is_terminal(),
         "legal_actions()": list(state.legal_actions()),
         "chance_outcomes()": list(state.chance_outcomes()),
         "returns()": tuple(state.returns()),
+        "rewards()": tuple(state.rewards()),
         "key()": state.key(),
         "history()": list(state.history()),
         "actors()": [int(actor) for actor in state.actors()],
@@ -31,6 +34,7 @@ def take_snapshot(state: State) -> Snapshot:
     has_tensor = bool(state.game.observation_tensor_shape())
     for player in range(state.game.num_players()):
         answers[f"observation({player})"] = text_of(state.observation(player))
+        answers[f"legal_actions_of({player})"] = list(state.legal_actions_of(player))
         answers[f"information_state_string({player})"] = state.information_state_string(player)
         if has_tensor:
             answers[f"observation_tensor({player})"] = state.observation_tensor(player).tobytes()
@@ -46,7 +50,10 @@ def text_of(observation: Observation | None) -> str:
         return "nothing"
     o = observation
     actor = None if o.actor is None else int(o.actor)
-    return repr((o.player, actor, o.action, _canonical(o.data), tuple(o.legal_actions)))
+    actions, legal = tuple(o.actions), tuple(o.legal_actions)
+    return repr(
+        (o.player, actor, o.action, _canonical(o.data), legal, *([actions] if actions else []))
+    )
 
 
 def difference(before: Snapshot, after: Snapshot) -> str:

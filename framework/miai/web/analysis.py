@@ -127,7 +127,7 @@ def _line(actions: Any, before: State, renderer: Renderer) -> list[Place]:
             break
         if not state.is_legal(action):
             break
-        box = _boxes(state, state.current_player(), renderer).get(action)
+        box = _boxes(state, state.next_actor(), renderer).get(action)
         text = printable(state.action_to_string(action), _LONGEST)
         line.append({"action": action, "text": text, "box": box})
         state.apply_action(action)

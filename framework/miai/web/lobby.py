@@ -191,16 +191,24 @@ class FormError(Exception):
         self.mistakes = dict(mistakes)
 
 
-def setting_of(game: str, entered: Mapping[str, str], *, browser: str) -> tuple[Setting, list[int]]:
+def setting_of(
+    game: str,
+    entered: Mapping[str, str],
+    *,
+    browser: str,
+    parameters: Mapping[str, Any] | None = None,
+) -> tuple[Setting, list[int]]:
     """Return the setting that a form describes, and the players for whom guests are invited.
 
     Args:
       browser: digest of the cookie of the person that filled it in.
+      parameters: the game's (default: those entered).
 
     Raises `FormError`.
     """
     mistakes: dict[str, str] = {}
-    parameters = _values(registry().get(GAME, game), "game", entered, mistakes)
+    if parameters is None:
+        parameters = _values(registry().get(GAME, game), "game", entered, mistakes)
     names = load_game(game).info.player_names
     if not mistakes:
         try:
@@ -355,7 +363,7 @@ def form_page(
     mistakes: Mapping[str, str],
     *,
     me: int = 0,
-    rules: bool = True,
+    parameters: Mapping[str, Any] | None = None,
     action: str = "",
     heading: str = "",
     notes: Sequence[str] = (),
@@ -366,14 +374,14 @@ def form_page(
       entered: its values so far, by name.
       mistakes: what is wrong with them, by name.
       me: the player for whom the person at the browser plays unless another one is chosen.
-      rules: whether the game's parameters are fields.
+      parameters: the game's; None if they are fields of the form.
       action: the address to which the form is sent (default: that of new games).
       heading, notes: what stands above the form (default: the game's name and summary).
     """
     component = registry().get(GAME, game)
     try:
-        names = players_of(load_game(game))
-        fields = fields_of(component, "game", entered, mistakes) if rules else []
+        names = players_of(_game_of(game, entered, parameters))
+        fields = fields_of(component, "game", entered, mistakes) if parameters is None else []
     except MiaiError as error:
         return page("problem.html", problem=one_line(str(error)), status=409)
     agents, ranks = agents_of(game), opponents_of(load_game(game))
@@ -403,6 +411,20 @@ def form_page(
         seed=entered.get("seed", ""),
         mistakes=mistakes,
     )
+
+
+def _game_of(game: str, entered: Mapping[str, str], parameters: Mapping[str, Any] | None) -> Game:
+    """Return the game with the parameters, or as entered; by default where that is wrong.
+
+    The number of players may depend on the parameters.
+    """
+    mistakes: dict[str, str] = {}
+    if parameters is None:
+        parameters = _values(registry().get(GAME, game), "game", entered, mistakes)
+    with contextlib.suppress(MiaiError, ValueError):
+        if not mistakes:
+            return load_game(game, **parameters)
+    return load_game(game)
 
 
 def _first_opponent(ranks: Sequence[Opponent]) -> str:

@@ -371,8 +371,10 @@ class Records:
                 mistakes = {"": one_line(str(error))}
         info = state.game.info
         after = f"after ply {len(moves)}, {moves[-1].text}" if moves else "from the start"
-        to_move = players_of(state.game)[max(0, int(state.current_player()))]
-        notes = [f"The game goes on {printable(after, 80)}; {to_move} is next to act."]
+        names = players_of(state.game)
+        to_move = " and ".join(names[player] for player in state.acting_players()) or names[0]
+        verb = "are" if len(state.acting_players()) > 1 else "is"
+        notes = [f"The game goes on {printable(after, 80)}; {to_move} {verb} next to act."]
         if not info.perfect_information:
             notes.append(
                 "Each player is told what it observed up to here, and no more. You may have seen "
@@ -382,8 +384,8 @@ class Records:
             record.game,
             sent or {},
             mistakes,
-            me=max(0, int(state.current_player())),
-            rules=False,
+            me=max(0, int(state.next_actor())),
+            parameters=record.game_parameters,
             action=f"{request.url.path}?ply={len(moves)}",
             heading=f"Play on: {record.game}",
             notes=notes,
@@ -393,8 +395,8 @@ class Records:
         self, record: GameRecord, plies: int, entered: Mapping[str, str], browser: str
     ) -> GameTable:
         own = {key: value for key, value in entered.items() if not key.startswith("game.")}
-        setting, _ = setting_of(record.game, own, browser=browser)
-        setting.parameters = dict(record.game_parameters)
+        parameters = dict(record.game_parameters)
+        setting, _ = setting_of(record.game, own, browser=browser, parameters=parameters)
         return self._tables.new(setting, earlier=record.moves[:plies])
 
     def _record(self, name: str) -> GameRecord:
@@ -426,6 +428,8 @@ def _position(record: GameRecord, ply: str) -> tuple[State, list[Any]]:
             state.apply_action(move.action)
     except (MiaiError, ValueError) as error:
         raise HTTPException(409, one_line(str(error))) from error
+    if pending := len(state.pending_actions()):  # nobody may learn what another chooses
+        return _position(record, str(len(moves) - pending))
     if state.is_terminal():
         raise HTTPException(
             409, f"The game is over after ply {len(moves)}: play on from an earlier position."

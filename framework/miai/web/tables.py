@@ -15,7 +15,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Literal, TypedDict
@@ -132,18 +132,18 @@ class Clocks(TypedDict):
 
     Attributes:
       left: seconds until each player's flag falls; None where the page may not know.
-      ticking: the player whose clock runs; -1 for none.
+      ticking: the players whose clocks run.
     """
 
     left: list[float | None]
-    ticking: int
+    ticking: list[int]
 
 
 class PersonSeat:
     """The seat of a person, whose answers come from a browser.
 
     Attributes:
-      name, agent, parameters, version: as of any seat.
+      name, agent, parameters, version, concurrent: as of any seat.
       view: what the person has observed in this game.
       frame: the latest frame, made from the view alone.
       returns: each player's return; None until the game is over.
@@ -151,6 +151,7 @@ class PersonSeat:
 
     agent = PERSON
     version = ""
+    concurrent = True
 
     def __init__(self, game: Game, camera: Camera, show: Callable[[], None]) -> None:
         self.name = PERSON
@@ -171,14 +172,7 @@ class PersonSeat:
     def observe(self, observation: Observation) -> None:
         """Show an observation."""
         data = to_plain(observation.data, what="the data of an observation")
-        seen = Observation(
-            observation.player,
-            observation.actor,
-            observation.action,
-            data,
-            observation.legal_actions,
-        )
-        self.view.observe(seen)
+        self.view.observe(replace(observation, data=data))
         self.frame = self._camera.frame(self.view)
         self._show()
 
@@ -196,6 +190,9 @@ class PersonSeat:
             answer, self._answer = self._answer, None
         seconds = time.monotonic() - self._asked
         self.limit = None
+        if self._game.info.simultaneous:  # others may still be thinking
+            self.frame = {**self.frame, "turn": False, "areas": [], "moves": []}
+            self._show()
         if answer is None:
             raise AgentTimeoutError(f"no move within {deadline:.0f} s")
         if isinstance(answer, BaseException):
@@ -304,7 +301,7 @@ class GameTable:
         }
         self._ready = threading.Event()  # the players know all that was played before
         self._public: SeatFrame = self._first_public_frame()
-        first = int(self.game.new_initial_state().current_player())
+        first = self.game.new_initial_state().acting_players()
         self._turn = first, time.monotonic()  # who acts, and since when
         self._session = RevisableGame(self.game, note=self._note)
 
@@ -341,13 +338,17 @@ class GameTable:
             table = cls(path.stem, Setting(**head, chairs=chairs), path, hidden=hidden)
             for entry in rest:
                 table._restore(entry)
+            table._session.drop_pending()
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise RecordError(f"{path}: is not a table's journal: {error}") from error
         return table
 
     def _restore(self, entry: Mapping[str, Any]) -> None:
         if "move" in entry:
-            self._session.moves.append(MoveRecord(**entry["move"]))
+            move = MoveRecord(**entry["move"])
+            while self._session.moves and self._session.moves[-1].ply >= move.ply:
+                self._session.moves.pop()  # of a decision that was interrupted and taken again
+            self._session.moves.append(move)
         elif "undo" in entry:
             self._session.moves = [m for m in self._session.moves if m.ply < entry["undo"]]
         elif "sit" in entry:
@@ -598,6 +599,7 @@ class GameTable:
         except Exception as error:
             self._fail(error)
         finally:
+            self._session.drop_pending()
             with self._lock:
                 for seat in self._seats:
                     with contextlib.suppress(MiaiError, OSError):
@@ -644,7 +646,9 @@ class GameTable:
         if self._stopping:
             raise Interrupted
         self._journal.append([{"move": _plain(move)}])
-        self._turn = int(state.current_player()), time.monotonic()
+        if state.pending_actions():
+            return  # the other moves of this decision follow at once
+        self._turn = state.acting_players(), time.monotonic()
         self._show_public(state)
         self._await_pace()
         if self._stopping:
@@ -699,12 +703,16 @@ class GameTable:
         if not self.game.info.perfect_information and self.stage != "over":
             left = [own if each == player else None for each, own in enumerate(left)]
             asked = None if seat is None else seat.asked
-            turn, since = (-1, 0.0) if asked is None else (player, asked)
+            turn, since = ((), 0.0) if asked is None else ((player,), asked)
         if self.stage != "playing" or not self._ready.is_set():
-            turn = -1
-        if turn >= 0 and (own := left[turn]) is not None:
-            left[turn] = max(0.0, own - (time.monotonic() - since))
-        return {"left": [None if s is None else round(s, 1) for s in left], "ticking": turn}
+            turn = ()
+        for each in turn:
+            if (own := left[each]) is not None:
+                left[each] = max(0.0, own - (time.monotonic() - since))
+        return {
+            "left": [None if s is None else round(s, 1) for s in left],
+            "ticking": list(turn),
+        }
 
     def _result(self) -> str:
         record = self.record

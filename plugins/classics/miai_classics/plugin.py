@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @hookimpl
 def miai_register(registry: Registry) -> None:
-    """Add the four games and their renderers."""
+    """Add the games and their renderers."""
     registry.add(
         "game",
         "tic_tac_toe",
@@ -41,6 +41,48 @@ def miai_register(registry: Registry) -> None:
         parameters="miai_classics.pig:PigParameters",
         summary="A race of dice for two to six players; who holds in time?",
     )
+    registry.add(
+        "matching_pennies",
+        "miai_classics.matrix_games:MatchingPennies",
+        parameters="miai_classics.matrix_games:RoundsParameters",
+        summary="Heads or tails, chosen at once; the best play is random",
+    )
+    registry.add(
+        "game",
+        "rock_paper_scissors",
+        "miai_classics.matrix_games:RockPaperScissors",
+        parameters="miai_classics.matrix_games:RockPaperScissorsParameters",
+        summary="Chosen at once, in rounds; a win with rock may count more",
+    )
+    registry.add(
+        "game",
+        "prisoners_dilemma",
+        "miai_classics.matrix_games:PrisonersDilemma",
+        parameters="miai_classics.matrix_games:RoundsParameters",
+        summary="Cooperate or defect at once, in rounds, for points; not zero-sum",
+    )
+    registry.add(
+        "game",
+        "goofspiel",
+        "miai_classics.goofspiel:Goofspiel",
+        parameters="miai_classics.goofspiel:GoofspielParameters",
+        summary="All bid cards at once for prizes; 2 to 10 players, bids shown or hidden",
+    )
+    registry.add(
+        "renderer",
+        "goofspiel",
+        "miai_classics.choice_pictures:GoofspielRenderer",
+        summary="The prize, the player's hand, and who won which prize",
+        game="goofspiel",
+    )
+    for name in ("matching_pennies", "rock_paper_scissors", "prisoners_dilemma"):
+        registry.add(
+            "renderer",
+            name,
+            "miai_classics.choice_pictures:MatrixRenderer",
+            summary="The last rounds, the points and the choices",
+            game=name,
+        )
     registry.add(
         "renderer",
         "tic_tac_toe",

@@ -58,7 +58,7 @@ function tick() {
   for (const time of document.querySelectorAll("#clocks time")) {
     const player = Number(time.dataset.player);
     const left = clocks.left[player];
-    const runs = player === clocks.ticking;
+    const runs = clocks.ticking.includes(player);
     const seconds = Math.max(0, left - (runs ? (performance.now() - shownAt) / 1000 : 0));
     time.parentElement.hidden = left === null;
     time.parentElement.classList.toggle("runs", runs);
