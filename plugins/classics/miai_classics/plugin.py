@@ -42,6 +42,7 @@ def miai_register(registry: Registry) -> None:
         summary="A race of dice for two to six players; who holds in time?",
     )
     registry.add(
+        "game",
         "matching_pennies",
         "miai_classics.matrix_games:MatchingPennies",
         parameters="miai_classics.matrix_games:RoundsParameters",

@@ -323,13 +323,14 @@ class GameRunner:
             self._keep_logs(job.job_id)
         if record.termination is Termination.CRASH:
             time.sleep(CRASH_PAUSE)
-        late = record.loser if record.termination is Termination.TIME else None
+        lost = record.losers or (() if record.loser is None else (record.loser,))
+        late = lost if record.termination is Termination.TIME else ()
         return Outcome(
             job_id=job.job_id,
             result=summary(record),
             record=record.to_json_lines(),
             seconds=record.seconds,
-            standstill=0.0 if late is None else seats[late].standstill,
+            standstill=max((seats[seat].standstill for seat in late), default=0.0),
         )
 
     def _keep_logs(self, job_id: str) -> None:
