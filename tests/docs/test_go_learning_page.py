@@ -68,6 +68,8 @@ def commands(text: str) -> list[list[str]]:
 def in_small(words: list[str]) -> list[str]:
     if words[:2] == ["go", "train"]:
         return [*words, *(word for setting in SMALL[words[2]] for word in ("--set", setting))]
+    if words[:3] == ["go", "data", "annotate"]:
+        return [*words, "--simulations", "2", "--workers", "1"]
     return [*words, "--set", "max_moves=8"] if words[0] == "play" else words
 
 
@@ -104,6 +106,7 @@ def message(folder: Path) -> dict[str, str]:
 def test_the_page_leads_from_games_to_players(folder: Path, message: dict[str, str]) -> None:
     assert set(message) == {
         "go data import",
+        "go data annotate",
         *(f"go train {kind}" for kind in SMALL),
         "go eval policy.safetensors",
         f"go eval {ROLLOUT}",

@@ -259,7 +259,7 @@ class AlphaZero(ForestSearch):
         own = parameters or AlphaZeroParameters()
 
         def valuer() -> NetworkValuer:
-            path = find_weights(own.weights, default=f"zero-{game.size}x{game.size}")
+            path = find_weights(own.weights, default=f"policy-{game.size}x{game.size}")
             oracle = open_oracle(path, own, size=game.size)
             return NetworkValuer(oracle, oracle, score_weight=own.score_weight)
 
