@@ -186,6 +186,9 @@ def test_global_pooling_sees_the_far_corner() -> None:
             small_header("tower", **values).model_copy(update={"size": 9, "planes": 4})
         ).double()
         assert outputs_of(network, shape) == ("policy", "value")
+        for name, parameter in network.named_parameters():
+            if ".pool.spread." in name:  # which begin at zero
+                torch.nn.init.constant_(parameter, 0.1)
         before, after = asked(network, planes).policy, asked(network, corner).policy
         assert before is not None
         assert after is not None
