@@ -25,7 +25,7 @@ class TreeGames:
     Attributes:
       size: points on a side.
       half_komi: komi in half points.
-      komi_spread: the komi of each game is drawn evenly from those up to so many half points away.
+      komi_spread: a game's komi is drawn evenly from those up to this many half points away.
       max_moves: a game of this length ends and is scored.
       tree: settings of the search; Gumbel's search uses neither Dirichlet noise nor reuse.
       simulations: of a full search, whose visits become a policy target.

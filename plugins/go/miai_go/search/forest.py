@@ -627,7 +627,8 @@ class NetworkValuer:
     def outlook(self, positions: Positions) -> tuple[NDArray[np.float32] | None, ...]:
         """Return the owners (n, size, size) and leads in points (n,) that the value expects.
 
-        For the player to move; None where there is no such head. Raises `InferenceError`.
+        Both are for the player to move, and None if the network lacks the head. Raises
+        `InferenceError`.
         """
         if self.value is None:
             return None, None
