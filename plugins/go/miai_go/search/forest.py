@@ -536,7 +536,7 @@ _LEAST_VARIANCE: Final = 5.0
 _OPEN_VARIANCE: Final = 0.4
 """The variance of a score in points, on a settled board and for each point without an owner.
 
-Fitted on 9x9 to the differences of the shipped network's scores and those of recorded games."""
+Rough figures for 9x9, from the errors of an early network's scores in recorded games."""
 _LOGISTIC: Final = math.pi / math.sqrt(12)
 """A logistic score with a mean of m deviations is won with a value of tanh(m * `_LOGISTIC`)."""
 
