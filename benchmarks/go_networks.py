@@ -3,10 +3,12 @@
 Each network is trained on recorded games for a number of seconds of one core, its learning rate
 falling to the end, and measured on the test split: move prediction, values, and evaluations per
 second in int8 on ONNX Runtime and in fp32 on torch. A network is written as NAME:HEIGHTxWIDTH, with
-other parameters after commas. With `--plain` the positions are not turned in training.
+other parameters after commas; `root_share` and `symmetries` among them are those of the data. So an
+addition is measured by a network with it and one without.
 
     python benchmarks/go_networks.py data/go9 --seconds 600 tower:5x64 tower:8x64,pooling=3
-    python benchmarks/go_networks.py data/go9 --seconds 600 tower:5x64 equivariant:5x64 --json
+    python benchmarks/go_networks.py data/go9 tower:5x64,symmetries=false equivariant:5x64 --json
+    python benchmarks/go_networks.py data/go9-annotated tower:5x64 tower:5x64,root_share=0.75
 """
 
 from __future__ import annotations
@@ -52,12 +54,17 @@ LEAVES = 8
 REPEATS = 100
 
 
+LESSONS = ("root_share", "symmetries")
+"""Settings of the data that a design may have."""
+
+
 @dataclass(frozen=True)
 class Design:
     """A network as the command line names it."""
 
     text: str
     network: NetworkSection
+    lessons: dict[str, Any]
 
     @classmethod
     def read(cls, text: str) -> Design:
@@ -67,7 +74,12 @@ class Design:
             raise argparse.ArgumentTypeError(f"{text}: give NAME:HEIGHTxWIDTH,PARAMETER=VALUE")
         values: dict[str, Any] = {"height": int(match[2]), "width": int(match[3])}
         values |= dict(parse_assignment(part) for part in match[4].split(",") if part)
-        return cls(text, NetworkSection(name=match[1], parameters=values))
+        lessons = {name: values.pop(name) for name in LESSONS if name in values}
+        try:
+            LessonSection(sources=("games",), **lessons)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(f"{text}: {lessons} do not fit") from error
+        return cls(text, NetworkSection(name=match[1], parameters=values), lessons)
 
 
 def trained(
@@ -156,20 +168,13 @@ def main() -> None:
     parser.add_argument("--encoder", default="alphago", help="Encoder of all networks")
     parser.add_argument("--rate", type=float, default=0.05, help="Maximum learning rate")
     parser.add_argument("--precision", default="fp32", choices=("fp32", "bf16"))
-    parser.add_argument("--root-share", type=float, default=0.75, help="See data.root_share")
-    parser.add_argument("--plain", action="store_true", help="Do not turn positions in training")
     parser.add_argument("--positions", type=int, default=20_000, help="Positions of the test")
     parser.add_argument("--json", action="store_true", help="Print JSON")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    data = LessonSection(
-        sources=(arguments.games,),
-        size=arguments.size,
-        symmetries=not arguments.plain,
-        root_share=arguments.root_share,
-    )
     rows = []
     for design in arguments.networks:
+        data = LessonSection(sources=(arguments.games,), size=arguments.size, **design.lessons)
         weights, figures, test = trained(design, data, arguments)
         assert isinstance(weights.header, WeightsHeader)
         rows.append(figures | measured(weights, test, arguments.positions))

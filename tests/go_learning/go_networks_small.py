@@ -18,10 +18,11 @@ SIZE = 5
 HISTORY = 1
 PLANES = 2 * HISTORY + 2  # of the encoder "zero"
 
+HEADS = {"ownership": True, "score": True, "reply": True, "margins": True}
 NETWORKS: dict[str, dict[str, Any]] = {
     "four-conv": {"width": 6, "hidden": 8},
-    "tower": {"height": 2, "width": 8, "pooling": 2, "ownership": True, "score": True},
-    "equivariant": {"height": 2, "width": 16, "hidden": 8, "ownership": True, "score": True},
+    "tower": {"height": 2, "width": 8, "pooling": 2, **HEADS},
+    "equivariant": {"height": 2, "width": 16, "hidden": 8, **HEADS},
 }
 
 

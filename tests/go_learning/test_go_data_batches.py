@@ -138,6 +138,8 @@ def test_an_epoch_shows_every_position_once_as_it_was(data: GoDataset) -> None:
             assert (batch.planes[row, 1] == turned(theirs, s)).all()
             sign = 1 if mover == "b" else -1
             assert batch.action[row] == point_tables(9)[s, game.moves[ply]]
+            reply = game.moves[ply + 1] if ply + 1 < len(game.moves) else None
+            assert batch.reply[row] == (-1 if reply is None else point_tables(9)[s, reply])
             assert batch.result[row] == sign * game.result
             assert batch.score[row] == sign * game.margin
             check_search(batch, row, game, ply, s, sign)

@@ -67,6 +67,10 @@ def test_a_network_answers_what_its_heads_say(name: str) -> None:
         assert answers.ownership.shape == (3, SIZE, SIZE)
         assert answers.score is not None
         assert answers.score.shape == (3,)
+        assert answers.reply is not None
+        assert answers.reply.shape == (3, SIZE * SIZE + 1)
+        assert answers.margins is not None
+        assert answers.margins.shape == (3, 2 * SIZE * SIZE + 1)
 
 
 @pytest.mark.parametrize(
@@ -94,7 +98,8 @@ def test_folded_norms_change_nothing(name: str) -> None:
     planes = doubles(8, 1)
     with torch.no_grad():
         plain, fast = asked(network, planes), asked(folded(network), planes)
-    for before, after in zip(plain, fast, strict=True):
+    assert (fast.reply, fast.margins) == (None, None), "only training uses them"
+    for before, after in zip(plain[:4], fast[:4], strict=True):
         if before is not None:
             assert after is not None
             assert before.std() > 1e-3, "a constant answer would show nothing"
@@ -128,6 +133,7 @@ def test_the_equivariant_network_turns_with_the_board(form: str) -> None:
     assert straight.value is not None
     assert straight.ownership is not None
     assert straight.score is not None
+    training_only = form != "folded"
     for symmetry in range(8):
         answers = asked(network, turned(planes, symmetry).contiguous())
         for before, after in (
@@ -135,7 +141,16 @@ def test_the_equivariant_network_turns_with_the_board(form: str) -> None:
             (turned(straight.ownership, symmetry), answers.ownership),
             (straight.value, answers.value),
             (straight.score, answers.score),
+            *(
+                [
+                    (turned_moves(straight.reply, symmetry), answers.reply),
+                    (straight.margins, answers.margins),
+                ]
+                if straight.reply is not None and straight.margins is not None
+                else []
+            ),
         ):
+            assert (straight.reply is not None) == training_only
             assert after is not None
             assert before.std() > 1e-4
             assert torch.allclose(before, after, rtol=0, atol=1e-10), symmetry

@@ -34,8 +34,16 @@ SUMS = {
     name: digest
     for digest, name in (line.split() for line in (FOLDER / "SHA256SUMS").read_text().splitlines())
 }
+HEADS = [("loss", "reply"), ("loss", "margins")]
 LATER = {
-    "zero-9x9": [("game", "komi_spread"), ("search", "first_simulations"), ("search", "forced")]
+    "policy-9x9": HEADS,
+    "policy-rl-9x9": HEADS,
+    "zero-9x9": [
+        *HEADS,
+        ("game", "komi_spread"),
+        ("search", "first_simulations"),
+        ("search", "forced"),
+    ],
 }
 """Settings that a training did not have yet; their defaults change nothing."""
 NETWORKS = [name for name in shipped_names() if not name.startswith("rollout")]

@@ -456,6 +456,34 @@ def test_owners_that_are_not_known_are_not_learnt() -> None:
     assert float(losses["ownership"].detach()) == pytest.approx(share * float(error.detach()))
 
 
+def test_replies_and_margins_are_learnt_where_they_are_known() -> None:
+    learner = small_learner(tower={"reply": True, "margins": True})
+    planes = np.random.default_rng(1).integers(0, 2, (3, 13, SIZE, SIZE)).astype(np.uint8)
+    nan = float("nan")
+    reply, score = np.array([4, -1, 25]), np.array([2.25, nan, -99.0], np.float32)
+    lesson = Lesson(planes=planes, reply=reply, score=score)
+    answers = learner._answers(lesson)
+    assert answers.reply is not None
+    assert answers.margins is not None
+    moves = answers.reply.detach().double().log_softmax(1).numpy()
+    leads = answers.margins.detach().double().log_softmax(1).numpy()
+    middle = SIZE * SIZE
+    # A lead of 2.25 is mostly one of 2; no lead is below that of an empty board.
+    known = (0.75 * leads[0, middle + 2] + 0.25 * leads[0, middle + 3], leads[2, 0])
+    losses = {name: float(loss.detach()) for name, loss in learner._losses(answers, lesson).items()}
+    assert losses == {
+        "reply": pytest.approx(-LossSection().reply * (moves[0, 4] + moves[2, 25]) / 3, rel=1e-5),
+        "margins": pytest.approx(-LossSection().margins * sum(known) / 2, rel=1e-5),
+    }
+
+
+def test_a_value_is_right_by_its_sign_in_decided_games() -> None:
+    values, results = np.array([0.1, -0.4, 0.2, -0.9, 0.5]), np.array([1, 1, 0, -1, np.nan])
+    none = np.zeros(0)
+    measures = GameMeasures(np.arange(5), none.astype(np.int64), none, values, results)
+    assert measures.figures()["value_sign"] == pytest.approx(2 / 3)
+
+
 def test_negative_weights_make_moves_less_likely() -> None:
     learner = small_learner(rate=0.02)
     planes = np.zeros((8, 13, SIZE, SIZE), np.uint8)

@@ -38,6 +38,7 @@ class Batch:
       action: the move that was played, int64 of shape (n,); size * size is the pass.
       result: 1 the player to move won, -1 lost, 0 drew, nan unknown; float32 of shape (n,).
       score: points to win by, float32 of shape (n,), nan unknown.
+      reply: the move that was played next, int64 of shape (n,); -1 at the end of a game.
       ply: moves played before, int64 of shape (n,).
       game: the game's number in the data set, int64 of shape (n,).
       symmetry: uint8 of shape (n,), see `miai_go.rules.symmetry`.
@@ -56,6 +57,7 @@ class Batch:
     action: NDArray[np.int64]
     result: NDArray[np.float32]
     score: NDArray[np.float32]
+    reply: NDArray[np.int64]
     ply: NDArray[np.int64]
     game: NDArray[np.int64]
     symmetry: NDArray[np.uint8]
@@ -106,15 +108,17 @@ def make_batch(
     positions = _positions(shards, rows, groups) if encoder is not None or with_positions else None
     planes = encoder.encode(positions) if encoder is not None and positions is not None else None
     side = 1 - 2 * ((gathered["first"] + rows.ply + 1) % 2)  # 1 for Black to move
-    action = point_tables(size)[rows.symmetry, gathered["moves"]].astype(np.int64)
+    turned, row = point_tables(size)[rows.symmetry], np.arange(len(rows))
+    reply = _replies(shards, rows, groups)
     result = gathered["result"].astype(np.float32)
     result[gathered["result"] == UNKNOWN] = np.nan
     policy, ownership = gathered.get("policy"), gathered.get("ownership")
     return Batch(
         planes=planes,
-        action=action,
+        action=turned[row, gathered["moves"]].astype(np.int64),
         result=result * side.astype(np.float32),
         score=gathered["margin"].astype(np.float32) * side.astype(np.float32),
+        reply=np.where(reply < 0, -1, turned[row, reply]).astype(np.int64),
         ply=rows.ply,
         game=rows.number,
         symmetry=rows.symmetry,
@@ -124,6 +128,19 @@ def make_batch(
         ownership=None if ownership is None else _turned_owners(ownership, side, rows, size),
         positions=positions if with_positions else None,
     )
+
+
+def _replies(
+    shards: Sequence[Shard], rows: Rows, groups: list[tuple[int, NDArray[np.int64]]]
+) -> NDArray[np.int64]:
+    """Return the move after the one of each row, int64 of shape (n,); -1 at the end of a game."""
+    replies = np.full(len(rows), -1, np.int64)
+    for s, here in groups:
+        offsets, moves = shards[s].columns["offsets"], shards[s].columns["moves"]
+        after = offsets[rows.game[here]] + rows.ply[here] + 1
+        within = after < offsets[rows.game[here] + 1]
+        replies[here[within]] = moves[after[within]]
+    return replies
 
 
 def _as_float32(values: NDArray[Any] | None) -> NDArray[np.float32] | None:

@@ -97,7 +97,8 @@ class GameMeasures(Measures):
     def figures(self) -> dict[str, float]:
         """Return positions, top1, top5, cross_entropy, value_error (mean square) and value_sign.
 
-        value_sign is the share of positions where the value has the sign of the result.
+        value_sign is the share of positions of decided games where the value has the sign of the
+        result; a draw has no sign.
         """
         out: dict[str, float] = {"positions": float(len(self.ply))}
         if len(self.rank):
@@ -107,7 +108,9 @@ class GameMeasures(Measures):
         known = self._known()
         if known.any():
             out["value_error"] = float(((self.value - self.result)[known] ** 2).mean())
-            signs = np.sign(self.value[known]) == np.sign(self.result[known])
+        decided = known & (self.result != 0)
+        if decided.any():
+            signs = np.sign(self.value[decided]) == self.result[decided]
             out["value_sign"] = float(signs.mean())
         return out
 

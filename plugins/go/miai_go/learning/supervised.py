@@ -223,6 +223,7 @@ def lesson_of(batch: Batch, *, root_share: float = 0.0, sharpness: float = 1.0) 
         value=value,
         ownership=batch.ownership,
         score=batch.score,
+        reply=batch.reply,
     )
 
 

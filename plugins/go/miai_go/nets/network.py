@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from miai.plugins.loader import registry
 from miai_go.errors import require_torch
@@ -51,12 +51,24 @@ class Outputs(NamedTuple):
       ownership: the expected owner of each point, float of shape (n, size, size), 1 the player to
         move, -1 the opponent.
       score: the expected lead in points, komi included, float of shape (n,).
+      reply: logits of the opponent's next move, float of shape (n, size * size + 1).
+      margins: logits of the final lead rounded to points, float of shape (n, 2 * size * size + 1),
+        from -size * size.
+
+    Only training uses `reply` and `margins` (Wu 2019, sections 3.4 and 4.1). A network keeps such a
+    head in the attribute of that name, which is None without one, so that `folded` can remove it.
     """
 
     policy: Tensor | None = None
     value: Tensor | None = None
     ownership: Tensor | None = None
     score: Tensor | None = None
+    reply: Tensor | None = None
+    margins: Tensor | None = None
+
+
+TRAINING_ONLY: Final = ("reply", "margins")
+"""Outputs that no search uses."""
 
 
 def build_network(
@@ -96,9 +108,13 @@ def filled_parameters(
 def folded(network: nn.Module) -> nn.Module:
     """Return a copy for inference, with norms folded into the convolutions before them.
 
-    Every module with a method ``inference_form() -> torch.nn.Module`` is replaced by its result.
+    Heads of `TRAINING_ONLY` are removed. Every module with a method ``inference_form() -> torch.nn.Module`` is replaced by its result.
     """
-    return _fold(copy.deepcopy(network).eval()).eval().requires_grad_(False)
+    kept = copy.deepcopy(network).eval()
+    for name in TRAINING_ONLY:
+        if getattr(kept, name, None) is not None:
+            setattr(kept, name, None)
+    return _fold(kept).eval().requires_grad_(False)
 
 
 def _fold(module: nn.Module) -> nn.Module:
@@ -112,7 +128,7 @@ def _fold(module: nn.Module) -> nn.Module:
 
 
 def outputs_of(network: nn.Module, shape: NetworkShape) -> tuple[str, ...]:
-    """Return the names of a network's outputs, from its answer for an empty board."""
+    """Return the names of the outputs that searches use, from a network's answer for no stones."""
     import torch
 
     training = network.training
@@ -121,4 +137,5 @@ def outputs_of(network: nn.Module, shape: NetworkShape) -> tuple[str, ...]:
     with torch.no_grad():
         answers: Outputs = network.eval()(planes.to(parameter.dtype))
     network.train(training)
-    return tuple(name for name, answer in answers._asdict().items() if answer is not None)
+    made = (name for name, answer in answers._asdict().items() if answer is not None)
+    return tuple(name for name in made if name not in TRAINING_ONLY)

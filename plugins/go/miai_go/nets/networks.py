@@ -56,6 +56,8 @@ class EquivariantTower(nn.Module):
         self.value = InvariantValue(fields, parameters.hidden) if parameters.value else None
         self.ownership = PointsOfFields(fields) if parameters.ownership else None
         self.score = UnitsOfFields(fields, 1) if parameters.score else None
+        self.reply = EquivariantPolicy(fields) if parameters.reply else None
+        self.margins = UnitsOfFields(fields, margin_bins(shape)) if parameters.margins else None
         self.size = shape.size
 
     def forward(self, planes: Tensor) -> Outputs:
@@ -67,6 +69,8 @@ class EquivariantTower(nn.Module):
             value=None if self.value is None else self.value(features),
             ownership=owners,
             score=None if self.score is None else self.score(features).squeeze(1) * self.size,
+            reply=None if self.reply is None else self.reply(features),
+            margins=None if self.margins is None else self.margins(features),
         )
 
 
@@ -230,6 +234,24 @@ class ScoreHead(nn.Module):
         return score
 
 
+class MarginHead(nn.Module):
+    """Logits of the final lead, from pooled features; see `Outputs.margins`."""
+
+    def __init__(self, shape: NetworkShape, channels: int) -> None:
+        super().__init__()
+        self.margins = nn.Linear(2 * channels, margin_bins(shape))
+
+    def forward(self, features: Tensor) -> Tensor:
+        """Return logits of shape (n, 2 * size * size + 1)."""
+        logits: Tensor = self.margins(board_pool(features))
+        return logits
+
+
+def margin_bins(shape: NetworkShape) -> int:
+    """Return the number of whole leads that a board has room for."""
+    return 2 * shape.size**2 + 1
+
+
 @dataclass(frozen=True, slots=True)
 class TowerShape:
     """The size of a base.
@@ -271,11 +293,14 @@ class Tower(nn.Module):
         self.value = _part(parameters, "value", "go.value-head", shape, width)
         self.ownership = Ownership(width) if parameters.ownership else None
         self.score = ScoreHead(shape, width) if parameters.score else None
+        reply = ConvolutionPolicyParameters()
+        self.reply = ConvolutionPolicy(shape, width, reply) if parameters.reply else None
+        self.margins = MarginHead(shape, width) if parameters.margins else None
 
     def forward(self, planes: Tensor) -> Outputs:
         """Return the outputs for planes of shape (n, planes, size, size)."""
         features = self.base(planes)
-        heads = (self.policy, self.value, self.ownership, self.score)
+        heads = (getattr(self, name) for name in Outputs._fields)
         return Outputs(*(None if head is None else head(features) for head in heads))
 
 

@@ -70,6 +70,10 @@ class TowerParameters(Parameters):
     value_parameters: dict[str, Any] = parameter({}, help="Parameters of the value head")
     ownership: bool = parameter(False, help="Predict the owner of each point")
     score: bool = parameter(False, help="Predict the final score")
+    reply: bool = parameter(False, help="Learn to predict the opponent's next move; training only")
+    margins: bool = parameter(
+        False, help="Learn to predict how likely each score is; training only"
+    )
 
 
 class EquivariantParameters(Parameters):
@@ -88,6 +92,10 @@ class EquivariantParameters(Parameters):
     value: bool = parameter(True, help="Add a value head")
     ownership: bool = parameter(False, help="Predict the owner of each point")
     score: bool = parameter(False, help="Predict the final score")
+    reply: bool = parameter(False, help="Learn to predict the opponent's next move; training only")
+    margins: bool = parameter(
+        False, help="Learn to predict how likely each score is; training only"
+    )
 
 
 class ConvolutionPolicyParameters(Parameters):
