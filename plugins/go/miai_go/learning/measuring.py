@@ -234,9 +234,8 @@ def evaluate_weights(
 def _outputs(oracle: Oracle, planes: NDArray[np.uint8]) -> Outputs:
     import torch
 
-    answers = oracle.infer(planes)
-    found = (answers.policy, answers.value, answers.ownership, answers.score)
-    return Outputs(*(None if a is None else torch.from_numpy(a.astype(np.float32)) for a in found))
+    arrays = oracle.infer(planes).arrays()
+    return Outputs(**{name: torch.from_numpy(a.astype(np.float32)) for name, a in arrays.items()})
 
 
 def _check(name: str, value: str, known: Sequence[str]) -> None:

@@ -23,7 +23,10 @@ MAX_BATCH = 1024
 
 
 class Answers(NamedTuple):
-    """A network's answers for n positions: `miai_go.nets.network.Outputs` as float32 arrays."""
+    """A network's answers for n positions: `miai_go.nets.network.Outputs` as float32 arrays.
+
+    Those that only training uses are not among them.
+    """
 
     policy: Floats | None = None
     value: Floats | None = None

@@ -62,7 +62,8 @@ class TorchOracle(NetworkOracle):
             planes = torch.from_numpy(batch).to(self.device)
             scaled = (planes * self._scales).to(self._dtype)
             outputs: Outputs = self._network(scaled.contiguous(memory_format=torch.channels_last))
-            return Answers(*(None if o is None else o.float().cpu().numpy() for o in outputs))
+            arrays = (getattr(outputs, name) for name in Answers._fields)
+            return Answers(*(None if a is None else a.float().cpu().numpy() for a in arrays))
 
 
 def torch_precision(precision: Precision, device: str) -> Literal["fp32", "bf16"]:
