@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.tournaments.pages import Node, read_page
 from tests.tournaments.test_report import (
@@ -19,9 +20,10 @@ from tests.tournaments.test_report import (
     small_tournament,
 )
 
-from miai.pages.charts import Scale, ticks
+from miai.pages.charts import Scale, round_steps, ticks
 from miai_tournaments.ratings.ratings import fit_ratings
 from miai_tournaments.report.counting import outcome
+from miai_tournaments.report.details import variants
 from miai_tournaments.report.page import report_page
 from miai_tournaments.report.report import TournamentReport, build_report
 from miai_tournaments.report.sections import shade
@@ -201,6 +203,46 @@ def test_an_empty_curve_is_omitted(curve: object) -> None:
     report = replace(report, details=replace(report.details, facts=facts))
     section = read_page(report_page(report)).one("section", id="format")
     assert len(list(section.all("svg"))) == 1
+
+
+def test_strength_is_drawn_over_the_one_number_in_which_players_differ() -> None:
+    rows = round_robin(6, rounds=2)
+    sizes = [100, 1, 10, 10, 1000, 10]
+    entered = [
+        PlayerRow(
+            name=f"agent-{i}",
+            agent="mcts",
+            parameters={"size": size, "reuse": i != 3, "rate": 0.5},
+        )
+        for i, size in enumerate(sizes[:5])
+    ]
+    another = {"size": 10, "rate": float("nan")}
+    entered.append(PlayerRow(name="agent-5", agent="another", parameters=another))
+    report = replace(made(rows), entered=entered)
+    assert report.ratings is not None
+    [group] = variants(entered)
+    names = ["agent-1", "agent-2", "agent-0", "agent-4"]  # neither of another setting nor agent
+    assert (group.agent, group.parameter) == ("mcts", "size")
+    assert list(group.players.items()) == list(zip([1, 10, 100, 1000], names, strict=True))
+    section = read_page(report_page(report)).one("section", id="parameter")
+    points = section.one("polyline").attributes["points"].split()
+    places = np.array([tuple(map(float, point.split(","))) for point in points])
+    steps = np.diff(places[:, 0])
+    assert steps == pytest.approx(np.full(3, steps[0]), abs=0.2), "equal ratios, equal distances"
+    elo = np.array([report.ratings.estimate(name).value for name in names])
+    ratio = np.diff(places[:, 1]) / np.diff(elo)
+    assert ratio == pytest.approx(np.full(3, ratio[0]), rel=0.02)
+    assert ratio[0] < 0, "stronger is higher"
+    labels = [node.text() for node in section.all("text")]
+    assert {"1", "10", "100", "1,000", "size", "Elo"} <= set(labels)
+    fewer = replace(report, entered=entered[:2])
+    assert 'id="parameter"' not in report_page(fewer)
+
+
+def test_steps_of_ratios_are_round_and_few() -> None:
+    assert round_steps(1, 10) == [1, 2, 5, 10]
+    assert round_steps(0.1, 1000) == pytest.approx([0.1, 1, 10, 100, 1000])
+    assert round_steps(4, 256) == [5, 10, 20, 50, 100, 200]
 
 
 def test_ticks_are_round_and_within() -> None:

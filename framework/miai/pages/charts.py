@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from markupsafe import Markup
@@ -18,6 +18,7 @@ _DASHES = (None, "7 4", "2 3", "9 3 2 3")
 _ROUND = (1.0, 2.0, 2.5, 5.0, 10.0)
 _ROW, _MIDDLE = 20, 10  # of the small pictures in rows of tables
 _WIDE = 400
+_NEAR = 1e-9  # rounding
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,17 @@ def ticks(low: float, high: float, count: int = 5) -> list[float]:
     first = math.ceil(low / step - 1e-9)
     last = math.floor(high / step + 1e-9)
     return [step * i for i in range(first, last + 1)]
+
+
+def round_steps(low: float, high: float, most: int = 8) -> list[float]:
+    """Return round numbers between two positive values at about equal ratios."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    steps: list[float] = []
+    for factors in ((1, 2, 5), (1, 3), (1,)):
+        steps = [f * 10.0**p for p in powers for f in factors if low <= f * 10.0**p <= high]
+        if len(steps) <= most:
+            break
+    return steps
 
 
 def widened(values: Sequence[float], share: float = 0.04) -> tuple[float, float]:
@@ -155,23 +167,39 @@ def line_chart(
     label: str,
     space: float = 80.0,
     levels: Mapping[str, float] = MappingProxyType({}),
+    ratios: bool = False,
+    whole_bands: bool = False,
 ) -> Markup:
     """Return a chart of lines with its legend; the band of the first few lines is shown.
+
+    The horizontal axis begins at 0, or has equal ratios at equal distances.
 
     Args:
       label: what the chart shows, for screen readers.
       space: margin above and below the lines' ends, in units of y.
       levels: values of y to mark across the chart, by name.
+      ratios: whether equal ratios of x, all of them positive, have equal distances.
+      whole_bands: make room for all of the bands, not only for the lines.
     """
+    if ratios:
+        lines = [replace(line, x=[math.log10(x) for x in line.x]) for line in lines]
     xs = [x for line in lines for x in line.x]
     ends = [y + m for line in lines for y in line.y[-1:] for m in (-space, space)]
     ys = [y for line in lines for y in line.y] + ends + list(levels.values())
+    if whole_bands:
+        about = [pair for line in lines for pair in zip(line.y, line.margins, strict=True)]
+        ys += [end for y, margin in about for end in (y - margin, y + margin)]
     up = Scale(*widened(ys), _HEIGHT - _BOTTOM, _TOP)
     heights = ticks(up.low, up.high)
-    across = Scale(0.0, max(xs, default=1.0), label_space(heights), _WIDTH - _RIGHT)
+    first = min(xs, default=0.0) if ratios else 0.0
+    across = Scale(first, max(xs, default=1.0), label_space(heights), _WIDTH - _RIGHT)
+    marks = {f"{value:,.0f}": value for value in ticks(across.low, across.high)}
+    if ratios:
+        values = round_steps(10**across.low * (1 - _NEAR), 10**across.high * (1 + _NEAR))
+        marks = {f"{value:,g}": math.log10(value) for value in values}
     banded = len(lines) <= SERIES
     parts = [
-        *_axes(across, up, heights, x_label, y_label),
+        *_axes(across, up, heights, marks, x_label, y_label),
         *(part for name, value in levels.items() for part in _level(name, across, up(value))),
         *(_band(i, line, across, up) for i, line in enumerate(lines) if banded and line.margins),
         *(_series(i, line, across, up) for i, line in enumerate(lines)),
@@ -188,7 +216,12 @@ def line_chart(
 
 
 def _axes(
-    across: Scale, up: Scale, heights: Sequence[float], x_label: str, y_label: str
+    across: Scale,
+    up: Scale,
+    heights: Sequence[float],
+    marks: Mapping[str, float],
+    x_label: str,
+    y_label: str,
 ) -> list[Markup]:
     parts = []
     left = number(across.start)
@@ -196,8 +229,8 @@ def _axes(
         y = number(up(value))
         parts.append(tag("path", class_="axis", d=f"M{left} {y}H{_WIDTH - _RIGHT}"))
         parts.append(axis_text(f"{value:g}", across.start - 6, up(value) + 4, "end"))
-    for value in ticks(across.low, across.high):
-        parts.append(axis_text(f"{value:,.0f}", across(value), _HEIGHT - _BOTTOM + 15, "middle"))
+    for name, value in marks.items():
+        parts.append(axis_text(name, across(value), _HEIGHT - _BOTTOM + 15, "middle"))
     parts.append(axis_text(x_label, _WIDTH - _RIGHT, _HEIGHT - 4, "end"))
     parts.append(axis_text(y_label, 2, _TOP - 4, "start"))
     return parts

@@ -51,6 +51,45 @@ POINTS: Final = 50
 """Number of prefixes of the schedule that are fitted."""
 
 
+@dataclass(frozen=True, slots=True)
+class Variants:
+    """Players of one agent whose parameters differ in one number.
+
+    Attributes:
+      agent: name of the agent.
+      parameter: name of the parameter.
+      players: names by the value of the parameter, ascending.
+    """
+
+    agent: str
+    parameter: str
+    players: Mapping[float, str]
+
+
+_LARGEST: Final = 1e15
+_FEW: Final = 3
+"""Minimum number of values that make a line."""
+
+
+def variants(entered: Iterable[PlayerRow]) -> list[Variants]:
+    """Return the groups of players of which a line of strength over a parameter can be drawn."""
+    groups: dict[tuple[str, str, str], dict[float, str]] = {}
+    for row in entered:
+        for key, value in row.parameters.items():
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                continue
+            if not abs(value) <= _LARGEST:
+                continue
+            others = {name: other for name, other in row.parameters.items() if name != key}
+            group = row.agent, key, json.dumps(others, sort_keys=True)
+            groups.setdefault(group, {})[float(value)] = row.name
+    return [
+        Variants(agent, key, dict(sorted(players.items())))
+        for (agent, key, _others), players in groups.items()
+        if len(players) >= _FEW
+    ]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Curve:
     """One player's rating over the games of the tournament.

@@ -38,7 +38,7 @@ from miai_tournaments.ratings.payoffs import Payoffs
 from miai_tournaments.ratings.performance import PerformanceRow
 from miai_tournaments.ratings.ratings import Z95, Estimate, Ratings
 from miai_tournaments.report.counting import FORFEITS, Mean, Tally
-from miai_tournaments.report.details import MOST_OPENINGS, Curve, Details, TimeUse
+from miai_tournaments.report.details import MOST_OPENINGS, Curve, Details, TimeUse, variants
 from miai_tournaments.report.head_to_head import HeadToHead, head_to_head
 from miai_tournaments.store.rows import GameRow
 
@@ -67,6 +67,7 @@ _MAX_LISTED_FORFEITS = 10
 _MAX_FAILURES = 100
 _MAX_CURVES = 16
 _MAX_RANKING = 200
+_WIDE_RANGE = 8  # highest over lowest value, from which an axis shows ratios
 
 
 def report_document(
@@ -113,11 +114,14 @@ def _played(report: TournamentReport) -> list[Section]:
     if played and details is not None:
         sections += [
             _curves(report, details),
+            _parameter_lines(report),
             _transitivity(details),
             _times(details),
             _openings(details),
         ]
-    order = "format teams crosstable colours history endings adjudication transitivity time"
+    order = (
+        "format teams crosstable colours history parameter endings adjudication transitivity time"
+    )
     ids = [*order.split(), "openings", "failures"]
     return sorted(sections, key=lambda section: ids.index(section.id))
 
@@ -988,6 +992,42 @@ def _curves(report: TournamentReport, details: Details) -> Section:
     if len(curves) > len(shown):
         note += f" The best {len(shown)} of {len(curves)}; the JSON has all."
     return Section("history", title, (Figure(chart),) if lines else (), note=note)
+
+
+def _parameter_lines(report: TournamentReport) -> Section:
+    """Return the strength of players of one agent over the number in which they differ."""
+    title, payoffs = "Strength over a parameter", report.standings.payoffs or Payoffs()
+    figures: list[Block] = []
+    for group in variants(report.entered):
+        points: dict[float, tuple[float, float]] = {}
+        for value, name in group.players.items():
+            if report.ratings is None:
+                if mean := payoffs.of(name):
+                    points[value] = mean.value, mean.margin or 0.0
+            elif name in report.standings.players and report.standings.players[name].total.games:
+                estimate = report.ratings.estimate(name)
+                points[value] = estimate.value, estimate.high - estimate.value
+        if len(points) < 2:
+            continue
+        values, margins = zip(*points.values(), strict=True)
+        parameter = text(group.parameter, NAME_WIDTH)
+        label = f"{text(group.agent, NAME_WIDTH)}, {parameter}"
+        line = charts.PlotLine(name_markup(label, 60), label, list(points), values, margins)
+        figures.append(
+            Figure(
+                charts.line_chart(
+                    [line],
+                    x_label=parameter,
+                    y_label="payoff" if report.ratings is None else "Elo",
+                    label=f"{title}: {label}",
+                    space=0.0,
+                    whole_bands=True,
+                    ratios=min(points) > 0 and max(points) >= _WIDE_RANGE * min(points),
+                )
+            )
+        )
+    note = "Players of one agent whose parameters differ in one number; bands are 95 % intervals."
+    return Section("parameter", title, tuple(figures), note=note)
 
 
 def _difference_curve(match: HeadToHead, curves: Sequence[Curve]) -> Section:
