@@ -1,8 +1,8 @@
 """Judges of dead stones compared: whose score is the recorded one?
 
-Games of the test split that ended with two passes and have a recorded margin are replayed, and each
-judge finds the dead stones of the final position. A judge is right if the score without them is the
-recorded one. `settled` counts games whose recorded score already holds with all stones alive, `open`
+Games of the test split that ended with two passes and have a recorded margin are replayed, and
+each judge finds the dead stones of the final position. A judge is right if the score without them
+is the recorded one. `settled` counts games whose recorded score holds with all stones alive, `open`
 those in which a judge has work to do.
 
     python benchmarks/go_judges.py data/go9 --judges none playouts network

@@ -108,7 +108,8 @@ def filled_parameters(
 def folded(network: nn.Module) -> nn.Module:
     """Return a copy for inference, with norms folded into the convolutions before them.
 
-    Heads of `TRAINING_ONLY` are removed. Every module with a method ``inference_form() -> torch.nn.Module`` is replaced by its result.
+    Heads of `TRAINING_ONLY` are removed. Every module with a method ``inference_form() ->
+    torch.nn.Module`` is replaced by its result.
     """
     kept = copy.deepcopy(network).eval()
     for name in TRAINING_ONLY:
