@@ -33,6 +33,7 @@ SMALL = {
     "go_matches.py": ("--help",),  # plays for minutes
     "go_settings.py": ("c_puct=2", "--simulations", "2", "--at-once", "1", "--rounds", "1"),
     "go_judges.py": ("--help",),  # wants games
+    "go_values.py": ("--help",),  # wants games
     "go_networks.py": ("--help",),  # wants games and trains for minutes
     "go_five.py": ("--help",),  # wants weights for 5x5
     "tsumego.py": (

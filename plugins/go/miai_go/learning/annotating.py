@@ -160,7 +160,9 @@ def _annotated(
         for ply in range(number % plan.every, length, plan.every)
     ]
     found = np.zeros(len(searched))
-    for begin, values in _searched(data, plan, searched, valuer, seed=derive_seed(plan.seed, part)):
+    for begin, values in search_positions(
+        data, plan, searched, valuer, seed=derive_seed(plan.seed, part)
+    ):
         if stopped.is_set():
             raise _StoppedError
         found[begin : begin + len(values)] = values
@@ -173,7 +175,7 @@ def _annotated(
     return games
 
 
-def _searched(
+def search_positions(
     data: GoDataset,
     plan: AnnotationPlan,
     positions: list[tuple[int, int]],
@@ -181,7 +183,11 @@ def _searched(
     *,
     seed: int,
 ) -> Iterator[tuple[int, NDArray[np.float64]]]:
-    """Yield the index of the first of some positions, and their values for the player to move."""
+    """Yield the index of the first of some positions, and their values for the player to move.
+
+    Args:
+      positions: games of `data` by number, and plies in them.
+    """
     forest = Forest(
         data.size,
         _AT_ONCE,

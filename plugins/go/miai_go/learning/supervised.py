@@ -211,7 +211,7 @@ def lesson_of(batch: Batch, *, root_share: float = 0.0, sharpness: float = 1.0) 
     assert batch.planes is not None
     value = batch.result
     if root_share and batch.root_value is not None:
-        root = _sharpened(batch.root_value, sharpness)
+        root = sharpened(batch.root_value, sharpness)
         result = np.where(np.isnan(value), root, value)
         expected = np.where(np.isnan(root), value, root)
         value = ((1 - root_share) * result + root_share * expected).astype(np.float32)
@@ -227,13 +227,12 @@ def lesson_of(batch: Batch, *, root_share: float = 0.0, sharpness: float = 1.0) 
     )
 
 
-def _sharpened(values: NDArray[np.float32], sharpness: float) -> NDArray[np.float32]:
+def sharpened(values: NDArray[np.floating], sharpness: float) -> NDArray[np.float32]:
     """Return values, from -1 to 1, with their log odds multiplied."""
     if sharpness == 1.0:
-        return values
+        return values.astype(np.float32)
     odds = np.arctanh(np.clip(values, -_SURE, _SURE))
-    sharpened: NDArray[np.float32] = np.tanh(sharpness * odds).astype(np.float32)
-    return sharpened
+    return np.tanh(sharpness * odds).astype(np.float32)
 
 
 _SURE: Final = 0.999
@@ -247,7 +246,11 @@ def root_sharpness(data: GoDataset) -> float:
     factor, from 1/4 to 4, has the least mean square error over all positions with both; 1 without
     any.
     """
-    values, results = _roots_and_results(data)
+    return best_sharpness(*_roots_and_results(data))
+
+
+def best_sharpness(values: NDArray[np.float64], results: NDArray[np.float64]) -> float:
+    """Return the factor of the log odds with which values fit results best; 1 without any."""
     if not len(values):
         return 1.0
     odds = np.arctanh(np.clip(values, -_SURE, _SURE))
