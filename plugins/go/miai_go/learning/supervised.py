@@ -20,7 +20,7 @@ from miai_go.learning.games import UNKNOWN
 from miai_go.learning.importing import GameFilters
 from miai_go.learning.learner import Learner, Lesson
 from miai_go.learning.making import make_network, prepare_torch, save_learnt, trained_header
-from miai_go.learning.measuring import GameMeasures, measure
+from miai_go.learning.measuring import PLIES_PER_ROW, GameMeasures, measure
 from miai_go.learning.run_folder import TrainingJournal, TrainingPlan
 from miai_go.learning.sections import (
     DataSection,
@@ -119,7 +119,7 @@ def train_supervised(
         config.data.size, config.encoder, config.network, seed=config.run.seed
     )
     train, validation = open_games(config.data, encoder)
-    sharpness = root_sharpness(train) if config.data.root_share else 1.0
+    sharpness = root_sharpness(train) if config.data.root_share else None
     learner = Learner(
         network, encoder.scales, optimiser=config.optimiser, loss=config.loss, run=config.run
     )
@@ -165,8 +165,11 @@ def train_supervised(
     weights = sum(p.numel() for p in network.parameters())
     omissions = train.left_out()
     notes = [omissions] if omissions else []
-    if config.data.root_share:
-        notes.append(f"  values of searches are sharpened by {sharpness:.2f} to fit the results")
+    if sharpness is not None:
+        notes.append(
+            f"  values of searches are sharpened by {sharpness.min():.2f} to {sharpness.max():.2f}, "
+            "by ply, to fit the results"
+        )
     return training.steps(
         lessons,
         run=config.run,
@@ -201,17 +204,21 @@ def open_games(data: DataSection, encoder: Encoder) -> tuple[GoDataset, GoDatase
     return train, held_out
 
 
-def lesson_of(batch: Batch, *, root_share: float = 0.0, sharpness: float = 1.0) -> Lesson:
+def lesson_of(
+    batch: Batch, *, root_share: float = 0.0, sharpness: NDArray[np.float64] | None = None
+) -> Lesson:
     """Return the lesson of a batch.
 
     Args:
       root_share: weight of the search's value, where it is known, beside the result.
-      sharpness: of the search's values, see `root_sharpness`.
+      sharpness: of the search's values by ply, see `root_sharpness`; None leaves them.
     """
     assert batch.planes is not None
     value = batch.result
     if root_share and batch.root_value is not None:
-        root = sharpened(batch.root_value, sharpness)
+        root = batch.root_value
+        if sharpness is not None:
+            root = sharpened(root, sharpness[np.minimum(batch.ply, len(sharpness) - 1)])
         result = np.where(np.isnan(value), root, value)
         expected = np.where(np.isnan(root), value, root)
         value = ((1 - root_share) * result + root_share * expected).astype(np.float32)
@@ -227,26 +234,36 @@ def lesson_of(batch: Batch, *, root_share: float = 0.0, sharpness: float = 1.0) 
     )
 
 
-def sharpened(values: NDArray[np.floating], sharpness: float) -> NDArray[np.float32]:
+def sharpened(
+    values: NDArray[np.floating], sharpness: NDArray[np.float64] | float
+) -> NDArray[np.float32]:
     """Return values, from -1 to 1, with their log odds multiplied."""
-    if sharpness == 1.0:
-        return values.astype(np.float32)
     odds = np.arctanh(np.clip(values, -_SURE, _SURE))
     return np.tanh(sharpness * odds).astype(np.float32)
 
 
 _SURE: Final = 0.999
 _SHARPEST: Final = 4.0
+_ENOUGH: Final = 1000
+"""Positions that tell a factor."""
 
 
-def root_sharpness(data: GoDataset) -> float:
-    """Return the factor of the log odds with which the values of searches fit the results best.
+def root_sharpness(data: GoDataset) -> NDArray[np.float64]:
+    """Return by ply the factor of the log odds with which the values of searches fit results best.
 
-    A short search averages over lines that nobody would play, so its values are too near to 0. The
-    factor, from 1/4 to 4, has the least mean square error over all positions with both; 1 without
-    any.
+    A short search averages over lines that nobody would play, so its values are too near to 0, in
+    the middle of a game more than at its ends. Every ten plies have a factor, from 1/4 to 4, that
+    has the least mean square error over all positions with a value and a result; where these are
+    few, that of the plies before. Returns one 1 without any.
     """
-    return best_sharpness(*_roots_and_results(data))
+    values, results, plies = _roots_and_results(data)
+    rows = plies // PLIES_PER_ROW
+    factors = [best_sharpness(values, results)]
+    for row in range(int(rows.max(initial=-1)) + 1):
+        here = rows == row
+        enough = here.sum() >= _ENOUGH
+        factors.append(best_sharpness(values[here], results[here]) if enough else factors[-1])
+    return np.repeat(factors[1:] or factors, PLIES_PER_ROW)
 
 
 def best_sharpness(values: NDArray[np.float64], results: NDArray[np.float64]) -> float:
@@ -263,19 +280,23 @@ def best_sharpness(values: NDArray[np.float64], results: NDArray[np.float64]) ->
     return float(np.exp(best))
 
 
-def _roots_and_results(data: GoDataset) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the values of searches and the results, for the player to move, where both exist."""
-    roots, results = [], []
+def _roots_and_results(
+    data: GoDataset,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+    """Return the values of searches and the results, for the player to move, and the plies.
+
+    Of all positions that have both.
+    """
+    roots, results, plies = [np.zeros(0)], [np.zeros(0)], [np.zeros(0, np.int64)]
     for index in range(len(data)):
         game = data.game(index)
         if game.root_value is None or game.result == UNKNOWN:
             continue
-        known = ~np.isnan(game.root_value)
+        known = np.flatnonzero(~np.isnan(game.root_value))
         roots.append(game.root_value[known].astype(np.float64))
-        results.append(game.result * game.sides()[known])
-    if not roots:
-        return np.zeros(0), np.zeros(0)
-    return np.concatenate(roots), np.concatenate(results)
+        results.append(game.result * game.sides()[known].astype(np.float64))
+        plies.append(known)
+    return np.concatenate(roots), np.concatenate(results), np.concatenate(plies)
 
 
 _RARE: Final = 0.05
