@@ -96,6 +96,9 @@ def test_the_value_is_part_of_the_target() -> None:
     assert lesson_of(batch, root_share=0.7).value == pytest.approx(side)
 
 
+LATE = 1.4
+
+
 @pytest.mark.parametrize("factor", [0.5, 1.0, 2.2])
 def test_values_of_searches_are_sharpened_to_fit_the_results(factor: float) -> None:
     """Results are drawn with the chances that sharpened values give; a fine grid finds as much."""
@@ -105,11 +108,16 @@ def test_values_of_searches_are_sharpened_to_fit_the_results(factor: float) -> N
         black = rng.uniform(-0.9, 0.9)
         chance = 1 / (1 + ((1 - black) / (1 + black)) ** factor)
         side = np.where(np.arange(12) % 2 == 0, 1.0, -1.0)
-        root = (black * side).astype(np.float16)
+        late = (1 - black) / (1 + black)  # the last two plies have values that need another factor
+        shown = np.where(np.arange(12) < 10, black, 2 / (1 + late ** (factor / LATE)) - 1)
+        root = (shown * side).astype(np.float16)
         root[number % 11] = np.nan
         blacks.append(black)
         games.append(replace(game, result=1 if rng.random() < chance else -1, root_value=root))
-    found = root_sharpness(GoDataset.of_games(games))
+    by_ply = root_sharpness(GoDataset.of_games(games))
+    assert (by_ply[:10] == by_ply[0]).all()
+    assert by_ply[10:] == pytest.approx(np.full(10, LATE), rel=0.15)
+    found = by_ply[0]
     assert found == pytest.approx(factor, rel=0.15)
     values = np.array(blacks)
     results = np.array([g.result for g in games])
@@ -122,15 +130,33 @@ def test_values_of_searches_are_sharpened_to_fit_the_results(factor: float) -> N
 def test_without_values_or_results_nothing_is_sharpened() -> None:
     game = random_game(1, size=SIZE, search=True)
     for lacking in (replace(game, root_value=None), replace(game, result=2)):
-        assert root_sharpness(GoDataset.of_games([lacking])) == 1.0
+        assert (root_sharpness(GoDataset.of_games([lacking])) == 1.0).all()
+
+
+def test_few_positions_take_the_factor_of_the_plies_before() -> None:
+    rng = np.random.default_rng(3)
+    short, long = (random_game(seed, size=SIZE, length=12 * seed) for seed in (1, 2))
+    games = []
+    for number in range(300):
+        game = short if number else long  # one game alone has positions from ply 20 on
+        black = rng.choice([-0.4, 0.4])
+        sides = np.where(np.arange(len(game.moves)) % 2 == 0, 1, -1)
+        result = int(np.sign(black)) if rng.random() < 0.8 else -int(np.sign(black))
+        games.append(replace(game, result=result, root_value=(black * sides).astype(np.float16)))
+    found = root_sharpness(GoDataset.of_games(games))
+    assert len(found) == 30
+    assert found == pytest.approx(np.full(30, found[0]))
+    assert found[0] != 1.0
 
 
 def test_the_sharpened_value_is_the_target() -> None:
     game = replace(random_game(1, size=SIZE, search=True), result=1)
     (batch,) = GoDataset.of_games([game], encoder=SimpleEncoder(SIZE)).batches(64, shuffle=False)
     root = np.asarray(game.root_value, np.float64)
-    expected = 2 / (1 + ((1 - root) / (1 + root)) ** 2.5) - 1
-    found = lesson_of(batch, root_share=1.0, sharpness=2.5).value
+    factors = np.array([0.5, 2.5, 1.5])
+    each = factors[np.minimum(np.arange(len(root)), 2)]
+    expected = 2 / (1 + ((1 - root) / (1 + root)) ** each) - 1
+    found = lesson_of(batch, root_share=1.0, sharpness=factors).value
     assert found == pytest.approx(expected, abs=2e-3)
 
 
