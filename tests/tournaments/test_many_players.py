@@ -199,7 +199,7 @@ def test_points_are_shares_of_the_opponents_or_excesses_over_the_mean() -> None:
             by_name = dict(zip(("ann", "bob", "cid"), returns, strict=True))
             schedule.record(game.game_id, [by_name[name] for name in game.players])
         for meeting in schedule._meetings:
-            assert meeting.scores == [expected[meeting.pairing.first]] * 3
+            assert meeting.scores == [tuple(expected[name] for name in meeting.pairing.players)] * 3
 
 
 # -- configs --------------------------------------------------------------------------------------
