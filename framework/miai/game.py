@@ -86,8 +86,13 @@ class GameInfo:
 
     @property
     def payoff_bound(self) -> float | None:
-        """Half the greatest difference of two players' returns; None unless they are payoffs."""
-        return (self.max_utility - self.min_utility) / 2 if self.payoffs else None
+        """The most that a return exceeds the mean of all players' by; None unless they are payoffs.
+
+        For two players it is half the greatest difference of their returns.
+        """
+        others = self.num_players - 1
+        spread = self.max_utility - self.min_utility
+        return spread * others / self.num_players if self.payoffs else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,8 +55,8 @@ def chance(seed: int, *, draws: float = 0.3) -> Scores:
 def strength(order: Sequence[str]) -> Scores:
     """The one who is earlier in the order wins every game."""
 
-    def score(pairing: Pairing, game: int) -> float:
-        return float(order.index(pairing.first) < order.index(pairing.second))
+    def score(pairing: Pairing, game: int) -> tuple[float, ...]:
+        return shares([-order.index(name) for name in pairing.players])
 
     return score
 

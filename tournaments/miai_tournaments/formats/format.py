@@ -34,9 +34,6 @@ once; in the first game the one whose name comes first in alphabetical order has
 MOST_SEATS: Final = 12
 """Maximum number of players of a game: ratings consider all 2^n sets of players who may tie."""
 
-GAMES: Mapping[Colours, int] = {"swap": 2, "fixed": 1, "random": 1}
-"""Games of a pairing of two."""
-
 
 def games_of(colours: Colours, *, seats: int) -> int:
     """Return the number of games of a pairing of some players."""
