@@ -5,8 +5,8 @@ observation: a text for each player, which changes when the player learns someth
 about the state stays with the referee. Players who act at once in OpenSpiel act at once here.
 
 An action of a game that hides information, or in which players act at once, is written by its
-number alone, as OpenSpiel writes it in the first position; chance's actions follow the players' in
-numbering, so that none is written like a player's.
+number alone, as OpenSpiel writes it when a player first acts; chance's actions follow the players'
+in numbering, so that none is written like a player's.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 PREFIX: Final = "openspiel:"
 _MOST_NAMED = 20_000  # actions of hidden games; those of games with more are written as numbers
+_MOST_DEALT = 200  # actions of chance before a player acts; some games may deal for ever
 _LONGEST = 1_000_000  # plies that miai's game length can be
 
 
@@ -129,6 +130,11 @@ class OpenSpielGame(Game):
         }
         return tuple(shapes[self.tensor]()) if self.tensor else ()
 
+    @property
+    def short_name(self) -> str:
+        """OpenSpiel's name of the game, without parameters."""
+        return str(self.inner.get_type().short_name)
+
     @cached_property
     def tensor(self) -> str:
         """Which of OpenSpiel's tensors is used; empty for none.
@@ -139,7 +145,7 @@ class OpenSpielGame(Game):
         kinds = ["observation", "information_state"]
         if not self.info.perfect_information:
             kinds = ["information_state" if self.shows_information_state else "observation"]
-        if self.inner.get_type().short_name in _WRONG_TENSORS:
+        if self.short_name in _WRONG_TENSORS:
             return ""
         for name in kinds:
             if getattr(kind, f"provides_{name}_tensor"):
@@ -176,9 +182,13 @@ class OpenSpielGame(Game):
     @cached_property
     def _names(self) -> dict[int, str]:
         """The texts of players' actions; empty if OpenSpiel does not give each its own."""
-        if self.info.num_distinct_actions > _MOST_NAMED:
+        if self.info.num_distinct_actions > _MOST_NAMED or self.short_name in _WRONG_TEXTS:
             return {}
         state = self.inner.new_initial_state()
+        for _ in range(_MOST_DEALT):
+            if not state.is_chance_node():
+                break
+            state.apply_action(state.chance_outcomes()[0][0])
         names: dict[int, str] = {}
         for action in range(self.info.num_distinct_actions):
             try:
@@ -189,7 +199,7 @@ class OpenSpielGame(Game):
             except (pyspiel.SpielError, RuntimeError, IndexError, KeyError, ValueError):
                 return {}
             names[action] = _common_end(texts)
-        distinct = {text.lower() for text in names.values() if text}
+        distinct = {text.lower() for text in names.values() if text.isprintable() and text}
         return names if len(distinct) == len(names) else {}
 
 
@@ -198,7 +208,7 @@ def _common_end(texts: Sequence[str]) -> str:
     shortest = min(map(len, texts))
     for length in range(shortest, 0, -1):
         if len({text[-length:] for text in texts}) == 1:
-            return texts[0][-length:].strip()
+            return texts[0][-length:].lstrip(" :])}").rstrip()
     return ""
 
 
@@ -206,6 +216,9 @@ _WRONG_TENSORS: Final = frozenset(
     {"colored_trails", "dou_dizhu", "hanabi", "hearts", "lewis_signaling", "spades"}
 )
 """Games without a tensor here: at the end or between deals theirs tells more than their text."""
+
+_WRONG_TEXTS: Final = frozenset({"oh_hell"})
+"""Games whose actions are numbers here: OpenSpiel's texts are right in certain positions only."""
 
 _PAYOFFS: Final[frozenset[str]] = frozenset()
 """Games with returns from -1 to 1 that are not just losses, draws and wins."""
