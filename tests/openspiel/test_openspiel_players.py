@@ -284,6 +284,14 @@ def test_a_player_without_a_choice_is_not_asked() -> None:
         assert asked == [player != number for number in range(len(asked))]
 
 
+def test_what_chance_does_after_the_last_choice_still_counts() -> None:
+    """The boxes move when chance has ordered the players; then the game ends by its own rules."""
+    game = load("coop_box_pushing", horizon=3)
+    record = miai.play(game, [RandomAgent(game), RandomAgent(game)], seed=1)
+    assert record.termination == "terminal"
+    assert len([move for move in record.moves if move.actor >= 0]) == game.info.max_game_length == 6
+
+
 def test_search_of_players_who_act_at_once_finds_the_dominant_choice() -> None:
     """Defection dominates in the prisoner's dilemma; the search knows no rule of it."""
     game = load("matrix_pd")
