@@ -311,10 +311,15 @@ def test_a_game_that_ends_at_the_limit_is_not_truncated() -> None:
 def test_the_limit_counts_openings_but_not_chance() -> None:
     record = random_record("kuhn_poker", 1, move_limit=1)
     assert [m.actor for m in record.moves] == [-1, -1, 0]
-    # A die that was rolled before the limit still falls.
-    assert [m.actor for m in random_record("pig", 1, move_limit=1).moves] == [0, -1]
     game = miai.load_game("tic_tac_toe")
     record = play(game, scripted(game, [], [3]), opening=[0], move_limit=2)
+    assert record.truncated
+
+
+def test_a_die_that_was_rolled_before_the_limit_falls() -> None:
+    game = miai.load_game("pig", players=2)
+    record = play(game, [RandomAgent(game), RandomAgent(game)], move_limit=1)
+    assert [move.actor for move in record.moves] == [0, -1]
     assert record.truncated
 
 
