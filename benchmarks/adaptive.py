@@ -100,8 +100,9 @@ def adaptive(
                 float(rng.choice((1.0, 0.5, 0.0), p=table[place[a], place[b]]))
                 for a, b in ((one, other), (other, one))
             ]
-            meeting.scores = [scores[0], 1 - scores[1]]
-            games += [(one, other, scores[0]), (other, one, scores[1])]
+            ahead, behind = scores
+            meeting.scores = [(ahead, 1 - ahead), (1 - behind, behind)]
+            games += [(one, other, ahead), (other, one, behind)]
     return judged(elo, fit_ratings(games, players=names), len(games))
 
 

@@ -86,8 +86,13 @@ class GameInfo:
 
     @property
     def payoff_bound(self) -> float | None:
-        """Half the greatest difference of two players' returns; None unless they are payoffs."""
-        return (self.max_utility - self.min_utility) / 2 if self.payoffs else None
+        """The most that a return exceeds the mean of all players' by; None unless they are payoffs.
+
+        For two players it is half the greatest difference of their returns.
+        """
+        others = self.num_players - 1
+        spread = self.max_utility - self.min_utility
+        return spread * others / self.num_players if self.payoffs else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -615,30 +620,32 @@ class SimultaneousState(State):
 
     def apply_unchecked(self, action: int) -> None:
         """Take an action that is known to be legal; the last of a decision has an effect."""
-        actor = self.next_actor()
         self._apply(action)
         self._history.append(action)
-        self._actors.append(actor)
+        self._actors.append(next(reversed(self._pending or self._last)))
 
     def clone(self) -> Self:
         """Return an independent copy."""
         other = super().clone()
-        other._pending, other._last = self._pending.copy(), self._last
+        other._pending, other._last = self._pending, self._last  # replaced, never changed
         other._deciding, other._joint = self._deciding, self._joint
         other._earlier_returns = self._earlier_returns
         return other
 
     def _apply(self, action: int) -> None:
-        joint = self.current_player() == Player.SIMULTANEOUS
-        actions = {**self._pending, self.next_actor(): action}
-        if joint and len(self.acting_players()) > 1:
+        player = self.current_player()
+        joint = player == Player.SIMULTANEOUS
+        acting = self.acting_players() if joint else (player,)
+        actions = {**self._pending, acting[0]: action}
+        if len(acting) > 1:
             self._pending = actions
             return
         if self.game.info.intermediate_rewards:
             self._earlier_returns = self.returns()
         self._apply_actions(actions)
         self._last, self._joint = actions, joint
-        self._pending, self._deciding = {}, None
+        if joint:
+            self._pending, self._deciding = {}, None
 
 
 def sample_chance(state: State, rng: Random) -> int:

@@ -316,6 +316,13 @@ def test_the_limit_counts_openings_but_not_chance() -> None:
     assert record.truncated
 
 
+def test_a_die_that_was_rolled_before_the_limit_falls() -> None:
+    game = miai.load_game("pig", players=2)
+    record = play(game, [RandomAgent(game), RandomAgent(game)], move_limit=1)
+    assert [move.actor for move in record.moves] == [0, -1]
+    assert record.truncated
+
+
 def test_bad_arguments_are_refused() -> None:
     game = miai.load_game("tic_tac_toe")
     seats = [InProcessSeat(agent) for agent in _pair(game)]

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
 import pyspiel
 import pytest
 from tests.seeds import seed_of_test
 
+import miai
 from miai.errors import ConformanceError, IllegalActionError, ParameterError
-from miai.information import EnumeratedBelief, PlayerView
+from miai.game import Player, State
+from miai.information import EnumeratedBelief
 from miai.plugins.kinds import GAME
 from miai.plugins.registry import Registry
 from miai.testing import check_game
+from miai_classics.goofspiel import Goofspiel, GoofspielParameters
 from miai_openspiel import plugin
 from miai_openspiel.catalogue import ask_openspiel, games
 from miai_openspiel.games import OpenSpielGame
@@ -25,13 +30,16 @@ QUICK = (
     "bargaining",
     "blotto",  # one simultaneous choice
     "connect_four",
+    "coop_box_pushing",  # simultaneous, hidden, rewards on the way, one team
     "dark_hex",
     "goofspiel",  # simultaneous choices and chance
     "hearts",  # four players
+    "laser_tag",  # simultaneous choices, chance and rewards
     "kuhn_poker",
     "leduc_poker",
     "matrix_pd",  # not of constant sum
     "phantom_ttt",
+    "python_dynamic_routing",  # five players at once; written in Python
     "tiny_hanabi",  # cooperative
 )
 
@@ -43,7 +51,6 @@ def load(name: str, **parameters: Any) -> OpenSpielGame:
 FAULTY = {
     "chat_game": "has more legal actions than its number of distinct actions",
     "python_hangman": "fails when it is asked for its number of chance outcomes",
-    "python_liars_poker": "its states share one tensor, which changes with any of them",
 }
 """Games that break a rule, by a fault in OpenSpiel; docs/openspiel.md has reproductions."""
 
@@ -166,28 +173,6 @@ def test_a_player_of_kuhn_poker_sees_its_own_card_alone() -> None:
     assert len({str(seen) for (player, _), seen in views.items() if player == 1}) == 3
 
 
-def test_a_simultaneous_choice_is_not_seen_before_all_are_made() -> None:
-    game = load("matrix_pd")
-    worlds = set()
-    for choice in (0, 1):
-        state = game.new_initial_state()
-        view = PlayerView(game, 1)
-        belief = EnumeratedBelief(game, 1)
-        start = state.observation(1)
-        assert start is not None
-        view.observe(start)
-        belief.observe(start)
-        state.apply_action(choice)
-        told = state.observation(1)
-        assert told is not None
-        assert told.action is None
-        view.observe(told)
-        belief.observe(told)
-        assert len(belief) == 2
-        worlds.add((str(view.observations), state.information_state_string(1)))
-    assert len(worlds) == 1
-
-
 def test_notations_of_hidden_games_do_not_tell_who_acts() -> None:
     game = load("phantom_ttt")
     state = game.new_initial_state()
@@ -195,3 +180,142 @@ def test_notations_of_hidden_games_do_not_tell_who_acts() -> None:
     assert state.string_to_action(" (1,1) ") == 4
     assert load("kuhn_poker").action_text(0) == "Pass"
     assert load("kuhn_poker").action_text(2) == "chance 0"
+
+
+# -- players who act at once ----------------------------------------------------------------------
+
+GOOFSPIEL: tuple[Mapping[str, Any], ...] = (
+    {"num_cards": 4},
+    {"num_cards": 4, "imp_info": True},
+    {"num_cards": 3, "players": 3, "points_order": "descending", "imp_info": True},
+    {"num_cards": 4, "returns_type": "point_difference"},
+)
+
+
+@pytest.mark.parametrize("parameters", GOOFSPIEL, ids=str)
+def test_goofspiel_is_that_of_the_classics(parameters: Mapping[str, Any]) -> None:
+    """miai's own goofspiel has the same choices, results and secrets, move by move."""
+    rng = random.Random(seed_of_test())
+    theirs = load("goofspiel", **parameters)
+    ours = Goofspiel(GoofspielParameters(**parameters))
+    assert theirs.info.simultaneous
+    for _ in range(5):
+        for one, other in played_together(theirs, ours, rng):
+            assert one.current_player() == other.current_player()
+            assert one.is_terminal() == other.is_terminal()
+            for player in range(theirs.info.num_players):
+                assert one.legal_actions_of(player) == other.legal_actions_of(player)
+            if one.is_terminal():
+                assert one.returns() == pytest.approx(other.returns())
+
+
+def played_together(
+    theirs: miai.Game, ours: miai.Game, rng: random.Random
+) -> Iterator[tuple[State, State]]:
+    """Yield the states of a random game in two implementations."""
+    one, other = theirs.new_initial_state(), ours.new_initial_state()
+    yield one, other
+    while not one.is_terminal():
+        if one.is_chance_node():
+            place = rng.randrange(len(one.legal_actions()))
+            for state in (one, other):
+                state.apply_action(state.legal_actions()[place])
+        else:
+            actions = {player: rng.choice(one.legal_actions_of(player)) for player in acting(one)}
+            one.apply_actions(actions)
+            other.apply_actions(actions)
+        yield one, other
+
+
+def acting(state: State) -> tuple[int, ...]:
+    assert state.current_player() == Player.SIMULTANEOUS
+    return state.acting_players()
+
+
+def test_hidden_bids_leave_the_worlds_of_the_classics() -> None:
+    """After each round a player considers the same hands of the other possible."""
+    rng = random.Random(seed_of_test())
+    parameters: dict[str, Any] = {"num_cards": 4, "imp_info": True}
+    games = load("goofspiel", **parameters), Goofspiel(GoofspielParameters(**parameters))
+    most = 0
+    for _ in range(10):
+        beliefs = [EnumeratedBelief(game, 0) for game in games]
+        for states in played_together(*games, rng):
+            for belief, state in zip(beliefs, states, strict=True):
+                if (seen := state.observation(0)) is not None:
+                    assert not seen.actions
+                    belief.observe(seen)
+            one, other = ({tuple(w.legal_actions_of(1)) for w in belief} for belief in beliefs)
+            assert one == other
+            most = max(most, len(one))
+    assert most > 1
+
+
+@pytest.mark.parametrize("name", ["matrix_pd", "coop_box_pushing"])
+def test_nobody_learns_of_a_choice_before_all_are_made(name: str) -> None:
+    game = load(name)
+    states = [game.new_initial_state() for _ in range(2)]
+    for choice, state in enumerate(states):
+        start = [state.information_state_string(player) for player in (0, 1)]
+        state.apply_action(choice)
+        assert state.next_actor() == 1
+        assert [state.observation(player) for player in (0, 1)] == [None, None]
+        assert [state.information_state_string(player) for player in (0, 1)] == start
+        state.apply_action(1)
+        seen = state.observation(1)
+        assert seen is not None
+        assert (seen.actor, seen.action) == (Player.SIMULTANEOUS, 1)
+        assert seen.actions == (() if name == "coop_box_pushing" else (choice, 1))
+
+
+def test_rewards_of_a_repeated_dilemma_are_its_matrix() -> None:
+    """Player, choices and points of the prisoner's dilemma as in OpenSpiel's ``matrix_pd``."""
+    game = OpenSpielGame("repeated_game(stage_game=matrix_pd(),num_repetitions=4)")
+    points = {(0, 0): (5, 5), (0, 1): (0, 10), (1, 0): (10, 0), (1, 1): (1, 1)}
+    state, total = game.new_initial_state(), [0.0, 0.0]
+    assert game.info.intermediate_rewards
+    for choices, due in points.items():
+        state.apply_actions(dict(enumerate(choices)))
+        assert state.rewards() == due
+        total = [before + reward for before, reward in zip(total, due, strict=True)]
+        assert state.returns() == tuple(total)
+    assert state.is_terminal()
+
+
+@pytest.mark.parametrize("name", ["coop_box_pushing", "cribbage", "laser_tag", "pathfinding"])
+def test_rewards_are_those_of_openspiel(name: str) -> None:
+    """OpenSpiel counts those since the last decision; here they follow from the returns."""
+    game, rng = load(name), random.Random(seed_of_test())
+    state = game.new_initial_state()
+    assert game.info.intermediate_rewards
+    due = np.zeros(game.info.num_players)
+    for _ in range(200):
+        if state.is_terminal():
+            break
+        if state.is_chance_node():
+            state.apply_action(miai.game.sample_chance(state, rng))
+        else:
+            assert state.inner.rewards() == pytest.approx(due, abs=1e-9)
+            players = state.acting_players()
+            state.apply_actions({p: rng.choice(state.legal_actions_of(p)) for p in players})
+            due = np.zeros(game.info.num_players)
+        due += state.rewards()
+        assert state.returns() == tuple(state.inner.returns())
+
+
+def test_players_with_equal_utilities_are_one_team() -> None:
+    assert load("tiny_hanabi").info.teams == (0, 0)
+    assert load("tiny_hanabi").resignation_returns(1) == (0.0, 0.0)
+    assert load("leduc_poker").info.teams == ()
+
+
+def test_a_tensor_of_a_game_in_python_is_that_of_its_state_alone() -> None:
+    """OpenSpiel's observer of this game keeps the rows that other states wrote."""
+    game = load("python_dynamic_routing")
+    first, other = game.new_initial_state(), game.new_initial_state()
+    before = first.observation_tensor(0)
+    while not other.is_terminal():
+        other.apply_action(other.legal_actions()[-1])
+        other.observation_tensor(0)
+    assert (first.observation_tensor(0) == before).all()
+    assert (other.observation_tensor(0) != before).any()

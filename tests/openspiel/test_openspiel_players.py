@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyspiel
 import pytest
-from open_spiel.python.algorithms import cfr, expected_game_score
+from open_spiel.python.algorithms import cfr, evaluate_bots, expected_game_score
+from open_spiel.python.policy import TabularPolicy
 from tests.seeds import seed_of_test
 
 import miai
@@ -16,6 +19,7 @@ from miai.agent import Agent, RandomAgent
 from miai.errors import EmptyBeliefError, ParameterError, UnsuitableGameError
 from miai.information import EnumeratedBelief, SampledBelief
 from miai.search.worlds import Ismcts, IsmctsParameters, Pimc, PimcParameters
+from miai.testing import check_game
 from miai_openspiel.bots import (
     MiaiBot,
     SpielMcts,
@@ -56,6 +60,8 @@ def test_its_games_repeat_with_the_seed() -> None:
 def test_it_refuses_games_that_it_would_see_through() -> None:
     with pytest.raises(UnsuitableGameError, match="hides information"):
         SpielMcts(load("kuhn_poker"))
+    with pytest.raises(UnsuitableGameError, match="players act at once"):
+        SpielMcts(load("matrix_pd"))
     with pytest.raises(UnsuitableGameError, match="choose a game openspiel:NAME"):
         SpielMcts(miai.load_game("tic_tac_toe"))
 
@@ -79,6 +85,29 @@ def test_a_policy_of_regret_plays_as_it_was_computed(tmp_path: Path) -> None:
         total += record.returns[0]
         assert all(m.statistics["known"] for m in record.moves if m.actor == 0 and m.statistics)
     assert total / count == pytest.approx(expected, abs=4 * 2 / count**0.5)
+
+
+def of_regret(game: OpenSpielGame) -> TabularPolicy:
+    """A policy of the turn-based form, as counterfactual regret needs."""
+    solver = cfr.CFRSolver(pyspiel.convert_to_turn_based(game.inner))
+    for _ in range(3):
+        solver.evaluate_and_update_policy()
+    return solver.average_policy()
+
+
+@pytest.mark.parametrize("make", [of_regret, lambda game: TabularPolicy(game.inner)])
+@pytest.mark.parametrize("hidden", [False, True])
+def test_policies_of_players_who_act_at_once(
+    tmp_path: Path, *, hidden: bool, make: Callable[[OpenSpielGame], TabularPolicy]
+) -> None:
+    game = load("goofspiel", num_cards=3, imp_info=hidden, points_order="descending")
+    write_policy(make(game), tmp_path / "policy.json")
+    agent = SpielPolicy(game, SpielPolicyParameters(file=str(tmp_path / "policy.json")))
+    for number in range(5):
+        record = miai.play(game, [agent, agent], seed=number)
+        assert record.returns is not None
+        assert record.moves
+        assert all(move.statistics and move.statistics["known"] for move in record.moves)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +135,7 @@ class Recorder(RandomAgent):
 
     def new_game(self, seed: int, *, player: int, log: Path | None = None) -> None:
         super().new_game(seed, player=player, log=log)
-        self.seen: list[object] = []
+        self.seen: list[miai.Observation] = []
 
     def observe(self, observation: miai.Observation) -> None:
         super().observe(observation)
@@ -134,6 +163,146 @@ def test_an_agent_plays_as_a_bot_of_openspiel_and_observes_what_it_may() -> None
             mine.apply_action(action + offset)
             if (seen := mine.observation(1)) is not None:
                 expected.append(seen)
+
+
+GAMES_AT_ONCE = [
+    ("goofspiel", {"num_cards": 4}),
+    ("goofspiel", {"num_cards": 4, "imp_info": True, "players": 3}),
+    ("coop_box_pushing", {"horizon": 4}),
+    ("laser_tag", {"horizon": 10}),
+    ("python_dynamic_routing", {}),
+]
+
+
+@pytest.mark.parametrize(("name", "parameters"), GAMES_AT_ONCE)
+def test_agents_act_at_once_in_openspiel_as_in_miai(name: str, parameters: dict[str, Any]) -> None:
+    """In OpenSpiel's own loop all agents observe what the same actions show them in miai."""
+    game, generator = load(name, **parameters), np.random.RandomState(seed_of_test() % (1 << 32))
+    agents = [Recorder(game) for _ in range(game.info.num_players)]
+    bots = [MiaiBot(agent, game, player) for player, agent in enumerate(agents)]
+    state = game.inner.new_initial_state()
+    returns = evaluate_bots.evaluate_bots(state, bots, generator)
+    assert returns == list(state.returns())
+    for player, (agent, bot) in enumerate(zip(agents, bots, strict=True)):
+        mine = game.new_initial_state()
+        expected = [mine.observation(player)]
+        for entry in state.full_history():
+            chance = entry.player == pyspiel.PlayerId.CHANCE
+            mine.apply_action(entry.action + game.chance_offset * chance)
+            if (seen := mine.observation(player)) is not None:
+                expected.append(seen)
+        assert mine.is_terminal()
+        assert agent.seen == expected[: len(agent.seen)]
+        assert len(agent.seen) > len(expected) // 2  # not what came after its last action
+        bot.restart_at(state)
+        assert agent.seen == expected
+
+
+class TakingTurns(pyspiel.Game):  # type: ignore[misc]  # it has no types
+    """Three players, of whom two act at once in each of three rounds; each counts its ones."""
+
+    def __init__(self, parameters: Any = None) -> None:
+        kind = pyspiel.GameType
+        super().__init__(
+            kind(
+                short_name="python_taking_turns",
+                long_name="Taking turns",
+                dynamics=kind.Dynamics.SIMULTANEOUS,
+                chance_mode=kind.ChanceMode.DETERMINISTIC,
+                information=kind.Information.PERFECT_INFORMATION,
+                utility=kind.Utility.GENERAL_SUM,
+                reward_model=kind.RewardModel.TERMINAL,
+                max_num_players=3,
+                min_num_players=3,
+                provides_information_state_string=False,
+                provides_information_state_tensor=False,
+                provides_observation_string=False,
+                provides_observation_tensor=False,
+                parameter_specification={},
+            ),
+            pyspiel.GameInfo(
+                num_distinct_actions=2,
+                max_chance_outcomes=0,
+                num_players=3,
+                min_utility=0.0,
+                max_utility=2.0,
+                utility_sum=None,
+                max_game_length=3,
+            ),
+            parameters or {},
+        )
+
+    def new_initial_state(self) -> Any:
+        return TakingTurnsState(self)
+
+
+class TakingTurnsState(pyspiel.State):  # type: ignore[misc]
+    def __init__(self, game: TakingTurns) -> None:
+        super().__init__(game)
+        self.rounds: list[list[int]] = []
+
+    def current_player(self) -> int:
+        over = len(self.rounds) == 3
+        return int(pyspiel.PlayerId.TERMINAL if over else pyspiel.PlayerId.SIMULTANEOUS)
+
+    def _legal_actions(self, player: int) -> list[int]:
+        return [] if player == len(self.rounds) else [0, 1]
+
+    def _apply_actions(self, actions: list[int]) -> None:
+        assert actions[len(self.rounds)] == pyspiel.INVALID_ACTION
+        self.rounds.append(list(actions))
+
+    def _action_to_string(self, player: int, action: int) -> str:
+        return str(action)
+
+    def is_terminal(self) -> bool:
+        return len(self.rounds) == 3
+
+    def returns(self) -> list[float]:
+        return [float(sum(actions[p] == 1 for actions in self.rounds)) for p in range(3)]
+
+    def __str__(self) -> str:
+        return str(self.rounds)
+
+
+def test_a_player_without_a_choice_is_not_asked() -> None:
+    kind = TakingTurns().get_type()
+    if kind.short_name not in pyspiel.registered_names():
+        pyspiel.register_game(kind, TakingTurns)
+    game = OpenSpielGame("python_taking_turns")
+    check_game(game, games=3)
+    state = game.new_initial_state()
+    for pair in ((1, 2), (0, 2), (0, 1)):
+        assert state.acting_players() == pair
+        state.apply_actions(dict.fromkeys(pair, 1))
+    assert state.returns() == (2.0, 2.0, 2.0)
+    agents = [Recorder(game) for _ in range(3)]
+    bots = [MiaiBot(agent, game, player) for player, agent in enumerate(agents)]
+    evaluate_bots.evaluate_bots(game.inner.new_initial_state(), bots, np.random.RandomState(0))
+    for player, agent in enumerate(agents):
+        asked = [bool(observation.legal_actions) for observation in agent.seen]
+        assert asked == [player != number for number in range(len(asked))]
+
+
+def test_what_chance_does_after_the_last_choice_still_counts() -> None:
+    """The boxes move when chance has ordered the players; then the game ends by its own rules."""
+    game = load("coop_box_pushing", horizon=3)
+    record = miai.play(game, [RandomAgent(game), RandomAgent(game)], seed=1)
+    assert record.termination == "terminal"
+    assert len([move for move in record.moves if move.actor >= 0]) == game.info.max_game_length == 6
+
+
+def test_search_of_players_who_act_at_once_finds_the_dominant_choice() -> None:
+    """Defection dominates in the prisoner's dilemma; the search knows no rule of it."""
+    game = load("matrix_pd")
+    agent = miai.make_agent("mcts", game, simulations=2000)
+    for seed in range(3):
+        record = miai.play(game, [agent, RandomAgent(game)], seed=seed)
+        statistics = record.moves[0].statistics
+        assert statistics is not None
+        strategy: Any = statistics["strategy"]
+        (_, cooperate), (_, defect) = strategy
+        assert defect > 0.8 > cooperate
 
 
 def test_a_sampled_belief_of_few_worlds_is_the_enumerated_one() -> None:
@@ -189,10 +358,19 @@ def test_a_sampled_belief_without_worlds_says_so() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["phantom_ttt", "dark_hex", "liars_dice", "leduc_poker", "goofspiel", "dark_chess"]
+    ("name", "parameters"),
+    [
+        ("phantom_ttt", {}),
+        ("dark_hex", {}),
+        ("liars_dice", {}),
+        ("leduc_poker", {}),
+        ("coop_box_pushing", {"horizon": 5}),
+        ("goofspiel", {"num_cards": 5, "imp_info": True}),
+        ("dark_chess", {}),
+    ],
 )
-def test_hidden_games_are_searched(name: str) -> None:
-    game = load(name)
+def test_hidden_games_are_searched(name: str, parameters: dict[str, Any]) -> None:
+    game = load(name, **parameters)
     searches = (
         Ismcts(game, IsmctsParameters(simulations=20, **SAMPLED)),
         Pimc(game, PimcParameters(simulations=20, worlds=4, **SAMPLED)),
@@ -210,7 +388,7 @@ def test_hidden_games_are_searched(name: str) -> None:
 HIDDEN = [
     name
     for name, entry in games().items()
-    # A state of python_liars_poker takes so long to copy that a game takes minutes.
+    # OpenSpiel needs a millisecond for a text of python_liars_poker, so that a game takes minutes.
     if entry["hides"] and entry["players"] == 2 and name != "python_liars_poker"
 ]
 

@@ -9,17 +9,17 @@ from typing import Any
 from hypothesis import strategies as st
 
 from miai_tournaments.formats.format import (
-    GAMES,
     Entrants,
     Format,
     FormatStep,
     Meeting,
     Pairing,
     format_component,
+    games_of,
 )
 
-Scores = Callable[[Pairing, int], float]
-"""The first named player's score in a game of a pairing, by the game's number."""
+Scores = Callable[[Pairing, int], float | tuple[float, ...]]
+"""The first named player's score in a game of a pairing, by the game's number; or all players'."""
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -42,9 +42,11 @@ def make(name: str, field: Entrants, **values: object) -> Format:
 def chance(seed: int, *, draws: float = 0.3) -> Scores:
     """Scores by lot, the same for the same pairing whenever it is asked for."""
 
-    def score(pairing: Pairing, game: int) -> float:
-        output = f"{seed} {pairing.first} {pairing.second} {pairing.round} {pairing.opening} {game}"
-        rng = random.Random(output)
+    def score(pairing: Pairing, game: int) -> float | tuple[float, ...]:
+        names = " ".join(pairing.players)
+        rng = random.Random(f"{seed} {names} {pairing.round} {pairing.opening} {game}")
+        if pairing.others:
+            return shares([rng.randrange(3) for _ in pairing.players])
         return 0.5 if rng.random() < draws else float(rng.random() < 0.5)
 
     return score
@@ -53,10 +55,19 @@ def chance(seed: int, *, draws: float = 0.3) -> Scores:
 def strength(order: Sequence[str]) -> Scores:
     """The one who is earlier in the order wins every game."""
 
-    def score(pairing: Pairing, game: int) -> float:
-        return float(order.index(pairing.first) < order.index(pairing.second))
+    def score(pairing: Pairing, game: int) -> tuple[float, ...]:
+        return shares([-order.index(name) for name in pairing.players])
 
     return score
+
+
+def shares(returns: Sequence[float]) -> tuple[float, ...]:
+    """The share of its opponents that each player finished ahead of, ties half."""
+    return tuple(
+        (sum(float(own > other) + 0.5 * (own == other) for other in returns) - 0.5)
+        / (len(returns) - 1)
+        for own in returns
+    )
 
 
 def play(
@@ -84,9 +95,9 @@ def play(
             step = format_.more(meetings, room=rng.choice(rooms))
             ask_after = step.ask_after
             for pairing in step.pairings:
-                games = GAMES[pairing.colours]
+                games = games_of(pairing.colours, seats=len(pairing.players))
                 waiting += [(len(meetings), game) for game in range(games)]
-                meetings.append(Meeting(pairing, [None] * games, shared))
+                meetings.append(Meeting(pairing, [None] * games))
             if step.finished and (not waiting or step.counted is not None):
                 return meetings, step
             if step.finished:
@@ -94,4 +105,7 @@ def play(
         if not waiting:
             return meetings, step
         number, game = waiting.pop(rng.randrange(min(len(waiting), max(rooms))))
-        meetings[number].scores[game] = scores(meetings[number].pairing, game)
+        points = scores(meetings[number].pairing, game)
+        meetings[number].scores[game] = (
+            points if isinstance(points, tuple) else (points, shared - points)
+        )

@@ -160,7 +160,7 @@ def test_half_the_games_of_a_round_robin_give_the_same_widest_interval() -> None
         for meeting in meetings[len(games) // 2 : step.ask_after]:
             one, other = meeting.pairing.first, meeting.pairing.second
             ahead, behind = score(one, other), score(other, one)
-            meeting.scores = [ahead, 1 - behind]
+            meeting.scores = [(ahead, 1 - ahead), (1 - behind, behind)]
             games += [(one, other, ahead), (other, one, behind)]
     ratings = fit_ratings(games, players=names)
     assert 2 * Z95 * float(ratings.standard_errors.max()) <= width

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from itertools import pairwise
+from itertools import combinations, pairwise
+from math import comb
 from typing import Any
 
 import pytest
@@ -41,17 +42,31 @@ FORMATS: list[tuple[str, dict[str, Any], int]] = [
     ("adaptive", {"pairs": 90, "width": 400.0, "batch": 2}, 4),
     ("pairings", {"pairings": [{"first": "p03", "second": "p10", "weight": 2}]}, 3),
     ("sweep", {"player": "p", "vary": {"x": [1]}, "method": "halving"}, 7),
+    ("league", {"seasons": 4, "divisions": 3, "rounds": 2}, 7),
+]
+
+OF_THREE: list[tuple[str, dict[str, Any], int]] = [
+    ("round-robin", {"rounds": 2, "groups": 4}, 5),
+    ("gauntlet", {"heroes": names(1), "rounds": 2}, 4),
+    ("match", {"pairs": 5}, 3),
+    ("match", {"pairs": 24, "sprt": {"elo0": 0, "elo1": 120}}, 3),
+    ("league", {"seasons": 4, "divisions": 2}, 7),
+    ("pairings", {"pairings": [{"first": "p03", "second": "p10", "others": ("p17",)}]}, 4),
 ]
 
 
-@pytest.mark.parametrize(("name", "values", "count"), FORMATS)
+@pytest.mark.parametrize(
+    ("name", "values", "count", "seats"),
+    [*((*each, 2) for each in FORMATS), *((*each, 3) for each in OF_THREE)],
+)
 @given(seed=seeds)
 @settings(max_examples=5, deadline=None)
 def test_the_order_in_which_games_end_decides_nothing(
-    name: str, values: dict[str, Any], count: int, seed: int
+    name: str, values: dict[str, Any], count: int, seats: int, seed: int
 ) -> None:
     """One worker in schedule order, and many whose games end in any order: the same tournament."""
-    field = entrants(count, rounds=2, seed=seed, teams=dict.fromkeys(names(count)[:5], "p"))
+    teams = dict.fromkeys(names(count)[:5], "p")
+    field = entrants(count, rounds=2, seed=seed, teams=teams, seats=seats)
     alone, end = play(make(name, field, **values), chance(seed))
     assert end.finished
     games = sum(len(m.scores) for m in alone[: end.counted])
@@ -70,8 +85,12 @@ def test_the_order_in_which_games_end_decides_nothing(
 
 
 def test_every_registered_format_is_played_here() -> None:
-    assert {name for name, _, _ in FORMATS} == {
-        component.name for component in registry().components("tournament-format")
+    components = registry().components("tournament-format")
+    assert {name for name, _, _ in FORMATS} == {component.name for component in components}
+    assert {name for name, _, _ in OF_THREE} == {
+        component.name
+        for component in components
+        if getattr(component.load_factory(), "any_seats", False)
     }
 
 
@@ -129,6 +148,63 @@ def test_the_best_seeds_meet_late_and_have_the_byes(count: int) -> None:
     final = max(meetings, key=lambda m: m.pairing.round)
     assert two(final) == {*names(count)[:2]}
     assert step.facts["ranking"][:2] == list(names(count)[:2])
+
+
+LEAGUES = st.tuples(st.integers(1, 3), st.integers(0, 2), st.integers(2, 4))
+
+
+@given(LEAGUES, seeds, st.integers(2, 3))
+@settings(max_examples=20, deadline=None)
+def test_a_league_sorts_its_players_into_divisions(
+    size: tuple[int, int, int], seed: int, seats: int
+) -> None:
+    """With strengths that decide, everybody ends in the division of its strength.
+
+    But neighbours at a border change places after each season, as in leagues of people.
+    """
+    divisions, more, least = size
+    count = divisions * (least + seats - 2) + min(more, divisions - 1)
+    order = random.Random(seed).sample(names(count), count)
+    field = entrants(count, seed=seed, seats=seats)
+    values = {"divisions": divisions, "seasons": count}
+    meetings, end = play(make("league", field, **values), strength(order))
+    sizes = [count // divisions + (n >= divisions - count % divisions) for n in range(divisions)]
+    begin = 0
+    for number, names_of in enumerate(end.facts["table"]):
+        assert len(names_of) == sizes[number]
+        end_of = begin + sizes[number]
+        inner = order[begin + (number > 0) : end_of - (number < divisions - 1)]
+        assert set(inner) <= set(names_of)
+        assert list(names_of) == sorted(names_of, key=order.index)
+        begin = end_of
+    for season in range(1, count + 1):
+        games = [m.pairing for m in meetings if m.pairing.round == season]
+        groups = Counter(frozenset(pairing.players) for pairing in games)
+        blocks = {2: 1, 3: 2}[seats]  # two orders round a table of three
+        assert set(groups.values()) == {blocks}
+        assert len(groups) == sum(comb(size, seats) for size in sizes)
+
+
+def test_promotion_and_relegation_exchange_neighbours() -> None:
+    """Seven players, one division of three and one of four; the worst seeds win everything."""
+    field = entrants(7)
+    order = names(7)[::-1]
+    format_ = make("league", field, seasons=2)
+    meetings, end = play(format_, strength(order))
+    a, b, c, d, e, f, g = names(7)
+    first = {frozenset(m.pairing.players) for m in meetings if m.pairing.round == 1}
+    assert frozenset((a, d)) not in first
+    second = {frozenset(m.pairing.players) for m in meetings if m.pairing.round == 2}
+    divisions = (c, b, g), (a, d, e, f)
+    assert second == {frozenset(pair) for of in divisions for pair in combinations(of, 2)}
+    assert end.facts["ranking"] == [g, c, b, f, e, d, a]
+    assert end.facts["divisions"] == [[g, c, f], [b, e, d, a]]
+    assert end.facts["text"] == f"first in their divisions after season 2: {g}, {f}"
+
+
+def test_players_who_tie_keep_their_order_in_a_league() -> None:
+    _, end = play(make("league", entrants(6), seasons=3, promoted=0), lambda pairing, game: 0.5)
+    assert end.facts["ranking"] == list(names(6))
 
 
 @unhurried
@@ -289,6 +365,17 @@ WRONG: list[tuple[str, int, dict[str, Any], str]] = [
         "format.pairings[0]: 'p03' cannot meet itself",
     ),
     ("pairings", 3, {"pairings": [{"first": "p03"}]}, "format.pairings[0].second: is required"),
+    (
+        "pairings",
+        3,
+        {"pairings": [{"first": "p03", "second": "p10", "others": ["p17"]}]},
+        "format.pairings[0].others: has 1 names, but the game has 2 players; first and second "
+        "apart, list 0",
+    ),
+    ("league", 5, {"seasons": 1, "divisions": 3}, "have 1 each, but a game needs 2; use at most 2"),
+    ("league", 6, {"seasons": 1, "promoted": 2}, "a division of 3; use at most 1"),
+    ("league", 6, {"seasons": 1, "seatings": "all"}, "format.seatings: has no effect in a game of"),
+    ("league", 6, {}, "format.seasons: is required"),
     ("sweep", 3, {"player": "p03", "vary": {}}, "format.vary: has too few entries"),
     ("sweep", 3, {"player": "p03"}, "format.vary: is required"),
     ("sweep", 3, {"player": "p03", "vary": {"x": []}}, "vary: a list is empty"),

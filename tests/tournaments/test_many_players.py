@@ -33,8 +33,14 @@ from miai.errors import ConfigError, ParameterError
 from miai_tournaments.commands.rate import rate_runs
 from miai_tournaments.config.load import load_tournament
 from miai_tournaments.config.openings import Openings
-from miai_tournaments.formats.format import Entrants, Format
+from miai_tournaments.formats.format import Entrants, Format, Meeting
 from miai_tournaments.formats.groups import GroupDraw
+from miai_tournaments.formats.league import League, LeagueParameters
+from miai_tournaments.formats.match import (
+    MatchFormat,
+    MatchFormatParameters,
+    PayoffTestParameters,
+)
 from miai_tournaments.formats.static import (
     Gauntlet,
     GauntletParameters,
@@ -180,6 +186,63 @@ def test_each_hero_meets_all_groups_of_the_others() -> None:
         Gauntlet(field(3, seats=3), GauntletParameters(heroes=("ann", "bob")))
 
 
+def test_a_match_is_of_blocks_in_orders_that_are_drawn() -> None:
+    format_ = MatchFormat(field(4, seats=4), MatchFormatParameters(pairs=30))
+    games = list(scheduled(format_, game=miai.load_game("pig", players=4)).values())
+    assert len(games) == 120
+    for begin in range(0, 120, 4):
+        block = games[begin : begin + 4]
+        assert len({game.pair_id for game in block}) == len({game.seed for game in block}) == 1
+        for column in zip(*(game.players for game in block), strict=True):
+            assert sorted(column) == list(NAMES[:4])
+    orders = {game.players for game in games if game.players[0] == "ann"}
+    assert len(orders) == 6, "all orders round the table"
+    assert format_.title() == "match of 30 blocks"
+    fixed = MatchFormat(field(4, seats=4), MatchFormatParameters(pairs=3, colours="fixed"))
+    played = scheduled(fixed, game=miai.load_game("pig", players=4)).values()
+    assert {game.players for game in played} == {NAMES[:4]}
+
+
+def test_a_test_of_payoffs_bounds_the_excess_over_the_mean() -> None:
+    """Of three players one may have at most two thirds of the range more than the mean."""
+    bound = miai.load_game("goofspiel", players=3, returns_type="total_points").info.payoff_bound
+    assert bound == 15 - 15 / 3
+    entrants = Entrants(players=NAMES[:3], seats=3, payoff_bound=bound)
+    test = PayoffTestParameters(mean0=0.0, mean1=2.0)
+    parameters = MatchFormatParameters(pairs=100, payoff_test=test)
+    format_ = MatchFormat(entrants, parameters)
+    meetings: list[Meeting] = []
+    while not (step := format_.more(meetings, room=1)).finished:
+        for pairing in step.pairings:
+            place = pairing.players.index("ann")
+            scores = tuple(10.0 if n == place else -5.0 for n in range(3))
+            meetings.append(Meeting(pairing, [scores] * 3))
+    assert step.facts["verdict"] == "H1"
+    assert step.facts["mean"] == pytest.approx(10.0)
+    assert step.facts["text"].startswith("test of ann against bob and cid: H1 accepted")
+    assert "blocks, mean +10.000" in step.facts["text"]
+
+
+def test_more_seasons_of_a_league_keep_every_game() -> None:
+    def season(count: int) -> dict[str, ScheduledGame]:
+        parameters = LeagueParameters(seasons=count, seatings="balanced")
+        format_ = League(field(7, seats=3), parameters)
+        rows = [PlayerRow(name=name, agent="random") for name in NAMES]
+        schedule = Schedule(format_, rows, seed=1, openings=Openings(PIG, 1))
+        games: dict[str, ScheduledGame] = {}
+        while not schedule.finished:
+            for game in schedule.advance(room=1):
+                games[game.game_id] = game
+                schedule.record(game.game_id, [float(ord(name[0])) for name in game.players])
+        assert len(games) == format_.most_games() == count * 3 * (1 + 4)
+        assert schedule.facts["seasons"] == count
+        return games
+
+    one, two = season(1), season(2)
+    assert one.items() <= two.items()
+    assert len({game.seed for game in two.values()}) == 2 * 5
+
+
 def test_many_long_names_still_name_a_file() -> None:
     names = tuple(f"{letter * 39}{n}" for n, letter in enumerate("abcdef"))
     format_ = RoundRobin(Entrants(players=names, seats=6), RoundRobinParameters())
@@ -199,7 +262,7 @@ def test_points_are_shares_of_the_opponents_or_excesses_over_the_mean() -> None:
             by_name = dict(zip(("ann", "bob", "cid"), returns, strict=True))
             schedule.record(game.game_id, [by_name[name] for name in game.players])
         for meeting in schedule._meetings:
-            assert meeting.scores == [expected[meeting.pairing.first]] * 3
+            assert meeting.scores == [tuple(expected[name] for name in meeting.pairing.players)] * 3
 
 
 # -- configs --------------------------------------------------------------------------------------
@@ -214,10 +277,30 @@ SMALL = {"name": "pig", "goal": 6, "turns": 3}
         (
             FOUR,
             {"format": {"name": "swiss", "rounds": 2}},
-            "format.name: swiss is for games of 2 players, and pig has 3; use gauntlet or "
-            "round-robin",
+            "format.name: swiss is for games of 2 players, and pig has 3; use gauntlet, league, "
+            "match, pairings or round-robin",
         ),
         (FOUR[:2], {}, "players: has too few entries: 2; at least 3 are needed"),
+        (
+            FOUR,
+            {"format": {"name": "match", "pairs": 2}},
+            "format: a match needs 3 players, but the config has 4; use a gauntlet",
+        ),
+        (
+            FOUR,
+            {"format": {"name": "league", "seasons": 1}},
+            "format.divisions: 2 divisions of 4 players have 2 each, but a game needs 3; use at "
+            "most 1",
+        ),
+        (
+            FOUR,
+            {
+                "format": {"name": "pairings"},
+                "[format.pairings]": {"first": "ann", "second": "bob"},
+            },
+            "format.pairings[0].others: has 0 names, but the game has 3 players; first and second "
+            "apart, list 1",
+        ),
         (
             FOUR,
             {"format": {"name": "round-robin", "groups": 5}},
@@ -243,7 +326,7 @@ def test_what_does_not_suit_the_number_of_players_is_refused(
 ) -> None:
     (tmp_path / "x.toml").write_text(config_text(*players, game=SMALL, tournament={}, **sections))
     text = (tmp_path / "x.toml").read_text()
-    if "format" in sections and sections["format"]["name"] == "swiss":
+    if sections.get("format", {}).get("name") in ("swiss", "match", "league"):
         text = text.replace("rounds = 2\n", "", 1)
         (tmp_path / "x.toml").write_text(text)
     with pytest.raises(ConfigError) as caught:
@@ -393,6 +476,25 @@ def test_it_is_watched_and_rated(whole: Path, config: Path, tmp_path: Path) -> N
     direct = fit_rankings(Rankings.from_games(games, players=rated.ratings.players))
     assert rated.ratings.elo == pytest.approx(direct.elo, abs=1e-6)
     assert "(pig)" in rated.joined.warnings[0]
+
+
+def test_a_match_of_three_ends_when_a_test_has_decided(tmp_path: Path) -> None:
+    config = tmp_path / "x.toml"
+    test = {"elo0": -150, "elo1": 100, "alpha": 0.1, "beta": 0.1, "model": "logistic"}
+    players = (player("new", "mcts", simulations=20), player("old-1"), player("old-2"))
+    sections = {"format": {"name": "match", "pairs": 60}, "format.sprt": test}
+    text = config_text(*players, game=SMALL, **sections)
+    config.write_text(text.replace("rounds = 2\n", "", 1))
+    done = tournament("run", config, "--out", tmp_path / "out", "--executor", "serial")
+    assert "SPRT of new against old-1 and old-2: H1 accepted, 100 logistic Elo" in done.stdout
+    with Store.read(tmp_path / "out") as store:
+        facts: Any = store.info().facts
+        counted = len(store.results())
+        report = build_report(store, details=True)
+    page = write_report(report, tmp_path, "html").read_text()
+    assert (facts["verdict"], facts["unit"]) == ("H1", "block")
+    assert counted == 3 * facts["pairs"] < 180
+    assert "blocks of games" in page
 
 
 def test_an_agent_that_fails_is_last_and_named(tmp_path: Path, mischief: dict[str, str]) -> None:

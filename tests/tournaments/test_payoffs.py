@@ -316,11 +316,11 @@ def by_strength(order: tuple[str, ...]) -> Callable[[Pairing, int], float]:
     return payoff
 
 
-def test_points_of_payoffs_are_opposite() -> None:
-    meeting = Meeting(Pairing(first="a", second="b", round=1), [1.5, -0.5], 0.0)
+def test_points_of_a_meeting_are_added_up() -> None:
+    meeting = Meeting(Pairing(first="a", second="b", round=1), [(1.5, -1.5), (-0.5, 0.5)])
     assert (meeting.points_of("a"), meeting.points_of("b")) == (1.0, -1.0)
-    won = Meeting(Pairing(first="a", second="b", round=1), [1.0, 0.5])
-    assert (won.points_of("a"), won.points_of("b")) == (1.5, 0.5)
+    won = Meeting(Pairing(first="a", second="b", round=1), [(1.0, 0.0), None])
+    assert (won.points, won.points_of("b"), won.complete) == (1.0, 0.0, False)
 
 
 @pytest.mark.parametrize("count", [2, 3, 5, 8])

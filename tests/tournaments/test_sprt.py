@@ -22,18 +22,19 @@ quick = settings(max_examples=40, deadline=None)
 counted = st.lists(st.integers(0, 400), min_size=5, max_size=5).filter(sum)
 
 
-def expected(elo: float, model: Model) -> float:
+def expected(elo: float, model: Model, seats: int = 2) -> float:
     """Return what a hypothesis fixes: the mean score, or its distance from 1/2 in deviations."""
     if model == "logistic":
         return 1 / (1 + 10 ** (-elo / 400))
-    return elo * math.log(10) / 800 * math.sqrt(2)
+    return elo * math.log(10) / 800 * math.sqrt(seats)
 
 
 def statistic(chances: NDArray[np.float64], model: Model) -> float:
-    mean = float(chances @ SCORES)
+    scores = np.arange(len(chances)) / (len(chances) - 1)
+    mean = float(chances @ scores)
     if model == "logistic":
         return mean
-    variance = float(chances @ (SCORES - mean) ** 2)
+    variance = float(chances @ (scores - mean) ** 2)
     return (mean - 0.5) / math.sqrt(max(variance, 1e-12))  # the solver tries certain results too
 
 
@@ -67,7 +68,7 @@ def numerical_maximum(counts: NDArray[np.float64], target: float, model: Model) 
         return np.asarray(weights / weights.sum())
 
     for start in range(5):
-        jitter = np.random.default_rng(start).normal(0, 0.4 * start, 5)
+        jitter = np.random.default_rng(start).normal(0, 0.4 * start, len(shares))
         found = optimize.minimize(
             lambda free: float(special.logsumexp(free) - shares @ free),
             np.log(shares) * (1 if start == 0 else 0.3) + jitter,
@@ -82,17 +83,19 @@ def numerical_maximum(counts: NDArray[np.float64], target: float, model: Model) 
 
 
 @pytest.mark.parametrize("model", ["logistic", "normalised"])
+@pytest.mark.parametrize("seats", [2, 3])
 @pytest.mark.parametrize(
     "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 12))]
 )
-def test_the_ratio_is_that_of_numerical_maxima(model: Model, seed: int) -> None:
+def test_the_ratio_is_that_of_numerical_maxima(model: Model, seats: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    shape = rng.dirichlet(np.full(5, rng.choice([0.3, 1.0, 5.0])))
+    outcomes = {2: 5, 3: 13}[seats]  # of three games with 0, 1/4, 1/2, 3/4 or 1 point each
+    shape = rng.dirichlet(np.full(outcomes, rng.choice([0.3, 1.0, 5.0])))
     counts = rng.multinomial(int(rng.integers(1, 300)), shape).astype(float)
     elo0, elo1 = sorted(float(e) for e in rng.uniform(-250, 250, 2))
     seen = np.where(counts > 0, counts, pentanomial.UNSEEN)
-    one, zero = (numerical_maximum(seen, expected(e, model), model) for e in (elo1, elo0))
-    found = Sprt(elo0, elo1, model=model).log_likelihood_ratio(counts.tolist())
+    one, zero = (numerical_maximum(seen, expected(e, model, seats), model) for e in (elo1, elo0))
+    found = Sprt(elo0, elo1, model=model, seats=seats).log_likelihood_ratio(counts.tolist())
     print(f"counts {counts} elo {elo0:.1f} {elo1:.1f}")
     assert found == pytest.approx(one - zero, rel=1e-4, abs=1e-4)
 
@@ -249,6 +252,36 @@ def check_errors(sprt: Sprt, base: Sequence[float], runs: int, seed: int) -> Non
 
 def test_error_rates_are_within_their_bounds() -> None:
     check_errors(Sprt(0, 60), FLAT, 80, seed=5)
+
+
+def plackett_luce_blocks(elo: float, blocks: int, rng: np.random.Generator) -> list[float]:
+    """Points in blocks of three games against two equals, places drawn one after the other."""
+    strengths = np.array([10 ** (elo / 400), 1.0, 1.0])
+    places = np.argsort(rng.exponential(1 / strengths, (blocks, 3, 3)), axis=2)
+    behind = 2 - np.argmin(places, axis=2)  # the number of players whom player 0 is ahead of
+    return [float(points) for points in behind.sum(axis=1) / 2]
+
+
+def test_in_games_of_three_a_difference_means_the_odds_of_finishing_ahead() -> None:
+    """As in ratings by Plackett and Luce: the mean share of the others is that of a pair."""
+    rng = np.random.default_rng(7)
+    blocks = plackett_luce_blocks(120.0, 40_000, rng)
+    assert np.mean(blocks) / 3 == pytest.approx(expected(120.0, "logistic"), abs=0.005)
+    sprt, runs = Sprt(0, 120, model="logistic", seats=3), 80
+    most = stats.binom.ppf(0.9999, runs, sprt.alpha)
+    for elo, right in ((0.0, "H0"), (120.0, "H1")):
+        states = [sprt.decide(plackett_luce_blocks(elo, 1000, rng)) for _ in range(runs)]
+        assert all(state.verdict for state in states)
+        assert sum(state.verdict != right for state in states) <= most
+
+
+def test_blocks_of_more_players_have_finer_points() -> None:
+    sprt = Sprt(0, 60, seats=4)  # shares of three others: steps of a sixth
+    assert sprt.outcomes == 25
+    thirds = [1 / 3 + 2 / 3 + 1 + 1 / 6, 0.5, 4.0]
+    assert sprt.decide(thirds).counts[13] == 1
+    with pytest.raises(ValueError, match="a block has from 0 to 4 points in steps of 1/6"):
+        sprt.decide([0.25])
 
 
 @pytest.mark.slow

@@ -20,7 +20,7 @@ _FORMATS = (
         "match",
         "match",
         "MatchFormat",
-        "Two players, for a number of pairs or until an SPRT decides",
+        "One player against the others, for a number of pairs or until an SPRT decides",
     ),
     ("swiss", "swiss", "Swiss", "Players with similar points meet in each round"),
     (
@@ -29,6 +29,7 @@ _FORMATS = (
         "Knockout",
         "The loser of a match is out; seeded by the config's order",
     ),
+    ("league", "league", "League", "Divisions with promotion and relegation after each season"),
     ("ladder", "ladder", "Ladder", "A player who beats the one above takes its place"),
     (
         "adaptive",

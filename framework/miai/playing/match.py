@@ -256,7 +256,7 @@ class Match:
             for move in earlier:
                 self._play_again(move)
             verdict = None
-            while verdict is None and not self.state.is_terminal() and self.plies < self._limit:
+            while verdict is None and not self._is_over():
                 verdict = self._step()
             self._conclude(verdict)
         except _Forfeit as forfeit:
@@ -269,6 +269,12 @@ class Match:
         record.seconds = time.monotonic() - began
 
     # -- the course of the game ---------------------------------------------------------------
+
+    def _is_over(self) -> bool:
+        """Return whether nobody acts any more; what chance does after the last ply still counts."""
+        if self.state.is_terminal():
+            return True
+        return self.plies >= self._limit and not self.state.is_chance_node()
 
     def _begin(self, logs: Sequence[Path | None]) -> None:
         if self.panel is not None:

@@ -38,13 +38,18 @@ class SpielMctsParameters(Parameters):
 
 
 class SpielMcts(Agent):
-    """OpenSpiel's Monte-Carlo tree search, for games of perfect information."""
+    """OpenSpiel's Monte-Carlo tree search, for games of perfect information played in turns."""
 
     def __init__(self, game: Any, parameters: SpielMctsParameters | None = None) -> None:
         super().__init__(_spiel(game, "openspiel-mcts"))
         if not game.info.perfect_information:
             raise UnsuitableGameError(
                 f"{game.info.name} hides information, which openspiel-mcts would see; use ismcts"
+            )
+        if game.info.simultaneous:
+            raise UnsuitableGameError(
+                f"in {game.info.name} players act at once, which openspiel-mcts cannot search; use "
+                "mcts"
             )
         self.parameters = parameters or SpielMctsParameters()
         self._bot: Any = None
@@ -83,8 +88,10 @@ class SpielPolicy(Agent):
     """Plays a policy that was computed in OpenSpiel, such as one of counterfactual regret.
 
     The file is a JSON object: the probability of each action, by OpenSpiel's text of the
-    information state. `write_policy` writes it. In states that the policy does not contain, all
-    actions are equally likely.
+    information state, or of the observation where it has none. `write_policy` writes it. A policy
+    of a simultaneous game may be one of its turn-based form (``pyspiel.convert_to_turn_based``),
+    as those of counterfactual regret are. In states that the policy does not contain, all actions
+    are equally likely.
     """
 
     def __init__(self, game: Any, parameters: SpielPolicyParameters | None = None) -> None:
@@ -102,14 +109,19 @@ class SpielPolicy(Agent):
     def act(self, clock: ClockReading) -> Decision:
         """Return an action drawn by the policy."""
         legal = self.view.legal_actions
-        text = self._text
-        if self.game.info.perfect_information:
-            text = self.view.state.inner.information_state_string(self.view.player)  # type: ignore[attr-defined]
-        chances = self._policy.get(text, {})
+        chances = self._chances()
         weights = [chances.get(action, 0.0) for action in legal]
         if sum(weights) <= 0:
             return Decision(self.rng.choice(legal), statistics={"known": False})
         return Decision(self.rng.choices(legal, weights)[0], statistics={"known": True})
+
+    def _chances(self) -> Mapping[int, float]:
+        """Return the probabilities of actions in this information state; empty if unknown."""
+        text, player = self._text, self.view.player
+        if self.game.info.perfect_information:
+            text = self.game.text_for(self.view.state.inner, player)  # type: ignore[attr-defined]  # an OpenSpielGame
+        in_turns = f"Current player: {player}\n{text}"  # OpenSpiel's text of the turn-based form
+        return self._policy.get(text) or self._policy.get(in_turns, {})
 
 
 def read_policy(path: Path) -> dict[str, dict[int, float]]:
@@ -167,6 +179,7 @@ class MiaiBot(pyspiel.Bot):  # type: ignore[misc]  # it has no types
         self._agent.new_game(self._seed, player=self._player)
         self._seed += 1
         self._state = self._game.new_initial_state()
+        self._followed = 0
         self._tell()
 
     def restart_at(self, state: Any) -> None:
@@ -181,12 +194,15 @@ class MiaiBot(pyspiel.Bot):  # type: ignore[misc]  # it has no types
 
     def _follow(self, state: Any) -> None:
         """Tell the agent what happened since the last call."""
-        done = self._state.move_number()
-        for entry in state.full_history()[done:]:
+        history = state.full_history()
+        for entry in history[self._followed :]:
+            if entry.player != self._state.next_actor():  # has no choice where others have one
+                continue
             chance = entry.player == pyspiel.PlayerId.CHANCE
             action = entry.action + self._game.chance_offset if chance else entry.action
             self._state.apply_action(int(action))
             self._tell()
+        self._followed = len(history)
 
     def _tell(self) -> None:
         seen = self._state.observation(self._player)

@@ -58,8 +58,8 @@ def ask_openspiel() -> dict[str, Any]:
             included[name] = {
                 "title": kind.long_name,
                 "players": pyspiel.load_game(name).num_players(),
-                "hides": kind.information != kind.Information.PERFECT_INFORMATION
-                or kind.dynamics != kind.Dynamics.SEQUENTIAL,
+                "hides": kind.information == kind.Information.IMPERFECT_INFORMATION,
+                "simultaneous": kind.dynamics == kind.Dynamics.SIMULTANEOUS,
                 "parameters": dict(sorted(defaults.items())),
             }
     return {"games": dict(sorted(included.items())), "left_out": dict(sorted(left_out.items()))}

@@ -2,12 +2,11 @@
 
 What a player observes comes from OpenSpiel's information state or, where a game has none, from its
 observation: a text for each player, which changes when the player learns something. Everything else
-about the state stays with the referee. In simultaneous games the players choose one after the
-other, and none observes a choice before all are made (OpenSpiel's turn-based form).
+about the state stays with the referee. Players who act at once in OpenSpiel act at once here.
 
-An action of a game that hides information is written by its number alone, as OpenSpiel writes it in
-the first position; chance's actions follow the players' in numbering, so that none is written like
-a player's.
+An action of a game that hides information, or in which players act at once, is written by its
+number alone, as OpenSpiel writes it when a player first acts; chance's actions follow the players'
+in numbering, so that none is written like a player's.
 """
 
 from __future__ import annotations
@@ -15,14 +14,14 @@ from __future__ import annotations
 import hashlib
 import importlib
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 import pyspiel
 
-from miai import Game, GameInfo, Observation, Parameters, Player, State
+from miai import Game, GameInfo, Observation, Parameters, Player, SimultaneousState
 from miai.errors import InvalidActionError, ParameterError, near_matches
 
 if TYPE_CHECKING:
@@ -30,11 +29,12 @@ if TYPE_CHECKING:
 
 PREFIX: Final = "openspiel:"
 _MOST_NAMED = 20_000  # actions of hidden games; those of games with more are written as numbers
+_MOST_DEALT = 200  # actions of chance before a player acts; some games may deal for ever
 _LONGEST = 1_000_000  # plies that miai's game length can be
 
 
 def load(name: str, parameters: dict[str, Any] | None = None) -> Any:
-    """Return a ``pyspiel.Game``; a simultaneous one in its turn-based form.
+    """Return a ``pyspiel.Game``.
 
     Args:
       name: OpenSpiel's name, or a text such as ``misere(game=tic_tac_toe())``.
@@ -49,13 +49,10 @@ def load(name: str, parameters: dict[str, Any] | None = None) -> Any:
         raise ParameterError(f"OpenSpiel has no game '{short[:80]}'. {near_matches(short, known)}")
     try:
         game = pyspiel.load_game(name, parameters) if parameters else pyspiel.load_game(name)
-        dynamics = game.get_type().dynamics
-        if dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS:
-            return pyspiel.convert_to_turn_based(game)
     except (pyspiel.SpielError, RuntimeError, TypeError) as error:
         reason = " ".join(str(error).split())[:300]
         raise ParameterError(f"OpenSpiel does not load '{name[:80]}': {reason}") from None
-    if dynamics != pyspiel.GameType.Dynamics.SEQUENTIAL:
+    if game.get_type().dynamics == pyspiel.GameType.Dynamics.MEAN_FIELD:
         raise ParameterError(f"'{name}' is a mean-field game, which has no players")
     return game
 
@@ -98,23 +95,27 @@ class OpenSpielGame(Game):
                 f"'{name}' draws its chance by itself, so that no game can be repeated"
             )
         self.chance_offset = actions
-        self._texts: dict[int, str] = {}
         self.shows_information_state = bool(kind.provides_information_state_string)
         total = self.inner.utility_sum()
+        simultaneous = kind.dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS
+        length = self.inner.max_game_length() * (players if simultaneous else 1)
         self.info = GameInfo(
             name=registered or PREFIX + name,
-            version=1,
+            version=2,
             num_players=players,
             num_distinct_actions=actions,
-            max_game_length=min(max(1, self.inner.max_game_length()), _LONGEST),
+            max_game_length=min(max(1, length), _LONGEST),
             player_names=tuple(f"p{player}" for player in range(players)),
             max_chance_outcomes=actions + self.inner.max_chance_outcomes() if chance else 0,
             min_utility=least,
             max_utility=greatest if greatest > least else least + 1.0,
             utility_sum=None if total is None else float(total),
             perfect_information=kind.information
-            == pyspiel.GameType.Information.PERFECT_INFORMATION,
+            != pyspiel.GameType.Information.IMPERFECT_INFORMATION,
             payoffs=(least, greatest) != (-1.0, 1.0) or name in _PAYOFFS,
+            simultaneous=simultaneous,
+            intermediate_rewards=kind.reward_model == pyspiel.GameType.RewardModel.REWARDS,
+            teams=(0,) * players if kind.utility == pyspiel.GameType.Utility.IDENTICAL else (),
         )
 
     def new_initial_state(self) -> OpenSpielState:
@@ -129,6 +130,11 @@ class OpenSpielGame(Game):
         }
         return tuple(shapes[self.tensor]()) if self.tensor else ()
 
+    @property
+    def short_name(self) -> str:
+        """OpenSpiel's name of the game, without parameters."""
+        return str(self.inner.get_type().short_name)
+
     @cached_property
     def tensor(self) -> str:
         """Which of OpenSpiel's tensors is used; empty for none.
@@ -139,15 +145,36 @@ class OpenSpielGame(Game):
         kinds = ["observation", "information_state"]
         if not self.info.perfect_information:
             kinds = ["information_state" if self.shows_information_state else "observation"]
-        if self.inner.get_type().short_name in _WRONG_TENSORS:
+        if self.short_name in _WRONG_TENSORS:
             return ""
         for name in kinds:
             if getattr(kind, f"provides_{name}_tensor"):
                 return name
         return ""
 
+    def text_for(self, inner: Any, player: int) -> str:
+        """Return what OpenSpiel tells a player in a state."""
+        if self.shows_information_state:
+            return str(inner.information_state_string(player))
+        return str(inner.observation_string(player))
+
+    def tensor_for(self, inner: Any, player: int) -> Sequence[float] | NDArray[np.float32]:
+        """Return OpenSpiel's tensor for a player in a state.
+
+        All states of a game written in Python share one observer, and the parts of some observers
+        keep what other states left in them: such a game gets a new observer each time.
+        """
+        if not hasattr(self.inner, "make_py_observer"):
+            values: Sequence[float] = getattr(inner, f"{self.tensor}_tensor")(player)
+            return values
+        recall = self.tensor == "information_state"
+        kind = pyspiel.IIGObservationType(perfect_recall=recall)
+        observer = self.inner.make_py_observer(kind)
+        observer.set_from(inner, player)
+        return np.concatenate([np.ravel(part) for part in observer.dict.values()])
+
     def action_text(self, action: int) -> str:
-        """Return how an action of a game that hides information is written."""
+        """Return how an action is written where its text depends on its number alone."""
         if action >= self.chance_offset:
             return f"chance {action - self.chance_offset}"
         return self._names.get(action, str(action))
@@ -155,9 +182,13 @@ class OpenSpielGame(Game):
     @cached_property
     def _names(self) -> dict[int, str]:
         """The texts of players' actions; empty if OpenSpiel does not give each its own."""
-        if self.info.num_distinct_actions > _MOST_NAMED:
+        if self.info.num_distinct_actions > _MOST_NAMED or self.short_name in _WRONG_TEXTS:
             return {}
         state = self.inner.new_initial_state()
+        for _ in range(_MOST_DEALT):
+            if not state.is_chance_node():
+                break
+            state.apply_action(state.chance_outcomes()[0][0])
         names: dict[int, str] = {}
         for action in range(self.info.num_distinct_actions):
             try:
@@ -168,7 +199,7 @@ class OpenSpielGame(Game):
             except (pyspiel.SpielError, RuntimeError, IndexError, KeyError, ValueError):
                 return {}
             names[action] = _common_end(texts)
-        distinct = {text.lower() for text in names.values() if text}
+        distinct = {text.lower() for text in names.values() if text.isprintable() and text}
         return names if len(distinct) == len(names) else {}
 
 
@@ -177,7 +208,7 @@ def _common_end(texts: Sequence[str]) -> str:
     shortest = min(map(len, texts))
     for length in range(shortest, 0, -1):
         if len({text[-length:] for text in texts}) == 1:
-            return texts[0][-length:].strip()
+            return texts[0][-length:].lstrip(" :])}").rstrip()
     return ""
 
 
@@ -186,11 +217,14 @@ _WRONG_TENSORS: Final = frozenset(
 )
 """Games without a tensor here: at the end or between deals theirs tells more than their text."""
 
+_WRONG_TEXTS: Final = frozenset({"oh_hell"})
+"""Games whose actions are numbers here: OpenSpiel's texts are right in certain positions only."""
+
 _PAYOFFS: Final[frozenset[str]] = frozenset()
 """Games with returns from -1 to 1 that are not just losses, draws and wins."""
 
 
-class OpenSpielState(State):
+class OpenSpielState(SimultaneousState):
     """A state of OpenSpiel.
 
     Attributes:
@@ -210,18 +244,18 @@ class OpenSpielState(State):
         player = self.inner.current_player()
         if player >= 0:
             return int(player)
-        return Player.TERMINAL if self.inner.is_terminal() else Player.CHANCE
-
-    def legal_actions(self) -> list[int]:
-        """Return the legal actions in ascending order; see `OpenSpielGame.chance_offset`."""
         if self.inner.is_terminal():
+            return Player.TERMINAL
+        return Player.SIMULTANEOUS if self.inner.is_simultaneous_node() else Player.CHANCE
+
+    def legal_actions_of(self, player: int) -> list[int]:
+        """Return the legal actions of one player in ascending order."""
+        if player != self.inner.current_player() and not self.inner.is_simultaneous_node():
             return []
-        if self.inner.is_chance_node():
-            return [action for action, _ in self.chance_outcomes()]
-        return sorted(self.inner.legal_actions())
+        return sorted(self.inner.legal_actions(player))
 
     def chance_outcomes(self) -> list[tuple[int, float]]:
-        """Return (action, probability) pairs at a chance node."""
+        """Return (action, probability) pairs at a chance node; see `OpenSpielGame`."""
         if not self.inner.is_chance_node():
             return []
         offset = self.game.chance_offset
@@ -229,10 +263,15 @@ class OpenSpielState(State):
         total = math.fsum(p for _, p in outcomes)
         return sorted((action, p / total) for action, p in outcomes)
 
-    def _apply(self, action: int) -> None:
+    def _apply_actions(self, actions: Mapping[int, int]) -> None:
         if not self.game.info.perfect_information:
             self._before, self.inner = self.inner, self.inner.clone()
-        chance = self.inner.is_chance_node()
+        if self.inner.is_simultaneous_node():
+            players = range(self.game.info.num_players)
+            self.inner.apply_actions([actions.get(p, pyspiel.INVALID_ACTION) for p in players])
+            return
+        (actor, action), *_ = actions.items()
+        chance = actor == Player.CHANCE
         self.inner.apply_action(action - self.game.chance_offset if chance else action)
 
     def _copy_to(self, other: Self) -> None:
@@ -241,28 +280,36 @@ class OpenSpielState(State):
         other._views = self._views
 
     def returns(self) -> tuple[float, ...]:
-        """Return each player's utility at the end; zeros before."""
-        if not self.inner.is_terminal():
+        """Return each player's utility at the end; before, the rewards so far or zeros."""
+        if not (self.game.info.intermediate_rewards or self.inner.is_terminal()):
             return (0.0,) * self.game.info.num_players
         return tuple(map(float, self.inner.returns()))
 
     def truncated_returns(self) -> tuple[float, ...]:
-        """Return the same for each player: zero, or the nearest return that is possible."""
+        """Return the rewards so far or zero, or the nearest utility that is possible."""
         info = self.game.info
         if info.utility_sum is not None:
             return super().truncated_returns()
-        return (min(max(0.0, info.min_utility), info.max_utility),) * info.num_players
+        return tuple(
+            min(max(value, info.min_utility), info.max_utility) for value in self.returns()
+        )
 
-    def key(self) -> Hashable:
+    def _key(self) -> Hashable:
         """Return the history: OpenSpiel promises nothing about states with equal texts."""
-        return " ".join(map(str, self._history))
+        return " ".join(map(str, self._decided()))
+
+    def _decided(self) -> list[int]:
+        """Return the actions so far, without those of a decision that others have yet to take."""
+        return self._history[: len(self._history) - len(self._pending)]
 
     def __str__(self) -> str:
         return str(self.inner)
 
     def action_to_string(self, action: int) -> str:
         """Return OpenSpiel's text of an action."""
-        if not self.game.info.perfect_information or action >= self.game.chance_offset:
+        info = self.game.info
+        by_number = info.simultaneous or not info.perfect_information
+        if by_number or action >= self.game.chance_offset:
             return self.game.action_text(action)
         player = self.inner.current_player()
         if player < 0 or action not in self.inner.legal_actions():
@@ -282,21 +329,22 @@ class OpenSpielState(State):
 
     # -- what players see -------------------------------------------------------------------------
 
-    def observation(self, player: int) -> Observation | None:
+    def _observation(self, player: int) -> Observation | None:
         """Return what a player observes of the last transition.
 
-        Its data is what OpenSpiel tells the player, if that has changed.
+        Where the game hides information: its own action, and what OpenSpiel tells it if that has
+        changed.
         """
         if self.game.info.perfect_information:
-            return super().observation(player)
-        text = self._text(self.inner, player)
+            return super()._observation(player)
+        text = self.game.text_for(self.inner, player)
         legal = self._legal_for(player)
         if self._before is None:
             return Observation(player, None, None, text, legal)
-        changed = text != self._text(self._before, player)
+        changed = text != self.game.text_for(self._before, player)
         data = text if changed else None
-        if self._actors[-1] == player:
-            return Observation(player, player, self._history[-1], data, legal)
+        if player in self._last:
+            return self._observation_of(player, {player: self._last[player]}, data)
         return Observation(player, None, None, data, legal) if changed or legal else None
 
     def information_state_string(self, player: int) -> str:
@@ -307,7 +355,7 @@ class OpenSpielState(State):
         if self.game.info.perfect_information:
             return super().information_state_string(player)
         digest = self._digests()[player].hex()[:32]
-        return f"{digest} {self._text(self.inner, player)}"
+        return f"{digest} {self.game.text_for(self.inner, player)}"
 
     def _digests(self) -> tuple[bytes, ...]:
         """Return a digest of each player's observations, continued from an earlier state's."""
@@ -333,18 +381,12 @@ class OpenSpielState(State):
             digest + repr((seen.action, seen.data, seen.legal_actions)).encode()
         ).digest()
 
-    def _text(self, inner: Any, player: int) -> str:
-        """Return what OpenSpiel tells a player in a state."""
-        if self.game.shows_information_state:
-            return str(inner.information_state_string(player))
-        return str(inner.observation_string(player))
-
     def observation_tensor(self, player: int) -> NDArray[np.float32]:
         """Return OpenSpiel's tensor of what a player sees; zeros where it has none."""
         tensor = np.zeros(self.game.observation_tensor_shape(), np.float32)
         if self.game.tensor:
             try:
-                values = getattr(self.inner, f"{self.game.tensor}_tensor")(player)
+                values = self.game.tensor_for(self.inner, player)
             except pyspiel.SpielError:  # undefined here
                 return tensor
             tensor[:] = np.asarray(values, np.float32).reshape(tensor.shape)

@@ -27,7 +27,7 @@ def miai_register(registry: Registry) -> None:
         agents = [
             ("openspiel-policy", "SpielPolicy", "A policy computed in OpenSpiel, from a file")
         ]
-        if not entry["hides"]:
+        if not (entry["hides"] or entry["simultaneous"]):
             agents.append(("openspiel-mcts", "SpielMcts", "OpenSpiel's Monte-Carlo tree search"))
         for agent, of, summary in agents:
             registry.add(

@@ -559,11 +559,11 @@ class _ConfigCheck:
         if self._seats == 2 or _takes_any_seats(component):
             return
         formats = registry().components(FORMAT)
-        names = " or ".join(each.name for each in formats if _takes_any_seats(each))
+        *names, last = (each.name for each in formats if _takes_any_seats(each))
         self._problems.add(
             "format.name",
             f"{component.name} is for games of 2 players, and {self._game_name} has "
-            f"{self._seats}; use {names}",
+            f"{self._seats}; use {', '.join(names)} or {last}",
         )
 
     def _check_rounds(self, component: Component[Format]) -> None:

@@ -135,8 +135,8 @@ class Adaptive(Format):
         games = list[tuple[str, str, float]]()
         for meeting in played:
             one, other = meeting.pairing.first, meeting.pairing.second
-            ahead, behind = (score for score in meeting.scores if score is not None)
-            games += [(one, other, ahead), (other, one, 1 - behind)]
+            (ahead, _), (_, behind) = (scores for scores in meeting.scores if scores is not None)
+            games += [(one, other, ahead), (other, one, behind)]
         return fit_ratings(games, players=self._names)
 
 

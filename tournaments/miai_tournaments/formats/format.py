@@ -34,9 +34,6 @@ once; in the first game the one whose name comes first in alphabetical order has
 MOST_SEATS: Final = 12
 """Maximum number of players of a game: ratings consider all 2^n sets of players who may tie."""
 
-GAMES: Mapping[Colours, int] = {"swap": 2, "fixed": 1, "random": 1}
-"""Games of a pairing of two."""
-
 
 def games_of(colours: Colours, *, seats: int) -> int:
     """Return the number of games of a pairing of some players."""
@@ -107,15 +104,14 @@ class Meeting:
 
     Attributes:
       pairing: the pairing.
-      scores: points of `Pairing.first` in each of its games; None until the game is played. A win
-        is 1, a draw 0.5, a loss 0, with more players the mean over the opponents; a payoff is the
-        excess over the mean return of all players, for two half the difference of their returns.
-      shared: points that both players have in a game together: 1, or 0 where results are payoffs.
+      scores: points of each of `Pairing.players` in each of its games; None until the game is
+        played. A win is 1, a draw 0.5, a loss 0, with more players the mean over the opponents; a
+        payoff is the excess over the mean return of all players, for two half the difference of
+        their returns.
     """
 
     pairing: Pairing
-    scores: list[float | None]
-    shared: float = 1.0
+    scores: list[tuple[float, ...] | None]
 
     @property
     def complete(self) -> bool:
@@ -125,13 +121,12 @@ class Meeting:
     @property
     def points(self) -> float:
         """Points of `Pairing.first` in the played games."""
-        return sum(score for score in self.scores if score is not None)
+        return self.points_of(self.pairing.first)
 
     def points_of(self, name: str) -> float:
-        """Return the points of either player in a complete meeting of two."""
-        if name == self.pairing.first:
-            return self.points
-        return self.shared * len(self.scores) - self.points
+        """Return the points of one of the players in the played games."""
+        place = self.pairing.players.index(name)
+        return sum(scores[place] for scores in self.scores if scores is not None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -243,10 +238,10 @@ def by_round(meetings: Iterable[Meeting]) -> defaultdict[int, list[Meeting]]:
 
 
 def points_by_player(meetings: Iterable[Meeting]) -> Mapping[str, float]:
-    """Return the points of each player in complete meetings."""
+    """Return the points of each player in meetings."""
     points = defaultdict[str, float](float)
     for meeting in meetings:
-        for name in (meeting.pairing.first, meeting.pairing.second):
+        for name in meeting.pairing.players:
             points[name] += meeting.points_of(name)
     return points
 

@@ -16,6 +16,7 @@ from math import comb, factorial
 from typing import Final, Literal
 
 from miai.errors import ParameterError
+from miai.parameters import Parameters, parameter
 from miai.seeds import derive_seed
 
 Seatings = Literal["all", "balanced"]
@@ -26,6 +27,24 @@ MOST_SEATINGS: Final = 24
 """Up to this number of seatings, those of four players, all are played by default."""
 
 Group = tuple[str, ...]
+
+
+class SeatingParameters(Parameters):
+    """Parameters of a format whose players meet in groups, in games of two in pairs."""
+
+    seatings: Seatings | None = parameter(
+        None,
+        help="Seatings of a group of more than two in a round: all, or balanced: each player in "
+        "each seat once (default: all for up to four players)",
+    )
+
+
+def refuse_seatings(seatings: Seatings | None, seats: int) -> None:
+    """Raise `ParameterError` if there is nothing to choose."""
+    if seatings is not None and seats == 2:
+        raise ParameterError(
+            "format.seatings: has no effect in a game of two players; leave it out"
+        )
 
 
 def block_count(seatings: Seatings | None, seats: int) -> int:

@@ -1,4 +1,8 @@
-"""Match: two players, for a number of pairs of games or until a sequential test decides.
+"""Match: one player against the others, for a number of pairs or until a sequential test decides.
+
+In a game of two players that is one other; in a game of n the others fill its n - 1 other seats. A
+block of n games then takes the place of the pair: the players move round the table, so that each
+has every seat once, and sit in an order that is drawn for each block.
 
 Where games are won, drawn or lost, the test is about a difference in Elo; where results are
 payoffs, about a mean payoff.
@@ -19,7 +23,6 @@ from pydantic import model_validator
 from miai.errors import ConfigError, ParameterError
 from miai.parameters import Parameters, StrictModel, parameter
 from miai_tournaments.formats.format import (
-    GAMES,
     MOST,
     Colours,
     Entrants,
@@ -27,7 +30,10 @@ from miai_tournaments.formats.format import (
     FormatStep,
     Meeting,
     Pairing,
+    games_of,
 )
+from miai_tournaments.formats.groups import table_orders
+from miai_tournaments.ratings.sequential import unit_name
 
 if TYPE_CHECKING:
     from miai_tournaments.ratings.payoffs import PayoffTest
@@ -61,12 +67,12 @@ class SprtParameters(StrictModel):
     beta: float = 0.05
     model: Literal["logistic", "normalised"] = "normalised"
 
-    def test(self) -> Sprt:
+    def test(self, *, seats: int) -> Sprt:
         """Return the test. Raises `ParameterError` if a number is out of range."""
         from miai_tournaments.ratings.sprt import Sprt
 
         try:
-            return Sprt(self.elo0, self.elo1, alpha=self.alpha, beta=self.beta, model=self.model)
+            return Sprt(**self.model_dump(), seats=seats)
         except ConfigError as error:  # begins with the number's name
             raise ParameterError(f"format.sprt.{error}") from None
 
@@ -84,12 +90,12 @@ class PayoffTestParameters(StrictModel):
     alpha: float = 0.05
     beta: float = 0.05
 
-    def test(self, bound: float) -> PayoffTest:
+    def test(self, bound: float, *, seats: int) -> PayoffTest:
         """Return the test. Raises `ParameterError` if a number is out of range."""
         from miai_tournaments.ratings.payoffs import PayoffTest
 
         try:
-            return PayoffTest(**self.model_dump(), bound=bound)
+            return PayoffTest(**self.model_dump(), bound=bound, seats=seats)
         except ConfigError as error:  # begins with the number's name
             raise ParameterError(f"format.payoff_test.{error}") from None
 
@@ -98,7 +104,10 @@ class MatchFormatParameters(Parameters):
     """Parameters of the match."""
 
     pairs: int = parameter(
-        ge=1, le=MOST, help="Pairs of games (the maximum with a test)", unit="pairs"
+        ge=1,
+        le=MOST,
+        help="Pairs of games, or blocks of more players (the maximum with a test)",
+        unit="pairs",
     )
     colours: Colours = parameter(
         "swap", help="Colours swapped in a pair of games; or one game: first player first, or drawn"
@@ -121,18 +130,23 @@ class MatchFormatParameters(Parameters):
 class MatchFormat(Format):
     """The match; the test is about the first player of the config."""
 
+    any_seats = True
     may_grow = frozenset({"pairs"})
 
     def __init__(self, entrants: Entrants, parameters: MatchFormatParameters) -> None:
-        if len(entrants.players) != 2:
+        seats = entrants.seats
+        if len(entrants.players) != seats:
+            number = "two" if seats == 2 else str(seats)
+            others = "a gauntlet, a knockout or a round-robin" if seats == 2 else "a gauntlet"
             raise ParameterError(
-                f"format: a match needs two players, but the config has {len(entrants.players)}; "
-                "use a gauntlet, a knockout or a round-robin"
+                f"format: a match needs {number} players, but the config has "
+                f"{len(entrants.players)}; use {others}"
             )
         self._names = entrants.players
+        self._seed = entrants.seed
         self._pairs = parameters.pairs
         self._colours: Colours = parameters.colours
-        self._test = _test(parameters, entrants.payoff_bound)
+        self._test = _test(parameters, entrants)
         self.exact = self._test is None
 
     def more(self, played: Sequence[Meeting], *, room: int) -> FormatStep:
@@ -155,36 +169,44 @@ class MatchFormat(Format):
 
     def most_games(self) -> int:
         """Return the number of games of all pairs."""
-        return self._pairs * GAMES[self._colours]
+        return self._pairs * games_of(self._colours, seats=len(self._names))
 
     def title(self) -> str:
         """Return the number of pairs and the test."""
+        unit = unit_name(len(self._names)) if self._colours == "swap" else "game"
         if self._test is None:
-            return f"match of {self._pairs} {'pairs' if self._colours == 'swap' else 'games'}"
-        return f"match of at most {self._pairs} pairs, {self._test.title()}"
+            return f"match of {self._pairs} {unit}s"
+        return f"match of at most {self._pairs} {unit}s, {self._test.title()}"
 
     def _next(self, begin: int, end: int) -> list[Pairing]:
-        first, second = self._names
-        return [
-            Pairing(first=first, second=second, round=number, colours=self._colours)
-            for number in range(begin + 1, end + 1)
-        ]
+        return [self._meeting(number) for number in range(begin + 1, end + 1)]
+
+    def _meeting(self, number: int) -> Pairing:
+        """Return the pairing of a pair or block, from 1."""
+        names = self._names
+        if self._colours == "swap":
+            (names,) = table_orders(names, "balanced", seed=self._seed, number=number)
+        first, second, *others = names
+        return Pairing(
+            first=first, second=second, others=tuple(others), round=number, colours=self._colours
+        )
 
 
-def _test(parameters: MatchFormatParameters, bound: float | None) -> SequentialTest | None:
+def _test(parameters: MatchFormatParameters, entrants: Entrants) -> SequentialTest | None:
     """Return the test, which suits the results of the game. Raises `ParameterError`."""
+    bound, seats = entrants.payoff_bound, entrants.seats
     if parameters.sprt is not None:
         if bound is not None:
             raise ParameterError(
                 "format.sprt: is about wins, but the results of this game are payoffs; use "
                 "payoff_test = {mean0 = ..., mean1 = ...}"
             )
-        return parameters.sprt.test()
+        return parameters.sprt.test(seats=seats)
     if parameters.payoff_test is not None:
         if bound is None:
             raise ParameterError(
                 "format.payoff_test: is about payoffs, but this game is won, drawn or lost; use "
                 "sprt = {elo0 = ..., elo1 = ...}"
             )
-        return parameters.payoff_test.test(bound)
+        return parameters.payoff_test.test(bound, seats=seats)
     return None

@@ -14,7 +14,6 @@ from pydantic import Field
 from miai.errors import ParameterError
 from miai.parameters import Parameters, StrictModel, parameter
 from miai_tournaments.formats.format import (
-    GAMES,
     MOST,
     Colours,
     Entrants,
@@ -29,8 +28,9 @@ from miai_tournaments.formats.format import (
 from miai_tournaments.formats.groups import (
     Group,
     GroupDraw,
-    Seatings,
+    SeatingParameters,
     block_count,
+    refuse_seatings,
     table_orders,
 )
 
@@ -63,14 +63,8 @@ class StaticFormat(Format):
         return FormatStep(pairings=list(self.pairings()), finished=True)
 
 
-class GroupsParameters(RoundsParameters):
-    """Parameters of a format whose players meet in groups, in games of two in pairs."""
-
-    seatings: Seatings | None = parameter(
-        None,
-        help="Seatings of a group of more than two in a round: all, or balanced: each player in "
-        "each seat once (default: all for up to four players)",
-    )
+class GroupsParameters(SeatingParameters, RoundsParameters):
+    """Parameters of a format in rounds of groups."""
 
 
 class GroupFormat(StaticFormat):
@@ -88,10 +82,7 @@ class GroupFormat(StaticFormat):
             raise ParameterError(
                 f'format.seatings: has no effect with colours = "{colours}"; leave one of them out'
             )
-        if self._seatings is not None and self._seats == 2:
-            raise ParameterError(
-                "format.seatings: has no effect in a game of two players; leave it out"
-            )
+        refuse_seatings(self._seatings, self._seats)
 
     @abstractmethod
     def groups(self) -> Iterator[Iterable[Group]]:
@@ -226,16 +217,33 @@ class ListedPairing(StrictModel):
 
     Attributes:
       first, second: names.
+      others: further names, in a game of more than two players.
       weight: number of meetings in a round.
-      colours: with ``fixed``, `first` moves first.
+      colours: with ``fixed``, `first` moves first, and the others follow in their order.
       settings: parameters of the game that differ from the tournament's, such as handicap or komi.
     """
 
     first: str
     second: str
+    others: tuple[str, ...] = ()
     weight: int = Field(default=1, ge=1, le=MOST)
     colours: Colours = "swap"
     settings: dict[str, Any] = Field(default_factory=dict)
+
+    def check(self, entrants: Entrants, where: str) -> None:
+        """Raise `ParameterError` unless these are the players of a game."""
+        names = {"first": self.first, "second": self.second}
+        names |= {f"others[{place}]": name for place, name in enumerate(self.others)}
+        for path, name in names.items():
+            entrants.refuse_unknown(name, f"{where}.{path}")
+        twice = next((n for n, count in Counter(names.values()).items() if count > 1), None)
+        if twice is not None:
+            raise ParameterError(f"{where}: '{twice}' cannot meet itself")
+        if len(names) != entrants.seats:
+            raise ParameterError(
+                f"{where}.others: has {len(self.others)} names, but the game has {entrants.seats} "
+                f"players; first and second apart, list {entrants.seats - 2}"
+            )
 
 
 class PairingsParameters(RoundsParameters):
@@ -244,20 +252,19 @@ class PairingsParameters(RoundsParameters):
     pairings: tuple[ListedPairing, ...] = parameter(
         min_length=1,
         max_length=100_000,
-        help="Tables with first, second and optionally weight, colours, settings",
+        help="Tables with first, second and optionally others, weight, colours, settings",
     )
 
 
 class Pairings(StaticFormat):
-    """A list in the config, whole in each round. Two players may be listed more than once."""
+    """A list in the config, whole in each round. The same players may be listed more than once."""
+
+    any_seats = True
 
     def __init__(self, entrants: Entrants, parameters: PairingsParameters) -> None:
         for number, entry in enumerate(parameters.pairings):
-            where = f"format.pairings[{number}]"
-            entrants.refuse_unknown(entry.first, f"{where}.first")
-            entrants.refuse_unknown(entry.second, f"{where}.second")
-            if entry.first == entry.second:
-                raise ParameterError(f"{where}: '{entry.first}' cannot meet itself")
+            entry.check(entrants, f"format.pairings[{number}]")
+        self._seats = entrants.seats
         self._entries = parameters.pairings
         self._rounds = parameters.count(entrants)
 
@@ -266,21 +273,24 @@ class Pairings(StaticFormat):
         meetings = Counter[frozenset[str]]()
         for number in range(1, self._rounds + 1):
             for entry in self._entries:
-                two = frozenset((entry.first, entry.second))
+                names = frozenset((entry.first, entry.second, *entry.others))
                 for _ in range(entry.weight):
-                    meetings[two] += 1
+                    meetings[names] += 1
                     yield Pairing(
                         first=entry.first,
                         second=entry.second,
+                        others=entry.others,
                         round=number,
-                        opening=meetings[two],
+                        opening=meetings[names],
                         colours=entry.colours,
                         settings=entry.settings,
                     )
 
     def most_games(self) -> int:
         """Return the number of games."""
-        return self._rounds * sum(entry.weight * GAMES[entry.colours] for entry in self._entries)
+        return self._rounds * sum(
+            entry.weight * games_of(entry.colours, seats=self._seats) for entry in self._entries
+        )
 
     def title(self) -> str:
         """Return the number of pairings and of rounds."""

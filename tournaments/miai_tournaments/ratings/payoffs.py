@@ -25,9 +25,11 @@ from miai_tournaments.ratings.sequential import (
     check_errors,
     curve_points,
     finite_or_none,
+    versus,
 )
 
 _LARGEST: Final = 1e9
+_ROUNDING: Final = 1e-9
 
 
 def student_quantile(degrees: int) -> float:
@@ -208,6 +210,8 @@ class PayoffTest(SequentialTest):
     Attributes:
       mean0, mean1: the hypotheses, mean payoffs per game; `mean0` is the lower.
       bound: largest payoff of a game.
+      seats: number of players of a game. With more than two a payoff is the excess over the mean of
+        all players, and a block of `seats` games takes the place of the pair.
       alpha: maximum probability of rejecting H0 if it is true.
       beta: maximum probability of rejecting H1 if it is true.
 
@@ -220,6 +224,7 @@ class PayoffTest(SequentialTest):
     bound: float
     alpha: float = 0.05
     beta: float = 0.05
+    seats: int = 2
 
     def __post_init__(self) -> None:
         check_range("bound", self.bound, 0.0, _LARGEST, "a payoff")
@@ -256,7 +261,8 @@ class PayoffTest(SequentialTest):
             "pairs": state.pairs,
             "curve": [curve_points(evidence) for evidence in self.path(pairs).T.tolist()],
             **finite_or_none({name: getattr(state, name) for name in numbers}),
-            "text": f"test of {' against '.join(players)}: {words} after {state.pairs} pairs, "
+            "unit": self.unit,
+            "text": f"test of {versus(players)}: {words} after {state.pairs} {self.unit}s, "
             f"mean {state.mean:+.3f}",
         }
 
@@ -264,7 +270,7 @@ class PayoffTest(SequentialTest):
         """Return the verdict at the first pair that rejects a hypothesis.
 
         Args:
-          pairs: payoffs of the first player in both games of each pair, added up, in the order of
+          pairs: payoffs of the first player in all games of each pair, added up, in the order of
             the schedule. Later pairs than the deciding one change nothing.
 
         Raises:
@@ -285,15 +291,15 @@ class PayoffTest(SequentialTest):
             limit_h1=float(limits[1]),
             verdict=verdict,
             pairs=count,
-            mean=float(np.mean(pairs[:count])) / 2 if count else 0.0,
+            mean=float(np.mean(pairs[:count])) / self.seats if count else 0.0,
         )
 
     def path(self, pairs: Sequence[float]) -> NDArray[np.float64]:
         """Return the evidence against H0 and against H1 after each pair, ``(N, 2)``."""
-        payoffs = np.asarray(pairs, dtype=np.float64) / 2
-        if not (np.abs(payoffs) <= self.bound).all():
+        payoffs = np.asarray(pairs, dtype=np.float64) / self.seats
+        if not (np.abs(payoffs) <= self.bound * (1 + _ROUNDING)).all():
             raise ValueError(f"a payoff is beyond its bound, {self.bound:g}")
-        x = (payoffs / self.bound + 1) / 2
+        x = np.clip((payoffs / self.bound + 1) / 2, 0.0, 1.0)
         low, high = ((mean / self.bound + 1) / 2 for mean in (self.mean0, self.mean1))
         return np.stack([_capital(x, low), _capital(1 - x, 1 - high)], axis=1)
 

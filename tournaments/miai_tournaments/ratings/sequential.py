@@ -1,4 +1,7 @@
-"""Sequential tests, which look at a match after every pair of games and may end it."""
+"""Sequential tests, which look at a match after every pair of games and may end it.
+
+In a game of more than two players a block of games takes the place of the pair.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,18 @@ class TestState(Protocol):
 
 
 class SequentialTest(ABC):
-    """A test of two hypotheses about the first player of a match."""
+    """A test of two hypotheses about the first player of a match.
+
+    Attributes:
+      seats: number of players of a game.
+    """
+
+    seats: int
+
+    @property
+    def unit(self) -> str:
+        """What the games of one seed are called: a pair, or a block of more than two."""
+        return unit_name(self.seats)
 
     @abstractmethod
     def title(self) -> str:
@@ -40,8 +54,8 @@ class SequentialTest(ABC):
         """Return the verdict at the first pair that allows one; later pairs change nothing.
 
         Args:
-          pairs: points of the first player in both games of each pair, in the order of the
-            schedule.
+          pairs: points of the first player in all games of each pair or block, in the order of
+            the schedule.
         """
 
     @abstractmethod
@@ -50,12 +64,24 @@ class SequentialTest(ABC):
     ) -> Mapping[str, Any]:
         """Return a state as plain data for reports.
 
-        It has ``kind``, ``verdict``, ``pairs``, a ``curve`` and ``text``, a line for people.
+        It has ``kind``, ``verdict``, ``pairs``, the ``unit`` of these, a ``curve`` and ``text``, a
+        line for people.
 
         Args:
           pairs: as in `decide`, up to the verdict.
-          players: both names.
+          players: the names, that of the player whom the test is about first.
         """
+
+
+def unit_name(seats: int) -> str:
+    """Return "pair" for games of two players, else "block"."""
+    return "pair" if seats == 2 else "block"
+
+
+def versus(players: Sequence[str]) -> str:
+    """Return the players of a match as text: ``new against old and older``."""
+    first, *others = players
+    return f"{first} against {' and '.join(others)}"
 
 
 def check_errors(alpha: float, beta: float) -> None:

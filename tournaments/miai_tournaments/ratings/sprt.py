@@ -15,6 +15,9 @@ equation in one unknown (Van den Bergh, Comments on normalized Elo, 2021; the sa
 on the maximum-likelihood estimate of a multinomial distribution). docs/ratings.md explains the
 verdicts and their error rates.
 
+In a game of n players the unit is a block of n games, in each of which the first player scores the
+share of the n - 1 others that it finished ahead of, ties counting half: 2 n (n - 1) + 1 outcomes.
+
 Everything works on a batch: R rows of counts, one for each number of pairs played. Results are
 exact up to rounding and always finite: an outcome that never occurred counts as a thousandth of a
 pair.
@@ -38,10 +41,8 @@ from miai_tournaments.ratings.sequential import (
     check_errors,
     curve_points,
     finite_or_none,
+    versus,
 )
-
-SCORES: Final = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
-"""Points per game of the five outcomes of a pair."""
 
 UNSEEN: Final = 1e-3
 """Count of an outcome that never occurred, in pairs."""
@@ -53,8 +54,11 @@ _EVEN: Final = 0.5
 
 
 def _cost_of_mean(counts: Floats, mean: float) -> Floats:
-    """Return by how much a mean, points per game, lowers the greatest log-likelihood, ``(R,)``."""
-    slopes = np.broadcast_to(SCORES - mean, counts.shape)
+    """Return by how much a mean, points per game, lowers the greatest log-likelihood, ``(R,)``.
+
+    `counts` are ``(R, K)``: of K outcomes, whose points per game are evenly spaced from 0 to 1.
+    """
+    slopes = np.broadcast_to(_scores(counts) - mean, counts.shape)
     x = _multiplier(counts, slopes)
     return np.asarray((counts * np.log1p(x[:, None] * slopes)).sum(axis=1))
 
@@ -77,7 +81,7 @@ def _cost_of_normalised(counts: Floats, t: float) -> Floats:
     scale = np.ones_like(counts)
     active = np.arange(len(counts))
     for step in range(_MOST_STEPS):
-        slopes = _tangent(mean, deviation, t)
+        slopes = _tangent(_scores(counts), mean, deviation, t)
         x = _multiplier(shares[active], slopes)
         scale[active] = 1 + x[:, None] * slopes
         before = mean, deviation
@@ -96,7 +100,7 @@ def _cost_of_normalised(counts: Floats, t: float) -> Floats:
 def _solve(
     shares: Floats, x: Floats, deviation: Floats, t: float
 ) -> tuple[NDArray[np.bool_], Floats]:
-    """Return which rows Newton's method solves from here, and the divisors ``(R, 5)`` there.
+    """Return which rows Newton's method solves from here, and the divisors ``(R, K)`` there.
 
     The unknowns are the multiplier x and the standard deviation c, with mean 1/2 + t c: the tangent
     must hold at these, and the mean must reproduce itself.
@@ -112,7 +116,8 @@ def _solve(
         x, c = x + step_x, c + step_c
         open_rows = ~close & (c > 0) & np.isfinite(x)
         active, x, c = active[open_rows], x[open_rows], c[open_rows]
-        positive = (1 + x[:, None] * _tangent(_EVEN + t * c, c, t) > 0).all(axis=1)
+        tangent = _tangent(_scores(shares), _EVEN + t * c, c, t)
+        positive = (1 + x[:, None] * tangent > 0).all(axis=1)
         active, x, c = active[positive], x[positive], c[positive]
         if not active.size:
             break
@@ -120,9 +125,10 @@ def _solve(
 
 
 def _newton_step(shares: Floats, x: Floats, c: Floats, t: float) -> tuple[Floats, Floats, Floats]:
-    """Return the steps of x and c, ``(R,)`` each, and the divisors ``(R, 5)`` before them."""
-    away = (SCORES - _EVEN - t * c[:, None]) / c[:, None]
-    slopes = SCORES - _EVEN - t * c[:, None] * (1 + away**2) / 2
+    """Return the steps of x and c, ``(R,)`` each, and the divisors ``(R, K)`` before them."""
+    scores = _scores(shares)
+    away = (scores - _EVEN - t * c[:, None]) / c[:, None]
+    slopes = scores - _EVEN - t * c[:, None] * (1 + away**2) / 2
     turn = -t / 2 * (1 - away**2 - 2 * t * away)  # of the slopes, by c
     scale = 1 + x[:, None] * slopes
     chances = shares / scale
@@ -139,10 +145,15 @@ def _newton_step(shares: Floats, x: Floats, c: Floats, t: float) -> tuple[Floats
     )
 
 
-def _tangent(mean: Floats, deviation: Floats, t: float) -> Floats:
-    """Return the linearised hypothesis: coefficients ``(R, 5)`` whose mean must be zero."""
-    away = (SCORES - mean[:, None]) / deviation[:, None]
-    return np.asarray(SCORES - _EVEN - t * deviation[:, None] * (1 + away**2) / 2)
+def _scores(counts: Floats) -> Floats:
+    """Return the points per game ``(K,)`` of the outcomes whose counts or shares these are."""
+    return np.linspace(0.0, 1.0, counts.shape[-1])
+
+
+def _tangent(scores: Floats, mean: Floats, deviation: Floats, t: float) -> Floats:
+    """Return the linearised hypothesis: coefficients ``(R, K)`` whose mean must be zero."""
+    away = (scores - mean[:, None]) / deviation[:, None]
+    return np.asarray(scores - _EVEN - t * deviation[:, None] * (1 + away**2) / 2)
 
 
 def _start(shares: Floats, t: float) -> tuple[Floats, Floats]:
@@ -159,18 +170,18 @@ def _start(shares: Floats, t: float) -> tuple[Floats, Floats]:
     root = np.sqrt(np.maximum(b * b - 4 * a * c, 0.0))
     wins = np.where(short < t * deviation, (root - b) / (2 * a), 0.0)
     wins = np.clip(wins, 0.0, 1 - UNSEEN**2)[:, None]
-    return _moments(shares * (1 - wins) + wins * (SCORES == 1))
+    return _moments(shares * (1 - wins) + wins * (_scores(shares) == 1))
 
 
 def _moments(shares: Floats) -> tuple[Floats, Floats]:
     mean = _mean(shares)
-    variance = (shares * (SCORES - mean[:, None]) ** 2).sum(axis=1)
+    variance = (shares * (_scores(shares) - mean[:, None]) ** 2).sum(axis=1)
     return np.asarray(mean), np.asarray(np.sqrt(variance))
 
 
 def _mean(weights: Floats) -> Floats:
-    """Return the sums of weights * SCORES; unlike a product of matrices, the same in any batch."""
-    return np.asarray((weights * SCORES).sum(axis=1))
+    """Return the sums of weights * scores; unlike a product of matrices, the same in any batch."""
+    return np.asarray((weights * _scores(weights)).sum(axis=1))
 
 
 def _multiplier(counts: Floats, slopes: Floats) -> Floats:
@@ -212,7 +223,6 @@ NORMALISED_ELO: Final = 800 / math.log(10)
 """Normalised Elo in one standard deviation of a game's score (Van den Bergh 2021)."""
 
 _LARGEST: Final[dict[str, float]] = {"logistic": 1000.0, "normalised": 300.0}
-_OUTCOMES: Final = 5
 _FIRST_CHUNK: Final = 128
 _LARGEST_CHUNK: Final = 8192
 _ROUNDING: Final = 1e-6
@@ -223,11 +233,12 @@ class SprtState:
     """The state of a test.
 
     Attributes:
-      llr: logarithm of the generalised likelihood ratio of H1 to H0 after `pairs` pairs.
+      llr: logarithm of the generalised likelihood ratio of H1 to H0 after `pairs` pairs, or blocks.
       lower, upper: bounds; H0 is accepted when `llr` is at most `lower`, H1 at least `upper`.
       verdict: the accepted hypothesis; None if undecided.
       pairs: number of pairs up to the verdict; without a verdict, of all pairs.
-      counts: numbers of these pairs with 0, 1/2, 1, 3/2 and 2 points for the first player.
+      counts: numbers of these pairs with 0, 1/2, 1, 3/2 and 2 points for the first player, with
+        more players by `Sprt.outcomes`.
     """
 
     llr: float
@@ -235,7 +246,7 @@ class SprtState:
     upper: float
     verdict: Verdict | None
     pairs: int
-    counts: tuple[int, int, int, int, int]
+    counts: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,6 +260,8 @@ class Sprt(SequentialTest):
       model: definition of Elo. ``logistic``: a mean score of 1 / (1 + 10^(-Elo / 400)), a draw is
         half a point. ``normalised``: mean minus one half, in standard deviations of a single
         game's score, times 347.4; the length of a test then hardly depends on the share of draws.
+      seats: number of players of a game. With more than two the second player stands for all
+        others, and the score of a game is the share of them that the first finished ahead of.
 
     Raises:
       ConfigError: a number is out of range, or `elo0` is not below `elo1`.
@@ -260,6 +273,7 @@ class Sprt(SequentialTest):
     alpha: float = 0.05
     beta: float = 0.05
     model: Model = "normalised"
+    seats: int = 2
 
     def __post_init__(self) -> None:
         if self.model not in _LARGEST:
@@ -272,6 +286,11 @@ class Sprt(SequentialTest):
                 f"elo0: is {self.elo0}, not below elo1, {self.elo1}; swap them, or move them apart"
             )
         check_errors(self.alpha, self.beta)
+
+    @property
+    def outcomes(self) -> int:
+        """Number of results of a block, from 0 to `seats` points in even steps; 5 of a pair."""
+        return 2 * self.seats * (self.seats - 1) + 1
 
     @property
     def lower(self) -> float:
@@ -290,17 +309,18 @@ class Sprt(SequentialTest):
         order in which pairs finish.
 
         Args:
-          pairs: points of the first player in each pair, in the order of the schedule.
+          pairs: points of the first player in each pair or block, in the order of the schedule.
           after: the state of this test after a prefix of `pairs`, which is not read again.
 
         Raises:
-          ValueError: a pair has other points than 0, 1/2, 1, 3/2 or 2, or `after` is of more pairs.
+          ValueError: a pair has other points than 0, 1/2, 1, 3/2 or 2, a block others than those of
+            `outcomes`, or `after` is of more pairs.
         """
         if after is not None and after.pairs > len(pairs):
             raise ValueError(
                 f"the earlier state has {after.pairs} pairs, but only {len(pairs)} are given"
             )
-        state = after or self._state(0.0, np.zeros(_OUTCOMES, dtype=np.int64))
+        state = after or self._state(0.0, np.zeros(self.outcomes, dtype=np.int64))
         size = _FIRST_CHUNK
         while state.verdict is None and state.pairs < len(pairs):
             state = self._advance(state, pairs[state.pairs : state.pairs + size])
@@ -315,7 +335,7 @@ class Sprt(SequentialTest):
         self, state: SprtState, pairs: Sequence[float], players: Sequence[str]
     ) -> Mapping[str, Any]:
         """Return a state as plain data for reports."""
-        elo = {"H0": self.elo0, "H1": self.elo1, None: None}[state.verdict]
+        elo, unit = {"H0": self.elo0, "H1": self.elo1, None: None}[state.verdict], self.unit
         words = (
             "undecided" if elo is None else f"{state.verdict} accepted, {elo:g} {self.model} Elo"
         )
@@ -325,7 +345,8 @@ class Sprt(SequentialTest):
             "pairs": state.pairs,
             "curve": curve_points(self.path(pairs).tolist()) if pairs else [],
             **finite_or_none({"llr": state.llr, "lower": state.lower, "upper": state.upper}),
-            "text": f"SPRT of {' against '.join(players)}: {words} after {state.pairs} pairs, "
+            "unit": unit,
+            "text": f"SPRT of {versus(players)}: {words} after {state.pairs} {unit}s, "
             f"LLR {state.llr:.2f} in [{state.lower:.2f}, {state.upper:.2f}]",
         }
 
@@ -333,16 +354,16 @@ class Sprt(SequentialTest):
         """Return the log-likelihood ratio after each pair, bounds or not, in the order of `pairs`.
 
         Raises:
-          ValueError: a pair has other points than 0, 1/2, 1, 3/2 or 2.
+          ValueError: a pair or block has other points than `decide` allows.
         """
-        return self._ratios(_running(pairs).astype(np.float64))
+        return self._ratios(self._running(pairs).astype(np.float64))
 
     def log_likelihood_ratio(self, counts: Sequence[float] | NDArray[np.int64]) -> float:
-        """Return ln(likelihood of H1 / likelihood of H0) of pairs, given as the five counts."""
+        """Return ln(likelihood of H1 / likelihood of H0) of pairs, given as counts by outcome."""
         return float(self._ratios(np.asarray(counts, dtype=np.float64)[None])[0])
 
     def _advance(self, state: SprtState, pairs: Sequence[float]) -> SprtState:
-        counts = _running(pairs) + np.array(state.counts)
+        counts = self._running(pairs) + np.array(state.counts)
         ratios = self._ratios(counts.astype(np.float64))
         near = (ratios <= self.lower + _ROUNDING) | (ratios >= self.upper - _ROUNDING)
         # The last digit of a ratio may depend on its place in a batch, so ratios that are returned
@@ -354,19 +375,18 @@ class Sprt(SequentialTest):
         return advanced
 
     def _ratios(self, counts: Floats) -> Floats:
-        """Return ln(likelihood of H1 / likelihood of H0), ``(R,)``, of counts ``(R, 5)``."""
+        """Return ln(likelihood of H1 / likelihood of H0), ``(R,)``, of counts ``(R, K)``."""
         counts = np.where(counts > 0, counts, UNSEEN)
 
         def cost(elo: float) -> Floats:
             if self.model == "logistic":
                 return _cost_of_mean(counts, 1 / (1 + 10 ** (-elo / 400)))
-            # The mean of two games spreads less than one game by the square root of two.
-            return _cost_of_normalised(counts, elo / NORMALISED_ELO * math.sqrt(2))
+            # The mean of n games spreads less than one game by the square root of n.
+            return _cost_of_normalised(counts, elo / NORMALISED_ELO * math.sqrt(self.seats))
 
         return cost(self.elo0) - cost(self.elo1)
 
     def _state(self, llr: float, counts: NDArray[np.int64]) -> SprtState:
-        low, half, one, more, high = (int(count) for count in counts)
         verdict: Verdict | None = "H1" if llr >= self.upper else "H0" if llr <= self.lower else None
         return SprtState(
             llr=llr,
@@ -374,13 +394,18 @@ class Sprt(SequentialTest):
             upper=self.upper,
             verdict=verdict,
             pairs=int(counts.sum()),
-            counts=(low, half, one, more, high),
+            counts=tuple(counts.tolist()),
         )
 
-
-def _running(pairs: Sequence[float]) -> NDArray[np.int64]:
-    """Return the five counts after each pair, [pairs, 5]."""
-    points = 2 * np.asarray(pairs, dtype=np.float64)
-    if not np.isin(points, np.arange(_OUTCOMES)).all():
-        raise ValueError("a pair has 0, 0.5, 1, 1.5 or 2 points: the first player's in 2 games")
-    return np.cumsum(points[:, None] == np.arange(_OUTCOMES), axis=0, dtype=np.int64)
+    def _running(self, pairs: Sequence[float]) -> NDArray[np.int64]:
+        """Return the counts after each pair, [pairs, K]."""
+        steps = 2 * (self.seats - 1)
+        scaled = steps * np.asarray(pairs, dtype=np.float64)
+        places = np.rint(scaled)  # sums of thirds, say, are not exact
+        inside = (places >= 0) & (places < self.outcomes)
+        if not (inside & (np.abs(scaled - places) < _ROUNDING)).all():
+            raise ValueError(
+                f"a {self.unit} has from 0 to {self.seats} points in steps of 1/{steps}: those of "
+                f"the first player in {self.seats} games"
+            )
+        return np.cumsum(places[:, None] == np.arange(self.outcomes), axis=0, dtype=np.int64)

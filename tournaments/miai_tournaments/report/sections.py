@@ -1144,14 +1144,19 @@ def _sprt(facts: Mapping[str, Any]) -> list[Markup]:
         pictures.append(
             charts.line_chart(
                 [charts.PlotLine(Markup.escape(title), title, xs, ys)],
-                x_label="pairs of games",
+                x_label=f"{_unit(facts)}s of games",
                 y_label="LLR",
-                label=f"the {title} over {xs[-1]:.0f} pairs",
+                label=f"the {title} over {xs[-1]:.0f} {_unit(facts)}s",
                 space=0.3,
                 levels={"H1 is accepted": upper, "H0 is accepted": lower},
             )
         )
     return pictures
+
+
+def _unit(facts: Mapping[str, Any]) -> str:
+    """Return what a sequential test counts; a run of an earlier version does not say it."""
+    return "block" if facts.get("unit") == "block" else "pair"
 
 
 def _payoff_test(facts: Mapping[str, Any]) -> list[Markup]:
@@ -1173,9 +1178,9 @@ def _payoff_test(facts: Mapping[str, Any]) -> list[Markup]:
     return [
         charts.line_chart(
             lines,
-            x_label="pairs of games",
+            x_label=f"{_unit(facts)}s of games",
             y_label="ln of the capital",
-            label=f"the evidence over {lines[0].x[-1]:.0f} pairs",
+            label=f"the evidence over {lines[0].x[-1]:.0f} {_unit(facts)}s",
             space=0.3,
             levels=levels,
         )

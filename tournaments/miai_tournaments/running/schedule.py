@@ -64,7 +64,7 @@ class Schedule:
         self._payoffs = payoffs
         self._pair_counts: Counter[tuple[str, ...]] = Counter()
         self._meetings: list[Meeting] = []
-        self._places: dict[str, tuple[Meeting, int, int]] = {}
+        self._places: dict[str, tuple[Meeting, int, list[int]]] = {}
         self._groups: list[list[str]] = []
         self._complete = 0
         self._ask_after: int | None = None
@@ -141,12 +141,12 @@ class Schedule:
         games: list[ScheduledGame] = []
         for pairing in step.pairings:
             added = self._games_of(pairing)
-            meeting = Meeting(pairing, [None] * len(added), 0.0 if self._payoffs else 1.0)
+            meeting = Meeting(pairing, [None] * len(added))
             self._meetings.append(meeting)
             self._groups.append([game.game_id for game in added])
             for number, game in enumerate(added):
-                seat = game.players.index(pairing.first)
-                self._places[game.game_id] = meeting, number, seat
+                seats = [game.players.index(name) for name in pairing.players]
+                self._places[game.game_id] = meeting, number, seats
                 if game.game_id in self._scores:
                     self.record(game.game_id, self._scores[game.game_id])
             games += added
@@ -189,13 +189,15 @@ class Schedule:
     def record(self, game_id: str, returns: Sequence[float]) -> None:
         """Record the result of a game."""
         if game_id in self._places:
-            meeting, number, seat = self._places[game_id]
-            own, rest = returns[seat], (*returns[:seat], *returns[seat + 1 :])
-            if self._payoffs:
-                meeting.scores[number] = sum(own - other for other in rest) / len(returns)
-            else:
-                won = sum(0.5 if own == other else float(own > other) for other in rest)
-                meeting.scores[number] = won / len(rest)
+            meeting, number, seats = self._places[game_id]
+            meeting.scores[number] = tuple(self._score(returns, seat) for seat in seats)
+
+    def _score(self, returns: Sequence[float], seat: int) -> float:
+        """Return the points of a seat, see `Meeting`."""
+        own, rest = returns[seat], (*returns[:seat], *returns[seat + 1 :])
+        if self._payoffs:
+            return sum(own - other for other in rest) / len(returns)
+        return sum(0.5 if own == other else float(own > other) for other in rest) / len(rest)
 
 
 def _identity(player: PlayerRow) -> str:
