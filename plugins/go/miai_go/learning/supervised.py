@@ -167,8 +167,8 @@ def train_supervised(
     notes = [omissions] if omissions else []
     if sharpness is not None:
         notes.append(
-            f"  values of searches are sharpened by {sharpness.min():.2f} to {sharpness.max():.2f}, "
-            "by ply, to fit the results"
+            f"  values of searches are sharpened, by ply, by {sharpness.min():.2f} to "
+            f"{sharpness.max():.2f}, to fit the results"
         )
     return training.steps(
         lessons,
