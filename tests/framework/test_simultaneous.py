@@ -6,7 +6,7 @@ import random
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,15 @@ import pytest
 from tests.seeds import seed_of_test
 
 import miai
-from miai import EnumeratedBelief, Game, Observation, Player, PlayerView, State
+from miai import (
+    EnumeratedBelief,
+    Game,
+    Observation,
+    Player,
+    PlayerView,
+    SimultaneousState,
+    State,
+)
 from miai.agent import Agent, Decision, RandomAgent
 from miai.clock import ClockReading, TimeControl
 from miai.errors import (
@@ -167,6 +175,63 @@ def test_players_think_at_the_same_time_each_on_its_own_clock() -> None:
     assert [player.seconds for player in record.players] == [2.0, 4.0, 6.0]
 
 
+class Sequel(SimultaneousState):
+    """Both act once, and then the second player does."""
+
+    def current_player(self) -> int:
+        taken = len(self.history())
+        return Player.SIMULTANEOUS if taken < 2 else 1 if taken == 2 else Player.TERMINAL
+
+    def legal_actions_of(self, player: int) -> list[int]:
+        acts = (0, 1) if len(self.history()) < 2 else (1,) if not self.is_terminal() else ()
+        return [0] if player in acts else []
+
+    def _apply_actions(self, actions: Mapping[int, int]) -> None:
+        pass
+
+    def returns(self) -> tuple[float, ...]:
+        return (0.0, 0.0)
+
+    def _copy_to(self, other: State) -> None:
+        pass
+
+    def _key(self) -> int:
+        return len(self.history())
+
+    def __str__(self) -> str:
+        return str(self.history())
+
+
+@pytest.mark.parametrize("again", [0, 2])
+@pytest.mark.parametrize("seconds", [None, 2.0])
+def test_a_decision_of_several_players_is_a_turn_of_each(again: int, seconds: float | None) -> None:
+    """Also if one of them is the next to act, and if the first part of the game is played again.
+
+    Moves without a time, as in a record, were made before the clocks began.
+    """
+    mains: list[float | None] = []
+
+    class Reads(RandomAgent):
+        def act(self, clock: ClockReading) -> Decision:
+            mains.append(clock.main)
+            return super().act(clock)
+
+    class Continued(type(PENNIES)):  # type: ignore[misc]  # the class is an expression
+        def new_initial_state(self) -> State:
+            return Sequel(self)
+
+    game = Continued()
+    control = TimeControl(kind="fischer", seconds=10.0, increment=100.0, increment_per="turn")
+    earlier = [
+        MoveRecord(ply=n, actor=n, action=0, text="heads", seconds=seconds) for n in range(again)
+    ]
+    play(game, [Reads(game), Reads(game)], time_control=control, earlier=earlier)
+    expected = [10.0, 10.0, 110.0]
+    if again:
+        expected = [10.0] if seconds is None else [108.0]
+    assert mains == pytest.approx(expected, abs=0.5)
+
+
 def test_players_in_this_process_are_not_charged_for_each_other() -> None:
     class Slow(RandomAgent):
         def act(self, clock: ClockReading) -> Decision:
@@ -266,6 +331,8 @@ def test_two_people_at_one_terminal_are_refused() -> None:
         person.component = "human"
     with pytest.raises(ConfigError, match="matching_pennies lets players act at once, and even"):
         play(PENNIES, people)
+    with pytest.raises(ConfigError, match="player1, player2 and player3 at one terminal"):
+        play(AUCTION, [*people, people[0]])
 
 
 # -- records, interrupted games, openings ----------------------------------------------------------
