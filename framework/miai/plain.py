@@ -78,6 +78,12 @@ def one_line(text: str, *, limit: int = 1000) -> str:
     return line if len(line) <= limit else line[: limit - 3] + "..."
 
 
+def listed(words: Sequence[str]) -> str:
+    """Return words as an enumeration: ``a``, ``a and b``, ``a, b and c``."""
+    *others, last = words
+    return f"{', '.join(others)} and {last}" if others else last
+
+
 def _check_depth(value: object, depth: int) -> None:
     if isinstance(value, dict):
         items = list(value.values())

@@ -86,7 +86,9 @@ def hint_text(view: PlayerView, result: SearchResult) -> str:
 
 
 def move_text(state: State, move: MoveRecord) -> str:
-    """Return a line with a player's move and its evaluation; `state` is the position after it."""
+    """Return a line with a move and its evaluation; `state` is the position after it."""
+    if move.actor < 0:
+        return f"chance: {move.text}"
     name = state.game.info.player_names[move.actor]
     facts = _thoughts(state, move.statistics)
     if move.seconds is not None:
@@ -457,7 +459,7 @@ class PlaySession:
         if self._secret:  # the move, its time and its statistics are the opponent's secrets
             return
         for number, person in enumerate(self._agents):
-            if isinstance(person, HumanAgent) and move.actor not in (number, -1):
+            if isinstance(person, HumanAgent) and move.actor != number:
                 person.tell(move_text(state, move))
 
     # -- what people can ask for ----------------------------------------------------------------
