@@ -325,6 +325,20 @@ def test_wrong_losers_are_refused(losers: Any) -> None:
         read_record(text.replace(good, f'"losers":{losers}'.replace("'", '"')))
 
 
+def test_a_record_that_ends_within_a_decision_is_refused() -> None:
+    record = record_of_actions(DILEMMA, [0, 1, 1], players=["a", "b"])
+    with pytest.raises(RecordError, match=r"actions of the players \[1\] are missing"):
+        replay(record)
+
+
+def test_only_who_acts_at_once_forfeits_at_once() -> None:
+    game = miai.load_game("tic_tac_toe")
+    record = record_of_actions(game, [4], players=["a", "b"], loser=0)
+    record.losers, record.returns = (0, 1), (0.0, 0.0)
+    with pytest.raises(RecordError, match=r"\[0, 1\] forfeited at once, but \[1\] acted"):
+        replay(record)
+
+
 def test_two_people_at_one_terminal_are_refused() -> None:
     people = [RandomAgent(PENNIES), RandomAgent(PENNIES)]
     for person in people:
