@@ -6,6 +6,7 @@ The players are options named by the game: ``--black mcts --black.simulations 50
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -313,6 +314,8 @@ def parse_players(
                     f"{option} {text}: name the agent's class too, {text}:CLASS; to run the file "
                     "as a program make it executable"
                 )
+            if re.fullmatch(r"\S+\.py:\S*", text):
+                raise ConfigError(f"{option} {text}: name a class after the colon, FILE.py:CLASS")
             player.agent, player.values["command"] = "program", text
         else:
             player.agent = text
