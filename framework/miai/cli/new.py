@@ -66,9 +66,7 @@ def new(
     ] = "",
     into: Annotated[
         Path,
-        typer.Option(
-            metavar="FOLDER", file_okay=False, help="Where to make the package's folder."
-        ),
+        typer.Option(metavar="FOLDER", file_okay=False, help="Where to make the package's folder."),
     ] = Path(),
 ) -> None:
     """Write a package with a game, an agent or both, and tests that pass.
