@@ -196,8 +196,8 @@ class PersonSeat:
         seconds = time.monotonic() - began
         self.asked, self.thought = None, seconds
         if self._game.info.simultaneous:  # others may still be thinking
-            taken = {"turn": False, "hint": self._choice(answer), "areas": [], "moves": []}
-            self.frame = {**self.frame, **taken}
+            hint = self._choice(answer)
+            self.frame = {**self.frame, "turn": False, "hint": hint, "areas": [], "moves": []}
             self._show()
         if answer is None:
             raise AgentTimeoutError(f"no move within {deadline:.0f} s")
