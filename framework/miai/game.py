@@ -623,7 +623,7 @@ class SimultaneousState(State):
     def clone(self) -> Self:
         """Return an independent copy."""
         other = super().clone()
-        other._pending, other._last = self._pending.copy(), self._last
+        other._pending, other._last = self._pending, self._last  # replaced, never changed
         other._deciding, other._joint = self._deciding, self._joint
         other._earlier_returns = self._earlier_returns
         return other

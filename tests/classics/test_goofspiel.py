@@ -28,9 +28,11 @@ CASES = [
 @pytest.mark.parametrize("values", CASES)
 def test_games_go_as_in_openspiel(values: dict[str, Any]) -> None:
     rng = random.Random(seed_of_test())
+    game, other_game = miai.load_game("goofspiel", **values), pyspiel.load_game("goofspiel", values)
+    # OpenSpiel's minimum is rounded to a whole number.
+    assert game.max_utility() == pytest.approx(other_game.max_utility())
     for _ in range(8):
-        state = miai.load_game("goofspiel", **values).new_initial_state()
-        other = pyspiel.load_game("goofspiel", values).new_initial_state()
+        state, other = game.new_initial_state(), other_game.new_initial_state()
         while not state.is_terminal():
             assert int(state.current_player()) == other.current_player()
             if state.is_chance_node():
@@ -75,6 +77,17 @@ def test_hidden_bids_show_the_winner_only() -> None:
     assert state.is_terminal()
     assert state.returns() == (-0.5, -0.5, 1.0)
     assert state.information_state_string(0) == "3:3>- 2:2>2 1:1>-"
+
+
+def test_the_tensor_shows_prizes_the_hand_and_the_own_points_first() -> None:
+    game = miai.load_game("goofspiel", num_cards=4, players=3, points_order="descending")
+    state = game.new_initial_state()
+    state.apply_actions({0: 0, 1: 3, 2: 1})  # the prize 4 for the second player
+    shares = {0: [0.0, 0.4, 0.0], 1: [0.4, 0.0, 0.0], 2: [0.0, 0.0, 0.4]}  # of 10 points
+    hands = {0: [0, 1, 1, 1], 1: [1, 1, 1, 0], 2: [1, 0, 1, 1]}
+    for player in range(3):
+        expected = [0, 0, 1, 0, 1, 1, 0, 0, *hands[player], *shares[player]]
+        assert state.observation_tensor(player).tolist() == pytest.approx(expected)
 
 
 def test_cards_that_follow_each_other_are_a_range() -> None:

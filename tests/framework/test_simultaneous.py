@@ -202,30 +202,46 @@ class Sequel(SimultaneousState):
         return str(self.history())
 
 
+class ReadsClock(RandomAgent):
+    """Notes the main time at each of its turns in a list that players share."""
+
+    def __init__(self, game: Game, mains: list[float | None]) -> None:
+        super().__init__(game)
+        self.mains = mains
+
+    def act(self, clock: ClockReading) -> Decision:
+        self.mains.append(clock.main)
+        return super().act(clock)
+
+
+BY_TURN = TimeControl(kind="fischer", seconds=10.0, increment=100.0, increment_per="turn")
+
+
+def test_a_decision_of_several_players_is_a_turn_of_each() -> None:
+    mains: list[float | None] = []
+    play(PENNIES, [ReadsClock(PENNIES, mains) for _ in range(2)], time_control=BY_TURN)
+    assert mains == pytest.approx([10.0, 10.0, 110.0, 110.0], abs=0.5)
+
+
 @pytest.mark.parametrize("again", [0, 2])
 @pytest.mark.parametrize("seconds", [None, 2.0])
-def test_a_decision_of_several_players_is_a_turn_of_each(again: int, seconds: float | None) -> None:
-    """Also if one of them is the next to act, and if the first part of the game is played again.
+def test_it_is_a_turn_also_of_who_acts_next(again: int, seconds: float | None) -> None:
+    """Also if the first part of the game is played again.
 
     Moves without a time, as in a record, were made before the clocks began.
     """
     mains: list[float | None] = []
-
-    class Reads(RandomAgent):
-        def act(self, clock: ClockReading) -> Decision:
-            mains.append(clock.main)
-            return super().act(clock)
 
     class Continued(type(PENNIES)):  # type: ignore[misc]  # the class is an expression
         def new_initial_state(self) -> State:
             return Sequel(self)
 
     game = Continued()
-    control = TimeControl(kind="fischer", seconds=10.0, increment=100.0, increment_per="turn")
     earlier = [
         MoveRecord(ply=n, actor=n, action=0, text="heads", seconds=seconds) for n in range(again)
     ]
-    play(game, [Reads(game), Reads(game)], time_control=control, earlier=earlier)
+    agents = [ReadsClock(game, mains) for _ in range(2)]
+    play(game, agents, time_control=BY_TURN, earlier=earlier)
     expected = [10.0, 10.0, 110.0]
     if again:
         expected = [10.0] if seconds is None else [108.0]
@@ -306,6 +322,51 @@ def test_forfeits(
     wrong = replace(record, returns=tuple(-value - 0.25 for value in record.returns))
     with pytest.raises(RecordError, match="the record gives returns"):
         replay(wrong)
+
+
+def test_the_time_of_who_fails_counts_and_the_end_is_for_the_others() -> None:
+    """Who resigned is still there; who crashed or was late is not asked anything more."""
+    ended: list[int] = []
+
+    class Noted(Scripted):
+        def act(self, clock: ClockReading) -> Decision:
+            time.sleep(0.05)
+            return super().act(clock)
+
+        def end(self, returns: tuple[float, ...]) -> None:
+            ended.append(self.view.player)
+
+    agents = [Noted(AUCTION, [], step) for step in (RESIGN, CRASH, LATE)]
+    record = play(AUCTION, agents)
+    assert record.losers == (0, 1, 2)
+    assert ended == [0]
+    assert all(player.seconds > 0.04 for player in record.players)
+
+
+def test_a_late_answer_is_late_on_its_own_clock() -> None:
+    together = threading.Barrier(3)
+    seats = [Meeting(AUCTION, together, seconds) for seconds in (1.0, 3.0, 1.5)]
+    control = TimeControl(kind="per-move", seconds=2.0, margin=0.0)
+    record = play_game(AUCTION, seats, seed=1, time_control=control)
+    assert (record.termination, record.loser, record.losers) == (Termination.TIME, 1, ())
+
+
+def test_only_who_does_not_act_ponders() -> None:
+    pondered: list[tuple[int, int]] = []
+
+    class Ponders(InProcessSeat):
+        def ponder(self) -> None:
+            view = self.player.view
+            pondered.append((view.player, len(view.observations)))
+
+    class Continued(type(PENNIES)):  # type: ignore[misc]  # the class is an expression
+        def new_initial_state(self) -> State:
+            return Sequel(self)
+
+    game = Continued()
+    control = TimeControl(kind="absolute", seconds=10.0, ponder=True)
+    play_game(game, [Ponders(RandomAgent(game)) for _ in range(2)], seed=1, time_control=control)
+    assert pondered == [(0, 2)], "while the second player acts by itself"
 
 
 def test_who_forfeited_is_told_by_name() -> None:
