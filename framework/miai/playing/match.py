@@ -34,7 +34,7 @@ from miai.errors import (
     MiaiError,
 )
 from miai.game import Game, Observation, Player, State
-from miai.plain import Json, listed, to_plain
+from miai.plain import Json, dumps, listed, to_plain
 from miai.playing.adjudication import Panel
 from miai.plugins.loader import PluginWarning, plugin_host
 from miai.plugins.versions import versions_of
@@ -669,10 +669,13 @@ def _refuse_shared_terminal(game: Game, agents: Sequence[Agent]) -> None:
         what, secrets = "hides information", "secrets"
         if info.perfect_information:
             what, secrets = "lets players act at once", "choices"
-        others = " ".join(f"--{name} random" for name in people[1:])
+        values = game.parameters.model_dump(mode="json", exclude_defaults=True)
+        words = [f"--set {k}={v if isinstance(v, str) else dumps(v)}" for k, v in values.items()]
+        words += [f"--{name} random" for name in people[1:]]
         raise ConfigError(
             f"{game.info.name} {what}, and {listed(people)} at one terminal would see each other's "
-            f"{secrets}; let agents play all of them but one, such as: {others}"
+            f"{secrets}; let agents play all of them but one, such as: miai play {game.info.name} "
+            f"{' '.join(words)}"
         )
 
 
