@@ -43,7 +43,7 @@ from miai.playing.replay import record_of_actions, replay
 from miai.playing.session import RevisableGame, TakeBack
 from miai.process.agent_messages import pack_observation, unpack_observation
 from miai.record import GameRecord, MoveRecord, Termination, ending_text
-from miai.record_reader import read_record
+from miai.record_reader import read_record, read_verdicts
 from miai.testing import ConformanceError, check_agent
 
 PENNIES = miai.load_game("matching_pennies", rounds=2)
@@ -318,6 +318,7 @@ def test_forfeits(
     text = record.to_json_lines()
     assert text.startswith('{"schema":"miai.record/3"') == (len(losers) > 1)
     assert read_record(text) == record
+    assert read_verdicts(text) == (record.returns, [])
     replay(record)
     wrong = replace(record, returns=tuple(-value - 0.25 for value in record.returns))
     with pytest.raises(RecordError, match="the record gives returns"):

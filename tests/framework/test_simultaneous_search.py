@@ -310,6 +310,15 @@ def test_alpha_beta_refuses(error: type[Exception]) -> None:
         SearchAgent(PENNIES, other)
 
 
+def test_who_is_lost_resigns() -> None:
+    game = miai.load_game("matching_pennies", rounds=2)
+    state = game.new_initial_state()
+    state.apply_actions({0: 0, 1: 1})  # the first player has lost a round: -1 and 1 on average
+    for player, resigns in ((0, True), (1, False)):
+        assert mcts(game, resign_below=-0.5).search_as(state, player).resign == resigns
+    assert not mcts(game).search_as(state, 0).resign
+
+
 def test_a_hint_names_the_probabilities_and_expects_nothing_of_the_others() -> None:
     state = BIASED.new_initial_state()
     result = mcts(BIASED, simulations=4000).search_as(state, 1)
