@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _WIDTH: Final = 360
 _MARGIN: Final = 12
 _LINE: Final = 20
-_LETTERS: Final = 46  # in a line of text
+_LETTERS: Final = 48  # in a line of text
 _GAP: Final = 6
 _TALL: Final = 52  # height of a card
 _HIGHEST: Final = 4000  # of any picture; the ground is cut at its edge
