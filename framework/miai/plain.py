@@ -79,9 +79,8 @@ def one_line(text: str, *, limit: int = 1000) -> str:
 
 
 def listed(words: Sequence[str]) -> str:
-    """Return words as an enumeration: ``a``, ``a and b``, ``a, b and c``."""
-    *others, last = words
-    return f"{', '.join(others)} and {last}" if others else last
+    """Return words as an enumeration: ``a``, ``a and b``, ``a, b and c``; empty without any."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
 
 
 def _check_depth(value: object, depth: int) -> None:
