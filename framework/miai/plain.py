@@ -78,6 +78,11 @@ def one_line(text: str, *, limit: int = 1000) -> str:
     return line if len(line) <= limit else line[: limit - 3] + "..."
 
 
+def listed(words: Sequence[str]) -> str:
+    """Return words as an enumeration: ``a``, ``a and b``, ``a, b and c``; empty without any."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
+
+
 def _check_depth(value: object, depth: int) -> None:
     if isinstance(value, dict):
         items = list(value.values())

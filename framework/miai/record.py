@@ -20,7 +20,7 @@ from typing import Any, Final, Protocol, runtime_checkable
 
 from miai.errors import RecordError
 from miai.game import Observation
-from miai.plain import Json, dumps, one_line, to_plain
+from miai.plain import Json, dumps, listed, one_line, to_plain
 
 SCHEMA = "miai.record/1"
 
@@ -219,7 +219,7 @@ def ending_text(record: GameRecord, names: Sequence[str]) -> str:
     why = "" if record.loser is None else f", {names[record.loser]} "
     why += _REASONS[record.termination]
     if record.losers:  # the detail says why each of them did
-        why = ", " + " and ".join(names[loser] for loser in record.losers) + " forfeited"
+        why = ", " + listed([names[loser] for loser in record.losers]) + " forfeited"
     if record.termination is Termination.MOVE_LIMIT and len(best) != 1:
         ending, why = "no winner", ""  # a draw in a tournament; a file may be of a part of a game
     detail = "" if record.detail in ("", ending) else f" ({one_line(record.detail)})"
@@ -228,7 +228,7 @@ def ending_text(record: GameRecord, names: Sequence[str]) -> str:
 
 def winners_text(names: Sequence[str]) -> str:
     """Return that one player wins, or that several, but not all, share the best result."""
-    return f"{names[0]} wins" if len(names) == 1 else f"{' and '.join(names)} share the win"
+    return f"{names[0]} wins" if len(names) == 1 else f"{listed(names)} share the win"
 
 
 def _values(part: GameRecord | MoveRecord | PlayerRecord | VerdictRecord) -> dict[str, Any]:

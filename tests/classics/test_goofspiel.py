@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from itertools import product
 from typing import Any
 
@@ -11,7 +12,9 @@ import pytest
 from tests.seeds import seed_of_test
 
 import miai
+import miai.render
 from miai import PlayerView
+from miai.render import Clickable
 from miai.testing import check_game
 
 ORDERS = ("random", "ascending", "descending")
@@ -25,9 +28,11 @@ CASES = [
 @pytest.mark.parametrize("values", CASES)
 def test_games_go_as_in_openspiel(values: dict[str, Any]) -> None:
     rng = random.Random(seed_of_test())
+    game, other_game = miai.load_game("goofspiel", **values), pyspiel.load_game("goofspiel", values)
+    # OpenSpiel's minimum is rounded to a whole number.
+    assert game.max_utility() == pytest.approx(other_game.max_utility())
     for _ in range(8):
-        state = miai.load_game("goofspiel", **values).new_initial_state()
-        other = pyspiel.load_game("goofspiel", values).new_initial_state()
+        state, other = game.new_initial_state(), other_game.new_initial_state()
         while not state.is_terminal():
             assert int(state.current_player()) == other.current_player()
             if state.is_chance_node():
@@ -72,6 +77,52 @@ def test_hidden_bids_show_the_winner_only() -> None:
     assert state.is_terminal()
     assert state.returns() == (-0.5, -0.5, 1.0)
     assert state.information_state_string(0) == "3:3>- 2:2>2 1:1>-"
+
+
+def test_the_tensor_shows_prizes_the_hand_and_the_own_points_first() -> None:
+    game = miai.load_game("goofspiel", num_cards=4, players=3, points_order="descending")
+    state = game.new_initial_state()
+    state.apply_actions({0: 0, 1: 3, 2: 1})  # the prize 4 for the second player
+    shares = {0: [0.0, 0.4, 0.0], 1: [0.4, 0.0, 0.0], 2: [0.0, 0.0, 0.4]}  # of 10 points
+    hands = {0: [0, 1, 1, 1], 1: [1, 1, 1, 0], 2: [1, 0, 1, 1]}
+    for player in range(3):
+        expected = [0, 0, 1, 0, 1, 1, 0, 0, *hands[player], *shares[player]]
+        assert state.observation_tensor(player).tolist() == pytest.approx(expected)
+
+
+def test_cards_that_follow_each_other_are_a_range() -> None:
+    game = miai.load_game("goofspiel", num_cards=7, points_order="descending")
+    state = game.new_initial_state()
+    assert str(state).split("\n")[:2] == ["prize 7, to come 1-6", "player1: 0 points, hand 1-7"]
+    state.apply_actions({0: 2, 1: 6})
+    assert str(state).split("\n") == [
+        "prize 6, to come 1-5",
+        "player1: 0 points, hand 1 2 4-7",
+        "player2: 7 points, hand 1-6",
+    ]
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+def test_no_line_of_a_picture_is_cut_off(hidden: bool) -> None:
+    """Letters of 14 units are 8 units wide at most in a row of digits and spaces."""
+    game = miai.load_game("goofspiel", num_cards=52, players=3, imp_info=hidden)
+    renderer = miai.render.renderer_for(game)
+    assert isinstance(renderer, Clickable)
+    state = game.new_initial_state()
+    view = PlayerView(game, 1)
+    while not state.is_terminal():
+        if (seen := state.observation(1)) is not None:
+            view.observe(seen)
+        if seen is not None and len(view.observations) % 20 == 1:
+            picture = renderer.svg(view)
+            texts = re.findall(r'text-anchor="start"[^>]*>([^<]*)<', picture)
+            assert texts
+            assert max(map(len, texts)) * 7 <= 360 - 24
+            boxes = [region.box for region in renderer.clicks(view).regions]
+            assert all(f'y="{box[1]}"' in picture for box in boxes)
+        # Each player bids every other card first.
+        legal = state.legal_actions()
+        state.apply_action(next((a for a in legal if a % 2), legal[0]))
 
 
 def test_points_are_rewards_on_the_way() -> None:

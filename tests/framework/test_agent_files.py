@@ -57,6 +57,7 @@ class Thing:
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "agents.py").write_text(AGENTS)
     (tmp_path / "syntax.py").write_text("x = 1\ndef broken(:\n")
+    (tmp_path / "empty.py").write_text("")
     (tmp_path / "raises.py").write_text("\n\nraise RuntimeError('not today')\n")
     (tmp_path / "leaves.py").write_text("import sys\nsys.exit(3)\n")
     (tmp_path / "folder.py").mkdir()
@@ -87,7 +88,8 @@ def test_a_class_of_a_file_plays_from_the_command_line(folder: Path) -> None:
         ("nowhere.py:Mine", (), "there is no such file"),
         ("folder.py:Mine", (), "is a folder"),
         ("agents.py:Mien", (), "no class of this name. Did you mean 'Mine'?"),
-        ("agents.py:Thing", (), "is no agent: derive it from miai.Agent; agents of the file: Mine"),
+        ("agents.py:Thing", (), "is not an agent: derive it from miai.Agent; agents of the file:"),
+        ("empty.py:Mine", (), "no class of this name. It defines no agent."),
         ("agents.py:Unfinished", (), "is not complete: it lacks the method act"),
         ("agents.py:Unlucky", (), "cannot be built: line 32: ValueError: no luck"),
         ("agents.py:Mine", ("--x.lst", "true"), "lst: unknown parameter. Did you mean 'last'?"),
@@ -97,6 +99,8 @@ def test_a_class_of_a_file_plays_from_the_command_line(folder: Path) -> None:
         ("raises.py:Mine", (), "cannot be imported: line 3: RuntimeError: not today"),
         ("leaves.py:Mine", (), "cannot be imported: line 2: SystemExit: 3"),
         ("./agents.py", (), "name the agent's class too, ./agents.py:CLASS"),
+        ("./agents.py:", (), "name a class after the colon, FILE.py:CLASS"),
+        ("./agents.py:Mine.inner", (), "name a class after the colon, FILE.py:CLASS"),
     ],
 )
 def test_bad_input_gives_one_clear_line(

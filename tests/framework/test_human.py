@@ -47,6 +47,21 @@ def test_a_person_plays_tic_tac_toe_to_the_end() -> None:
     assert child.exitstatus == 0
 
 
+def test_the_faces_of_a_die_are_said() -> None:
+    game, shown = miai.load_game("pig", players=2, goal=6), io.StringIO()
+    person = HumanAgent(game, Parameters(), read=io.StringIO("roll\n" * 20), write=shown)
+    table = PlaySession(
+        game,
+        [person, miai.make_agent("random", game)],
+        note=lambda state, move: None,
+        save=lambda record, file: "",
+        adviser=None,
+    )
+    record = table.play(seed=1)
+    said = [move.text for move in record.moves if move.actor < 0]
+    assert re.findall(r"^chance: (\d)$", shown.getvalue(), re.MULTILINE) == said
+
+
 def test_nonsense_is_explained_and_asked_again() -> None:
     child = terminal("go", "--set", "board_size=5", "--black", "human", "--white", "random")
     child.expect("black> ")

@@ -17,6 +17,7 @@ NEW = (
     ("game", "number-heap"),
     ("agent", "greedy_one"),
     ("agent", "bluffer", "--game", "kuhn_poker"),
+    ("agent", "bidder", "--game", "goofspiel"),
     ("plugin", "duel"),
 )
 
@@ -56,7 +57,7 @@ def test_its_tests_pass_once_it_is_installed(folder: Path) -> None:
     done = run(
         "pytest", "-q", "-p", "no:cacheprovider", *tests, cwd=folder, path=folder / "installed"
     )
-    assert "11 passed" in done.stdout, done.stdout + done.stderr
+    assert "12 passed" in done.stdout, done.stdout + done.stderr
 
 
 def test_its_own_tests_notice_a_wrong_rule(folder: Path, tmp_path: Path) -> None:
@@ -89,11 +90,11 @@ def test_it_is_clean_by_the_linter_and_the_type_checker_of_miai(folder: Path) ->
 @pytest.mark.parametrize(
     ("kind", "name", "game", "message"),
     [
-        ("game", "Nim", "", "'Nim': is no name for a game"),
-        ("game", "none", "", "'none': is no name for a game"),
-        ("game", "../x", "", "'../x': is no name for a game"),
-        ("plugin", "a--b", "", "'a--b': is no name for a plugin"),
-        ("agent", "x" * 41, "", "is no name for an agent"),
+        ("game", "Nim", "", "'Nim': is not a name for a game"),
+        ("game", "none", "", "'none': is not a name for a game"),
+        ("game", "../x", "", "'../x': is not a name for a game"),
+        ("plugin", "a--b", "", "'a--b': is not a name for a plugin"),
+        ("agent", "x" * 41, "", "is not a name for an agent"),
         ("game", "tic_tac_toe", "", "is already a game, of plugin 'classics'"),
         ("agent", "mcts", "", "is already an agent, of plugin 'miai'"),
         ("agent", "go", "", "the package miai_go is installed already"),
@@ -110,8 +111,21 @@ def test_a_bad_name_is_refused(kind: str, name: str, game: str, message: str) ->
 def test_a_refused_name_leaves_nothing(tmp_path: Path) -> None:
     done = run("miai", "new", "game", "../Nim", cwd=tmp_path)
     assert done.returncode == 2
-    assert done.stderr.startswith("miai: '../Nim': is no name for a game")
+    assert done.stderr.startswith("miai: '../Nim': is not a name for a game")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_game_is_chosen_for_an_agent_only(tmp_path: Path) -> None:
+    done = run("miai", "new", "plugin", "duel", "--game", "go", cwd=tmp_path)
+    assert (done.returncode, list(tmp_path.iterdir())) == (2, [])
+    assert "--game go: is for a new agent; a plugin has a game of its own" in done.stderr
+
+
+@pytest.mark.parametrize("game", ["tic_tac_toe", "goofspiel", "pig", "kuhn_poker", "go"])
+def test_an_agent_need_beat_nobody_where_luck_or_others_decide(game: str) -> None:
+    files = package(Start.AGENT, "tested", game=game)
+    beats = "test_it_beats_the_random_agent" in files["tests/test_tested_agent.py"]
+    assert beats == (game == "tic_tac_toe")
 
 
 def test_an_existing_folder_is_left_alone(tmp_path: Path) -> None:

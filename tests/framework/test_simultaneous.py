@@ -6,7 +6,7 @@ import random
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,15 @@ import pytest
 from tests.seeds import seed_of_test
 
 import miai
-from miai import EnumeratedBelief, Game, Observation, Player, PlayerView, State
+from miai import (
+    EnumeratedBelief,
+    Game,
+    Observation,
+    Player,
+    PlayerView,
+    SimultaneousState,
+    State,
+)
 from miai.agent import Agent, Decision, RandomAgent
 from miai.clock import ClockReading, TimeControl
 from miai.errors import (
@@ -35,7 +43,7 @@ from miai.playing.replay import record_of_actions, replay
 from miai.playing.session import RevisableGame, TakeBack
 from miai.process.agent_messages import pack_observation, unpack_observation
 from miai.record import GameRecord, MoveRecord, Termination, ending_text
-from miai.record_reader import read_record
+from miai.record_reader import read_record, read_verdicts
 from miai.testing import ConformanceError, check_agent
 
 PENNIES = miai.load_game("matching_pennies", rounds=2)
@@ -167,6 +175,79 @@ def test_players_think_at_the_same_time_each_on_its_own_clock() -> None:
     assert [player.seconds for player in record.players] == [2.0, 4.0, 6.0]
 
 
+class Sequel(SimultaneousState):
+    """Both act once, and then the second player does."""
+
+    def current_player(self) -> int:
+        taken = len(self.history())
+        return Player.SIMULTANEOUS if taken < 2 else 1 if taken == 2 else Player.TERMINAL
+
+    def legal_actions_of(self, player: int) -> list[int]:
+        acts = (0, 1) if len(self.history()) < 2 else (1,) if not self.is_terminal() else ()
+        return [0] if player in acts else []
+
+    def _apply_actions(self, actions: Mapping[int, int]) -> None:
+        pass
+
+    def returns(self) -> tuple[float, ...]:
+        return (0.0, 0.0)
+
+    def _copy_to(self, other: State) -> None:
+        pass
+
+    def _key(self) -> int:
+        return len(self.history())
+
+    def __str__(self) -> str:
+        return str(self.history())
+
+
+class ReadsClock(RandomAgent):
+    """Notes the main time at each of its turns in a list that players share."""
+
+    def __init__(self, game: Game, mains: list[float | None]) -> None:
+        super().__init__(game)
+        self.mains = mains
+
+    def act(self, clock: ClockReading) -> Decision:
+        self.mains.append(clock.main)
+        return super().act(clock)
+
+
+BY_TURN = TimeControl(kind="fischer", seconds=10.0, increment=100.0, increment_per="turn")
+
+
+def test_a_decision_of_several_players_is_a_turn_of_each() -> None:
+    mains: list[float | None] = []
+    play(PENNIES, [ReadsClock(PENNIES, mains) for _ in range(2)], time_control=BY_TURN)
+    assert mains == pytest.approx([10.0, 10.0, 110.0, 110.0], abs=0.5)
+
+
+@pytest.mark.parametrize("again", [0, 2])
+@pytest.mark.parametrize("seconds", [None, 2.0])
+def test_it_is_a_turn_also_of_who_acts_next(again: int, seconds: float | None) -> None:
+    """Also if the first part of the game is played again.
+
+    Moves without a time, as in a record, were made before the clocks began.
+    """
+    mains: list[float | None] = []
+
+    class Continued(type(PENNIES)):  # type: ignore[misc]  # the class is an expression
+        def new_initial_state(self) -> State:
+            return Sequel(self)
+
+    game = Continued()
+    earlier = [
+        MoveRecord(ply=n, actor=n, action=0, text="heads", seconds=seconds) for n in range(again)
+    ]
+    agents = [ReadsClock(game, mains) for _ in range(2)]
+    play(game, agents, time_control=BY_TURN, earlier=earlier)
+    expected = [10.0, 10.0, 110.0]
+    if again:
+        expected = [10.0] if seconds is None else [108.0]
+    assert mains == pytest.approx(expected, abs=0.5)
+
+
 def test_players_in_this_process_are_not_charged_for_each_other() -> None:
     class Slow(RandomAgent):
         def act(self, clock: ClockReading) -> Decision:
@@ -237,10 +318,56 @@ def test_forfeits(
     text = record.to_json_lines()
     assert text.startswith('{"schema":"miai.record/3"') == (len(losers) > 1)
     assert read_record(text) == record
+    assert read_verdicts(text) == (record.returns, [])
     replay(record)
     wrong = replace(record, returns=tuple(-value - 0.25 for value in record.returns))
     with pytest.raises(RecordError, match="the record gives returns"):
         replay(wrong)
+
+
+def test_the_time_of_who_fails_counts_and_the_end_is_for_the_others() -> None:
+    """Who resigned is still there; who crashed or was late is not asked anything more."""
+    ended: list[int] = []
+
+    class Noted(Scripted):
+        def act(self, clock: ClockReading) -> Decision:
+            time.sleep(0.05)
+            return super().act(clock)
+
+        def end(self, returns: tuple[float, ...]) -> None:
+            ended.append(self.view.player)
+
+    agents = [Noted(AUCTION, [], step) for step in (RESIGN, CRASH, LATE)]
+    record = play(AUCTION, agents)
+    assert record.losers == (0, 1, 2)
+    assert ended == [0]
+    assert all(player.seconds > 0.04 for player in record.players)
+
+
+def test_a_late_answer_is_late_on_its_own_clock() -> None:
+    together = threading.Barrier(3)
+    seats = [Meeting(AUCTION, together, seconds) for seconds in (1.0, 3.0, 1.5)]
+    control = TimeControl(kind="per-move", seconds=2.0, margin=0.0)
+    record = play_game(AUCTION, seats, seed=1, time_control=control)
+    assert (record.termination, record.loser, record.losers) == (Termination.TIME, 1, ())
+
+
+def test_only_who_does_not_act_ponders() -> None:
+    pondered: list[tuple[int, int]] = []
+
+    class Ponders(InProcessSeat):
+        def ponder(self) -> None:
+            view = self.player.view
+            pondered.append((view.player, len(view.observations)))
+
+    class Continued(type(PENNIES)):  # type: ignore[misc]  # the class is an expression
+        def new_initial_state(self) -> State:
+            return Sequel(self)
+
+    game = Continued()
+    control = TimeControl(kind="absolute", seconds=10.0, ponder=True)
+    play_game(game, [Ponders(RandomAgent(game)) for _ in range(2)], seed=1, time_control=control)
+    assert pondered == [(0, 2)], "while the second player acts by itself"
 
 
 def test_who_forfeited_is_told_by_name() -> None:
@@ -260,12 +387,32 @@ def test_wrong_losers_are_refused(losers: Any) -> None:
         read_record(text.replace(good, f'"losers":{losers}'.replace("'", '"')))
 
 
+def test_a_record_that_ends_within_a_decision_is_refused() -> None:
+    record = record_of_actions(DILEMMA, [0, 1, 1], players=["a", "b"])
+    with pytest.raises(RecordError, match=r"actions of the players \[1\] are missing"):
+        replay(record)
+
+
+def test_only_who_acts_at_once_forfeits_at_once() -> None:
+    game = miai.load_game("tic_tac_toe")
+    record = record_of_actions(game, [4], players=["a", "b"], loser=0)
+    record.losers, record.returns = (0, 1), (0.0, 0.0)
+    with pytest.raises(RecordError, match=r"\[0, 1\] forfeited at once, but \[1\] acted"):
+        replay(record)
+
+
 def test_two_people_at_one_terminal_are_refused() -> None:
     people = [RandomAgent(PENNIES), RandomAgent(PENNIES)]
     for person in people:
         person.component = "human"
     with pytest.raises(ConfigError, match="matching_pennies lets players act at once, and even"):
         play(PENNIES, people)
+    with pytest.raises(ConfigError, match="player1, player2 and player3 at one terminal") as caught:
+        play(AUCTION, [*people, people[0]])
+    assert str(caught.value).endswith(
+        "such as: miai play goofspiel --set players=3 --set num_cards=3 "
+        "--set points_order=descending --player2 random --player3 random"
+    )
 
 
 # -- records, interrupted games, openings ----------------------------------------------------------

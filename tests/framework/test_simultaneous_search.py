@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Mapping
 from functools import cache
 from typing import Any, Self
@@ -16,13 +17,16 @@ from tests.seeds import seed_of_test
 import miai
 from miai import Game, GameInfo, Parameters, Player, PlayerView, SimultaneousState, State
 from miai.agent import Agent, Decision
+from miai.cli.people import hint_text
 from miai.clock import Clock, TimeControl
 from miai.errors import AgentUnavailableError, GameError, UnsuitableGameError
 from miai.playing.match import play
+from miai.render import renderer_for
 from miai.search.mcts import JointNode, Mcts, MctsParameters
 from miai.search.protocol import SimultaneousSearch
 from miai.search.regret_matching import RegretMatching
 from miai.testing import check_game
+from miai.web.analysis import thoughts_of
 
 PENNIES = miai.load_game("matching_pennies", rounds=1)
 BIASED = miai.load_game("rock_paper_scissors", rounds=1, rock=2.0)
@@ -304,6 +308,26 @@ def test_alpha_beta_refuses(error: type[Exception]) -> None:
     other: Any = AlphaBeta(miai.load_game("tic_tac_toe"))
     with pytest.raises(error, match="players act at once"):
         SearchAgent(PENNIES, other)
+
+
+def test_who_is_lost_resigns() -> None:
+    game = miai.load_game("matching_pennies", rounds=2)
+    state = game.new_initial_state()
+    state.apply_actions({0: 0, 1: 1})  # the first player has lost a round: -1 and 1 on average
+    for player, resigns in ((0, True), (1, False)):
+        assert mcts(game, resign_below=-0.5).search_as(state, player).resign == resigns
+    assert not mcts(game).search_as(state, 0).resign
+
+
+def test_a_hint_names_the_probabilities_and_expects_nothing_of_the_others() -> None:
+    state = BIASED.new_initial_state()
+    result = mcts(BIASED, simulations=4000).search_as(state, 1)
+    hint = hint_text(PlayerView.at(state, 1), result)
+    shares = {name: int(p) for name, p in re.findall(r"(\w+): .*, probability (\d+) %", hint)}
+    assert shares == pytest.approx({"rock": 25, "paper": 50, "scissors": 25}, abs=8)
+    assert "Expected" not in hint
+    statistics = {**result.statistics, "pv": list(result.pv)}
+    assert thoughts_of(statistics, state, 1, renderer_for(BIASED))["line"] == []
 
 
 # -- regret matching -------------------------------------------------------------------------------

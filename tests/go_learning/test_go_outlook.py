@@ -163,18 +163,27 @@ BLACK = [f"{column}{row}" for column in "BC" for row in range(1, 6)]
 WHITE = [*(f"D{row}" for row in range(1, 6)), "E2", "E4"]
 
 
-@pytest.mark.parametrize(("weight", "best"), [(0.0, "pass"), (0.3, "A2")])
-def test_who_weighs_the_score_wins_by_more(weight: float, best: str) -> None:
-    """White passed. Black wins by 4.5 with a pass, by 10.5 if it takes a stone first."""
-    state = go(
+def after_a_pass() -> Any:
+    """Return a position in which White passed; Black wins by 4.5 with a pass, too.
+
+    If it takes a stone first it wins by 10.5.
+    """
+    game = go(
         board_size=SIZE,
         komi=-5.5,
         ko="simple",
         black_stones=BLACK,
         white_stones=[*WHITE, "A1"],
         first_player="white",
-    ).new_initial_state()
-    state.apply_action(state.game.pass_action)
+    )
+    state = game.new_initial_state()
+    state.apply_action(game.pass_action)
+    return state
+
+
+@pytest.mark.parametrize(("weight", "best"), [(0.0, "pass"), (0.3, "A2")])
+def test_who_weighs_the_score_wins_by_more(weight: float, best: str) -> None:
+    state = after_a_pass()
     forest = Forest(SIZE, 1, max_nodes=200_000)
     forest.configure(0, TreeSettings(score_weight=weight))
     forest.set_root(0, root_of(state))
@@ -184,20 +193,13 @@ def test_who_weighs_the_score_wins_by_more(weight: float, best: str) -> None:
 
 
 def test_a_player_who_weighs_the_score_does_not_pass_yet(weights: Path) -> None:
-    """In the same position: a pass would win, and is answered by one unless the score weighs."""
-    game = go(
-        board_size=SIZE,
-        komi=-5.5,
-        ko="simple",
-        black_stones=BLACK,
-        white_stones=[*WHITE, "A1"],
-        first_player="white",
-    )
+    """A pass would win, and is the answer unless the score weighs."""
     files: dict[str, Any] = {"weights": str(weights), "precision": "fp32"}
-    state = game.new_initial_state()
-    state.apply_action(game.pass_action)
+    state = after_a_pass()
     for weight in (0.0, 0.3):
-        agent = miai.make_agent("alphazero", game, simulations=8, score_weight=weight, **files)
+        agent = miai.make_agent(
+            "alphazero", state.game, simulations=8, score_weight=weight, **files
+        )
         search = agent.search  # type: ignore[attr-defined]  # a search's agent
         search.new_game(1)
         assert (search.search(state).statistics == {}) == (weight == 0)

@@ -250,8 +250,10 @@ def miai_register(registry):
     registry.add("agnt", "x", "miai.agent:RandomAgent", summary="A misspelt kind")
     registry.add("agent", "one", "no_such_module_anywhere:Agent",
                  parameters="another_missing_module:Parameters", summary="")
-    registry.add("belief", "two", "miai.agent:RandomAgent", summary="Takes too little")
-    raise RuntimeError("and then it fails")
+    registry.add("belief", "two", "miai.agent:RandomAgent", summary="Takes too little",
+                 parameters="miai.agent:Agent")
+    registry.add("agent", "three", "miai.agent", summary="")
+    raise RuntimeError("and then\\nit fails")
 """
 
 
@@ -265,13 +267,15 @@ def test_check_reports_all_defects_of_a_plugin_at_once(modules: Path) -> None:
     for words in (
         "agent 'random' is already registered by plugin 'miai'",
         "'x' is of the undeclared kind 'agnt'",
-        "and then it fails",
+        "and then\nit fails",
         "no_such_module_anywhere:Agent cannot be imported",
         "another_missing_module:Parameters cannot be imported",
         "belief 'two' of plugin 'several': miai.agent:RandomAgent cannot be called as",
+        "belief 'two' of plugin 'several': miai.agent:Agent is not a model of parameters",
+        "miai.agent cannot be imported: ImportError: an import path is written module:attribute",
     ):
         assert words in texts
-    assert len(checked.errors) == 6
+    assert len(checked.errors) == 8
 
 
 def test_check_prints_each_defect_on_a_line(
@@ -284,7 +288,7 @@ def test_check_prints_each_defect_on_a_line(
         listing.check_plugins(as_json=False)
     assert caught.value.exit_code == 2
     lines = capsys.readouterr().out.splitlines()
-    assert sum(line.startswith("    ") for line in lines) == 9  # three have a cause
+    assert sum(line.startswith("    ") for line in lines) == 8
 
 
 NEEDING = "import rare_library_of_an_extra\n" + GOOD

@@ -110,6 +110,25 @@ def test_a_batch_is_ready_before_the_one_before_it_is_played() -> None:
     second = format_.more(meetings, room=1)
     assert (len(first.pairings), first.ask_after) == (4, 0)
     assert (len(second.pairings), second.ask_after) == (4, 4)
+    names = sorted(entrants(6).players)
+    nothing = fit_ratings([], players=names)
+    design = PairDesign(nothing.covariance, pair_information(nothing))
+    expected = [tuple(names[index] for index in design.choose()) for _ in range(8)]
+    chosen = [*first.pairings, *second.pairings]
+    assert [(pairing.first, pairing.second) for pairing in chosen] == expected
+
+
+def test_batches_grow_with_the_run() -> None:
+    format_ = make("adaptive", entrants(5), pairs=70, batch=2)
+    meetings: list[Meeting] = []
+    sizes = []
+    while (step := format_.more(meetings, room=1)).pairings:
+        sizes.append(len(step.pairings))
+        for meeting in meetings:
+            meeting.scores = [0.5, 0.5]
+        meetings += [Meeting(pairing, [None, None]) for pairing in step.pairings]
+    # From 48 pairs on, a sixteenth of them: 48 // 16, 51 // 16, ..., 66 // 16.
+    assert sizes == [*[2] * 24, *[3] * 6, 4]
 
 
 def test_a_longer_run_begins_with_the_shorter_one() -> None:
@@ -125,6 +144,13 @@ def test_it_stops_at_the_width_and_not_before() -> None:
     meetings, step = play(format_, chance(4))
     assert step.facts["width"] <= 160 < 1000
     assert step.facts["pairs"] == len(meetings) < 2000
+    games = list[tuple[str, str, float]]()
+    for meeting in meetings:
+        one, other = meeting.pairing.first, meeting.pairing.second
+        first, second = (score for score in meeting.scores if score is not None)
+        games += [(one, other, first), (other, one, 1 - second)]
+    widest = 2 * Z95 * fit_ratings(games).standard_errors.max()
+    assert step.facts["width"] == pytest.approx(widest)
     shorter, earlier = play(make("adaptive", entrants(5), pairs=len(meetings) * 3 // 4), chance(4))
     assert earlier.facts["width"] > 160
     assert earlier.facts["text"].startswith(f"widest interval: {earlier.facts['width']:.0f} Elo")

@@ -515,6 +515,22 @@ def test_an_agent_that_fails_is_last_and_named(tmp_path: Path, mischief: dict[st
     assert "ann = bob > bad (illegal-action: " in done.stdout
 
 
+@pytest.mark.parametrize(("good", "said"), [(["ann"], "lost to ann by"), ([], "forfeited by")])
+def test_who_forfeits_together_does_not_lose_to_each_other(
+    tmp_path: Path, mischief: dict[str, str], good: list[str], said: str
+) -> None:
+    config = tmp_path / "x.toml"
+    bad = [player(name, "mischief", way="illegal") for name in ("bad", "worse")]
+    game = {"name": "goofspiel", "players": len(good) + len(bad), "num_cards": 3}
+    players = [player(name, "random") for name in good] + bad
+    config.write_text(config_text(*players, game=game, tournament={"rounds": 1}))
+    words = ("run", config, "--out", tmp_path / "out", "--executor", "serial")
+    lines = tournament(*words, env=mischief).stdout.partition("Forfeits:")[2]
+    assert f": bad {said} illegal-action" in " ".join(lines.split())
+    checked = refused("check", config, env=mischief)
+    assert checked.count("is not legal at ply") == len(bad), "once for each player"
+
+
 # -- several games in one list --------------------------------------------------------------------
 
 

@@ -261,6 +261,9 @@ def test_limits_are_found_as_for_pairs() -> None:
     assert fit.groups == (("a", "b", "c"), ("x",))
     fixed: list[RankedGame] = [(("a", "b", "c"), (3, 2, 1)), (("a", "b", "c"), (1, 2, 3))]
     assert fit_rankings(Rankings.from_games(fixed)).hides_first_move
+    # Strengths that fall by the same step from a to f do what the seats could do.
+    steps: list[RankedGame] = [(tuple("abcdef"[n : n + 3]), (3, 2, 1)) for n in range(4)]
+    assert fit_rankings(Rankings.from_games(steps)).hides_first_move
     swapped = [(seats, (3, 2, 1)) for seats in permutations("abc")]
     assert not fit_rankings(Rankings.from_games(swapped)).hides_first_move
 

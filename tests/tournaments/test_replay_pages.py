@@ -233,6 +233,15 @@ def test_a_legend_explains_the_signs_of_a_game() -> None:
     assert not list(poker.all("ul", class_="signs"))
 
 
+def test_the_heading_names_all_players() -> None:
+    for players, heading in (
+        (2, "random (first) against random (second)"),
+        (3, "random (first), random (second), random (third)"),
+    ):
+        record = record_of("pig", *[RANDOM] * players, players=players, goal=4)
+        assert read_page(replay_page(record, "g1")).one("h1").text() == heading
+
+
 def test_go_is_drawn_and_offered_as_sgf() -> None:
     record = record_of("go", MCTS, ("fast-random", {}), board_size=5)
     page = check_page(record, views=1)

@@ -259,6 +259,46 @@ def test_an_increment_is_added_per_action_or_per_turn(
         assert least < later["clocks"]["left"][0] <= most
 
 
+def test_an_increment_per_turn_is_shown(browser: Browser) -> None:
+    clock = {"clock__kind": "fischer", "clock__seconds": "30", "clock__increment": "100"}
+    clock["clock__increment_per"] = "turn"
+    chairs = {"players__0__agent": "me", "players__1__agent": "random"}
+    table = browser.new_table("tic_tac_toe", **chairs, **clock)
+    with browser.watching(table) as events:
+        answer = {"number": events.until(is_turn)["frame"]["number"], "kind": "move", "action": 4}
+        assert browser.post(f"{table}/answers", answer).status == 200
+        news = events.until(lambda n: is_turn(n) and len(n["moves"]) == 2)
+        assert all(100 < left <= 130 for left in news["clocks"]["left"])
+
+
+def test_after_a_restart_the_clock_of_who_is_to_move_runs(tmp_path: Path) -> None:
+    chairs = {"players__0__agent": "me", "players__1__agent": "guest"}
+    with running(tmp_path) as port:
+        own, other = Browser(port), Browser(port)
+        own.enter()
+        table = own.new_table("tic_tac_toe", **chairs, **CLOCK)
+        address = own.post(f"{table}/invitations/1", {}).json["address"]
+        other.ask("/" + address.split("/", 3)[3])
+        with own.watching(table) as mine, other.watching(table) as theirs:
+            number = mine.until(is_turn)["frame"]["number"]
+            answer = {"number": number, "kind": "move", "action": 4}
+            assert own.post(f"{table}/answers", answer).status == 200
+            theirs.until(is_turn)
+    with running(tmp_path) as port:
+        other.port = port
+        with other.watching(table) as theirs:
+            assert theirs.until(is_turn)["clocks"]["ticking"] == [1]
+
+
+def test_spectators_learn_that_the_players_have_started(browser: Browser) -> None:
+    chairs = {"players__0__agent": "me", "players__1__agent": "random"}
+    spectator = Browser(browser.port)
+    spectator.enter()
+    table = browser.new_table("tic_tac_toe", **chairs)
+    with spectator.watching(table) as public:
+        assert public.until(lambda news: news["stage"] == "playing")["moves"] == []
+
+
 def test_the_clock_of_somebody_who_plays_a_hidden_game_is_its_own(browser: Browser) -> None:
     table = browser.new_table(
         "phantom_tic_tac_toe", players__0__agent="me", players__1__agent="random", **CLOCK
@@ -266,9 +306,11 @@ def test_the_clock_of_somebody_who_plays_a_hidden_game_is_its_own(browser: Brows
     spectator = Browser(browser.port)
     spectator.enter()
     with browser.watching(table) as events, spectator.watching(table) as public:
-        mine, theirs = events.until(is_turn)["clocks"]["left"]
+        clocks = events.until(is_turn)["clocks"]
+        mine, theirs = clocks["left"]
         assert 290 < mine <= 300
         assert theirs is None
+        assert clocks["ticking"] == [0]
         assert public.next()["clocks"] == {"left": [None, None], "ticking": []}
 
 

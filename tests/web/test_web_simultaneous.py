@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,7 @@ def test_neither_sees_the_other_s_choice_first(tmp_path: Path, first: int, secon
             answer(browsers[first], table, before[first], 1)
             waiting = watched[first].until(lambda news: not is_turn(news))
             assert waiting["moves"] == []
+            assert waiting["frame"]["hint"] == "You chose defect."
             assert waiting["frame"]["picture"] == before[first]["frame"]["picture"]
             reply = browsers[first].post(
                 f"{table}/answers",
@@ -54,7 +56,8 @@ def test_neither_sees_the_other_s_choice_first(tmp_path: Path, first: int, secon
             after = [e.until(lambda n: is_turn(n) and len(n["moves"]) == 2) for e in watched]
             texts = ["", ""]
             texts[first], texts[second] = "defect", "cooperate"
-            assert [news["moves"] for news in after] == [texts, texts]
+            played = [f"first {texts[0]}", f"second {texts[1]}"]
+            assert [news["moves"] for news in after] == [played, played]
             answer(browsers[first], table, after[first], 1)
     # The server stops between two choices. The one that was made is asked again.
     with running(folder) as port:
@@ -66,11 +69,31 @@ def test_neither_sees_the_other_s_choice_first(tmp_path: Path, first: int, secon
             for player in (second, first):
                 answer(browsers[player], table, again[player], 0)
             news = mine.until(is_over)
-            assert news["moves"] == [*texts, "cooperate", "cooperate"]
+            assert news["moves"] == [*played, "first cooperate", "second cooperate"]
             gains = [3.0, 3.0]
             gains[first] += 5
             assert all(f"{gain:+g}" in news["result"] for gain in gains)
             assert "cooperate" in own.ask(f"{table}/replay").text
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+def test_the_clock_stops_for_who_has_chosen(browser: Browser, hidden: bool) -> None:
+    other = Browser(browser.port)
+    clock = {"clock__kind": "absolute", "clock__seconds": "300"}
+    rules = {"game__imp_info": str(hidden).lower(), "game__points_order": "ascending"}
+    table = sit(browser, other, "goofspiel", **clock, **rules)
+    with browser.watching(table) as mine, other.watching(table) as theirs:
+        asked = mine.until(is_turn)
+        time.sleep(0.3)
+        answer(browser, table, asked, 1)
+        mine.until(lambda news: not is_turn(news))
+        theirs.until(is_turn)
+        time.sleep(0.3)
+        with browser.watching(table) as seen, other.watching(table) as seen_by_other:
+            clocks, others = seen.next()["clocks"], seen_by_other.next()["clocks"]
+        assert clocks["ticking"] == ([] if hidden else [1])
+        assert others["ticking"] == ([1] if hidden else [0, 1])
+        assert 299.8 > clocks["left"][0] > others["left"][1] + 0.1
 
 
 def test_an_interrupted_choice_in_a_journal_is_taken_again(tmp_path: Path) -> None:
@@ -97,7 +120,7 @@ def test_an_interrupted_choice_in_a_journal_is_taken_again(tmp_path: Path) -> No
                     for player, action in ((0, 1), (1, 0)):
                         answer(browsers[player], table, asked[player], action)
                 news = mine.until(is_over)
-                assert news["moves"] == ["defect", "cooperate"]
+                assert news["moves"] == ["first defect", "second cooperate"]
 
 
 def test_a_decision_is_taken_back_with_the_opponent_s_part(browser: Browser) -> None:
@@ -138,7 +161,7 @@ def test_a_game_of_three_is_played_on_from_a_whole_decision(browser: Browser) ->
     place = f"/records/{table.rsplit('/', 1)[1]}/play?ply=4"
     form = browser.ask(place).text
     assert "after ply 3" in form
-    assert "player1 and player2 and player3 are next to act" in form
+    assert "player1, player2 and player3 are next to act" in form
     assert 'name="players.2.agent"' in form
     again = browser.form(place, {f"players.{player}.agent": "random" for player in range(3)})
     assert again.status == 303, again.text

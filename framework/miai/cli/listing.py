@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from miai.plain import one_line
 from miai.plugins.loader import plugin_host
 
 if TYPE_CHECKING:
@@ -120,10 +121,10 @@ def list_plugins(as_json: bool = typer.Option(False, "--json", help="Print JSON.
 
 
 def check_plugins(as_json: bool = typer.Option(False, "--json", help="Print JSON.")) -> None:
-    """Import every component of every plugin; exit with status 2 if one is broken.
+    """Import all components of all plugins and show their defects.
 
-    All defects are shown. What needs an extra that is not installed is not broken; it is named with
-    the command that installs the extra.
+    The exit status is 2 if there are any. What needs an extra that is not installed is not broken;
+    it is named with the command that installs the extra.
     """
     plugins = plugin_host().check()
     _print_plugins(plugins, as_json)
@@ -159,7 +160,8 @@ def _chain(first: BaseException) -> str:
     lines = list[str]()
     error: BaseException | None = first
     while error is not None:
-        lines.append(f"{type(error).__name__}: {error}")
+        if not lines or str(error) not in lines[-1]:  # most errors tell their cause
+            lines.append(one_line(f"{type(error).__name__}: {error}"))
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     return "\n".join(lines)
 

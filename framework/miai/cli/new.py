@@ -18,6 +18,7 @@ from miai.errors import ConfigError
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9]*([-_][a-z0-9]+)*")
 _LONGEST: Final = 40
+_GAME: Final = "tic_tac_toe"
 _SHORT: Final = 100
 """Plies of a game in which a new agent is tested by many games."""
 _SKELETON: Final = Path(__file__).parent / "skeleton"
@@ -58,14 +59,14 @@ def new(
     game: Annotated[
         str,
         typer.Option(
-            help="Game of a new agent, which must be installed.", autocompletion=complete_game
+            metavar="GAME",
+            help="Installed game that a new agent plays (default: tic_tac_toe).",
+            autocompletion=complete_game,
         ),
-    ] = "tic_tac_toe",
+    ] = "",
     into: Annotated[
         Path,
-        typer.Option(
-            metavar="FOLDER", file_okay=False, help="Folder in which the package's own is made."
-        ),
+        typer.Option(metavar="FOLDER", file_okay=False, help="Where to make the package's folder."),
     ] = Path(),
 ) -> None:
     """Write a package with a game, an agent or both, and tests that pass.
@@ -75,7 +76,9 @@ def new(
     """
     from miai.files import write_text, writing
 
-    texts = package(kind, name, game=game)
+    if game and kind is not Start.AGENT:
+        raise ConfigError(f"--game {game}: is for a new agent; {_a(kind)} has a game of its own")
+    texts = package(kind, name, game=game or _GAME)
     folder = into / f"miai-{_dashed(name)}"
     if folder.exists():
         raise ConfigError(f"{folder}: exists already; choose another name, or a folder with --into")
@@ -87,7 +90,7 @@ def new(
     print(f"Next: cd {folder} && pip install -e '.[test]' && pytest")
 
 
-def package(kind: Start, name: str, *, game: str = "tic_tac_toe") -> Mapping[str, str]:
+def package(kind: Start, name: str, *, game: str = _GAME) -> Mapping[str, str]:
     """Return the files of a new package, by their path.
 
     Args:
@@ -135,8 +138,9 @@ def package(kind: Start, name: str, *, game: str = "tic_tac_toe") -> Mapping[str
     if kind is Start.AGENT:
         info = load_game(game).info
         requirements += _distribution_of(game)
-        seats, wins = info.player_names, info.perfect_information and len(info.player_names) == 2
-        wins = wins and info.max_game_length <= _SHORT
+        seats, wins = info.player_names, info.max_game_length <= _SHORT
+        wins = wins and info.perfect_information and len(seats) == 2
+        wins = wins and not (info.simultaneous or info.max_chance_outcomes)
     facts["dependencies"] = ", ".join(f'"{requirement}"' for requirement in requirements)
     facts["description"] = f"{title}, {' and '.join(_a(part) for part in parts)} for miai"
     first = facts["agent"] if Start.AGENT in parts else "random"
@@ -168,7 +172,7 @@ def _check_name(name: str, kind: Start) -> None:
 
     if not _NAME.fullmatch(name) or len(name) > _LONGEST or keyword.iskeyword(_camel(name)):
         raise ConfigError(
-            f"{name!r}: is no name for {_a(kind)}; use at most {_LONGEST} lower-case letters, "
+            f"{name!r}: is not a name for {_a(kind)}; use at most {_LONGEST} lower-case letters, "
             "digits and single dashes or underscores, a letter first, such as 'nim' or "
             "'four_in_a_row'"
         )

@@ -74,11 +74,14 @@ def show_position(
 def hint_text(view: PlayerView, result: SearchResult) -> str:
     """Return the hint of a search for the player to move."""
     state = view.state
-    priors = _priors(result)
+    priors = _shares(result, "priors")
     best = _best(result, priors)
+    strategy = _shares(result, "strategy")
     lines = []
     for number, action in enumerate(best, 1):
         facts = ", ".join(_facts(state.game, result, priors, action))
+        if strategy:  # where players act at once
+            facts += f", probability {100 * strategy.get(action, 0.0):.0f} %"
         lines.append(f"{number}. {action_text(state, action)}: {facts}")
     if expected := line_text(state, result.pv[: 1 + _LINE_MOVES]):
         lines.append(f"Expected: {expected}")
@@ -86,7 +89,9 @@ def hint_text(view: PlayerView, result: SearchResult) -> str:
 
 
 def move_text(state: State, move: MoveRecord) -> str:
-    """Return a line with a player's move and its evaluation; `state` is the position after it."""
+    """Return a line with a move and its evaluation; `state` is the position after it."""
+    if move.actor < 0:
+        return f"chance: {move.text}"
     name = state.game.info.player_names[move.actor]
     facts = _thoughts(state, move.statistics)
     if move.seconds is not None:
@@ -95,11 +100,11 @@ def move_text(state: State, move: MoveRecord) -> str:
 
 
 def line_text(state: State, actions: Sequence[int]) -> str:
-    """Return a line of play from a state, as far as it is legal."""
+    """Return a line of play from a state, as far as it is legal and single players act."""
     names = []
     state = state.clone()
     for action in actions:
-        if state.is_terminal() or state.is_chance_node() or not state.is_legal(action):
+        if state.current_player() < 0 or not state.is_legal(action):
             break
         names.append(state.action_to_string(action))
         state.apply_action(action)
@@ -120,9 +125,9 @@ def _facts(game: Game, result: SearchResult, priors: Mapping[int, float], action
     return facts
 
 
-def _priors(result: SearchResult) -> dict[int, float]:
-    """Return the priors in the statistics of a search, likeliest first; empty without any."""
-    pairs = result.statistics.get("priors")
+def _shares(result: SearchResult, name: str) -> dict[int, float]:
+    """Return probabilities of actions in the statistics of a search; empty without any."""
+    pairs = result.statistics.get(name)
     if not isinstance(pairs, Sequence) or isinstance(pairs, str):
         return {}
     return {int(pair[0]): float(pair[1]) for pair in pairs if isinstance(pair, list) and pair[1]}
@@ -311,7 +316,7 @@ class HumanAgent(Agent):
             self._say(session.advise_from(self.view))
             return
         result = session.advise(self.view)
-        best = _best(result, _priors(result))
+        best = _best(result, _shares(result, "priors"))
         show_position(
             self._renderer,
             self.view,
@@ -457,7 +462,7 @@ class PlaySession:
         if self._secret:  # the move, its time and its statistics are the opponent's secrets
             return
         for number, person in enumerate(self._agents):
-            if isinstance(person, HumanAgent) and move.actor not in (number, -1):
+            if isinstance(person, HumanAgent) and move.actor != number:
                 person.tell(move_text(state, move))
 
     # -- what people can ask for ----------------------------------------------------------------

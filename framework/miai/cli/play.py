@@ -6,6 +6,7 @@ The players are options named by the game: ``--black mcts --black.simulations 50
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -19,7 +20,7 @@ import typer
 
 from miai.errors import AgentUnavailableError, ConfigError, near_matches
 from miai.files import user_data
-from miai.plain import parse_value
+from miai.plain import listed, parse_value
 from miai.plugins.kinds import AGENT, SEARCH
 
 if TYPE_CHECKING:
@@ -85,7 +86,8 @@ def play(
     `human`.
 
     In a game that hides information a person sees only what its player observes, until the game is
-    over; only one player may be human. A game between agents shows the true positions.
+    over. There, and where players act at once, only one player may be human. A game between agents
+    shows the true positions.
     """
     from miai.api import load_game
     from miai.plain import parse_assignment
@@ -312,6 +314,8 @@ def parse_players(
                     f"{option} {text}: name the agent's class too, {text}:CLASS; to run the file "
                     "as a program make it executable"
                 )
+            if re.fullmatch(r"\S+\.py:\S*", text):
+                raise ConfigError(f"{option} {text}: name a class after the colon, FILE.py:CLASS")
             player.agent, player.values["command"] = "program", text
         else:
             player.agent = text
@@ -357,7 +361,7 @@ def _unknown_option(game: Game, option: str, known: Iterable[str]) -> str:
     options = [*known, *(f"--{name}" for name in game.info.player_names)]
     return (
         f"unknown option '{option}'; {game.info.name} is played by "
-        f"{' and '.join(game.info.player_names)}. {near_matches(option.split('.')[0], options)}"
+        f"{listed(game.info.player_names)}. {near_matches(option.split('.')[0], options)}"
     )
 
 
@@ -376,7 +380,7 @@ def _without_agent(game: Game, player: PlayerOptions) -> str:
     if not able:
         return f"{lead}, and no agent has it; see `miai list agents --game {game.info.name}`"
     return f"{lead}. Write: --{player.player} {able[0]} {options}" + (
-        f"; {' and '.join(able[1:])} accept it too" if able[1:] else ""
+        f"; {listed(able[1:])} accept it too" if able[1:] else ""
     )
 
 

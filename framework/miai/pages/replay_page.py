@@ -352,8 +352,9 @@ def _heading(
     ]
     result = ending_text(record, game.info.player_names)
     returns = ", ".join(f"{value:g}" for value in record.returns)
+    between = Markup(" against ") if len(players) == 2 else Markup(", ")
     lines = [
-        tag("h1", Markup(" against ").join(players)),
+        tag("h1", between.join(players)),
         tag(
             "p",
             text(f"{record.game}, game {game_id}", 160),

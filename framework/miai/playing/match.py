@@ -34,7 +34,7 @@ from miai.errors import (
     MiaiError,
 )
 from miai.game import Game, Observation, Player, State
-from miai.plain import Json, to_plain
+from miai.plain import Json, dumps, listed, to_plain
 from miai.playing.adjudication import Panel
 from miai.plugins.loader import PluginWarning, plugin_host
 from miai.plugins.versions import versions_of
@@ -206,6 +206,15 @@ class _Forfeit(Exception):  # noqa: N818 - a way out of the game, not an error
         self.failures = failures
 
 
+def turn_is_over(before: int, state: State) -> bool:
+    """Return whether the turn of whoever led to a state ended with that action.
+
+    `before` is `State.current_player` before the action. A decision of several players is a turn of
+    each.
+    """
+    return before == Player.SIMULTANEOUS or before != state.current_player()
+
+
 class Match:
     """One game in progress.
 
@@ -294,13 +303,16 @@ class Match:
         self._note(MoveRecord(ply=0, actor=int(actor), action=action, text=text, opening=True))
 
     def _play_again(self, move: MoveRecord) -> None:
-        """Play a move of the game's first part, with the clock and the draws of chance after it."""
+        """Play a move of the game's first part, with the clock and the draws of chance after it.
+
+        A move without a time, such as one of a record, was made before the clocks began.
+        """
         player = self.state.next_actor()
         if player == Player.CHANCE:
             self._chance.random()  # as `_draw`
         elif move.seconds is not None:
             self.clocks[player].charge(move.seconds)
-        self._apply(move.action, player)
+        self._apply(move.action, player, timed=move.seconds is not None)
         self._note(replace(move))
 
     def _step(self) -> VerdictRecord | None:
@@ -321,13 +333,11 @@ class Match:
             return None
         return self.panel.judge(self.state, self.record.moves)
 
-    def _apply(self, action: int, player: int) -> None:
-        """Apply an action of a player or of chance; the end of a turn may add an increment.
-
-        A decision of several players is a turn of each.
-        """
+    def _apply(self, action: int, player: int, *, timed: bool = True) -> None:
+        """Apply an action of a player or of chance; the end of a turn may add an increment."""
+        before = self.state.current_player()
         self.state.apply_action(action)
-        if player >= 0 and (self.state.is_terminal() or self.state.current_player() != player):
+        if timed and player >= 0 and turn_is_over(before, self.state):
             self.clocks[player].end_turn()
 
     def _decide(self, players: Sequence[int]) -> list[MoveRecord]:
@@ -665,10 +675,13 @@ def _refuse_shared_terminal(game: Game, agents: Sequence[Agent]) -> None:
         what, secrets = "hides information", "secrets"
         if info.perfect_information:
             what, secrets = "lets players act at once", "choices"
+        values = game.parameters.model_dump(mode="json", exclude_defaults=True)
+        words = [f"--set {k}={v if isinstance(v, str) else dumps(v)}" for k, v in values.items()]
+        words += [f"--{name} random" for name in people[1:]]
         raise ConfigError(
-            f"{game.info.name} {what}, and {' and '.join(people)} at one terminal would "
-            f"see each other's {secrets}; let an agent play one of them, such as: miai play "
-            f"{game.info.name} --{people[-1]} random"
+            f"{game.info.name} {what}, and {listed(people)} at one terminal would see each other's "
+            f"{secrets}; let agents play all of them but one, such as: miai play {game.info.name} "
+            f"{' '.join(words)}"
         )
 
 

@@ -157,6 +157,15 @@ def _check_end(record: GameRecord, state: State) -> None:
         )
     if (record.loser is None) != (reason in _NO_LOSER):
         raise RecordError(f"{record.game}: ended by '{reason}' with loser {record.loser}")
+    acting = list(state.acting_players())
+    if state.pending_actions():
+        raise RecordError(
+            f"{record.game}: ended within a decision: actions of the players {acting} are missing"
+        )
+    if not set(record.losers) <= set(acting):
+        raise RecordError(
+            f"{record.game}: players {list(record.losers)} forfeited at once, but {acting} acted"
+        )
     if reason is Termination.TERMINAL:
         expected = state.returns()
     elif reason is Termination.ADJUDICATION:

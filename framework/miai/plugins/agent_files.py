@@ -52,7 +52,7 @@ def file_agent(game: Game, parameters: FileAgentParameters) -> Agent:
 
     Raises:
       AgentUnavailableError: there is no such file or class, the file cannot be imported, or the
-        class is no agent, does not play the game or cannot be built.
+        class is not an agent, does not play the game or cannot be built.
       ParameterError: the class does not take these parameters.
     """
     path = Path(parameters.file).expanduser()
@@ -105,13 +105,11 @@ def _class_of(module: ModuleType, parameters: FileAgentParameters, where: str) -
     ]
     cls = getattr(module, parameters.class_name, None)
     if cls is None:
-        raise AgentUnavailableError(
-            f"{where}: the file has no class of this name. "
-            f"{near_matches(parameters.class_name, agents)}"
-        )
+        known = near_matches(parameters.class_name, agents) or "It defines no agent."
+        raise AgentUnavailableError(f"{where}: the file has no class of this name. {known}")
     if not (isinstance(cls, type) and issubclass(cls, Agent)):
         others = f"; agents of the file: {', '.join(agents)}" if agents else ""
-        raise AgentUnavailableError(f"{where}: is no agent: derive it from miai.Agent{others}")
+        raise AgentUnavailableError(f"{where}: is not an agent: derive it from miai.Agent{others}")
     if inspect.isabstract(cls):
         missing = ", ".join(sorted(cls.__abstractmethods__))
         raise AgentUnavailableError(f"{where}: is not complete: it lacks the method {missing}")

@@ -79,8 +79,13 @@ class Kind(Generic[T]):
 
 
 def imported(path: str) -> Any:
-    """Return what an import path ``module:attribute`` names; errors of the import pass through."""
+    """Return what an import path ``module:attribute`` names; errors of the import pass through.
+
+    Raises `ImportError` if the path names no attribute.
+    """
     module, _, attributes = path.partition(":")
+    if not attributes:
+        raise ImportError("an import path is written module:attribute")
     return operator.attrgetter(attributes)(importlib.import_module(module))
 
 

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Literal
 import pluggy
 
 from miai.errors import MissingExtraError, PluginLoadError
+from miai.plain import one_line
 from miai.plugins import builtin, hooks
 from miai.plugins.extras import missing_extra
 from miai.plugins.registry import Registry
@@ -134,7 +135,7 @@ class PluginHost:
                 return PluginStatus(*facts, "incomplete", absent=(str(missing),))
         _warn(
             f"plugin '{entry.name}' ({entry.value}) is broken and left out: "
-            f"{type(first).__name__}: {first}; see `miai plugins check`"
+            f"{one_line(f'{type(first).__name__}: {first}')}; see `miai plugins check`"
         )
         return PluginStatus(*facts, "broken", errors)
 
@@ -166,7 +167,8 @@ class PluginHost:
             try:
                 self._only(module, "miai_register_commands")(app=app)
             except Exception as error:
-                _warn(f"plugin '{name}' cannot add its commands: {type(error).__name__}: {error}")
+                reason = one_line(f"{type(error).__name__}: {error}")
+                _warn(f"plugin '{name}' cannot add its commands: {reason}")
 
     def check(self) -> list[PluginStatus]:
         """Import and check every component of every plugin; return the plugins' states.

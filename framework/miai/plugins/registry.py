@@ -65,12 +65,20 @@ class Component(Generic[T]):
         return factory
 
     def load_parameters(self) -> type[Parameters]:
-        """Import and return the parameter model. Raises as `load_factory`."""
+        """Import and return the parameter model.
+
+        Raises as `load_factory`, and `PluginLoadError` if it is not a model.
+        """
         from miai.parameters import Parameters
 
         if self.parameters is None:
             return Parameters
-        model: type[Parameters] = self._load(self.parameters)
+        model: object = self._load(self.parameters)
+        if not (isinstance(model, type) and issubclass(model, Parameters)):
+            raise PluginLoadError(
+                f"{self.title}: {self.parameters} is not a model of parameters: derive it from "
+                "miai.Parameters"
+            )
         return model
 
     def fill(self, values: Mapping[str, Any], *, where: str = "") -> Parameters:
@@ -116,14 +124,16 @@ class Component(Generic[T]):
 
         A `MissingExtraError` says that a library is not installed, which is no defect.
         """
-        failed = False
-        for load in (self.load_factory, self.load_parameters):
-            try:
-                load()
-            except (PluginLoadError, MissingExtraError) as error:
-                failed = True
-                yield error
-        if self.contract is None or failed:
+        factory: Callable[..., Any] | None = None
+        try:
+            factory = self.load_factory()
+        except (PluginLoadError, MissingExtraError) as error:
+            yield error
+        try:
+            self.load_parameters()
+        except (PluginLoadError, MissingExtraError) as error:
+            yield error
+        if self.contract is None or factory is None:
             return
         try:
             self._load(self.contract.returns)
@@ -131,7 +141,7 @@ class Component(Generic[T]):
             yield error
         arguments = (*self.contract.context, "parameters")
         try:
-            inspect.signature(self.load_factory()).bind(*arguments)
+            inspect.signature(factory).bind(*arguments)
         except ValueError:  # some compiled code has no signature
             return
         except TypeError as error:

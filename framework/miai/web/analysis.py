@@ -118,12 +118,15 @@ def _considered(
 
 
 def _line(actions: Any, before: State, renderer: Renderer) -> list[Place]:
-    """Return a line of play as far as it can be followed from a position without secrets."""
+    """Return a line of play as far as it can be followed from a position without secrets.
+
+    It ends where several players act at once.
+    """
     if not before.game.info.perfect_information or not isinstance(actions, Sequence):
         return []
     state, line = before.clone(), list[Place]()
     for action in actions[:12]:
-        if state.is_terminal() or state.is_chance_node() or type(action) is not int:
+        if state.current_player() < 0 or type(action) is not int:
             break
         if not state.is_legal(action):
             break

@@ -31,7 +31,7 @@ from miai.files import write_text
 from miai.game import State
 from miai.pages.document import counted, printable
 from miai.pages.replay_page import replay_page
-from miai.plain import Json, one_line
+from miai.plain import Json, listed, one_line
 from miai.playing.replay import replay
 from miai.plugins.kinds import RECORD_FORMAT
 from miai.plugins.loader import registry
@@ -229,7 +229,7 @@ def _summary(name: str, head: Mapping[str, Any]) -> RecordSummary:
     return RecordSummary(
         id=name,
         game=str(head["game"]),
-        players=" and ".join(printable(player["name"], 24) for player in head["players"]),
+        players=listed([printable(player["name"], 24) for player in head["players"]]),
         file=str(label["file"]),
         moves=int(label["moves"]),
         result=printable(str(label["result"]) or "-", 80),
@@ -372,7 +372,7 @@ class Records:
         info = state.game.info
         after = f"after ply {len(moves)}, {moves[-1].text}" if moves else "from the start"
         names = players_of(state.game)
-        to_move = " and ".join(names[player] for player in state.acting_players()) or names[0]
+        to_move = listed([names[player] for player in state.acting_players()] or names[:1])
         verb = "are" if len(state.acting_players()) > 1 else "is"
         notes = [f"The game goes on {printable(after, 80)}; {to_move} {verb} next to act."]
         if not info.perfect_information:

@@ -37,7 +37,7 @@ from miai.pages.document import printable
 from miai.pages.replay_page import legend
 from miai.plain import Json, dumps, one_line, to_plain
 from miai.playing.advice import Adviser, advice_text, advised, adviser_of
-from miai.playing.match import Seat, SeatReply, play_game
+from miai.playing.match import Seat, SeatReply, play_game, turn_is_over
 from miai.playing.session import RevisableGame, TakeBack
 from miai.plugins.kinds import GAME
 from miai.plugins.loader import registry
@@ -146,7 +146,9 @@ class PersonSeat:
       name, agent, parameters, version, concurrent: as of any seat.
       view: what the person has observed in this game.
       frame: the latest frame, made from the view alone.
-      returns: each player's return; None until the game is over.
+      asked: when the person was asked for a decision, on the monotonic clock; None if it is not.
+      thought: seconds that the person took for a decision that others have yet to take, too; else
+        None.
     """
 
     agent = PERSON
@@ -159,8 +161,9 @@ class PersonSeat:
         self._game, self._camera, self._show = game, camera, show
         self.view = PlayerView(game, 0)
         self.frame: SeatFrame = camera.frame(self.view)
-        self.limit: float | None = None
-        self._asked, self._asking = 0.0, False
+        self.asked: float | None = None
+        self.thought: float | None = None
+        self._asking = False
         self._answer: Decision | BaseException | None = None
         self._changed = threading.Condition()
 
@@ -173,7 +176,9 @@ class PersonSeat:
         """Show an observation."""
         data = to_plain(observation.data, what="the data of an observation")
         self.view.observe(replace(observation, data=data))
-        self.frame = self._camera.frame(self.view)
+        self.frame, self.thought = self._camera.frame(self.view), None
+        if self.frame["turn"]:
+            self.asked = time.monotonic()  # the referee asks at once
         self._show()
 
     def ponder(self) -> None:
@@ -181,23 +186,30 @@ class PersonSeat:
 
     def act(self, reading: ClockReading, *, deadline: float | None) -> SeatReply:
         """Return the person's decision. Raises what `interrupt` was given, or a timeout."""
-        self._asked, self.limit = time.monotonic(), reading.limit
+        self.asked = began = time.monotonic()
         with self._changed:
             self._asking = True
             self._changed.notify_all()
             self._changed.wait_for(lambda: self._answer is not None, timeout=deadline)
             self._asking = False
             answer, self._answer = self._answer, None
-        seconds = time.monotonic() - self._asked
-        self.limit = None
+        seconds = time.monotonic() - began
+        self.asked, self.thought = None, seconds
         if self._game.info.simultaneous:  # others may still be thinking
-            self.frame = {**self.frame, "turn": False, "areas": [], "moves": []}
+            hint = self._choice(answer)
+            self.frame = {**self.frame, "turn": False, "hint": hint, "areas": [], "moves": []}
             self._show()
         if answer is None:
             raise AgentTimeoutError(f"no move within {deadline:.0f} s")
         if isinstance(answer, BaseException):
             raise answer
         return SeatReply(answer, seconds, None)
+
+    def _choice(self, answer: object) -> str:
+        """Return in words what the person chose in the frame that it has answered."""
+        action = answer.action if isinstance(answer, Decision) and not answer.resign else None
+        chosen = [move["text"] for move in self.frame["moves"] if move["action"] == action]
+        return f"You chose {chosen[0]}." if chosen else ""
 
     def end(self, returns: tuple[float, ...]) -> None:
         """Do nothing; the table shows the end."""
@@ -224,11 +236,6 @@ class PersonSeat:
         with self._changed:
             self._answer = error
             self._changed.notify_all()
-
-    @property
-    def asked(self) -> float | None:
-        """When the person was asked for a move, on the monotonic clock; None if it was not."""
-        return None if self.limit is None else self._asked
 
 
 class SeatChannel:
@@ -301,8 +308,7 @@ class GameTable:
         }
         self._ready = threading.Event()  # the players know all that was played before
         self._public: SeatFrame = self._first_public_frame()
-        first = self.game.new_initial_state().acting_players()
-        self._turn = first, time.monotonic()  # who acts, and since when
+        self._turn: tuple[tuple[int, ...], float] = (), 0.0  # who acts, and since when
         self._session = RevisableGame(self.game, note=self._note)
 
     # -- storing -------------------------------------------------------------------------------
@@ -406,7 +412,6 @@ class GameTable:
             if self._thread is not None or self.stage in ("over", "failed") or self.empty_chairs:
                 return
             self.stage, self._stopping = "playing", False
-            self._turn = self._turn[0], time.monotonic()
             self._ready.clear()
             self._seats = [self._seat(player) for player in range(self.game.num_players())]
             self._thread = threading.Thread(target=self._run, name=f"table-{self.id}", daemon=True)
@@ -525,10 +530,7 @@ class GameTable:
             return self._estimates[player].of(seat.view)
         if not self.game.info.perfect_information:
             return self._estimates[player].of(self._view(player))
-        state = self.game.new_initial_state()
-        for move in self.moves:
-            state.apply_action(move.action)
-        return self._estimates[player].of(PlayerView.at(state, 0))
+        return self._estimates[player].of(PlayerView.at(self._position(), 0))
 
     # -- the pace of a game between agents -----------------------------------------------------
 
@@ -580,6 +582,7 @@ class GameTable:
 
     def _run(self) -> None:
         try:
+            self._turn = self._position().acting_players(), time.monotonic()
             record = self._session.play(
                 lambda earlier, on_move: play_game(
                     self.game,
@@ -688,16 +691,19 @@ class GameTable:
             "result": self._result(),
         }
         if self.game.info.perfect_information:
-            news["moves"] = [move.text for move in self.moves]
+            news["moves"] = list(map(self._move_text, self.moves))
         return news
+
+    def _move_text(self, move: MoveRecord) -> str:
+        """Return a move of the list of moves, with who made it unless two take turns."""
+        info = self.game.info
+        if info.num_players == 2 and not (info.simultaneous or info.max_chance_outcomes):
+            return move.text
+        return f"{'chance' if move.actor < 0 else info.player_names[move.actor]} {move.text}"
 
     def _clocks(self, player: int) -> Clocks:
         """Return the clocks as a player, or with -1 a spectator, may see them."""
-        clocks = [Clock(self.control) for _ in range(self.game.num_players())]
-        for move in list(self.moves):
-            if move.actor >= 0 and move.seconds is not None:
-                clocks[move.actor].charge(move.seconds)
-        left: list[float | None] = [clock.limit() for clock in clocks]
+        left: list[float | None] = [clock.limit() for clock in self._clocks_at_rest()]
         turn, since = self._turn
         seat = self.seat(player) if player >= 0 else None
         if not self.game.info.perfect_information and self.stage != "over":
@@ -706,13 +712,34 @@ class GameTable:
             turn, since = ((), 0.0) if asked is None else ((player,), asked)
         if self.stage != "playing" or not self._ready.is_set():
             turn = ()
-        for each in turn:
+        spent = dict.fromkeys(turn, time.monotonic() - since)
+        ticking = list(turn)
+        if seat is not None and seat.thought is not None:
+            spent[player] = seat.thought
+            ticking = [each for each in turn if each != player]
+        for each, seconds in spent.items():
             if (own := left[each]) is not None:
-                left[each] = max(0.0, own - (time.monotonic() - since))
+                left[each] = max(0.0, own - seconds)
         return {
             "left": [None if s is None else round(s, 1) for s in left],
-            "ticking": list(turn),
+            "ticking": ticking,
         }
+
+    def _clocks_at_rest(self) -> list[Clock]:
+        """Return the clocks as the last move left them, made from the times of the moves."""
+        clocks = [Clock(self.control) for _ in range(self.game.num_players())]
+        by_turn = self.control.increment_per == "turn"
+        state = self.game.new_initial_state()
+        for move in list(self.moves):
+            before = state.current_player()
+            if by_turn:
+                state.apply_action(move.action)
+            if move.actor < 0 or move.seconds is None:
+                continue
+            clocks[move.actor].charge(move.seconds)
+            if by_turn and turn_is_over(before, state):
+                clocks[move.actor].end_turn()
+        return clocks
 
     def _result(self) -> str:
         record = self.record
@@ -723,9 +750,13 @@ class GameTable:
         return f"{ending_text(record, names)}: {scores}"
 
     def _show(self, player: int) -> None:
-        if not self._session.catching_up:
-            self._ready.set()
-            self.channels[player].send(self.news(player))
+        if self._session.catching_up:
+            return
+        first = not self._ready.is_set()
+        self._ready.set()
+        self.channels[player].send(self.news(player))
+        if first:  # spectators learn that the players have started
+            self.channels[-1].send(self.news(-1))
 
     def _show_public(self, state: State) -> None:
         if not self._session.catching_up:
@@ -748,10 +779,14 @@ class GameTable:
             if player < 0 and self.secret:
                 return _NOTHING
             return camera.frame(self._view(player)) if player >= 0 else self._public
+        return camera.truth(self._position())
+
+    def _position(self) -> State:
+        """Return the state after all moves."""
         state = self.game.new_initial_state()
-        for move in self.moves:
+        for move in list(self.moves):
             state.apply_action(move.action)
-        return camera.truth(state)
+        return state
 
     def _view(self, player: int) -> PlayerView:
         """Return what a player has observed, made by playing the moves again."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 _WIDTH: Final = 360
 _MARGIN: Final = 12
 _LINE: Final = 20
+_LETTERS: Final = 48  # in a line of text
 _GAP: Final = 6
 _TALL: Final = 52  # height of a card
 _HIGHEST: Final = 4000  # of any picture; the ground is cut at its edge
@@ -46,7 +48,8 @@ class ChoiceTable:
     def picture(
         self, lines: Sequence[str], cards: Sequence[str], *, frames: Mapping[int, str] | None = None
     ) -> str:
-        """Return lines of text above cards, of which some have a frame of a colour."""
+        """Return lines of text, wrapped, above cards, of which some have a frame of a colour."""
+        lines = _wrapped(lines)
         parts = [tag("use", href=f"#{self._id}")]
         for number, line in enumerate(lines):
             parts.append(_text(line, _MARGIN, _MARGIN + _LINE * (number + 0.75), anchor="start"))
@@ -68,13 +71,18 @@ class ChoiceTable:
         y = _MARGIN + _LINE * lines + _GAP + row * (_TALL + _GAP)
         return (round(x, 2), y, round(self._across, 2), _TALL)
 
-    def clicks(self, lines: int, cards: Mapping[int, str]) -> Clicks:
-        """Return a region for each card, by the action that chooses it."""
+    def clicks(self, lines: Sequence[str], cards: Mapping[int, str]) -> Clicks:
+        """Return a region for each card below the lines, by the action that chooses it."""
+        below = len(_wrapped(lines))
         regions = [
-            Region(name=card, box=self.box(lines, number))
+            Region(name=card, box=self.box(below, number))
             for number, card in enumerate(cards.values())
         ]
         return Clicks(regions=regions, actions={action: (card,) for action, card in cards.items()})
+
+
+def _wrapped(lines: Sequence[str]) -> list[str]:
+    return [part for line in lines for part in textwrap.wrap(line, _LETTERS)]
 
 
 def _card(text: str, box: tuple[float, float, float, float], frame: str) -> Markup:
@@ -125,7 +133,7 @@ class MatrixRenderer:
     def clicks(self, view: PlayerView) -> Clicks:
         """Return a region for each choice."""
         choices = {action: self._game.choices[action] for action in view.legal_actions}
-        return self._table.clicks(len(self._lines(view)), choices)
+        return self._table.clicks(self._lines(view), choices)
 
     def _lines(self, view: PlayerView) -> list[str]:
         you = self._game.info.player_names[view.player]
@@ -165,7 +173,7 @@ class GoofspielRenderer:
     def clicks(self, view: PlayerView) -> Clicks:
         """Return a region for each card."""
         cards = {action: str(action + 1) for action in view.legal_actions}
-        return self._table.clicks(len(self._lines(view)), cards)
+        return self._table.clicks(self._lines(view), cards)
 
     def _hand(self, view: PlayerView) -> list[int]:
         """Return the cards that the player has not bid; none after the last round."""

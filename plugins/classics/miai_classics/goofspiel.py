@@ -9,6 +9,7 @@ OpenSpiel's ``goofspiel``; S. M. Ross, "Goofspiel - the game of pure strategy" (
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, Self
 
@@ -219,4 +220,12 @@ class GoofspielState(SimultaneousState):
 
 
 def _cards(cards: Sequence[int]) -> str:
-    return " ".join(map(str, cards)) or "-"
+    """Return cards in ascending order; three and more that follow each other as a range."""
+    runs: list[list[int]] = []
+    for card in sorted(cards):
+        if runs and runs[-1][-1] == card - 1:
+            runs[-1].append(card)
+        else:
+            runs.append([card])
+    texts = [[f"{run[0]}-{run[-1]}"] if len(run) > 2 else map(str, run) for run in runs]
+    return " ".join(itertools.chain.from_iterable(texts)) or "-"

@@ -193,7 +193,7 @@ class MatrixState(SimultaneousState):
             f"{name} {total:g}"
             for name, total in zip(game.info.player_names, self._sums, strict=True)
         )
-        lines.append(f"round {len(self._rounds)} of {game.rounds} is over; points: {sums}")
+        lines.append(f"{len(self._rounds)} of {game.rounds} rounds; points: {sums}")
         return "\n".join(lines)
 
     def action_to_string(self, action: int) -> str:

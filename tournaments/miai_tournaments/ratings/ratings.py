@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypedDict
 
 import numpy as np
@@ -95,12 +95,12 @@ class Ratings:
     anchor: str | None
     anchor_elo: float
     prior_games: float
-    first_player_advantage: Estimate | None
-    draw_probability: Estimate | None
-    log_nu: float
+    first_player_advantage: Estimate | None = None
+    draw_probability: Estimate | None = None
+    log_nu: float = -math.inf
     groups: tuple[tuple[str, ...], ...]
     one_sided: tuple[tuple[str, ...], ...]
-    hides_first_move: bool
+    hides_first_move: bool = False
     log_posterior: float
     iterations: int
     seats: tuple[tuple[Estimate, ...], ...] = ()
@@ -196,18 +196,10 @@ def fit_ratings(
     fit = newton.maximise(posterior)
     parameters = fit.parameters[0]
     covariance = newton.covariance(fit.information)[0]
-    shift = gauge(results.players, anchor)
     errors = np.sqrt(np.diagonal(covariance))
-    games, points = results.totals()
-    return Ratings(
-        players=results.players,
-        elo=ELO * (shift @ parameters[:k]) + anchor_elo,
-        covariance=ELO**2 * (shift @ covariance[:k, :k] @ shift.T),
-        games=games,
-        points=points,
-        anchor=anchor,
-        anchor_elo=anchor_elo,
-        prior_games=prior_games,
+    scale = _Options(anchor=anchor, anchor_elo=anchor_elo, prior_games=prior_games)
+    return replace(
+        _strengths(fit, covariance, results, results, **scale),
         first_player_advantage=(
             Estimate.normal(ELO * float(parameters[k]), ELO * float(errors[k]))
             if first_player_advantage
@@ -215,11 +207,7 @@ def fit_ratings(
         ),
         draw_probability=_draws(float(parameters[-1]), float(errors[-1])) if drawn else None,
         log_nu=float(parameters[-1]) if drawn else -math.inf,
-        groups=results.groups(),
-        one_sided=results.one_sided(parameters[:k]),
         hides_first_move=first_player_advantage and results.hides_first_move(),
-        log_posterior=float(fit.log_posterior[0]),
-        iterations=fit.iterations,
     )
 
 
@@ -248,28 +236,45 @@ def fit_rankings(
     posterior = model.posterior(counts[None], prior_games=prior_games)
     fit = newton.maximise(posterior)
     parameters, covariance = fit.parameters[0], newton.covariance(fit.information)[0]
-    k = len(rankings.players)
-    shift = gauge(rankings.players, anchor)
-    pairs = rankings.pairs()
-    games, points = rankings.totals()
+    scale = _Options(anchor=anchor, anchor_elo=anchor_elo, prior_games=prior_games)
+    return replace(
+        _strengths(fit, covariance, rankings, rankings.pairs(), **scale),
+        hides_first_move=rankings.hides_seats(),
+        seats=tuple(_seat_values(columns, parameters, covariance) for columns in model.seats),
+    )
+
+
+def _strengths(
+    fit: newton.RatingFit,
+    covariance: Floats,
+    results: PairResults | Rankings,
+    pairs: PairResults,
+    *,
+    anchor: str | None,
+    anchor_elo: float,
+    prior_games: float,
+) -> Ratings:
+    """Return what is the same for games of two and of more: all about the players' strengths.
+
+    They are the first parameters of the fit; `covariance` is that of all. `pairs` says who finished
+    ahead of whom.
+    """
+    k = len(results.players)
+    strengths, shift = fit.parameters[0][:k], gauge(results.players, anchor)
+    games, points = results.totals()
     return Ratings(
-        players=rankings.players,
-        elo=ELO * (shift @ parameters[:k]) + anchor_elo,
+        players=results.players,
+        elo=ELO * (shift @ strengths) + anchor_elo,
         covariance=ELO**2 * (shift @ covariance[:k, :k] @ shift.T),
         games=games,
         points=points,
         anchor=anchor,
         anchor_elo=anchor_elo,
         prior_games=prior_games,
-        first_player_advantage=None,
-        draw_probability=None,
-        log_nu=-math.inf,
         groups=pairs.groups(),
-        one_sided=pairs.one_sided(parameters[:k]),
-        hides_first_move=rankings.hides_seats(),
+        one_sided=pairs.one_sided(strengths),
         log_posterior=float(fit.log_posterior[0]),
         iterations=fit.iterations,
-        seats=tuple(_seat_values(columns, parameters, covariance) for columns in model.seats),
     )
 
 

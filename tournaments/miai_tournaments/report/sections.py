@@ -34,6 +34,7 @@ from miai.pages.document import (
 )
 from miai.pages.layout import name as name_markup
 from miai.pages.layout import text
+from miai.plain import listed
 from miai_tournaments.ratings.payoffs import Payoffs
 from miai_tournaments.ratings.performance import PerformanceRow
 from miai_tournaments.ratings.ratings import Z95, Estimate, Ratings
@@ -865,10 +866,11 @@ def _forfeit_line(row: GameRow) -> str:
     detail = f": {row.detail}" if row.detail else ""
     if row.loser is None:
         return printable(f"{row.game_id}: {row.termination}{detail}", LINE_WIDTH)
+    own = row.returns[row.loser]  # others may have forfeited too, at the same decision
+    ahead = [player_name(n) for n, r in zip(row.players, row.returns, strict=True) if r > own]
+    lost = f"lost to {listed(ahead)} by" if ahead else "forfeited by"
     loser = player_name(row.players[row.loser])
-    others = [player_name(name) for name in row.players if name != row.players[row.loser]]
-    lost = f"{row.game_id}: {loser} lost to {' and '.join(others)} by {row.termination}{detail}"
-    return printable(lost, LINE_WIDTH)
+    return printable(f"{row.game_id}: {loser} {lost} {row.termination}{detail}", LINE_WIDTH)
 
 
 def _times(details: Details) -> Section:

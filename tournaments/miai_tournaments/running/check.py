@@ -120,4 +120,8 @@ def _problem(tournament: Tournament, player: PlayerRow) -> str | None:
     finally:
         for seat in seats:
             seat.kill()
-    return None if record.termination in _GOOD else f"{record.termination}: {record.detail}"
+    if record.termination in _GOOD:
+        return None
+    if record.losers:  # all are the same player: what one of them did is enough
+        return record.detail.partition("; ")[0]
+    return f"{record.termination}: {record.detail}"

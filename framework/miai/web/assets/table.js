@@ -40,6 +40,7 @@ function show(news) {
   if (element("typed")) showChoices(news, yours);
   if (news.moves) {
     element("played").hidden = !news.moves.length;
+    element("moves").classList.toggle("wide", news.moves.some((text) => text.length > 8));
     element("moves").replaceChildren(...news.moves.map((text) => made("li", text)));
   }
 }

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 if TYPE_CHECKING:
+    from miai_go.learning.dataset import GoDataset
     from miai_go.learning.importing import GameFilters, ImportReport
 
 
@@ -199,22 +200,14 @@ def annotate_games(
     """
     from miai.progress import show_activity
     from miai_go.learning.annotating import AnnotationPlan, annotate
-    from miai_go.learning.dataset import GoDataset
-    from miai_go.learning.importing import GameFilters
     from miai_go.learning.making import default_threads
     from miai_go.nets.inference import load_oracle
-    from miai_go.nets.weights import wrong_size
     from miai_go.search.forest import NetworkValuer
     from miai_go.shipped import find_weights
 
     path = find_weights(weights, default="policy-9x9")
     oracles = [load_oracle(path) for _ in range(workers or default_threads())]
-    size = oracles[0].encoder.size
-    data = GoDataset(source, filters=GameFilters(size=size, setups=True, duplicates=True))
-    if data.size != size:
-        raise wrong_size(path, size, data.size)
-    if omissions := data.left_out():
-        print(omissions, file=sys.stderr)
+    data = _games_of_size(source, oracles[0].encoder.size, path)
     plan = AnnotationPlan(
         games=data.digest(),
         weights=oracles[0].header.sha256,
@@ -234,6 +227,20 @@ def annotate_games(
             progress=lambda count: show(f"{count} of {len(data)} games"),
         )
     print(f"{games:8}  annotated in {time.perf_counter() - began:.0f} s; {out} has {len(data)}")
+
+
+def _games_of_size(source: Path, size: int, weights: Path) -> GoDataset:
+    """Return the games of a network's size. Raises `WeightsError` if theirs is another."""
+    from miai_go.learning.dataset import GoDataset
+    from miai_go.learning.importing import GameFilters
+    from miai_go.nets.weights import wrong_size
+
+    data = GoDataset(source, filters=GameFilters(size=size, setups=True, duplicates=True))
+    if data.size != size:
+        raise wrong_size(weights, size, data.size)
+    if omissions := data.left_out():
+        print(omissions, file=sys.stderr)
+    return data
 
 
 def show_statistics(
