@@ -16,6 +16,9 @@ miai.agent
 miai.process.program_agent
   agent program ProgramAgent ProgramParameters
     A program in any language, by JSON lines on its standard input and output
+miai.process.program_game
+  game program ProgramGame ProgramGameParameters
+    The rules of a program in any language, by JSON lines
 miai.plugins.agent_files
   agent file file_agent FileAgentParameters
     A class in a Python file that belongs to no plugin
@@ -100,7 +103,14 @@ miai.beliefs.retention
 
 @hookimpl
 def miai_register(registry: Registry) -> None:
-    """Add the components that serve any game."""
+    """Add the components that serve any game, and those of games that are programs."""
+    registry.add(
+        "belief",
+        "resampled",
+        "miai.process.program_game:ResampledBelief",
+        summary="Worlds that the game's program draws",
+        game="program",
+    )
     module, fields = "", [""]
     for line in _COMPONENTS.strip().splitlines():
         if not line.startswith(" "):

@@ -25,7 +25,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from miai.api import load_game
+from miai.api import recorded_game
 from miai.errors import ConfigError, MiaiError, RecordError
 from miai.files import write_text
 from miai.game import State
@@ -423,7 +423,7 @@ def _position(record: GameRecord, ply: str) -> tuple[State, list[Any]]:
         )
     moves = record.moves[: int(ply)]
     try:
-        state = load_game(record.game, **record.game_parameters).new_initial_state()
+        state = recorded_game(record.game, record.game_parameters).new_initial_state()
         for move in moves:
             state.apply_action(move.action)
     except (MiaiError, ValueError) as error:
