@@ -17,7 +17,8 @@ from miai.record import RecordFormat
 def load_game(name: str, **parameters: Any) -> Game:
     """Return a game by name: ``miai.load_game("go", board_size=9, komi=7.5)``.
 
-    Raises `PluginError`: the name or a parameter is wrong, or the plugin is broken.
+    Raises `PluginError`: the name or a parameter is wrong, or the plugin is broken; and
+    `GameFailedError` if the game is a program that cannot be started.
     """
     return registry().build(GAME, name, values=parameters)
 

@@ -178,6 +178,20 @@ def test_bad_files_are_refused_with_a_reason(files: dict[str, bytes]) -> None:
         assert reason in str(caught.value), name
 
 
+def test_a_file_cannot_name_the_program_of_a_game(
+    files: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MIAI_RUN_PROGRAMS", "1")  # for reports, not for what others send
+    mark = tmp_path / "ran"
+    head, *rest = files["game.jsonl"].splitlines()
+    values = {**json.loads(head), "game": "program"}
+    values["game_parameters"] = {"command": ["touch", str(mark)]}
+    data = b"\n".join([json.dumps(values).encode(), *rest]) + b"\n"
+    with pytest.raises(RecordError, match="is a program, which a file may not start"):
+        read_file("game.jsonl", data)
+    assert not mark.exists()
+
+
 def test_a_file_cannot_name_a_program(files: dict[str, bytes]) -> None:
     record = played("go", "fast-random", limit=4).to_json_lines().encode()
     parameters = {

@@ -52,6 +52,8 @@ class ProgramAgent(Agent):
         super().new_game(seed, player=player, log=log)
         self._news = []
         until = time.monotonic() + self._parameters.startup_timeout
+        if self._conversation is not None and self._conversation.process.is_dead():
+            self.close()  # after the last game was over, which costs nothing
         conversation = self._conversation or self._start(log, until)
         conversation.log_to(log)
         self._tell({"type": "new_game", "player": player, "seed": seed % 2**32}, until)

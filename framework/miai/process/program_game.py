@@ -9,6 +9,7 @@ without a loss. All games and states of a process with the same command share on
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 import random
 import re
@@ -121,9 +122,10 @@ class GameHello(_Message):
 
     def info(self) -> GameInfo:
         """Return the facts of the game. Raises `ValueError` if they contradict each other."""
-        texts, actions = self.texts(), _count(self.actions)
-        if not 1 <= actions <= len(texts) <= _MOST_ACTIONS:
+        actions, chance = _count(self.actions), _count(self.chance)
+        if actions < 1 or chance < 0 or actions + chance > _MOST_ACTIONS:
             raise ValueError(f"a game has 1 to {_MOST_ACTIONS:,} actions, chance included")
+        texts = self.texts()
         if len({text.lower() for text in texts}) < len(texts):
             raise ValueError("two actions are written alike")
         if not self.min_utility < self.max_utility:
@@ -137,7 +139,7 @@ class GameHello(_Message):
             num_distinct_actions=actions,
             max_game_length=self.max_game_length,
             player_names=self.players,
-            max_chance_outcomes=len(texts) if len(texts) > actions else 0,
+            max_chance_outcomes=actions + chance if chance else 0,
             min_utility=self.min_utility,
             max_utility=self.max_utility,
             utility_sum=self.utility_sum,
@@ -162,7 +164,7 @@ def _count(actions: int | tuple[str, ...]) -> int:
 
 def _notations(actions: int | tuple[str, ...], first: int) -> Sequence[str]:
     if isinstance(actions, int):
-        return [str(number) for number in range(first, first + min(actions, _MOST_ACTIONS + 1))]
+        return [str(number) for number in range(first, first + actions)]
     return [one_line(text, limit=80) for text in actions]
 
 
@@ -173,7 +175,7 @@ class _Seen(_Message):
     data: Any = None
 
 
-class _PositionAnswer(_Message):
+class PositionAnswer(_Message):
     """A position, as the program describes it."""
 
     state: Any
@@ -217,9 +219,9 @@ _PARTS: Final = ("state", "player", "legal", "chance", "returns", "observations"
 """What may differ in two positions."""
 
 
-def _position(answer: _PositionAnswer, info: GameInfo) -> Position:
+def _position(answer: PositionAnswer, info: GameInfo) -> Position:
     """Return a position from an answer. Raises `ValueError` if it is none of the game."""
-    state = to_plain(answer.state, what="state")
+    state = _plain(answer.state, "state")
     key = state if isinstance(state, str) else dumps(state)
     legal = _legal(answer, info)
     return Position(
@@ -235,7 +237,15 @@ def _position(answer: _PositionAnswer, info: GameInfo) -> Position:
     )
 
 
-def _legal(answer: _PositionAnswer, info: GameInfo) -> tuple[tuple[int, ...], ...]:
+def _plain(value: Any, what: str) -> Json:
+    """Return a copy of a value of JSON. Raises `TypeError` or `ValueError` if it cannot go back."""
+    plain = to_plain(value, what=what)
+    if plain != value:  # to_plain writes them as texts
+        raise ValueError(f"{what} has a number that is not finite")
+    return plain
+
+
+def _legal(answer: PositionAnswer, info: GameInfo) -> tuple[tuple[int, ...], ...]:
     """Return each player's legal actions."""
     player, players, limit = answer.player, info.num_players, info.num_distinct_actions
     lists: list[Sequence[Any]] = [()] * players
@@ -257,7 +267,7 @@ def _legal(answer: _PositionAnswer, info: GameInfo) -> tuple[tuple[int, ...], ..
     return tuple(tuple(sorted(own)) for own in lists)
 
 
-def _lists(answer: _PositionAnswer, info: GameInfo) -> list[Sequence[Any]]:
+def _lists(answer: PositionAnswer, info: GameInfo) -> list[Sequence[Any]]:
     """Return the legal actions of players who act at once."""
     if not info.simultaneous:
         raise ValueError("player is -2, but the hello does not say simultaneous")
@@ -267,7 +277,7 @@ def _lists(answer: _PositionAnswer, info: GameInfo) -> list[Sequence[Any]]:
     return lists
 
 
-def _returns(answer: _PositionAnswer, info: GameInfo) -> tuple[float, ...]:
+def _returns(answer: PositionAnswer, info: GameInfo) -> tuple[float, ...]:
     """Return each player's utility; zeros where none is due and none is given."""
     if answer.returns is None:
         if answer.player == Player.TERMINAL or info.intermediate_rewards:
@@ -278,14 +288,14 @@ def _returns(answer: _PositionAnswer, info: GameInfo) -> tuple[float, ...]:
     return answer.returns
 
 
-def _observations(answer: _PositionAnswer, info: GameInfo) -> tuple[_Seen | None, ...]:
+def _observations(answer: PositionAnswer, info: GameInfo) -> tuple[_Seen | None, ...]:
     """Return what each player observes."""
     observations = answer.observations or ()
     if len(observations) != info.num_players:
         raise ValueError("observations must have an entry for each player")
     for number, seen in enumerate(observations):
         if seen is not None:
-            to_plain(seen.data, what=f"observations[{number}].data")
+            _plain(seen.data, f"observations[{number}].data")
             if isinstance(seen.sees, tuple) and not info.simultaneous:
                 raise ValueError(
                     "sees: a list of players is for games in which several act at once"
@@ -293,7 +303,7 @@ def _observations(answer: _PositionAnswer, info: GameInfo) -> tuple[_Seen | None
     return observations
 
 
-def _texts(answer: _PositionAnswer, info: GameInfo) -> Mapping[int, str]:
+def _texts(answer: PositionAnswer, info: GameInfo) -> Mapping[int, str]:
     """Return the notations of legal actions that are written otherwise here."""
     if answer.legal_text is None:
         return {}
@@ -305,7 +315,7 @@ def _texts(answer: _PositionAnswer, info: GameInfo) -> Mapping[int, str]:
     return {a: text for a, text in zip(answer.legal, texts, strict=True) if isinstance(a, int)}
 
 
-def _chance(answer: _PositionAnswer, info: GameInfo) -> tuple[tuple[int, float], ...]:
+def _chance(answer: PositionAnswer, info: GameInfo) -> tuple[tuple[int, float], ...]:
     """Return the outcomes of a chance node, ascending, with probabilities that sum to one."""
     outcomes = sorted(answer.chance)
     if bool(outcomes) != (answer.player == Player.CHANCE):
@@ -341,7 +351,7 @@ class GameProgram:
       starts: how often it was started.
 
     Raises:
-      ParameterError: it cannot be started, or says hello wrongly.
+      GameFailedError: it cannot be started, or says hello wrongly.
     """
 
     def __init__(self, parameters: ProgramGameParameters) -> None:
@@ -358,7 +368,7 @@ class GameProgram:
         except (AgentError, ValueError) as error:
             _kill(self._conversation)
             text = str(error) if isinstance(error, AgentError) else f"{self._who}: {error}"
-            raise ParameterError(f"{text}; {_SEE}") from None
+            raise GameFailedError(f"{text}; {_SEE}") from None
 
     def start(self) -> Position:
         """Return the first position. Raises `GameFailedError`."""
@@ -390,7 +400,7 @@ class GameProgram:
                 return known.position
             answer = self._ask(question, "state")
             try:
-                position = _position(self._read(_PositionAnswer, answer, "answer"), self.info)
+                position = _position(self._read(PositionAnswer, answer, "answer"), self.info)
             except (ValueError, TypeError, RecursionError) as error:
                 raise self._failure(str(error), answer) from None
             if known is not None:
@@ -486,7 +496,7 @@ class GameProgram:
     def _failure(self, problem: str, answer: Mapping[str, Any] | None = None) -> GameFailedError:
         """Return the error of a wrong answer, after which the program is not asked again."""
         _kill(self._conversation)
-        quoted = "" if answer is None else f", in {one_line(dumps(answer), limit=200)}"
+        quoted = "" if answer is None else f", in {one_line(json.dumps(answer), limit=200)}"
         return GameFailedError(f"{self._who} answered wrongly: {problem}{quoted}; {_SEE}")
 
     def _contradiction(
@@ -561,8 +571,8 @@ class ProgramGame(Game):
       program: the running program, shared by games of the same parameters.
 
     Raises:
-      ParameterError: the program cannot be started, says hello wrongly, refuses the parameters, or
-        serves another game than `identity`.
+      GameFailedError: the program cannot be started, says hello wrongly, refuses the parameters,
+        or serves another game than `identity`.
     """
 
     parameters: ProgramGameParameters
@@ -571,8 +581,8 @@ class ProgramGame(Game):
         self.program = _shared(parameters)
         self.info, title = self.program.info, self.program.hello.name
         if parameters.identity not in ("", title):
-            raise ParameterError(
-                f"identity: {parameters.who} serves the game '{title}', not "
+            raise GameFailedError(
+                f"the game's {parameters.who} serves the game '{title}', not "
                 f"'{parameters.identity}'; give the program of that game"
             )
         self.parameters = parameters.model_copy(update={"identity": title})
@@ -594,10 +604,7 @@ class ProgramGame(Game):
 
         Raises `GameFailedError` if it fails or they differ, at the first position along `history`.
         """
-        try:
-            fresh = GameProgram(self.parameters)
-        except ParameterError as error:
-            raise GameFailedError(str(error)) from error
+        fresh = GameProgram(self.parameters)
         if fresh.hello != self.program.hello:
             raise GameFailedError(f"{self.parameters.who} says another hello; {_SEE}")
         state, again = self.new_initial_state(), fresh.start()
