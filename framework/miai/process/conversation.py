@@ -150,18 +150,7 @@ class Conversation:
                 raise self._death()
             self._wait(until, doing, writing=False)
             self._read()
-        line = self._lines.popleft()
-        try:
-            message = json.loads(line)
-        except (ValueError, RecursionError):
-            message = None
-        if not isinstance(message, dict):
-            text = one_line(line.decode("utf-8", "replace"), limit=80)
-            raise AgentProtocolError(
-                f"{self._who} wrote {text!r}; each line must be a JSON object "
-                "(other output belongs on standard error)"
-            )
-        return message
+        return read_line(self._lines.popleft(), self._who)
 
     def is_answered(self, *, within: float) -> bool:
         """Return whether the program has written a message, or ended, after up to `within` seconds.
@@ -233,3 +222,18 @@ class Conversation:
         how = self.process.exit_status()
         how = "closed its standard output" if how == "is running" else how
         return AgentCrashedError(f"{self._who} {how}{self.complaints.last_lines()}")
+
+
+def read_line(line: bytes, who: str) -> dict[str, Any]:
+    """Return the message in a line of a program. Raises `AgentProtocolError` if it is none."""
+    try:
+        message = json.loads(line)
+    except (ValueError, RecursionError):
+        message = None
+    if not isinstance(message, dict):
+        text = one_line(line.decode("utf-8", "replace"), limit=80)
+        raise AgentProtocolError(
+            f"{who} wrote {text!r}; each line must be a JSON object "
+            "(other output belongs on standard error)"
+        )
+    return message

@@ -219,22 +219,38 @@ _PARTS: Final = ("state", "player", "legal", "chance", "returns", "observations"
 """What may differ in two positions."""
 
 
-def _position(answer: PositionAnswer, info: GameInfo) -> Position:
-    """Return a position from an answer. Raises `ValueError` if it is none of the game."""
-    state = _plain(answer.state, "state")
-    key = state if isinstance(state, str) else dumps(state)
-    legal = _legal(answer, info)
-    return Position(
-        state,
-        key,
-        answer.player,
-        legal,
-        _chance(answer, info),
-        _returns(answer, info),
-        () if info.perfect_information else _observations(answer, info),
-        _texts(answer, info),
-        key if answer.text is None else answer.text,
-    )
+def read_hello(message: Mapping[str, Any]) -> GameHello:
+    """Return what a program says of its game. Raises `ValueError` with the first mistake."""
+    return _read(GameHello, message, "hello")
+
+
+def read_position(message: Mapping[str, Any], info: GameInfo) -> Position:
+    """Return the position in an answer. Raises `ValueError` if it is none of the game."""
+    answer = _read(PositionAnswer, message, "answer")
+    try:
+        state = _plain(answer.state, "state")
+        key = state if isinstance(state, str) else dumps(state)
+        return Position(
+            state,
+            key,
+            answer.player,
+            _legal(answer, info),
+            _chance(answer, info),
+            _returns(answer, info),
+            () if info.perfect_information else _observations(answer, info),
+            _texts(answer, info),
+            key if answer.text is None else answer.text,
+        )
+    except (TypeError, RecursionError) as error:
+        raise ValueError(str(error)) from None
+
+
+def _read(model: type[MessageT], message: Mapping[str, Any], what: str) -> MessageT:
+    try:
+        return model.model_validate(message)
+    except ValidationError as error:
+        first = explain(mistakes(error)[0], model, what)
+        raise ValueError(one_line(first, limit=300)) from None
 
 
 def _plain(value: Any, what: str) -> Json:
@@ -400,8 +416,8 @@ class GameProgram:
                 return known.position
             answer = self._ask(question, "state")
             try:
-                position = _position(self._read(PositionAnswer, answer, "answer"), self.info)
-            except (ValueError, TypeError, RecursionError) as error:
+                position = read_position(answer, self.info)
+            except ValueError as error:
                 raise self._failure(str(error), answer) from None
             if known is not None:
                 known.confirmed = True
@@ -483,15 +499,7 @@ class GameProgram:
             _kill(self._conversation)
             raise
         self.starts += 1
-        return self._read(GameHello, greeting, "hello")
-
-    def _read(self, model: type[MessageT], answer: Mapping[str, Any], what: str) -> MessageT:
-        """Return a message, checked. Raises `ValueError` with the first mistake."""
-        try:
-            return model.model_validate(answer)
-        except ValidationError as error:
-            first = explain(mistakes(error)[0], model, what)
-            raise ValueError(one_line(first, limit=300)) from None
+        return read_hello(greeting)
 
     def _failure(self, problem: str, answer: Mapping[str, Any] | None = None) -> GameFailedError:
         """Return the error of a wrong answer, after which the program is not asked again."""
