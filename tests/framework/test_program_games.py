@@ -8,6 +8,7 @@ import random
 import subprocess
 import sys
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,7 @@ from miai.process.agent_process import AgentProcess
 from miai.process.host import CONFINED
 from miai.process.limits import ProcessLimits
 from miai.process.program_game import ProgramGame, ResampledBelief
-from miai.process.sandbox import Isolation
+from miai.process.sandbox import Isolation, sandbox_hindrance
 from miai.record import GameRecord, Termination
 from miai.record_reader import read_record
 from miai.testing import check_game
@@ -367,7 +368,7 @@ while True:
         ("os.close(1); time.sleep(60)", "closed its standard output"),
         (
             "position(id, state, player=-1, legal=[], chance=[[2, 0.5]])",
-            "chance has an outcome beyond 2 to -1",
+            "the hello names no outcomes of chance",
         ),
     ],
 )
@@ -531,8 +532,32 @@ while True:
         def act(self, clock: ClockReading) -> Decision:
             return Decision(7)
 
-    with pytest.raises(GameFailedError, match="started again, it says something else about the"):
+    with pytest.raises(GameFailedError, match="started again, it says otherwise about the"):
         miai.play(game, [Wrong(game), RandomAgent(game)])
+
+
+def test_the_program_runs_in_a_players_sandbox() -> None:
+    """A search with hidden information, so that the sandboxes ask their own programs."""
+    if reason := sandbox_hindrance():
+        pytest.skip(reason)
+    game = counting(HIDDEN)
+    seats = [
+        AgentProcess(
+            "program",
+            game.parameters.model_dump(mode="json"),
+            agent,
+            {"simulations": 20},
+            name=agent,
+            limits=ProcessLimits(isolation=Isolation.SANDBOX),
+        )
+        for agent in ("ismcts", "pimc")
+    ]
+    record = with_seats(game, seats)
+    assert record.termination is Termination.TERMINAL, record.detail
+    own = miai.play(
+        game, [miai.make_agent(agent, game, simulations=20) for agent in ("ismcts", "pimc")], seed=1
+    )
+    assert [move.action for move in own.moves] == [move.action for move in record.moves]
 
 
 def test_a_sound_game_leaves_a_forfeit_as_it_is() -> None:
@@ -805,6 +830,9 @@ def test_a_config_names_a_game_or_a_program(tmp_path: Path) -> None:
     both = {**config, "game": {**config["game"], "name": "tic_tac_toe"}}
     with pytest.raises(ConfigError, match="give the name of a game or a program, not both"):
         check_tournament(both, source="config", folder=tmp_path, text="")
+    dated = {**config, "game": {**config["game"], "day": datetime(2026, 1, 1, tzinfo=UTC)}}
+    with pytest.raises(ConfigError, match=r"game\.parameters: .*day.* is of type datetime"):
+        check_tournament(dated, source="config", folder=tmp_path, text="")
     missing = {**config, "game": {"program": ["./nothing"]}}
     with pytest.raises(ConfigError, match=r"game: the program '\./nothing' was not found"):
         check_tournament(missing, source="config", folder=tmp_path, text="")

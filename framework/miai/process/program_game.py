@@ -59,8 +59,17 @@ class ProgramGameParameters(ProgramParameters):
         10.0, gt=0, le=3600.0, unit="seconds", help="Time limit for an answer of the program"
     )
     remembered: int = parameter(
-        100_000, ge=0, le=100_000_000, unit="answers", help="Answers kept in memory"
+        20_000, ge=0, le=100_000_000, unit="answers", help="Answers kept in memory"
     )
+
+    @field_validator("parameters")
+    @classmethod
+    def _are_plain(cls, parameters: dict[str, Any]) -> dict[str, Any]:
+        try:
+            _plain(parameters, "parameters")
+        except TypeError as error:  # such as a date in a config
+            raise ValueError(str(error)) from None
+        return parameters
 
 
 def program_game(table: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -339,6 +348,8 @@ def _chance(answer: PositionAnswer, info: GameInfo) -> tuple[tuple[int, float], 
     if not outcomes:
         return ()
     first, end = info.num_distinct_actions, info.max_chance_outcomes
+    if not end:
+        raise ValueError("player is -1, but the hello names no outcomes of chance")
     if not all(first <= action < end for action, _ in outcomes):
         raise ValueError(f"chance has an outcome beyond {first} to {end - 1}")
     if len({action for action, _ in outcomes}) < len(outcomes):
@@ -353,7 +364,7 @@ def _chance(answer: PositionAnswer, info: GameInfo) -> tuple[tuple[int, float], 
 
 
 class GameProgram:
-    """A running program that serves a game; it starts when it is first asked.
+    """A running program that serves a game.
 
     It is asked by one thread at a time, and killed when nothing refers to this object any more.
 
@@ -420,9 +431,10 @@ class GameProgram:
             except ValueError as error:
                 raise self._failure(str(error), answer) from None
             if known is not None:
-                known.confirmed = True
                 if position != known.position:
+                    del self._answers[text]
                     raise self._contradiction(question, known.position, position)
+                known.confirmed = True
             elif self._parameters.remembered:
                 self._answers[text] = _Remembered(position)
                 while len(self._answers) > self._parameters.remembered:
@@ -495,7 +507,7 @@ class GameProgram:
         }
         try:
             greeting = conversation.greet(hello, until=until)
-        except AgentError:
+        except BaseException:
             _kill(self._conversation)
             raise
         self.starts += 1
@@ -614,7 +626,9 @@ class ProgramGame(Game):
         """
         fresh = GameProgram(self.parameters)
         if fresh.hello != self.program.hello:
-            raise GameFailedError(f"{self.parameters.who} says another hello; {_SEE}")
+            raise GameFailedError(
+                f"the game's {self.parameters.who}, started again, says another hello; {_SEE}"
+            )
         state, again = self.new_initial_state(), fresh.start()
         for action in history:
             _refuse_difference(self, state, again)
@@ -631,33 +645,36 @@ class ProgramGame(Game):
 def _refuse_difference(game: ProgramGame, state: ProgramState, again: Position) -> None:
     if state.position != again:
         raise GameFailedError(
-            f"{game.parameters.who} contradicts itself: started again, it says something else "
+            f"the game's {game.parameters.who} contradicts itself: started again, it says otherwise "
             f"about the position after the actions {state.history()}; {_SEE}",
             history=state.history(),
         )
 
 
 class _Trail:
-    """What the players observed on the way to a state; digests are made when they are asked for."""
+    """What the players observed on the way to a state; digests are made when they are asked for.
 
-    __slots__ = ("before", "digests", "state")
+    Args:
+      before: that of the state before; None at the start.
+      seen: what each player observes of the last transition.
+    """
+
+    __slots__ = ("_before", "_digests", "_seen")
 
     def __init__(self, before: _Trail | None, seen: Sequence[Observation | None]) -> None:
-        self.before = before
-        self.state: Sequence[Observation | None] = seen
-        self.digests: tuple[bytes, ...] = ()
+        self._before, self._seen = before, seen
+        self._digests: tuple[bytes, ...] = ()
 
     def digest(self, player: int) -> bytes:
-        """Return a digest of all that a player observed."""
-        new, trail = list[_Trail](), self
-        while not trail.digests:
-            new.append(trail)
-            if trail.before is None:
-                break
-            trail = trail.before
-        digests = trail.digests or (b"",) * len(self.state)
-        for later in reversed(new):
-            digests = later.digests = tuple(map(_digest, digests, later.state))
+        """Return a digest of all that a player observed; empty for nothing."""
+        without: list[_Trail] = []
+        trail: _Trail | None = self
+        while trail is not None and not trail._digests:
+            without.append(trail)
+            trail = trail._before
+        digests = (b"",) * len(self._seen) if trail is None else trail._digests
+        for later in reversed(without):
+            digests = later._digests = tuple(map(_digest, digests, later._seen))
         return digests[player]
 
 
