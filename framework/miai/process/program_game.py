@@ -645,8 +645,8 @@ class ProgramGame(Game):
 def _refuse_difference(game: ProgramGame, state: ProgramState, again: Position) -> None:
     if state.position != again:
         raise GameFailedError(
-            f"the game's {game.parameters.who} contradicts itself: started again, it says otherwise "
-            f"about the position after the actions {state.history()}; {_SEE}",
+            f"the game's {game.parameters.who} contradicts itself: started again, it says "
+            f"otherwise about the position after the actions {state.history()}; {_SEE}",
             history=state.history(),
         )
 
