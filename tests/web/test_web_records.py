@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from starlette.exceptions import HTTPException
 from tests.tournaments.pages import positions_of, read_page
 from tests.web.server import Browser, Reply, is_over, is_turn, running
 
@@ -19,7 +20,7 @@ from miai.api import record_format
 from miai.errors import RecordError
 from miai.record import GameRecord
 from miai.record_reader import read_record
-from miai.web.records import MOST_FILES, read_file
+from miai.web.records import MOST_FILES, _position, read_file
 from miai.web.server import MOST_BODY
 
 SGF = b"(;GM[1]SZ[5]KM[6.5]PB[Ann]PW[Bob]RE[B+R];B[cc]C[a fine move];W[bb];B[dd])"
@@ -189,6 +190,9 @@ def test_a_file_cannot_name_the_program_of_a_game(
     data = b"\n".join([json.dumps(values).encode(), *rest]) + b"\n"
     with pytest.raises(RecordError, match="is a program, which a file may not start"):
         read_file("game.jsonl", data)
+    record = read_record(data.decode())
+    with pytest.raises(HTTPException, match="is a program, which a file may not start"):
+        _position(record, "0")
     assert not mark.exists()
 
 

@@ -25,7 +25,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from miai.api import recorded_game
+from miai.api import load_game
 from miai.errors import ConfigError, MiaiError, RecordError
 from miai.files import write_text
 from miai.game import State
@@ -107,11 +107,15 @@ def read_file(name: str, data: bytes) -> list[GameRecord]:
     return records
 
 
-def _refuse_settings(record: GameRecord) -> None:
+def _refuse_program(record: GameRecord) -> None:
     if registry().get(GAME, record.game).load_parameters().names_program:
         raise RecordError(
             f"the game '{printable(record.game, 60)}' is a program, which a file may not start"
         )
+
+
+def _refuse_settings(record: GameRecord) -> None:
+    _refuse_program(record)
     for name, value in record.game_parameters.items():
         values = value if isinstance(value, list) else [value]
         if any(isinstance(part, Mapping) and part for part in values):
@@ -427,7 +431,8 @@ def _position(record: GameRecord, ply: str) -> tuple[State, list[Any]]:
         )
     moves = record.moves[: int(ply)]
     try:
-        state = recorded_game(record.game, record.game_parameters).new_initial_state()
+        _refuse_program(record)
+        state = load_game(record.game, **record.game_parameters).new_initial_state()
         for move in moves:
             state.apply_action(move.action)
     except (MiaiError, ValueError) as error:
