@@ -475,7 +475,7 @@ def seats_of(game: ProgramGame, *agents: tuple[str, dict[str, Any]]) -> list[Age
     ]
 
 
-def with_seats(game: ProgramGame, seats: Sequence[Seat], seed: int = 1) -> GameRecord:
+def with_seats(game: Game, seats: Sequence[Seat], seed: int = 1) -> GameRecord:
     try:
         return play_game(game, seats, seed=seed)
     finally:
@@ -536,11 +536,16 @@ while True:
         miai.play(game, [Wrong(game), RandomAgent(game)])
 
 
-def test_the_program_runs_in_a_players_sandbox() -> None:
-    """A search with hidden information, so that the sandboxes ask their own programs."""
+def test_the_program_runs_in_a_players_sandbox(tmp_path: Path) -> None:
+    """Searches with hidden information: the sandboxes ask programs of their own.
+
+    The sandbox has a temporary folder of its own, and yet shows the program.
+    """
     if reason := sandbox_hindrance():
         pytest.skip(reason)
-    game = counting(HIDDEN)
+    script = tmp_path / "game.py"
+    script.write_text(PROLOGUE + HIDDEN)
+    game = miai.load_game("program", command=[sys.executable, str(script)])
     seats = [
         AgentProcess(
             "program",

@@ -221,7 +221,7 @@ class AgentProcess:
         return lambda tied: sandbox_command(
             hidden=[Path(path) for path in self.limits.hidden],
             writable=[],
-            parameters=self.parameters,
+            parameters={"agent": self.parameters, "game": self._game[1]},
             disk=self.limits.disk,
             tied=tied,
         )
