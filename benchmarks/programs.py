@@ -2,8 +2,8 @@
 
 The player is the example in C, which only picks a legal action at random: a move is timed from the
 question to the decision, in the process of the referee. The game is tic-tac-toe in C: random games
-are played with nothing remembered, so that each action is a question, and `mcts` searches it and
-miai's own tic-tac-toe in turn, from the first position.
+are played with nothing remembered, so that each action is a question. `mcts` searches it and miai's
+own tic-tac-toe in turn, from the first position; the program plays the random games itself.
 
     python benchmarks/programs.py
     python benchmarks/programs.py --moves 10000 --json

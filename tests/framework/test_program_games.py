@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import math
 import random
 import subprocess
 import sys
@@ -31,6 +32,8 @@ from miai.game import Game, State
 from miai.information import EnumeratedBelief, PlayerView
 from miai.playing.match import Seat, play_game
 from miai.playing.replay import replay
+from miai.plugins.kinds import EVALUATOR
+from miai.plugins.loader import registry
 from miai.process.agent_process import AgentProcess
 from miai.process.host import CONFINED
 from miai.process.limits import ProcessLimits
@@ -191,7 +194,11 @@ def test_examples_pass_the_conformance_kit(
 
 
 def played(game: Game, agents: Sequence[str], *, seed: int) -> GameRecord:
-    made = [miai.make_agent(agent, game, simulations=60) for agent in agents]
+    """Play a game with random games that miai plays: those of a program are others."""
+    own = {"max_plies": 1000}
+    made = [
+        miai.make_agent(agent, game, simulations=60, evaluator_parameters=own) for agent in agents
+    ]
     return miai.play(game, made, seed=seed)
 
 
@@ -213,6 +220,50 @@ def test_searches_play_as_they_do_in_miais_own_game(
         assert [m.action for m in ours.moves] == [m.action for m in theirs.moves]
         assert [m.statistics for m in ours.moves] == [m.statistics for m in theirs.moves]
         assert [m.observations for m in ours.moves] == [m.observations for m in theirs.moves]
+
+
+def random_value(state: State, known: dict[Hashable, float]) -> float:
+    """Return the first player's mean return of uniformly random games, exactly."""
+    if state.is_terminal():
+        return state.returns()[0]
+    if state.key() not in known:
+        values = [random_value(state.child(action), known) for action in state.legal_actions()]
+        known[state.key()] = math.fsum(values) / len(values)
+    return known[state.key()]
+
+
+@pytest.mark.engine("cc")
+def test_the_program_plays_random_games_for_searches(folder: Path) -> None:
+    """The means are within five standard errors of the exact ones, and searches use them."""
+    game, own = example("tic_tac_toe.c", folder), miai.load_game("tic_tac_toe")
+    evaluator = registry().build(
+        EVALUATOR, "random-rollout", game, values={"rollouts": 20_000}, game="program"
+    )
+    evaluator.seed(1)
+    lines: list[list[int]] = [[], [4, 0], [0, 8, 2, 4], [0, 3, 1, 4, 2]]
+    states, exact = [], []
+    for actions in lines:
+        ours, theirs = game.new_initial_state(), own.new_initial_state()
+        for action in actions:
+            ours.apply_action(action)
+            theirs.apply_action(action)
+        states.append(ours)
+        exact.append(random_value(theirs, {}))
+    values = evaluator.evaluate(states)
+    assert values.shape == (4, 2)
+    for (first, second), expected in zip(values, exact, strict=True):
+        assert abs(first - expected) < 5 / 20_000**0.5
+        assert abs(first + second) < 1e-6
+    evaluator.seed(1)
+    assert (evaluator.evaluate(states) == values).all()
+    before = game.program.questions
+    agent = miai.make_agent("mcts", game, simulations=300)
+    agent.new_game(1, player=0)
+    start = game.new_initial_state().observation(0)
+    assert start is not None
+    agent.observe(start)
+    assert agent.act(Clock(TimeControl()).reading()).action in range(9)
+    assert game.program.questions - before < 3 * 300, "an expansion and a random game each"
 
 
 @pytest.mark.engine("rustc")
@@ -755,6 +806,40 @@ def test_the_program_may_draw_worlds() -> None:
 HIDDEN = SOUND.replace("greet()", "greet(perfect_information=False)").replace(
     "after(message))", "after(message), observations=[{'sees': 'action'}] * 2)"
 )
+
+
+PLAYOUTS = """
+greet(playouts=True)
+while True:
+    message = hear()
+    if message["type"] == "playouts":
+        say(type="returns", id=message["id"], returns={})
+    else:
+        position(message["id"], after(message))
+"""
+
+
+@pytest.mark.parametrize(
+    ("returns", "message"),
+    [
+        ("[]", "returns must have a list for each state, a number a player"),
+        ("[[0]]", "returns must have a list for each state, a number a player"),
+        ("[[2, -2]]", "returns are beyond min_utility and max_utility"),
+        ("[[float('nan'), 0]]", "answer.returns"),
+        ("sys.exit('tired')", "exited with status 1; its last output: tired"),
+        (
+            "sys.exit('tired') if len(message['states'][0]) == 2 else [[0, 0]]",
+            "exited with status 1; its last output: tired",
+        ),
+    ],
+)
+def test_random_games_of_a_program_must_be_right(returns: str, message: str) -> None:
+    """A player whose search meets the failure does not forfeit: the referee meets it, too."""
+    game = counting(PLAYOUTS.format(returns))
+    seats = seats_of(game, ("mcts", {"simulations": 20}), ("random", {}))
+    with pytest.raises(GameFailedError) as caught:
+        with_seats(game, seats)
+    assert message in str(caught.value)
 
 
 def test_positions_may_be_any_json_and_actions_written_otherwise() -> None:

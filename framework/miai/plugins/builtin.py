@@ -111,6 +111,14 @@ def miai_register(registry: Registry) -> None:
         summary="Worlds that the game's program draws",
         game="program",
     )
+    registry.add(
+        "evaluator",
+        "random-rollout",
+        "miai.process.program_game:ProgramRollout",
+        parameters="miai.search.evaluators:RandomRolloutParameters",
+        summary="Mean returns of uniformly random games, which the program plays if it can",
+        game="program",
+    )
     module, fields = "", [""]
     for line in _COMPONENTS.strip().splitlines():
         if not line.startswith(" "):

@@ -19,8 +19,9 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
 
+import numpy as np
 from pydantic import ConfigDict, Field, ValidationError, field_validator
 
 from miai.errors import (
@@ -30,18 +31,23 @@ from miai.errors import (
     GameFailedError,
     ParameterError,
 )
-from miai.game import Game, GameInfo, Observation, Player, SimultaneousState
+from miai.game import Game, GameInfo, Observation, Player, SimultaneousState, State
 from miai.information import ObservationMatch
 from miai.parameters import Parameters, StrictModel, explain, mistakes, parameter
 from miai.plain import Json, dumps, one_line, to_plain
 from miai.process.confined import launcher
 from miai.process.conversation import PROTOCOL, Conversation, ProgramParameters
 from miai.process.programs import ProgramProcess
+from miai.search.evaluators import RandomRollout, RandomRolloutParameters
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 NAME: Final = "program"
 """Name of the game's component."""
 
 _SEED_BITS: Final = 32
+_VERIFIED: Final = 100  # random games, where the referee looks whether a program fails
 _MOST_ACTIONS: Final = 1_000_000
 _LONGEST: Final = 1_000_000  # plies
 _ROUNDING: Final = 1e-6  # by which probabilities may miss a sum of one
@@ -103,7 +109,7 @@ class GameHello(_Message):
       players: their names.
       actions: the notations of the players' actions, or how many there are.
       chance: the same of the outcomes of chance, whose numbers follow those of the actions.
-      resample: whether it answers ``resample``.
+      resample, playouts: whether it answers ``resample`` and ``playouts``.
     """
 
     name: str = Field(min_length=1, max_length=80)
@@ -121,6 +127,7 @@ class GameHello(_Message):
     intermediate_rewards: bool = False
     teams: tuple[int, ...] = ()
     resample: bool = False
+    playouts: bool = False
 
     @field_validator("players")
     @classmethod
@@ -195,6 +202,12 @@ class PositionAnswer(_Message):
     returns: tuple[float, ...] | None = None
     observations: tuple[_Seen | None, ...] | None = None
     text: str | None = Field(default=None, max_length=100_000)
+
+
+class _ReturnsAnswer(_Message):
+    """Mean returns of random games, for each position."""
+
+    returns: tuple[tuple[float, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -413,6 +426,27 @@ class GameProgram:
             raise self._failure("its history is no list of actions", answer)
         return history
 
+    def playouts(
+        self, positions: Sequence[Position], count: int, seed: int
+    ) -> list[tuple[float, ...]]:
+        """Return each position's mean returns of `count` random games by a seed.
+
+        Raises `GameFailedError`.
+        """
+        states = [position.state for position in positions]
+        question: dict[str, Json] = {"states": states, "count": count, "seed": seed}
+        answer = self._ask({"type": "playouts", **question}, "returns")
+        try:
+            rows = _read(_ReturnsAnswer, answer, "answer").returns
+            if len(rows) != len(states) or {len(row) for row in rows} != {self.info.num_players}:
+                raise ValueError("returns must have a list for each state, a number a player")
+            low, high = self.info.min_utility - _ROUNDING, self.info.max_utility + _ROUNDING
+            if not all(low <= value <= high for row in rows for value in row):
+                raise ValueError("returns are beyond min_utility and max_utility")
+        except ValueError as error:
+            raise self._failure(str(error), answer) from None
+        return list(rows)
+
     def _remembered(self, question: dict[str, Json]) -> Position:
         """Return the answer to a question, from memory if it is there.
 
@@ -432,7 +466,6 @@ class GameProgram:
                 raise self._failure(str(error), answer) from None
             if known is not None:
                 if position != known.position:
-                    del self._answers[text]
                     raise self._contradiction(question, known.position, position)
                 known.confirmed = True
             elif self._parameters.remembered:
@@ -640,6 +673,8 @@ class ProgramGame(Game):
             if not state.pending_actions():
                 again = fresh.next(before, actions)
         _refuse_difference(self, state, again)
+        if fresh.hello.playouts:
+            fresh.playouts([again], _VERIFIED, 0)
 
 
 def _refuse_difference(game: ProgramGame, state: ProgramState, again: Position) -> None:
@@ -798,7 +833,40 @@ class ProgramState(SimultaneousState):
         return self.position.text
 
 
-# -- a belief of the program's own ----------------------------------------------------------------
+# -- random games and a belief of the program's own ------------------------------------------------
+
+
+class ProgramRollout(RandomRollout):
+    """The evaluator ``random-rollout``: random games that the program plays, if it can.
+
+    Where it cannot, or they are to be stopped after some plies, miai plays them.
+    """
+
+    def __init__(self, game: Game, parameters: RandomRolloutParameters | None = None) -> None:
+        super().__init__(game, parameters)
+        able = isinstance(game, ProgramGame) and game.program.hello.playouts
+        self._program = game.program if isinstance(game, ProgramGame) and able else None
+
+    def evaluate(self, states: Sequence[State]) -> NDArray[np.float64]:
+        """Return mean returns, float64 of shape (len(states), num_players)."""
+        if self._program is None or self._max_plies < math.inf:
+            return super().evaluate(states)
+        positions = [s.position for s in states if isinstance(s, ProgramState)]
+        if len(positions) < len(states) or any(state.pending_actions() for state in states):
+            return super().evaluate(states)
+        try:
+            seed = self._rng.getrandbits(_SEED_BITS)
+            rows = self._program.playouts(positions, self._rollouts, seed)
+        except GameFailedError as error:
+            error.history = states[0].history()
+            raise
+        return np.array(rows, dtype=np.float64)
+
+    def evaluate_in_place(self, states: Sequence[State]) -> NDArray[np.float64]:
+        """Return the same; the states may be changed."""
+        if self._program is None or self._max_plies < math.inf:
+            return super().evaluate_in_place(states)
+        return self.evaluate(states)
 
 
 class ResampledBelief:

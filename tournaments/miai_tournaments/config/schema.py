@@ -17,7 +17,6 @@ from miai.errors import ConfigError
 from miai.parameters import NAME_PATTERN, StrictModel
 from miai.plugins.agent_files import with_file_agent
 from miai.process.limits import ProcessLimits
-from miai.process.program_game import program_game
 from miai.process.sandbox import Isolation, sandbox_hindrance, strongest_isolation
 from miai.seeds import SEED_BITS
 
@@ -89,6 +88,8 @@ def with_game(table: Any) -> Any:
     """
     if not isinstance(table, dict) or "program" not in table or "name" in table:
         return table
+    from miai.process.program_game import program_game
+
     name, parameters = program_game(table)
     return {"name": name, "parameters": parameters}
 
