@@ -255,12 +255,12 @@ def check_toml() -> Check:
 
 def check_record() -> Check:
     """Records of games, as JSON lines."""
-    from miai.errors import RecordError
+    from miai.errors import ConfigError, RecordError
     from miai.playing.replay import replay
     from miai.record_reader import read_record
 
     def check(data: bytes) -> None:
-        with contextlib.suppress(RecordError):
+        with contextlib.suppress(RecordError, ConfigError):  # the game may be a program
             record = read_record(data.decode("utf-8", "replace"))
             replay(record)
 
@@ -281,6 +281,23 @@ def check_agent() -> Check:
                 while (message := reader.next()) is not None:
                     unpack_cpu(message, most=60.0)
                     unpack_decision(message)
+
+    return check
+
+
+def check_program() -> Check:
+    """What the program of a game may write: a hello, then positions, line by line."""
+    from miai.errors import AgentProtocolError
+    from miai.process.conversation import read_line
+    from miai.process.program_game import read_hello, read_position
+
+    def check(data: bytes) -> None:
+        with contextlib.suppress(AgentProtocolError, ValueError):
+            first, *lines = data.split(b"\n")
+            info = read_hello(read_line(first, "it")).info()
+            for line in lines:
+                with contextlib.suppress(AgentProtocolError, ValueError):
+                    hash(read_position(read_line(line, "it"), info).key)
 
     return check
 
@@ -610,6 +627,24 @@ def seeds_agent() -> Sequence[bytes]:
     ]
 
 
+def seeds_program() -> Sequence[bytes]:
+    """Return what programs of games of three kinds write."""
+    hello = {"name": "x", "version": 1, "players": ["a", "b"], "max_game_length": 9, "actions": 3}
+    turn = {"state": "s", "player": 0, "legal": [0, 2], "legal_text": ["x", "y"], "text": "t"}
+    end = {"state": [1, None], "player": -4, "returns": [1, -1]}
+    hidden = {**hello, "actions": ["x", "y"], "chance": ["h"], "perfect_information": False}
+    dealt = {
+        "state": 1,
+        "player": -1,
+        "chance": [[2, 1.0]],
+        "observations": [None, {"sees": "actor"}],
+    }
+    joint = {"state": {}, "player": -2, "legal": [[0], [1]], "returns": [0.5, 0]}
+    several = {**hello, "simultaneous": True, "intermediate_rewards": True, "teams": [0, 1]}
+    games = [(hello, turn, end), (hidden, dealt), (several, joint)]
+    return ["\n".join(map(json.dumps, lines)).encode() for lines in games]
+
+
 def seeds_store() -> Sequence[bytes]:
     """Return changes of the store's file: none, in its header, further on, many, an end."""
     many = b"".join((5003 * n).to_bytes(4, "big") + bytes([n]) for n in range(100))
@@ -697,6 +732,13 @@ TARGETS: dict[str, Target] = {
         seeds_agent,
         '"id"|"ok"|"cpu"|"action"|"resign"|"statistics"|1e308|NaN|{|}',
         share=6.0,
+    ),
+    "program": Target(
+        check_program,
+        seeds_program,
+        '"state"|"player"|"legal"|"chance"|"returns"|"observations"|"sees"|"data"|"actions"|'
+        '"players"|-1|-2|-4|1e308|NaN|null|{|}|[|]|\n',
+        share=1.0,
     ),
     "upload": Target(
         check_upload,

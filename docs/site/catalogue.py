@@ -62,7 +62,8 @@ def write_pages(docs: Path) -> None:
     """Write all generated pages below `docs`; what is unchanged keeps its time."""
     folder = docs / "catalogue"
     pages: dict[Path, str] = {}
-    games = registry().components("game")
+    # A game that is a program has no rules of its own; docs/programs.md is about it.
+    games = [game for game in registry().components("game") if not game.needs_parameters]
     agents: list[Component[Any]] = [c for kind in PLAYER_KINDS for c in registry().components(kind)]
     figures = tomllib.loads((docs / "site" / "strength.toml").read_text(encoding="utf-8"))
     for component in games:

@@ -11,6 +11,7 @@
     |   +-- UnsuitableGameError         a search or rule cannot handle this game
     |   +-- EmptyBeliefError            no world explains a player's observation
     |   +-- BeliefTooLargeError         more worlds than the limit
+    +-- GameFailedError                 the game itself failed, so that it is void
     +-- PluginError                     a plugin or component
     |   +-- UnknownComponentError       no component of that kind and name (LookupError)
     |   +-- ParameterError              a parameter is unknown, of the wrong type or out of range
@@ -88,6 +89,21 @@ class BeliefTooLargeError(GameError):
     """A belief has more worlds than its limit; use a belief made for the game."""
 
 
+class GameFailedError(MiaiError):
+    """The game itself failed: a program that serves it died, hung or contradicted itself.
+
+    The game is void. A player in a process of its own may meet the failure first; the referee then
+    looks whether it meets it too, see `miai.Game.verify`.
+
+    Attributes:
+      history: the actions, chance included, after which it failed; None if it failed before any.
+    """
+
+    def __init__(self, message: str, *, history: Sequence[int] | None = None) -> None:
+        super().__init__(message)
+        self.history = history
+
+
 class PluginError(MiaiError):
     """A plugin or one of its components."""
 
@@ -124,7 +140,14 @@ class RegistrationError(PluginError):
 
 
 class AgentError(MiaiError):
-    """An agent failed. In a game that is a forfeit; see docs/errors.md."""
+    """An agent failed. In a game that is a forfeit; see docs/errors.md.
+
+    Attributes:
+      game_failed_at: the actions at which the agent says that its copy of the game failed; None if
+        it says nothing.
+    """
+
+    game_failed_at: tuple[int, ...] | None = None
 
 
 class AgentUnavailableError(AgentError):

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import operator
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import IntEnum
@@ -66,6 +66,7 @@ class GameInfo:
       intermediate_rewards: whether players are rewarded on the way, see `State.rewards`.
       teams: the number of each player's team, in player order; empty if nobody has a partner.
         Players of one team have equal returns.
+      title: what players' programs know it by, where that is not the name of its component.
     """
 
     name: str
@@ -83,6 +84,7 @@ class GameInfo:
     simultaneous: bool = False
     intermediate_rewards: bool = False
     teams: tuple[int, ...] = ()
+    title: str = ""
 
     @property
     def payoff_bound(self) -> float | None:
@@ -205,6 +207,20 @@ class Game(ABC):
                     f"{self.info.name}: action {ply} of the serialised state: {error}"
                 ) from error
         return state
+
+    def public_parameters(self) -> Mapping[str, object]:
+        """Return the parameters that players' programs are told; by default all."""
+        return self.parameters.model_dump()
+
+    def verify(self, history: Sequence[int]) -> None:  # noqa: B027 - most games need none
+        """Look whether the game itself fails, or contradicts itself, along some actions.
+
+        The referee calls this before a player forfeits, with the actions so far and with those at
+        which the player's copy of the game failed; chance is included. By default nothing happens:
+        the code of a game does not change.
+
+        Raises `GameFailedError` if it fails. Actions that are not legal are no failure.
+        """
 
     def observation_tensor_shape(self) -> tuple[int, ...]:
         """Return the shape of `State.observation_tensor`; empty if the game has none."""

@@ -11,7 +11,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, ClassVar, Final, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, ValidationError
 from pydantic.config import JsonDict
@@ -63,7 +63,14 @@ class StrictModel(BaseModel):
 
 
 class Parameters(StrictModel):
-    """Base of every parameter model."""
+    """Base of every parameter model.
+
+    Attributes:
+      names_program: whether they name a program to run, so that they are not taken from a file of
+        foreign origin.
+    """
+
+    names_program: ClassVar[bool] = False
 
 
 def parameter(

@@ -6,9 +6,11 @@ import json
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import miai
+from miai.process.program_game import GameHello, PositionAnswer, ProgramGameParameters
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "programs.md").read_text("utf-8")
@@ -28,17 +30,49 @@ with open(sys.argv[1], "w") as notes:
 """
 
 
-def test_the_command_runs() -> None:
-    (line,) = re.findall(r"^\$ miai (.*)$", TEXT, re.MULTILINE)
-    command = [sys.executable, "-m", "miai", *line.split()]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "x wins" in done.stdout
+def test_the_commands_run() -> None:
+    said = {"play": "wins", "check": "no violation in 5 games"}
+    lines = re.findall(r"^\$ miai (.*)$", TEXT, re.MULTILINE)
+    assert len(lines) == 3
+    for line in lines:
+        command = [sys.executable, "-m", "miai", *line.split()]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+        assert done.returncode == 0, done.stderr
+        assert said[line.split()[0]] in done.stdout
+
+
+def test_the_conversation_with_a_game_takes_place_like_this() -> None:
+    """The example in a shell answers as the page says, and miai asks so."""
+    section = TEXT.partition("## A game\n")[2]
+    shown = re.findall(r"^(->|<-) (.*)$", section, re.MULTILINE)
+    questions = [line for way, line in shown if way == "->"]
+    answers = [json.loads(line) for way, line in shown if way == "<-"]
+    shell = ROOT / "examples" / "programs" / "take_away.sh"
+    done = subprocess.run(
+        [shell], input="\n".join(questions) + "\n", capture_output=True, text=True, check=True
+    )
+    said = [json.loads(line) for line in done.stdout.splitlines()]
+    for answer, one in zip(answers, said, strict=True):
+        assert {key: one[key] for key in answer} == answer
+    with tempfile.TemporaryDirectory() as folder:
+        notes = Path(folder) / "notes"
+        command = ["sh", "-c", f'tee "{notes}" | "{shell}"']
+        game = miai.load_game("program", command=command)
+        game.new_initial_state().child(2)
+        assert notes.read_text().splitlines() == questions
+
+
+def test_every_setting_and_field_of_a_game_is_on_the_page() -> None:
+    section = TEXT.partition("## A game\n")[2]
+    for model in (ProgramGameParameters, GameHello, PositionAnswer):
+        for field in model.model_fields:
+            assert f"`{field}`" in section, field
 
 
 def test_messages_have_the_fields_of_the_page(tmp_path: Path) -> None:
     """In this order too, as programs without a JSON library rely on it."""
-    shown = [json.loads(line[3:]) for line in TEXT.splitlines() if line.startswith("-> ")]
+    section = TEXT.partition("## A game\n")[0]
+    shown = [json.loads(line[3:]) for line in section.splitlines() if line.startswith("-> ")]
     notes = tmp_path / "notes"
     game = miai.load_game("tic_tac_toe")
     bot = miai.make_agent("program", game, command=[sys.executable, "-c", BOT, str(notes)])

@@ -14,9 +14,9 @@ from tests.framework.broken_games import BROKEN, Broken, TellsWhatIsBarred
 
 import miai
 from miai import Agent, ClockReading, Decision, EnumeratingDeterminizer, Game, PlayerView, State
+from miai.api import game_names
 from miai.beliefs.problem import GameProblem
 from miai.errors import MiaiError, ParameterError, UnsuitableGameError
-from miai.plugins.loader import registry
 from miai.testing import (
     AGENT_RULES,
     GAME_RULES,
@@ -94,7 +94,7 @@ def test_the_list_of_actions_may_carry_information() -> None:
         assert check_game(TellsWhatIsBarred(), seed=seed, games=3).beliefs > 5
 
 
-@pytest.mark.parametrize("name", [component.name for component in registry().components("game")])
+@pytest.mark.parametrize("name", game_names())
 def test_no_shipped_game_has_actions_that_depend_on_what_is_hidden(name: str) -> None:
     game = miai.load_game(name)
     report = check_game(game, games=2, max_plies=5, worlds=500)

@@ -8,11 +8,12 @@ from importlib.machinery import ModuleSpec
 import pytest
 
 import miai
+from miai.api import game_names
 from miai.playing.opponents import opponents_of
-from miai.plugins.kinds import AGENT, GAME
+from miai.plugins.kinds import AGENT
 from miai.plugins.loader import registry
 
-GAMES = sorted({component.name for component in registry().components(GAME)})
+GAMES = game_names()
 
 
 @pytest.mark.parametrize("name", GAMES)

@@ -7,12 +7,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
+import psutil
 import pytest
 
 import miai
-from miai.agent import RandomAgent
-from miai.clock import TimeControl
+from miai.agent import Decision, RandomAgent
+from miai.clock import ClockReading, TimeControl
 from miai.errors import AgentUnavailableError, ConfigError
 from miai.playing.match import InProcessSeat, Seat, play_game
 from miai.process.agent_process import AgentProcess
@@ -217,6 +219,44 @@ for question in questions():
             "more than 1,048,576 bytes",
         ),
         (
+            "greet()\nimport os\nnext(questions())\nos.kill(os.getpid(), 11)",
+            "crash",
+            "was killed by SIGSEGV",
+        ),
+        (
+            "greet()\nimport os\nnext(questions())\nos.close(1)\ntime.sleep(60)",
+            "crash",
+            "closed its standard output",
+        ),
+        (
+            "greet()\nsay(type='action', id=7, action=0)\nhear()\nhear()\nhear()",
+            "protocol",
+            "answered type 'action', id 7",
+        ),
+        (
+            "greet()\nnext(questions())\nsys.stdout.buffer.write(bytes([255, 10]))\n"
+            "sys.stdout.flush()\nhear()",
+            "protocol",
+            "a JSON object",
+        ),
+        (
+            "greet()\nq = next(questions())\nsay(type='action', id=q['id'], action=0, "
+            "statistics=[1])\nhear()",
+            "protocol",
+            "the statistics of an answer are an object",
+        ),
+        (
+            "greet()\nq = next(questions())\nx = []\nfor _ in range(99): x = [x]\n"
+            "say(type='action', id=q['id'], action=0, pv=x)\nhear()",
+            "protocol",
+            "nested deeper than 32",
+        ),
+        (
+            "greet()\nq = next(questions())\nsay(type='action', id=q['id'], resign=True)\nhear()",
+            "resignation",
+            "",
+        ),
+        (
             "greet()\nnext(questions())\nwhile True: sys.stderr.write('x' * 1_000_000)",
             "flood",
             "to standard error",
@@ -277,6 +317,79 @@ def test_a_program_that_hangs_loses_on_time() -> None:
     assert (record.termination, record.loser) == (Termination.TIME, 0)
 
 
+def test_a_late_answer_loses_on_time_in_the_referees_process_too() -> None:
+    game = miai.load_game("tic_tac_toe")
+    late = FIRST.replace("    say(", "    time.sleep(0.3)\n    say(")
+    bot = miai.make_agent("program", game, command=python(late))
+    control = TimeControl(kind="per-move", seconds=0.05)
+    try:
+        record = miai.play(game, [bot, RandomAgent(game)], seed=1, time_control=control)
+    finally:
+        bot.close()
+    assert (record.termination, record.loser) == (Termination.TIME, 0)
+
+
+def test_a_program_that_takes_too_much_memory_loses() -> None:
+    game = miai.load_game("tic_tac_toe")
+    greedy = python("greet()\nnext(questions())\nx = bytearray(2 << 30)\nhear()")
+    limits = ProcessLimits(isolation=Isolation.PROCESS, memory=512)
+    seat = AgentProcess("tic_tac_toe", {}, "program", {"command": greedy}, name="b", limits=limits)
+    try:
+        record = play_game(game, [seat, InProcessSeat(RandomAgent(game))], seed=1)
+    finally:
+        seat.kill()
+    assert (record.termination, record.loser) == (Termination.CRASH, 0)
+    assert "MemoryError" in record.detail
+
+
+def test_what_a_program_does_at_the_end_changes_no_result(caplog: pytest.LogCaptureFixture) -> None:
+    game = miai.load_game("tic_tac_toe")
+    code = """
+greet()
+while True:
+    message = hear()
+    if message["type"] == "act":
+        say(type="action", id=message["id"], action=message["legal"][0])
+    elif message["type"] == "end":
+        sys.exit(1)
+"""
+    bot = miai.make_agent("program", game, command=python(code))
+    try:
+        for seed in (1, 2):
+            record = miai.play(game, [bot, RandomAgent(game)], seed=seed)
+            assert record.termination is Termination.TERMINAL, record.detail
+            assert bot._conversation.process.await_death(10)  # type: ignore[attr-defined]
+    finally:
+        bot.close()
+    assert not caplog.records
+
+
+def test_a_program_that_does_not_end_is_killed_with_what_it_started(tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    code = f"""
+import os, signal, subprocess
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+child = subprocess.Popen(["sleep", "600"])
+with open({str(pids)!r}, "w") as file:
+    print(os.getpid(), child.pid, file=file)
+greet()
+while True:
+    line = sys.stdin.readline()
+    if not line:
+        time.sleep(600)
+    question = json.loads(line)
+    if question["type"] == "act":
+        say(type="action", id=question["id"], action=question["legal"][0])
+"""
+    record = playing(python(code))
+    assert record.termination is Termination.TERMINAL, record.detail
+    until = time.monotonic() + 10
+    left = [int(pid) for pid in pids.read_text().split()]
+    while left and time.monotonic() < until:
+        left = [p for p in left if psutil.pid_exists(p) and psutil.Process(p).status() != "zombie"]
+    assert not left
+
+
 def test_a_program_that_crashed_is_started_again() -> None:
     game = miai.load_game("tic_tac_toe")
     bot = miai.make_agent(
@@ -328,3 +441,139 @@ def test_a_program_plays_from_the_command_line() -> None:
     bot = EXAMPLES / "first_legal.sh"
     words = ["tic_tac_toe", "--x", str(bot), "--o", "random", "--seed", "3"]
     assert "x wins" in command_line("play", *words)
+
+
+# -- pondering and stopping -----------------------------------------------------------------------
+
+NOTING = """
+import threading
+notes = open({notes!r}, "a")
+def note(*what):
+    print(json.dumps(what), file=notes, flush=True)
+greet({hello})
+while True:
+    message = hear()
+    note(message["type"], message.get("id"), len(message.get("observations", [])))
+    if message["type"] == "act":
+        {act}
+        say(type="action", id=message["id"], action=message["legal"][0])
+    elif message["type"] == "ponder":
+        {ponder}
+"""
+
+
+class Slow(RandomAgent):
+    """Takes its time."""
+
+    def act(self, clock: ClockReading) -> Decision:
+        time.sleep(0.15)
+        return super().act(clock)
+
+
+def pondering(
+    notes: Path, *, hello: str = "ponder=True", act: str = "pass", ponder: str = "pass", **more: Any
+) -> tuple[GameRecord, list[list[Any]]]:
+    """Return a game of a program that notes its messages, and the notes."""
+    code = NOTING.format(notes=str(notes), hello=hello, act=act, ponder=ponder)
+    game = miai.load_game("tic_tac_toe")
+    limits = ProcessLimits(isolation=Isolation.PROCESS)
+    command = {"command": python(code)}
+    seat = AgentProcess("tic_tac_toe", {}, "program", command, name="bot", limits=limits)
+    control = TimeControl(**{"kind": "absolute", "seconds": 60.0, "ponder": True, **more})
+    try:
+        seats: list[Seat] = [seat, InProcessSeat(Slow(game))]
+        record = play_game(game, seats, seed=1, time_control=control)
+    finally:
+        seat.close()
+    return record, [json.loads(line) for line in notes.read_text().splitlines()]
+
+
+def test_a_program_ponders_and_is_stopped(tmp_path: Path) -> None:
+    record, notes = pondering(tmp_path / "notes")
+    assert record.termination is Termination.TERMINAL, record.detail
+    kinds = [kind for kind, *_ in notes]
+    assert kinds[:5] == ["new_game", "act", "ponder", "stop", "act"]
+    asked = [number for kind, number, _ in notes if kind == "act"]
+    assert asked == list(range(1, len(asked) + 1))
+    # The start, then the own move and the opponent's in turn: nothing comes twice.
+    told = [count for kind, _, count in notes if kind in ("act", "ponder")]
+    assert told[: 2 * len(asked) - 1] == [1] * (2 * len(asked) - 1)
+
+
+def test_a_program_that_does_not_say_that_it_ponders_is_told_nothing_new(tmp_path: Path) -> None:
+    record, notes = pondering(tmp_path / "notes", hello="")
+    assert record.termination is Termination.TERMINAL, record.detail
+    assert {kind for kind, *_ in notes} == {"new_game", "act", "end"}
+
+
+def test_a_program_that_ignores_stop_thinks_on_its_own_clock(tmp_path: Path) -> None:
+    """It reads the next question late; with a short clock it loses, and nothing else hangs."""
+    record, notes = pondering(tmp_path / "notes", ponder="time.sleep(0.4)")
+    assert record.termination is Termination.TERMINAL, record.detail
+    assert [kind for kind, *_ in notes][:5] == ["new_game", "act", "ponder", "stop", "act"]
+    later = [move.seconds or 0 for move in record.moves if move.actor == 0][1:]
+    assert all(0.15 < seconds < 2 for seconds in later)
+    began = time.monotonic()
+    record, _ = pondering(tmp_path / "more", ponder="time.sleep(600)", seconds=0.5)
+    assert (record.termination, record.loser) == (Termination.TIME, 0)
+    assert time.monotonic() - began < 10
+
+
+@pytest.mark.parametrize(
+    ("ponder", "termination", "detail"),
+    [
+        ("sys.exit(3)", "crash", "exited with status 3"),
+        ("say(type='action', id=1, action=0)", "protocol", "an action with id 2 was wanted"),
+        ("print('thinking', flush=True)", "protocol", "wrote 'thinking'"),
+    ],
+)
+def test_misbehaviour_while_pondering_forfeits(
+    ponder: str, termination: str, detail: str, tmp_path: Path
+) -> None:
+    record, _ = pondering(tmp_path / "notes", ponder=ponder)
+    assert (record.termination, record.loser) == (Termination(termination), 0), record.detail
+    assert detail in record.detail
+
+
+THINKS = """
+import select
+def think(message):
+    while message["clock"]["limit"]:
+        if select.select([sys.stdin], [], [], 30)[0]:
+            stop = hear()
+            note(stop["type"], stop["id"], 0)
+            return
+"""
+
+
+@pytest.mark.parametrize(("says", "termination"), [("stop=True", "terminal"), ("", "time")])
+def test_a_program_is_told_to_decide_before_its_time_is_over(
+    says: str, termination: str, tmp_path: Path
+) -> None:
+    """It thinks until it is told; one that does not ask to be told loses."""
+    notes = tmp_path / "notes"
+    code = THINKS + NOTING.format(notes=str(notes), hello=says, act="think(message)", ponder="pass")
+    game = miai.load_game("tic_tac_toe")
+    limits = ProcessLimits(isolation=Isolation.PROCESS)
+    command = {"command": python(code)}
+    seat = AgentProcess("tic_tac_toe", {}, "program", command, name="bot", limits=limits)
+    control = TimeControl(kind="per-move", seconds=0.5)
+    try:
+        seats: list[Seat] = [seat, InProcessSeat(RandomAgent(game))]
+        record = play_game(game, seats, seed=1, time_control=control)
+    finally:
+        seat.close()
+    assert record.termination == Termination(termination), record.detail
+    if says:
+        stops = [json.loads(line) for line in notes.read_text().splitlines() if "stop" in line]
+        asked = sum(move.actor == 0 for move in record.moves)
+        assert stops == [["stop", number, 0] for number in range(1, asked + 1)]
+        assert all((m.seconds or 0) > 0.3 for m in record.moves if m.actor == 0)
+
+
+def test_a_program_that_ignores_the_last_call_loses_on_time(tmp_path: Path) -> None:
+    record, notes = pondering(
+        tmp_path / "notes", hello="stop=True", act="time.sleep(600)", seconds=0.4
+    )
+    assert (record.termination, record.loser) == (Termination.TIME, 0)
+    assert [kind for kind, *_ in notes] == ["new_game", "act"]

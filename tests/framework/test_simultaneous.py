@@ -567,7 +567,8 @@ def test_a_belief_is_what_trying_everything_finds(player: int) -> None:
 
 
 def test_a_program_is_told_all_actions_with_their_texts() -> None:
-    from miai.process.program_agent import ProgramAgent, ProgramParameters
+    from miai.process.conversation import ProgramParameters
+    from miai.process.program_agent import ProgramAgent
 
     agent = ProgramAgent(PENNIES, ProgramParameters(command=("true",)))
     state = PENNIES.new_initial_state()

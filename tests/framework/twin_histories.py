@@ -7,13 +7,12 @@ from collections.abc import Sequence
 
 import miai
 from miai import Game, Observation, State
-from miai.plugins.loader import registry
+from miai.api import game_names
 
 
 def hidden_games() -> list[str]:
     """Return the names of all registered games that hide information."""
-    names = [component.name for component in registry().components("game")]
-    return [name for name in names if not miai.load_game(name).info.perfect_information]
+    return [name for name in game_names() if not miai.load_game(name).info.perfect_information]
 
 
 HIDDEN = hidden_games()

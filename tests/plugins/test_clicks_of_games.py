@@ -15,7 +15,7 @@ from tests.framework.twin_histories import ALL_SEEING, SEATS, seen_by, twins
 
 import miai
 from miai import Game, PlayerView, State
-from miai.plugins.loader import registry
+from miai.api import game_names
 from miai.render import (
     BeliefDrawingRenderer,
     Clickable,
@@ -26,7 +26,7 @@ from miai.render import (
 from miai.squares import SquareBoard
 from miai.testing import check_renderer
 
-GAMES = [component.name for component in registry().components("game")]
+GAMES = game_names()
 VARIANTS: list[tuple[str, dict[str, Any]]] = [
     *((name, {}) for name in GAMES if name != "go"),
     ("go", {"board_size": 5}),

@@ -13,15 +13,14 @@ import pytest
 from tests.web.server import ALL_LOOKS, TWO_LOOKS, Look
 
 import miai
+from miai.api import game_names
 from miai.pages.replay_page import replay_page
-from miai.plugins.kinds import GAME
-from miai.plugins.loader import registry
 
 if TYPE_CHECKING:
     from playwright.sync_api import FilePayload, Page
 
 pytestmark = pytest.mark.engine("chromium")
-GAMES = [component.name for component in registry().components(GAME)]
+GAMES = game_names()
 slow = pytest.mark.slow
 PAGES = [
     "/",

@@ -11,15 +11,14 @@ from playwright.sync_api import expect
 from tests.web.server import ALL_LOOKS, Look
 
 import miai
-from miai.plugins.kinds import GAME
-from miai.plugins.loader import registry
+from miai.api import game_names
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 pytestmark = pytest.mark.engine("chromium")
 
-GAMES = sorted(component.name for component in registry().components(GAME))
+GAMES = game_names()
 SHORT = {
     "go": {"board_size": "3", "max_moves": "16"},
     "rbc": {"full_turn_limit": "3"},

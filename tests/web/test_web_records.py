@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from starlette.exceptions import HTTPException
 from tests.tournaments.pages import positions_of, read_page
 from tests.web.server import Browser, Reply, is_over, is_turn, running
 
@@ -19,7 +20,7 @@ from miai.api import record_format
 from miai.errors import RecordError
 from miai.record import GameRecord
 from miai.record_reader import read_record
-from miai.web.records import MOST_FILES, read_file
+from miai.web.records import MOST_FILES, _position, read_file
 from miai.web.server import MOST_BODY
 
 SGF = b"(;GM[1]SZ[5]KM[6.5]PB[Ann]PW[Bob]RE[B+R];B[cc]C[a fine move];W[bb];B[dd])"
@@ -176,6 +177,23 @@ def test_bad_files_are_refused_with_a_reason(files: dict[str, bytes]) -> None:
         with pytest.raises(RecordError, match=re.escape(name)) as caught:
             read_file(name, data)
         assert reason in str(caught.value), name
+
+
+def test_a_file_cannot_name_the_program_of_a_game(
+    files: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MIAI_RUN_PROGRAMS", "1")  # for reports, not for what others send
+    mark = tmp_path / "ran"
+    head, *rest = files["game.jsonl"].splitlines()
+    values = {**json.loads(head), "game": "program"}
+    values["game_parameters"] = {"command": ["touch", str(mark)]}
+    data = b"\n".join([json.dumps(values).encode(), *rest]) + b"\n"
+    with pytest.raises(RecordError, match="is a program, which a file may not start"):
+        read_file("game.jsonl", data)
+    record = read_record(data.decode())
+    with pytest.raises(HTTPException, match="is a program, which a file may not start"):
+        _position(record, "0")
+    assert not mark.exists()
 
 
 def test_a_file_cannot_name_a_program(files: dict[str, bytes]) -> None:

@@ -56,6 +56,15 @@ def test_a_post_from_another_site_is_refused(visitor: Browser, origin: str | Non
     assert reply.status == 403
 
 
+def test_no_form_starts_the_program_of_a_game(visitor: Browser, tmp_path: Path) -> None:
+    assert "/games/program" not in visitor.ask("/").text
+    assert visitor.ask("/games/program").status == 404
+    mark = tmp_path / "ran"
+    values = {"game.command": f"touch {mark}", "players.0.agent": "me"}
+    assert visitor.form("/games/program", values).status == 404
+    assert not mark.exists()
+
+
 def test_every_page_has_a_strict_policy(visitor: Browser) -> None:
     table = visitor.new_table("tic_tac_toe", players__0__agent="me", players__1__agent="random")
     for path in ("/", "/games/go", "/games/nothing", table, "/tables/0123456789ab", "/nowhere"):

@@ -42,7 +42,9 @@ def add_commands(app: typer.Typer) -> None:
 
 def play(
     context: typer.Context,
-    game_name: Annotated[str, typer.Argument(metavar="GAME", help="Name of the game.")],
+    game_name: Annotated[
+        str, typer.Argument(metavar="GAME", help="Name of the game, or its program.")
+    ],
     settings: Annotated[
         list[str] | None,
         typer.Option(
@@ -81,7 +83,8 @@ def play(
     """Play one game in the terminal.
 
     Each player of the game is an option: `miai play go --black human --white mcts`. Its parameters
-    follow a dot: `--white.simulations 5000`. A path is a program: `--white "./bot --level 3"`. A
+    follow a dot: `--white.simulations 5000`. A path is a program: `--white "./bot --level 3"`, and
+    the game may be one, too: `miai play ./nim.js`. A
     class of a Python file plays as well: `--white ./my_agent.py:MyAgent`. The default agent is
     `human`.
 
@@ -90,10 +93,9 @@ def play(
     shows the true positions.
     """
     from miai.api import load_game
-    from miai.plain import parse_assignment
     from miai.record import Termination
 
-    parameters = dict(parse_assignment(text) for text in settings or [])
+    game_name, parameters = game_of(game_name, settings or [])
     game = load_game(game_name, **parameters)
     options = [option for parameter in context.command.params for option in parameter.opts]
     players = parse_players(game, context.args, known=options)
@@ -117,6 +119,21 @@ def play(
     people = any(player.agent == "human" for player in players)
     if replay or (people and not quiet and sys.stdin.isatty() and sys.stdout.isatty()):
         _write_replay(result, replay or _replay_file(game, drawn))
+
+
+def game_of(name: str, settings: Sequence[str]) -> tuple[str, dict[str, Any]]:
+    """Return the name and the parameters of a game on the command line; a path is a program.
+
+    Raises `ConfigError` for a setting that is none.
+    """
+    from miai.plain import parse_assignment
+
+    parameters = dict(parse_assignment(text) for text in settings)
+    if "/" not in name:  # no game has such a name
+        return name, parameters
+    from miai.process.program_game import program_game
+
+    return program_game({**parameters, "program": name})
 
 
 def _replay_file(game: Game, seed: int) -> Path:

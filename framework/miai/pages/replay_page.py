@@ -12,8 +12,8 @@ from typing import Final
 
 from markupsafe import Markup
 
-from miai.api import load_game, record_format
-from miai.errors import MiaiError, RecordError
+from miai.api import record_format, recorded_game
+from miai.errors import ConfigError, MiaiError, RecordError
 from miai.game import Game, GameInfo
 from miai.markup import number, tag
 from miai.pages import charts
@@ -276,6 +276,7 @@ def replay_page(
 
     Raises:
       RecordError: the record contradicts its game, or the game cannot be loaded.
+      ConfigError: the game is a program that may not run, see `miai.api.recorded_game`.
     """
     game = _game(record)
     positions = PackedPositions()
@@ -325,7 +326,9 @@ def replay_page(
 
 def _game(record: GameRecord) -> Game:
     try:
-        game = load_game(record.game, **record.game_parameters)
+        game = recorded_game(record.game, record.game_parameters)
+    except ConfigError:
+        raise
     except (MiaiError, TypeError) as error:
         raise RecordError(f"the game of the record cannot be loaded: {error}") from error
     if game.info.version != record.game_version:

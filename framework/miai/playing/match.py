@@ -31,6 +31,7 @@ from miai.errors import (
     AgentTimeoutError,
     AgentUnavailableError,
     ConfigError,
+    GameFailedError,
     MiaiError,
 )
 from miai.game import Game, Observation, Player, State
@@ -159,7 +160,7 @@ class InProcessSeat:
     def _guard(self, call: Callable[[], ResultT]) -> ResultT:
         try:
             return call()
-        except AgentError:
+        except (AgentError, GameFailedError):
             raise
         except Exception as error:
             if self._log is not None:
@@ -184,6 +185,11 @@ _REASONS: Mapping[type[AgentError], Termination] = {
     AgentUnavailableError: Termination.UNAVAILABLE,
     AgentError: Termination.CRASH,  # any other
 }
+
+_MAY_BE_THE_GAMES = frozenset(
+    {Termination.TIME, Termination.ILLEGAL_ACTION, Termination.CRASH, Termination.PROTOCOL}
+)
+"""Reasons behind which there may be a failure of the game, as the player saw it."""
 
 _logger = logging.getLogger("miai.playing.match")
 
@@ -490,8 +496,12 @@ class Match:
         record.detail = f"stopped after {self.plies} plies"
 
     def _forfeit(self, failures: Sequence[_Failure]) -> None:
-        """Conclude the game as lost by the players who failed."""
+        """Conclude the game as lost by the players who failed, unless the game itself did."""
         for failure in failures:
+            if failure.reason in _MAY_BE_THE_GAMES:
+                self.game.verify(self.state.history())
+                if failure.error is not None and failure.error.game_failed_at is not None:
+                    self.game.verify(failure.error.game_failed_at)
             if failure.reason is Termination.UNAVAILABLE and failure.player in self._active:
                 # The player was available. No agent may void a game that it is losing.
                 failure.reason = Termination.CRASH

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from miai.errors import GameError, MiaiError, RecordError
+from miai.errors import ConfigError, GameError, MiaiError, RecordError
 from miai.game import Game, Player, State
 from miai.plain import Json
 from miai.playing.match import new_record
@@ -29,7 +29,8 @@ def replay(record: GameRecord, game: Game | None = None) -> State:
     observations (in games with hidden information), how the game ended, and its returns. By default
     the game is the registered one, with the record's parameters.
 
-    Raises `RecordError`, which names the ply, if the record contradicts the game.
+    Raises `RecordError`, which names the ply, if the record contradicts the game, and `ConfigError`
+    if the game is a program that may not run, see `miai.api.recorded_game`.
     """
     game = _load(record) if game is None else game
     if (game.info.name, game.info.version) != (record.game, record.game_version):
@@ -115,10 +116,12 @@ def _observations(state: State) -> dict[str, Json]:
 
 
 def _load(record: GameRecord) -> Game:
-    from miai.api import load_game
+    from miai.api import recorded_game
 
     try:
-        return load_game(record.game, **record.game_parameters)
+        return recorded_game(record.game, record.game_parameters)
+    except ConfigError:
+        raise
     except (MiaiError, TypeError) as error:
         raise RecordError(f"the game of the record cannot be loaded: {error}") from error
 

@@ -16,6 +16,9 @@ miai.agent
 miai.process.program_agent
   agent program ProgramAgent ProgramParameters
     A program in any language, by JSON lines on its standard input and output
+miai.process.program_game
+  game program ProgramGame ProgramGameParameters
+    The rules of a program in any language, by JSON lines
 miai.plugins.agent_files
   agent file file_agent FileAgentParameters
     A class in a Python file that belongs to no plugin
@@ -100,7 +103,22 @@ miai.beliefs.retention
 
 @hookimpl
 def miai_register(registry: Registry) -> None:
-    """Add the components that serve any game."""
+    """Add the components that serve any game, and those of games that are programs."""
+    registry.add(
+        "belief",
+        "resampled",
+        "miai.process.program_game:ResampledBelief",
+        summary="Worlds that the game's program draws",
+        game="program",
+    )
+    registry.add(
+        "evaluator",
+        "random-rollout",
+        "miai.process.program_game:ProgramRollout",
+        parameters="miai.search.evaluators:RandomRolloutParameters",
+        summary="Mean returns of uniformly random games, which the program plays if it can",
+        game="program",
+    )
     module, fields = "", [""]
     for line in _COMPONENTS.strip().splitlines():
         if not line.startswith(" "):

@@ -81,6 +81,15 @@ class Component(Generic[T]):
             )
         return model
 
+    @property
+    def needs_parameters(self) -> bool:
+        """Whether it has parameters without a default; False if they cannot be loaded."""
+        try:
+            model = self.load_parameters()
+        except PluginError:
+            return False
+        return any(field.is_required() for field in model.model_fields.values())
+
     def fill(self, values: Mapping[str, Any], *, where: str = "") -> Parameters:
         """Return the parameter model filled with values. Raises `ParameterError`."""
         from miai.parameters import build_parameters

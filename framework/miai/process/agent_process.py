@@ -221,7 +221,7 @@ class AgentProcess:
         return lambda tied: sandbox_command(
             hidden=[Path(path) for path in self.limits.hidden],
             writable=[],
-            parameters=self.parameters,
+            parameters={"agent": self.parameters, "game": self._game[1]},
             disk=self.limits.disk,
             tied=tied,
         )
@@ -394,7 +394,9 @@ class AgentProcess:
             ) from None
         except AgentError as error:
             self.kill()
-            raise type(error)(f"{self._who}: {error}") from None
+            named = type(error)(f"{self._who}: {error}")
+            named.game_failed_at = error.game_failed_at
+            raise named from None
         except BaseException:  # interrupted halfway: the next answer would be a stale one
             self.kill()
             raise
@@ -412,7 +414,9 @@ class AgentProcess:
         message = one_line(str(error.get("message")))
         if kind in _AGENT_ERRORS:
             raise _AGENT_ERRORS[kind](message)
-        raise AgentCrashedError(f"{kind}: {message}" if message else kind)
+        crash = AgentCrashedError(f"{kind}: {message}" if message else kind)
+        crash.game_failed_at = _history(error.get("history"))
+        raise crash
 
     def _note_version(self, answer: Mapping[str, Any]) -> None:
         self.version = one_line(str(answer["ok"].get("version", "")), limit=200)
@@ -430,6 +434,13 @@ _AGENT_ERRORS: dict[str, type[AgentError]] = {
     for kind in vars(errors).values()
     if isinstance(kind, type) and issubclass(kind, AgentError)
 }
+
+
+def _history(value: Any) -> tuple[int, ...] | None:
+    """Return the actions at which an agent says that its game failed; None if it says nothing."""
+    if not isinstance(value, list) or any(type(action) is not int for action in value):
+        return None
+    return tuple(value)
 
 
 def _environment(parameters: Mapping[str, Any], scratch: str) -> dict[str, str]:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from miai.errors import AgentProtocolError
+from miai.errors import AgentProtocolError, GameFailedError
 from miai.files import user_cache
 from miai.process.agent_messages import pack_decision, unpack_clock, unpack_observation
 from miai.process.child import boot
@@ -24,6 +24,9 @@ from miai.process.seccomp import restrict
 
 if TYPE_CHECKING:
     from miai.agent import Agent
+
+CONFINED = "MIAI_CONFINED"
+"""Variable that tells what an agent starts that it is confined already."""
 
 _MESSAGE_CHARACTERS = 2000
 
@@ -74,6 +77,7 @@ class AgentHost:
 
     def _confine(self, message: Mapping[str, Any]) -> dict[str, Any]:
         confine(**message["limits"])
+        os.environ[CONFINED] = "1"
         return {}
 
     def _hello(self, message: Mapping[str, Any]) -> dict[str, Any]:
@@ -131,12 +135,15 @@ class AgentHost:
         return {"version": "; ".join(filter(None, (self._plugin_version, str(own or ""))))}
 
 
-def _describe(error: Exception) -> dict[str, str]:
+def _describe(error: Exception) -> dict[str, Any]:
     try:
         message = str(error)
     except Exception:  # the agent's own exception class may be broken too
         message = "(its message cannot be shown)"
-    return {"type": type(error).__name__, "message": message[:_MESSAGE_CHARACTERS]}
+    description = {"type": type(error).__name__, "message": message[:_MESSAGE_CHARACTERS]}
+    if isinstance(error, GameFailedError) and error.history is not None:
+        return {**description, "history": list(error.history)}
+    return description
 
 
 def confine(

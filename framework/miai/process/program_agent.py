@@ -2,188 +2,32 @@
 
 from __future__ import annotations
 
-import json
-import os
-import select
-import shlex
 import time
-from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
-
-from pydantic import field_validator
 
 from miai.agent import Agent, Decision
 from miai.clock import ClockReading
 from miai.errors import (
     AgentCrashedError,
     AgentError,
-    AgentFloodError,
     AgentProtocolError,
-    AgentTimeoutError,
     AgentUnavailableError,
     HiddenInformationError,
 )
 from miai.game import Game, Observation
-from miai.parameters import Parameters, parameter
 from miai.plain import Json, one_line, to_plain
-from miai.process.child import Output
+from miai.process.conversation import PATIENCE, PROTOCOL, Conversation, ProgramParameters
 from miai.process.programs import ProgramProcess
 from miai.render import action_text
 from miai.values import Evaluation
 
-PROTOCOL: Final = 1
-"""Version of the protocol."""
-MAX_LINE: Final = 1 << 20
-"""Bytes of the longest line that a program may write."""
-MAX_COMPLAINTS: Final = 64 << 20
-"""Bytes that a program may write to standard error in a game."""
-
-_DAY: Final = 86_400.0
-_PATIENCE, _MERCY, _GRACE = 1.0, 0.5, 5.0
-_CHUNK: Final = 1 << 16
-
-
-class ProgramParameters(Parameters):
-    """How a program is started and how long it may take."""
-
-    command: tuple[str, ...] = parameter(
-        help="Program and arguments, as a list or one line, without a shell", min_length=1
-    )
-    cwd: str = parameter("", help="Working directory of the program (default: the current one)")
-    environment: dict[str, str] = parameter(
-        {}, help="Environment variables, added to the current ones"
-    )
-    startup_timeout: float = parameter(
-        30.0, gt=0, le=_DAY, unit="seconds", help="Time limit for the program's start and hello"
-    )
-
-    @field_validator("command", mode="before")
-    @classmethod
-    def _split(cls, value: Any) -> Any:
-        return tuple(shlex.split(value)) if isinstance(value, str) else value
-
-    @field_validator("command")
-    @classmethod
-    def _names_a_program(cls, command: tuple[str, ...]) -> tuple[str, ...]:
-        if not command[0].strip():
-            raise ValueError("the first word of the command must be a program")
-        if any("\0" in word for word in command):
-            raise ValueError("the command contains a null character")
-        return command
-
-    @field_validator("cwd")
-    @classmethod
-    def _is_a_folder(cls, folder: str) -> str:
-        if folder and not Path(folder).expanduser().is_dir():
-            raise ValueError(f"{folder} is not a folder")
-        return folder
-
-
-class Conversation:
-    """Lines of JSON to and from a program.
-
-    Args:
-      process: the program.
-      who: its name in messages.
-    """
-
-    def __init__(self, process: ProgramProcess, who: str) -> None:
-        self.process, self._who = process, who
-        self.complaints = Output(process.complaints)
-        self.complaints.limit = MAX_COMPLAINTS
-        self._partial = b""
-        self._lines: deque[bytes] = deque()
-        self._ended = False
-
-    def send(self, message: Mapping[str, Json], *, until: float) -> None:
-        """Write a message. Raises `AgentError` if the program dies or does not read it in time."""
-        rest = memoryview(json.dumps(message, separators=(",", ":")).encode() + b"\n")
-        while rest:
-            self._wait(until, "did not read its messages", writing=True)
-            try:
-                rest = rest[os.write(self.process.requests, rest) :]
-            except BlockingIOError:
-                continue
-            except OSError:
-                raise self._death() from None
-
-    def receive(self, *, until: float, doing: str) -> dict[str, Any]:
-        """Return the program's next message.
-
-        Args:
-          until: time of the monotonic clock; infinity for no limit.
-          doing: what it has to do, for messages: ``did not say hello``.
-
-        Raises:
-          AgentError: it dies, is late, writes too much or no JSON object.
-        """
-        while not self._lines:
-            if self._ended:
-                raise self._death()
-            self._wait(until, doing, writing=False)
-            self._read()
-        line = self._lines.popleft()
-        try:
-            message = json.loads(line)
-        except (ValueError, RecursionError):
-            message = None
-        if not isinstance(message, dict):
-            text = one_line(line.decode("utf-8", "replace"), limit=80)
-            raise AgentProtocolError(
-                f"{self._who} wrote {text!r}; each line must be a JSON object "
-                "(other output belongs on standard error)"
-            )
-        return message
-
-    def log_to(self, path: Path | None) -> None:
-        """Append what it writes to standard error from now on to a file."""
-        self.complaints.log_to(path)
-        self.complaints.size = 0
-
-    def _read(self) -> None:
-        try:
-            data = os.read(self.process.answers, _CHUNK)
-        except BlockingIOError:
-            return
-        self._ended = not data
-        *whole, self._partial = (self._partial + data).split(b"\n")
-        self._lines.extend(line for line in whole if line.strip())
-        if max(map(len, [self._partial, *whole])) > MAX_LINE or len(self._lines) > _CHUNK:
-            raise AgentFloodError(
-                f"{self._who} wrote a line of more than {MAX_LINE:,} bytes, or thousands of lines"
-            )
-
-    def _wait(self, until: float, doing: str, *, writing: bool) -> None:
-        """Wait until a pipe is ready; read the program's complaints meanwhile."""
-        poll = select.poll()
-        if writing:
-            poll.register(self.process.requests, select.POLLOUT)
-        poll.register(self.process.answers, select.POLLIN)
-        if not self.complaints.ended:
-            poll.register(self.process.complaints, select.POLLIN)
-        left = until - time.monotonic()
-        if left <= 0:
-            raise AgentTimeoutError(f"{self._who} {doing} in time{self.complaints.last_lines()}")
-        ready = dict(poll.poll(min(left, 1.0) * 1000))
-        if self.process.complaints in ready:
-            self.complaints.read()
-            if self.complaints.over_limit:
-                raise AgentFloodError(
-                    f"{self._who} wrote more than {MAX_COMPLAINTS:,} bytes to standard error"
-                )
-        if writing and self.process.answers in ready:
-            self._read()
-            if self._ended:
-                raise self._death()
-
-    def _death(self) -> AgentCrashedError:
-        self.process.await_death(_PATIENCE)
-        self.complaints.read()
-        how = self.process.exit_status()
-        how = "closed its standard output" if how == "is running" else how
-        return AgentCrashedError(f"{self._who} {how}{self.complaints.last_lines()}")
+_GRACE: Final = 5.0
+_LAST_CALL: Final = 0.1
+"""Seconds before the end of its time at which a program is told to stop."""
+_LOOK: Final = 0.002
+"""Seconds between two looks at whether pondering has to end."""
 
 
 class ProgramAgent(Agent):
@@ -196,8 +40,9 @@ class ProgramAgent(Agent):
     def __init__(self, game: Game, parameters: ProgramParameters) -> None:
         super().__init__(game, parameters)
         self._parameters = parameters
-        self._who = f"program '{Path(parameters.command[0]).name}'"
+        self._who = parameters.who
         self._conversation: Conversation | None = None
+        self._ponders = self._stops = False
         self._questions = 0
         self._news: list[dict[str, Json]] = []
         self._used = 0.0  # CPU seconds of programs that have ended
@@ -207,6 +52,8 @@ class ProgramAgent(Agent):
         super().new_game(seed, player=player, log=log)
         self._news = []
         until = time.monotonic() + self._parameters.startup_timeout
+        if self._conversation is not None and self._conversation.process.is_dead():
+            self.close()  # after the last game was over, which costs nothing
         conversation = self._conversation or self._start(log, until)
         conversation.log_to(log)
         self._tell({"type": "new_game", "player": player, "seed": seed % 2**32}, until)
@@ -248,8 +95,30 @@ class ProgramAgent(Agent):
         self._tell(question, until)
         try:
             assert self._conversation is not None
+            if self._stops and clock.limit is not None:
+                last_call = max(clock.limit - _LAST_CALL, clock.limit / 2)
+                if not self._conversation.is_answered(within=last_call):
+                    self._conversation.send({"type": "stop", "id": self._questions}, until=until)
             answer = self._conversation.receive(until=until, doing="did not answer")
             return self._decision(answer, question)
+        except AgentError:
+            self.close()
+            raise
+
+    def ponder(self, stop: Callable[[], bool]) -> None:
+        """Let the program think until `stop` returns true, if its hello says that it ponders.
+
+        It may ignore the end: the next question waits until it reads it.
+        """
+        if not self._ponders or self._conversation is None:
+            return
+        until = time.monotonic() + PATIENCE
+        self._tell({"type": "ponder", "observations": list(self._news)}, until)
+        self._news = []
+        try:
+            while not (stop() or self._conversation.is_answered(within=_LOOK)):
+                pass
+            self._conversation.send({"type": "stop"}, until=time.monotonic() + PATIENCE)
         except AgentError:
             self.close()
             raise
@@ -257,16 +126,14 @@ class ProgramAgent(Agent):
     def end(self, returns: tuple[float, ...]) -> None:
         """Tell the program how the game ended."""
         if self._conversation is not None:
-            until = time.monotonic() + _PATIENCE
+            until = time.monotonic() + PATIENCE
             self._tell({"type": "end", "returns": list(returns)}, until)
 
     def close(self) -> None:
         """End the program: close its input, then SIGTERM, then SIGKILL."""
         if self._conversation is not None:
-            process = self._conversation.process
-            self._conversation = None
-            process.stop(patience=_PATIENCE, mercy=_MERCY)
-            self._used += process.cpu_seconds()
+            conversation, self._conversation = self._conversation, None
+            self._used += conversation.end()
 
     def cpu_seconds(self) -> float:
         """Return CPU seconds used so far, the program's included."""
@@ -280,42 +147,37 @@ class ProgramAgent(Agent):
     def _start(self, log: Path | None, until: float) -> Conversation:
         """Start the program and exchange greetings."""
         parameters, info = self._parameters, self.game.info
-        folder = Path(parameters.cwd).expanduser() if parameters.cwd else None
-        process = ProgramProcess(parameters.command, cwd=folder, environment=parameters.environment)
+        process = ProgramProcess(
+            parameters.command, cwd=parameters.folder, environment=parameters.environment
+        )
         self._conversation = conversation = Conversation(process, self._who)
         conversation.log_to(log)
         hello: dict[str, Json] = {
             "type": "hello",
             "protocol": PROTOCOL,
-            "game": info.name,
-            "parameters": to_plain(self.game.parameters.model_dump(), what="game parameters"),
+            "game": info.title or info.name,
+            "parameters": to_plain(self.game.public_parameters(), what="game parameters"),
             "players": list(info.player_names),
             "perfect_information": info.perfect_information,
         }
         try:
-            conversation.send(hello, until=until)
-            answer = conversation.receive(until=until, doing="did not say hello")
-            self.version = self._greeted(answer)
+            answer = conversation.greet(hello, until=until)
+            self._note_greeting(answer)
         except AgentError as error:
             self.close()
             raise AgentUnavailableError(f"{error}; see docs/programs.md") from error
         return conversation
 
-    def _greeted(self, answer: Mapping[str, Any]) -> str:
-        """Return the program's name and version from its greeting."""
-        protocol, games = answer.get("protocol"), answer.get("games")
-        if answer.get("type") != "hello" or protocol != PROTOCOL:
-            said = f"version {protocol!r}" if answer.get("type") == "hello" else "something else"
-            raise AgentProtocolError(
-                f"{self._who} speaks {said}; its first line must be a hello of protocol {PROTOCOL}"
-            )
-        if isinstance(games, list) and self.game.info.name not in games:
+    def _note_greeting(self, answer: Mapping[str, Any]) -> None:
+        """Keep what the program says of itself. Raises `AgentProtocolError`."""
+        info = self.game.info
+        games, title = answer.get("games"), info.title or info.name
+        if isinstance(games, list) and title not in games:
             known = one_line(", ".join(map(str, games)), limit=200)
-            raise AgentProtocolError(
-                f"{self._who} does not play {self.game.info.name}; it plays {known}"
-            )
+            raise AgentProtocolError(f"{self._who} does not play {title}; it plays {known}")
+        self._ponders, self._stops = (answer.get(key) is True for key in ("ponder", "stop"))
         name = one_line(str(answer.get("name", self._who)), limit=80)
-        return one_line(f"{name} {answer.get('version', '')}".strip(), limit=120)
+        self.version = one_line(f"{name} {answer.get('version', '')}".strip(), limit=120)
 
     def _decision(self, answer: Mapping[str, Any], question: Mapping[str, Json]) -> Decision:
         """Return the decision in an answer. Raises `AgentProtocolError` if it is none."""

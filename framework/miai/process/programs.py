@@ -82,6 +82,7 @@ class ProgramProcess(Child):
     Args:
       command: program and arguments; no shell.
       advice: how known programs are installed, by name.
+      launcher: a command that becomes the program, which is its argument.
       cwd: working directory; None for this process's.
       environment: variables added to this process's.
 
@@ -98,6 +99,7 @@ class ProgramProcess(Child):
         command: Sequence[str],
         *,
         advice: Mapping[str, str] | None = None,
+        launcher: Sequence[str] = (),
         cwd: Path | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> None:
@@ -105,7 +107,7 @@ class ProgramProcess(Child):
         program = find_program(command[0], advice=advice)
         try:
             super().__init__(
-                [str(program.absolute()), *command[1:]],
+                [*launcher, str(program.absolute()), *command[1:]],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,

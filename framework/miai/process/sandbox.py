@@ -104,7 +104,7 @@ def sandbox_command(
     Args:
       hidden: folders and files that are empty inside.
       writable: existing folders that stay writable.
-      parameters: of the agent; a file or folder that one of them names stays readable.
+      parameters: of agent and game; a file or folder that one of them names stays readable.
       disk: maximum mebibytes of each private folder.
       tied: whether it dies with the thread that starts it.
     """

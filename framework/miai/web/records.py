@@ -33,7 +33,7 @@ from miai.pages.document import counted, printable
 from miai.pages.replay_page import replay_page
 from miai.plain import Json, listed, one_line
 from miai.playing.replay import replay
-from miai.plugins.kinds import RECORD_FORMAT
+from miai.plugins.kinds import GAME, RECORD_FORMAT
 from miai.plugins.loader import registry
 from miai.record import GameRecord, ReadableFormat, Termination
 from miai.record_reader import read_record
@@ -107,7 +107,15 @@ def read_file(name: str, data: bytes) -> list[GameRecord]:
     return records
 
 
+def _refuse_program(record: GameRecord) -> None:
+    if registry().get(GAME, record.game).load_parameters().names_program:
+        raise RecordError(
+            f"the game '{printable(record.game, 60)}' is a program, which a file may not start"
+        )
+
+
 def _refuse_settings(record: GameRecord) -> None:
+    _refuse_program(record)
     for name, value in record.game_parameters.items():
         values = value if isinstance(value, list) else [value]
         if any(isinstance(part, Mapping) and part for part in values):
@@ -423,6 +431,7 @@ def _position(record: GameRecord, ply: str) -> tuple[State, list[Any]]:
         )
     moves = record.moves[: int(ply)]
     try:
+        _refuse_program(record)
         state = load_game(record.game, **record.game_parameters).new_initial_state()
         for move in moves:
             state.apply_action(move.action)

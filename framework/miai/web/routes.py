@@ -14,6 +14,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from miai.agent import Decision
+from miai.api import game_names
 from miai.errors import ConfigError, MiaiError, UnknownComponentError
 from miai.pages.replay_page import legend, replay_page
 from miai.plain import dumps, one_line
@@ -71,10 +72,11 @@ class Pages:
         """Show the installed games and the latest tables."""
         latest = await to_thread.run_sync(self._tables.latest)
         # Games of other frameworks, whose names begin with that of the framework, come last.
-        games = sorted(registry().components(GAME), key=lambda game: (":" in game.name, game.name))
+        names = await to_thread.run_sync(game_names)
+        games = sorted(names, key=lambda name: (":" in name, name))
         return page(
             "lobby.html",
-            games=[(game.name, game.summary) for game in games],
+            games=[(name, registry().get(GAME, name).summary) for name in games],
             tables=[_summary(table) for table in latest],
         )
 
@@ -278,9 +280,12 @@ class Pages:
 def _game(request: Request) -> str:
     name: str = request.path_params["game"]
     try:
-        return registry().get(GAME, name).name
+        component = registry().get(GAME, name)
     except UnknownComponentError as error:
         raise HTTPException(404, one_line(str(error))) from error
+    if component.needs_parameters:
+        raise HTTPException(404, f"{name} is not played here: use `miai play` or a config")
+    return component.name
 
 
 def _table_page(

@@ -55,6 +55,7 @@ from miai_tournaments.config.schema import (
     TournamentConfig,
     TournamentSection,
     with_agent,
+    with_game,
 )
 from miai_tournaments.formats import FORMAT
 from miai_tournaments.formats.format import (
@@ -394,7 +395,7 @@ class _ConfigCheck:
         return list(entries) if isinstance(entries, (list, tuple)) else []
 
     def _check_game(self) -> None:
-        table, component = self._raw.get("game"), None
+        table, component = with_game(self._raw.get("game")), None
         if not isinstance(table, dict) or not isinstance(name := table.get("name"), str):
             return  # `_config` reports why
         with self._problems.at("game.name"):

@@ -81,8 +81,32 @@ def _folded(values: Any, model: type[BaseModel]) -> Any:
     return {**own, "parameters": {**rest, **values.get("parameters", {})}}
 
 
+def with_game(table: Any) -> Any:
+    """Return the table ``[game]`` with the game that ``program`` stands for.
+
+    A table that names a game, too, is returned unchanged.
+    """
+    if not isinstance(table, dict) or "program" not in table or "name" in table:
+        return table
+    from miai.process.program_game import program_game
+
+    name, parameters = program_game(table)
+    return {"name": name, "parameters": parameters}
+
+
 class GameSection(ComponentSection):
-    """``[game]``: the name of a game and its parameters."""
+    """``[game]``: the name of a game and its parameters.
+
+    `program = [...]` stands for the game ``program`` with that command.
+    """
+
+    @model_validator(mode="before")
+    @classmethod
+    def _write_out(cls, values: Any) -> Any:
+        """Replace what stands for a game."""
+        if isinstance(values, dict) and "program" in values and "name" in values:
+            raise ValueError("program: give the name of a game or a program, not both")
+        return with_game(values)
 
 
 class FormatSection(ComponentSection):

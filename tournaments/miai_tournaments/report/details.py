@@ -434,12 +434,12 @@ def build_details(
 
 def game_of(info: RunInfo | None) -> Game | None:
     """Return the game of a run; None where its plugin is not installed or has changed."""
-    from miai.api import load_game
+    from miai.api import recorded_game
 
     if info is None:
         return None
     try:
-        return load_game(info.game, **info.game_parameters)
+        return recorded_game(info.game, info.game_parameters)
     except (MiaiError, TypeError):
         return None
 

@@ -152,7 +152,7 @@ def resume(folder: Path, options: Options) -> RunEnding:
     with Store.read(folder) as store:
         info, players = store.info(), store.players()
     config = stored_config(info, folder)
-    game = load_game(config.game.name, **config.game.parameters)
+    game = load_game(info.game, **info.game_parameters)
     make_panel(game, rules_of(config))  # rules that no longer work fail here, before any game
     format_ = stored_format(info, config, players, game, folder)
     openings = stored_openings(info, config, game, folder)

@@ -22,7 +22,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from miai.api import load_game
+from miai.api import recorded_game
 from miai.errors import MiaiError
 from miai.game import Game
 from miai.markup import svg_document, tag
@@ -443,7 +443,7 @@ class LiveBoards:
         if not board.actions:
             return None
         try:
-            return load_game(self._info.game, **{**self._info.game_parameters, **board.settings})
+            return recorded_game(self._info.game, {**self._info.game_parameters, **board.settings})
         except MiaiError:
             return None
 

@@ -1,0 +1,239 @@
+"""Conversations with programs in any language, by lines of JSON; see docs/programs.md."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import shlex
+import time
+from collections import deque
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Final
+
+from pydantic import field_validator
+
+from miai.errors import (
+    AgentCrashedError,
+    AgentFloodError,
+    AgentProtocolError,
+    AgentTimeoutError,
+)
+from miai.parameters import Parameters, parameter
+from miai.plain import Json, one_line
+from miai.process.child import Output
+from miai.process.programs import ProgramProcess
+
+PROTOCOL: Final = 1
+"""Version of the protocol."""
+MAX_LINE: Final = 1 << 20
+"""Bytes of the longest line that a program may write."""
+MAX_COMPLAINTS: Final = 64 << 20
+"""Bytes that a program may write to standard error in a game."""
+PATIENCE: Final = 1.0
+"""Seconds that a program may take to end, or to read its last message."""
+
+_DAY: Final = 86_400.0
+_MERCY: Final = 0.5
+_CHUNK: Final = 1 << 16
+
+
+class ProgramParameters(Parameters):
+    """How a program is started and how long it may take."""
+
+    names_program: ClassVar[bool] = True
+
+    command: tuple[str, ...] = parameter(
+        help="Program and arguments, as a list or one line, without a shell", min_length=1
+    )
+    cwd: str = parameter("", help="Working directory of the program (default: the current one)")
+    environment: dict[str, str] = parameter(
+        {}, help="Environment variables, added to the current ones"
+    )
+    startup_timeout: float = parameter(
+        30.0, gt=0, le=_DAY, unit="seconds", help="Time limit for the program's start and hello"
+    )
+
+    @property
+    def who(self) -> str:
+        """The program's name in messages."""
+        return f"program '{Path(self.command[0]).name}'"
+
+    @property
+    def folder(self) -> Path | None:
+        """The program's working directory; None for this process's."""
+        return Path(self.cwd).expanduser() if self.cwd else None
+
+    @field_validator("command", mode="before")
+    @classmethod
+    def _split(cls, value: Any) -> Any:
+        return tuple(shlex.split(value)) if isinstance(value, str) else value
+
+    @field_validator("command")
+    @classmethod
+    def _names_a_program(cls, command: tuple[str, ...]) -> tuple[str, ...]:
+        if not command[0].strip():
+            raise ValueError("the first word of the command must be a program")
+        if any("\0" in word for word in command):
+            raise ValueError("the command contains a null character")
+        return command
+
+    @field_validator("cwd")
+    @classmethod
+    def _is_a_folder(cls, folder: str) -> str:
+        if folder and not Path(folder).expanduser().is_dir():
+            raise ValueError(f"{folder} is not a folder")
+        return folder
+
+
+class Conversation:
+    """Lines of JSON to and from a program.
+
+    Args:
+      process: the program.
+      who: its name in messages.
+
+    Attributes:
+      process: the program.
+      complaints: what it writes to standard error.
+    """
+
+    def __init__(self, process: ProgramProcess, who: str) -> None:
+        self.process, self._who = process, who
+        self.complaints = Output(process.complaints)
+        self.complaints.limit = MAX_COMPLAINTS
+        self._partial = b""
+        self._lines: deque[bytes] = deque()
+        self._ended = False
+
+    def send(self, message: Mapping[str, Json], *, until: float) -> None:
+        """Write a message. Raises `AgentError` if the program dies or does not read it in time."""
+        rest = memoryview(json.dumps(message, separators=(",", ":")).encode() + b"\n")
+        while rest:
+            self._wait(until, "did not read its messages", writing=True)
+            try:
+                rest = rest[os.write(self.process.requests, rest) :]
+            except BlockingIOError:
+                continue
+            except OSError:
+                raise self._death() from None
+
+    def greet(self, hello: Mapping[str, Json], *, until: float) -> dict[str, Any]:
+        """Say hello, and return the program's hello. Raises `AgentError`."""
+        self.send(hello, until=until)
+        answer = self.receive(until=until, doing="did not say hello")
+        protocol = answer.get("protocol")
+        if answer.get("type") == "error":
+            said = one_line(str(answer.get("message", "")), limit=300)
+            raise AgentProtocolError(f"{self._who} reports an error: {said}")
+        if answer.get("type") != "hello" or protocol != PROTOCOL:
+            said = f"version {protocol!r}" if answer.get("type") == "hello" else "something else"
+            raise AgentProtocolError(
+                f"{self._who} speaks {one_line(said, limit=80)}; its first line must be a hello of "
+                f"protocol {PROTOCOL}"
+            )
+        return answer
+
+    def receive(self, *, until: float, doing: str) -> dict[str, Any]:
+        """Return the program's next message.
+
+        Args:
+          until: time of the monotonic clock; infinity for no limit.
+          doing: what it has to do, for messages: ``did not say hello``.
+
+        Raises:
+          AgentError: it dies, is late, writes too much or no JSON object.
+        """
+        while not self._lines:
+            if self._ended:
+                raise self._death()
+            self._wait(until, doing, writing=False)
+            self._read()
+        return read_line(self._lines.popleft(), self._who)
+
+    def is_answered(self, *, within: float) -> bool:
+        """Return whether the program has written a message, or ended, after up to `within` seconds.
+
+        Raises `AgentFloodError` if it writes too much meanwhile.
+        """
+        until = time.monotonic() + within
+        while not (self._lines or self._ended) and (left := until - time.monotonic()) > 0:
+            if self._poll(left, writing=False):
+                self._read()
+        return bool(self._lines) or self._ended
+
+    def end(self) -> float:
+        """End the program: close its input, then SIGTERM, then SIGKILL; return its CPU seconds."""
+        self.process.stop(patience=PATIENCE, mercy=_MERCY)
+        return self.process.cpu_seconds()
+
+    def log_to(self, path: Path | None) -> None:
+        """Append what it writes to standard error from now on to a file."""
+        self.complaints.log_to(path)
+        self.complaints.size = 0
+
+    def _read(self) -> None:
+        try:
+            data = os.read(self.process.answers, _CHUNK)
+        except BlockingIOError:
+            return
+        self._ended = not data
+        *whole, self._partial = (self._partial + data).split(b"\n")
+        self._lines.extend(line for line in whole if line.strip())
+        if max(map(len, [self._partial, *whole])) > MAX_LINE or len(self._lines) > _CHUNK:
+            raise AgentFloodError(
+                f"{self._who} wrote a line of more than {MAX_LINE:,} bytes, or thousands of lines"
+            )
+
+    def _wait(self, until: float, doing: str, *, writing: bool) -> None:
+        """Wait until a pipe is ready. Raises `AgentTimeoutError` if it is late."""
+        left = until - time.monotonic()
+        if left <= 0:
+            raise AgentTimeoutError(f"{self._who} {doing} in time{self.complaints.last_lines()}")
+        if self._poll(left, writing=writing) and writing:
+            self._read()
+            if self._ended:
+                raise self._death()
+
+    def _poll(self, seconds: float, *, writing: bool) -> bool:
+        """Wait up to a second until a pipe is ready; read the program's complaints meanwhile.
+
+        Returns whether the program has written to standard output, or closed it.
+        """
+        poll = select.poll()
+        if writing:
+            poll.register(self.process.requests, select.POLLOUT)
+        poll.register(self.process.answers, select.POLLIN)
+        if not self.complaints.ended:
+            poll.register(self.process.complaints, select.POLLIN)
+        ready = dict(poll.poll(min(seconds, 1.0) * 1000))
+        if self.process.complaints in ready:
+            self.complaints.read()
+            if self.complaints.over_limit:
+                raise AgentFloodError(
+                    f"{self._who} wrote more than {MAX_COMPLAINTS:,} bytes to standard error"
+                )
+        return self.process.answers in ready
+
+    def _death(self) -> AgentCrashedError:
+        self.process.await_death(PATIENCE)
+        self.complaints.read()
+        how = self.process.exit_status()
+        how = "closed its standard output" if how == "is running" else how
+        return AgentCrashedError(f"{self._who} {how}{self.complaints.last_lines()}")
+
+
+def read_line(line: bytes, who: str) -> dict[str, Any]:
+    """Return the message in a line of a program. Raises `AgentProtocolError` if it is none."""
+    try:
+        message = json.loads(line)
+    except (ValueError, RecursionError):
+        message = None
+    if not isinstance(message, dict):
+        text = one_line(line.decode("utf-8", "replace"), limit=80)
+        raise AgentProtocolError(
+            f"{who} wrote {text!r}; each line must be a JSON object "
+            "(other output belongs on standard error)"
+        )
+    return message
