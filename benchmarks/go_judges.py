@@ -37,7 +37,7 @@ def final_state(game: GoGame, record: StoredGame) -> GoState | None:
 
 def counted(games: list[StoredGame], judge: str) -> dict[str, Any]:
     """Return how many games a judge scores as recorded."""
-    row = {"judge": judge, "settled": 0, "settled_right": 0, "open": 0, "open_right": 0}
+    counts = {"settled": 0, "settled_right": 0, "open": 0, "open_right": 0}
     loaded: dict[int, GoGame] = {}
     spent = 0.0
     for record in games:
@@ -60,10 +60,10 @@ def counted(games: list[StoredGame], judge: str) -> dict[str, Any]:
         began = time.process_time()
         right = settled_margin(state) == record.margin
         spent += time.process_time() - began
-        row[kind] += 1
-        row[f"{kind}_right"] += right
-    positions = row["settled"] + row["open"]
-    return {**row, "ms_per_position": round(1000 * spent / max(positions, 1), 2)}
+        counts[kind] += 1
+        counts[f"{kind}_right"] += right
+    positions = counts["settled"] + counts["open"]
+    return {"judge": judge, **counts, "ms_per_position": round(1000 * spent / max(positions, 1), 2)}
 
 
 def main() -> None:

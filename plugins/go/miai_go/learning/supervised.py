@@ -239,7 +239,8 @@ def sharpened(
 ) -> NDArray[np.float32]:
     """Return values, from -1 to 1, with their log odds multiplied."""
     odds = np.arctanh(np.clip(values, -_SURE, _SURE))
-    return np.tanh(sharpness * odds).astype(np.float32)
+    sharp: NDArray[np.float32] = np.tanh(sharpness * odds).astype(np.float32)
+    return sharp
 
 
 _SURE: Final = 0.999
