@@ -125,7 +125,7 @@ def test_batches_grow_with_the_run() -> None:
     while (step := format_.more(meetings, room=1)).pairings:
         sizes.append(len(step.pairings))
         for meeting in meetings:
-            meeting.scores = [0.5, 0.5]
+            meeting.scores = [(0.5, 0.5), (0.5, 0.5)]
         meetings += [Meeting(pairing, [None, None]) for pairing in step.pairings]
     # From 48 pairs on, a sixteenth of them: 48 // 16, 51 // 16, ..., 66 // 16.
     assert sizes == [*[2] * 24, *[3] * 6, 4]
@@ -148,7 +148,7 @@ def test_it_stops_at_the_width_and_not_before() -> None:
     for meeting in meetings:
         one, other = meeting.pairing.first, meeting.pairing.second
         first, second = (score for score in meeting.scores if score is not None)
-        games += [(one, other, first), (other, one, 1 - second)]
+        games += [(one, other, first[0]), (other, one, second[1])]
     widest = 2 * Z95 * fit_ratings(games).standard_errors.max()
     assert step.facts["width"] == pytest.approx(widest)
     shorter, earlier = play(make("adaptive", entrants(5), pairs=len(meetings) * 3 // 4), chance(4))
