@@ -270,11 +270,14 @@ def test_the_command_annotates_sgf(tmp_path: Path) -> None:
     app, out = typer.Typer(), tmp_path / "out"
     add_commands(app)
     words = ["go", "data", "annotate", str(folder), "--out", str(out)]
-    words += ["--simulations", "4", "--workers", "1"]
+    words += ["--simulations", "4", "--workers", "1", "--precision", "fp32"]
     assert "3  annotated" in CliRunner().invoke(app, words).stdout
     assert "0  annotated" in CliRunner().invoke(app, words).stdout
     stats = CliRunner().invoke(app, ["go", "data", "stats", str(out)]).stdout
     assert "beside moves and results: root_value" in stats
+    coarse = CliRunner().invoke(app, [*words, "--precision", "int8"])
+    assert isinstance(coarse.exception, DataError)
+    assert "precision differ" in str(coarse.exception)
     refused = CliRunner().invoke(app, [*words, "--weights", "nowhere"])
     assert isinstance(refused.exception, WeightsError)
     with ShardWriter(tmp_path / "small", size=SIZE) as writer:

@@ -6,7 +6,7 @@ import json
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
@@ -184,6 +184,10 @@ def annotate_games(
         float,
         typer.Option("--mix", min=0.0, max=1.0, help="Share of the rollout in a leaf's value."),
     ] = 0.2,
+    precision: Annotated[
+        Literal["auto", "fp32", "bf16", "int8"],
+        typer.Option("--precision", help="Precision of the network; auto: the fastest here."),
+    ] = "auto",
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the rollouts.")] = 0,
     games_a_shard: Annotated[
         int, typer.Option("--games-a-shard", min=1, help="Games per shard.")
@@ -206,11 +210,14 @@ def annotate_games(
     from miai_go.shipped import find_weights
 
     path = find_weights(weights, default="policy-9x9")
-    oracles = [load_oracle(path) for _ in range(workers or default_threads())]
+    oracles = [
+        load_oracle(path, precision=precision) for _ in range(workers or default_threads())
+    ]
     data = _games_of_size(source, oracles[0].encoder.size, path)
     plan = AnnotationPlan(
         games=data.digest(),
         weights=oracles[0].header.sha256,
+        precision=oracles[0].precision,
         simulations=simulations,
         every=every,
         mix=mix,

@@ -33,11 +33,12 @@ from miai_go.search.forest import Forest, ForestRoot, LeafValuer, TreeSettings
 
 
 class AnnotationPlan(StrictModel):
-    """Settings that determine annotations, with the precision in which the network runs.
+    """Settings that determine annotations.
 
     Attributes:
       games: digest of the games.
       weights: digest of the network.
+      precision: that in which the network runs.
       simulations: of each search.
       every: interval in plies between searched positions; the others get values in between.
       mix: share of the rollout in a leaf's value.
@@ -49,6 +50,7 @@ class AnnotationPlan(StrictModel):
 
     games: str
     weights: str
+    precision: str = "fp32"
     simulations: int = Field(default=48, ge=1)
     every: int = Field(default=2, ge=1)
     mix: float = Field(default=0.2, ge=0, le=1)

@@ -39,6 +39,7 @@ class Ensemble:
         self.has_policy: bool = oracle.has_policy
         self.has_value: bool = oracle.has_value
         self.header: WeightsHeader = oracle.header
+        self.precision: str = oracle.precision
         self._oracle = oracle
         self._mode = mode
         self._key = hashlib.sha256(str(seed).encode("ascii")).digest()

@@ -119,7 +119,13 @@ class WorkCounter:
 
 
 class NetworkOracle(ABC):
-    """An `Oracle` in this process. Safe for several threads; one batch runs at a time."""
+    """An `Oracle` in this process. Safe for several threads; one batch runs at a time.
+
+    Attributes:
+      precision: that in which the network runs: ``fp32``, ``bf16`` or ``int8``.
+    """
+
+    precision: str
 
     def __init__(
         self, header: WeightsHeader, encoder: Encoder, *, where: str, fixed_batch: int | None
