@@ -36,7 +36,6 @@ SUMS = {
 }
 HEADS = [("loss", "reply"), ("loss", "margins")]
 LATER = {
-    "policy-9x9": HEADS,
     "policy-rl-9x9": HEADS,
     "zero-9x9": [
         *HEADS,
