@@ -41,6 +41,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 
 class MiaiError(Exception):
@@ -214,15 +215,22 @@ class ConformanceError(MiaiError, AssertionError):
         return tuple(violation.rule for violation in self.violations)
 
 
+_MOST_NAMES: Final = 40
+
+
 def near_matches(name: str, known: Iterable[str]) -> str:
     """Return ``Did you mean 'x'?`` with the known names nearest to a misspelt one.
 
-    If none is near, return a list of all known names; if there are none, an empty string.
+    If none is near, return a list of the known names, those without a colon first, and only the
+    first of very many; if there are none, an empty string.
     """
-    names = sorted(known)
+    names = sorted(known, key=lambda name: (":" in name, name))
     close = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
     if close:
         return "Did you mean " + " or ".join(f"'{match}'" for match in close) + "?"
+    rest = len(names) - _MOST_NAMES
+    if rest > 1:
+        return f"Known: {', '.join(names[:_MOST_NAMES])} and {rest} more."
     return f"Known: {', '.join(names)}." if names else ""
 
 

@@ -343,17 +343,17 @@ def test_a_small_game_is_sound() -> None:
         ("sys.exit('no license')", "exited with status 1; its last output: no license"),
         ("print('GNU Go 3.8', flush=True)\nhear()", "wrote 'GNU Go 3.8'; each line must be a JSON"),
         ("say(type='hello', protocol=2)\nhear()", "speaks version 2; its first line must be"),
-        ("say(type='state')\nhear()", "speaks something else"),
+        ("say(type='state')\nhear()", 'speaks something else, {"type": "state"}; its first line'),
         ("say(type='error', message='size: 1 to 9')\nhear()", "reports an error: size: 1 to 9"),
         ("sys.stdout.write('x' * 3_000_000)\nhear()", "more than 1,048,576 bytes"),
         ("greet(players=['a', 'a'])\nhear()", "players: names of players are different words"),
         ("greet(players=['a b', '--c'])\nhear()", "players: names of players are different words"),
-        ("greet(actions=0)\nhear()", "a game has 1 to 1,000,000 actions"),
+        ("greet(actions=0)\nhear()", "hello.actions: a game has 1 to 1,000,000 actions"),
         ("greet(actions=10**9)\nhear()", "a game has 1 to 1,000,000 actions"),
-        ("greet(actions=['x', 'X'])\nhear()", "two actions are written alike"),
+        ("greet(actions=['x', 'X'])\nhear()", "hello.actions, hello.chance: two are written alike"),
         ("greet(version='one')\nhear()", "hello.version: expected a whole number"),
-        ("greet(min_utility=1)\nhear()", "min_utility must be less than max_utility"),
-        ("greet(teams=[0])\nhear()", "teams has a number for each player"),
+        ("greet(min_utility=1)\nhear()", "hello.min_utility must be less than max_utility"),
+        ("greet(teams=[0])\nhear()", "hello.teams must have a number for each player"),
         ("greet(max_game_length=None)\nhear()", "hello.max_game_length: "),
         ("say(type='hello', protocol=1)\nhear()", "hello.name: is required"),
     ],
@@ -390,10 +390,10 @@ while True:
         ("print('hm')", "wrote 'hm'; each line must be a JSON object"),
         ("sys.stdout.write('x' * 3_000_000)", "a line of more than 1,048,576 bytes"),
         ("while True: sys.stderr.write('x' * 1_000_000)", "67,108,864 bytes to standard error"),
-        ("position(id, state)", "a state with id "),
-        ("id += 1", "a state with id "),
+        ("position(id, state)", "answered wrongly: type 'state', id "),
+        ("id += 1", ", where type 'state', id "),
         ("say(type='error', id=id, message='what?')", "it reports an error: what?"),
-        ("say(type='end', id=id)", "was wanted, not type 'end'"),
+        ("say(type='end', id=id)", "answered wrongly: type 'end', id "),
         ("say(type='state', id=id, player=0)", "answer.state: is required"),
         ("position(id, state, player='x')", "answer.player: expected a whole number"),
         ("position(id, state, player=2)", "player is 2: 0 to 1, -1 chance"),
@@ -402,10 +402,14 @@ while True:
         ("position(id, state, player=-4)", "legal must be empty, as player is -4"),
         ("position(id, state, player=-4, legal=[])", "returns are missing"),
         ("position(id, state, player=-4, legal=[], returns=[1])", "returns has 1 numbers"),
+        ("position(id, state, player=-4, legal=[], returns=[9, -9])", "must be from -1 to 1"),
+        ("position(id, state, player=-4, legal=[], returns=[1, 0])", "returns sum to 1, but "),
         ("position(id, state, legal=[])", "legal has no action, and the game is not over"),
-        ("position(id, state, legal=[0, 2])", "legal must have actions from 0 to 1"),
+        ("position(id, state, legal=[0, 2])", "legal must have numbers of actions, 0 to 1"),
+        ("position(id, state, legal=['x'])", "legal must have numbers of actions, 0 to 1"),
+        ("position(id, state, legal='x')", "answer.legal: expected a list in brackets"),
         ("position(id, state, legal=[1, 1])", "legal has an action twice"),
-        ("position(id, state, legal=[[0], [1]])", "legal must have actions from 0 to 1"),
+        ("position(id, state, legal=[[0], [1]])", "legal must have numbers of actions, 0 to 1"),
         ("position(id, state, legal_text=['x'])", "legal_text must have a text for each"),
         ("position(id, state, chance=[[2, 1]])", "chance must have outcomes where player is -1"),
         ("position(id, state, player=-1, legal=[])", "chance must have outcomes where"),
@@ -465,6 +469,9 @@ def test_observations_must_be_there() -> None:
     with pytest.raises(GameFailedError, match="observations must have an entry for each player"):
         counting(hidden).new_initial_state()
     listed = hidden.replace("after(message)", "after(message), observations=[{'sees': [0]}, {}]")
+    unknown = listed.replace("[0]}", "'all'}")
+    with pytest.raises(GameFailedError, match=r'sees: expected "action", "actor" or a list of pl'):
+        counting(unknown).new_initial_state()
     with pytest.raises(GameFailedError, match="sees: a list of players is for games in which"):
         counting(listed).new_initial_state()
 
@@ -824,7 +831,7 @@ while True:
     [
         ("[]", "returns must have a list for each state, a number a player"),
         ("[[0]]", "returns must have a list for each state, a number a player"),
-        ("[[2, -2]]", "returns are beyond min_utility and max_utility"),
+        ("[[2, -2]]", "returns must be from -1 to 1"),
         ("[[float('nan'), 0]]", "answer.returns"),
         ("sys.exit('tired')", "exited with status 1; its last output: tired"),
     ],
@@ -922,6 +929,9 @@ def test_a_config_names_a_game_or_a_program(tmp_path: Path) -> None:
     both = {**config, "game": {**config["game"], "name": "tic_tac_toe"}}
     with pytest.raises(ConfigError, match="give the name of a game or a program, not both"):
         check_tournament(both, source="config", folder=tmp_path, text="")
+    twice = {**config, "game": {**config["game"], "command": "./nim"}}
+    with pytest.raises(ConfigError, match="game: command: the program is the command; remove one"):
+        check_tournament(twice, source="config", folder=tmp_path, text="")
     dated = {**config, "game": {**config["game"], "day": datetime(2026, 1, 1, tzinfo=UTC)}}
     with pytest.raises(ConfigError, match=r"game\.parameters: .*day.* is of type datetime"):
         check_tournament(dated, source="config", folder=tmp_path, text="")
@@ -948,6 +958,9 @@ def test_a_game_is_played_and_checked_from_the_command_line(tmp_path: Path) -> N
     assert read_record(record.read_text()).game_parameters["identity"] == "take_away"
     script = tmp_path / "game.py"
     script.write_text(PROLOGUE + LATER.format("sys.exit('a defect')"))
+    twice = command_line("play", shell, "--set", "command=./nim", *words)
+    assert twice.returncode == 2
+    assert twice.stderr == f"miai: --set command: the program {shell} is the command\n"
     broken = command_line(
         "play", f"{sys.executable} {script}", "--a", "random", "--b", "random", "--quiet"
     )

@@ -257,6 +257,17 @@ for question in questions():
             "",
         ),
         (
+            "greet()\nq = next(questions())\nsay(type='action', id=q['id'], action=9, "
+            "value=10**400)\nhear()",
+            "illegal-action",
+            "action 9",
+        ),
+        (
+            "greet()\nnext(questions())\nsay(type='error', message='no memory')\nhear()",
+            "protocol",
+            "reports an error: no memory",
+        ),
+        (
             "greet()\nnext(questions())\nwhile True: sys.stderr.write('x' * 1_000_000)",
             "flood",
             "to standard error",
@@ -274,7 +285,10 @@ def test_misbehaviour_forfeits(code: str, termination: str, detail: str) -> None
     [
         ("say(type='hello', protocol=2)", "speaks version 2; its first line must be a hello"),
         ("print('GNU Go 3.8', flush=True)\nhear()", "wrote 'GNU Go 3.8'"),
-        ("say(type='action', id=1, action=0)", "speaks something else"),
+        ("say(type='action', id=1, action=0)", 'speaks something else, {"type": "action"'),
+        ("greet(games='tic_tac_toe')", "hello.games must be a list of names"),
+        ("greet(ponder='yes')", "hello.ponder must be true or false"),
+        ("greet(stop=1)", "hello.stop must be true or false"),
         ("greet(games=['go', 'chess'])", "does not play tic_tac_toe; it plays go, chess"),
         ("sys.exit('no license')", "no license"),
         ("time.sleep(60)", "did not say hello in time"),
@@ -288,6 +302,19 @@ def test_a_program_that_does_not_begin_is_unavailable(code: str, message: str) -
         bot.new_game(1, player=0)
     assert message in str(caught.value)
     assert time.monotonic() - began < 10
+
+
+def test_a_program_that_may_not_be_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "bot.sh").touch()
+    monkeypatch.chdir(tmp_path)
+    for command, message in (
+        ("./bot.sh", r"'\./bot\.sh' may not be run: make it executable \(chmod \+x\)"),
+        ("bot.sh", r"'bot\.sh' was not found.*for the file in the working folder write \./bot\.sh"),
+        (str(tmp_path), r"' is a folder"),
+    ):
+        bot = miai.make_agent("program", miai.load_game("tic_tac_toe"), command=command)
+        with pytest.raises(AgentUnavailableError, match=message):
+            bot.new_game(1, player=0)
 
 
 def test_a_program_that_is_missing() -> None:
@@ -426,6 +453,9 @@ agent = "random"
     assert "shell" in output
     config.write_text(text.replace("program =", 'agent = "random"\nprogram ='))
     with pytest.raises(ConfigError, match="an agent or a program, not both"):
+        load_tournament(config)
+    config.write_text(text.replace("program =", 'command = "x"\nprogram ='))
+    with pytest.raises(ConfigError, match="command: the program is the command; remove one"):
         load_tournament(config)
 
 

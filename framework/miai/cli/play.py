@@ -131,6 +131,8 @@ def game_of(name: str, settings: Sequence[str]) -> tuple[str, dict[str, Any]]:
     parameters = dict(parse_assignment(text) for text in settings)
     if "/" not in name:  # no game has such a name
         return name, parameters
+    if "command" in parameters:
+        raise ConfigError(f"--set command: the program {name} is the command")
     from miai.process.program_game import program_game
 
     return program_game({**parameters, "program": name})

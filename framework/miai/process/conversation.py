@@ -128,10 +128,12 @@ class Conversation:
             said = one_line(str(answer.get("message", "")), limit=300)
             raise AgentProtocolError(f"{self._who} reports an error: {said}")
         if answer.get("type") != "hello" or protocol != PROTOCOL:
-            said = f"version {protocol!r}" if answer.get("type") == "hello" else "something else"
+            said = f"version {protocol!r}"
+            if answer.get("type") != "hello":
+                said = f"something else, {json.dumps(answer)}"
             raise AgentProtocolError(
-                f"{self._who} speaks {one_line(said, limit=80)}; its first line must be a hello of "
-                f"protocol {PROTOCOL}"
+                f"{self._who} speaks {one_line(said, limit=120)}; its first line must be a hello "
+                f"of protocol {PROTOCOL}"
             )
         return answer
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -172,15 +173,23 @@ class ProgramAgent(Agent):
         """Keep what the program says of itself. Raises `AgentProtocolError`."""
         info = self.game.info
         games, title = answer.get("games"), info.title or info.name
-        if isinstance(games, list) and title not in games:
+        if games is not None and not isinstance(games, list):
+            raise AgentProtocolError(f"{self._who}: hello.games must be a list of names")
+        for key in ("ponder", "stop"):
+            if not isinstance(answer.get(key, False), bool):
+                raise AgentProtocolError(f"{self._who}: hello.{key} must be true or false")
+        if games is not None and title not in games:
             known = one_line(", ".join(map(str, games)), limit=200)
             raise AgentProtocolError(f"{self._who} does not play {title}; it plays {known}")
-        self._ponders, self._stops = (answer.get(key) is True for key in ("ponder", "stop"))
+        self._ponders, self._stops = (answer.get(key, False) for key in ("ponder", "stop"))
         name = one_line(str(answer.get("name", self._who)), limit=80)
         self.version = one_line(f"{name} {answer.get('version', '')}".strip(), limit=120)
 
     def _decision(self, answer: Mapping[str, Any], question: Mapping[str, Json]) -> Decision:
         """Return the decision in an answer. Raises `AgentProtocolError` if it is none."""
+        if answer.get("type") == "error":
+            said = one_line(str(answer.get("message", "")), limit=300)
+            raise AgentProtocolError(f"{self._who} reports an error: {said}")
         if answer.get("type") != "action" or answer.get("id") != question["id"]:
             said = f"type {answer.get('type')!r}, id {answer.get('id')!r}"
             raise AgentProtocolError(
@@ -192,7 +201,8 @@ class ProgramAgent(Agent):
             raise AgentProtocolError(f"{self._who}: the statistics of an answer are an object")
         value = answer.get("value")
         if isinstance(value, int | float) and not isinstance(value, bool):
-            statistics = {**statistics, **Evaluation(float(value)).statistics()}
+            with contextlib.suppress(OverflowError):  # an integer of hundreds of digits
+                statistics = {**statistics, **Evaluation(float(value)).statistics()}
         if "pv" in answer:
             statistics = {**statistics, "pv": answer["pv"]}
         if answer.get("resign") is True:

@@ -9,6 +9,7 @@ without a loss. All games and states of a process with the same command share on
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import math
 import random
@@ -17,12 +18,18 @@ import threading
 import time
 import weakref
 from collections import OrderedDict
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
 
 import numpy as np
-from pydantic import ConfigDict, Field, ValidationError, field_validator
+from pydantic import (
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    field_validator,
+)
 
 from miai.errors import (
     AgentCrashedError,
@@ -140,14 +147,16 @@ class GameHello(_Message):
         """Return the facts of the game. Raises `ValueError` if they contradict each other."""
         actions, chance = _count(self.actions), _count(self.chance)
         if actions < 1 or chance < 0 or actions + chance > _MOST_ACTIONS:
-            raise ValueError(f"a game has 1 to {_MOST_ACTIONS:,} actions, chance included")
+            raise ValueError(
+                f"hello.actions: a game has 1 to {_MOST_ACTIONS:,} actions, chance included"
+            )
         texts = self.texts()
         if len({text.lower() for text in texts}) < len(texts):
-            raise ValueError("two actions are written alike")
+            raise ValueError("hello.actions, hello.chance: two are written alike")
         if not self.min_utility < self.max_utility:
-            raise ValueError("min_utility must be less than max_utility")
+            raise ValueError("hello.min_utility must be less than max_utility")
         if self.teams and len(self.teams) != len(self.players):
-            raise ValueError("teams has a number for each player")
+            raise ValueError("hello.teams must have a number for each player")
         return GameInfo(
             name=NAME,
             version=self.version,
@@ -190,13 +199,21 @@ class _Seen(_Message):
     sees: Literal["action", "actor"] | tuple[int, ...] | None = None
     data: Any = None
 
+    @field_validator("sees", mode="wrap")
+    @classmethod
+    def _is_one_of_three(cls, value: Any, read: ValidatorFunctionWrapHandler) -> Any:
+        try:
+            return read(value)
+        except ValidationError:
+            raise ValueError('expected "action", "actor" or a list of players') from None
+
 
 class PositionAnswer(_Message):
     """A position, as the program describes it."""
 
     state: Any
     player: int
-    legal: tuple[int, ...] | tuple[tuple[int, ...], ...] = ()
+    legal: tuple[Any, ...] = ()
     legal_text: tuple[str, ...] | None = None
     chance: tuple[tuple[int, float], ...] = ()
     returns: tuple[float, ...] | None = None
@@ -299,7 +316,7 @@ def _legal(answer: PositionAnswer, info: GameInfo) -> tuple[tuple[int, ...], ...
         raise ValueError("legal has no action, and the game is not over")
     for own in lists:
         if not all(type(action) is int and 0 <= action < limit for action in own):
-            raise ValueError(f"legal must have actions from 0 to {limit - 1}")
+            raise ValueError(f"legal must have numbers of actions, 0 to {limit - 1}")
         if len(set(own)) < len(own):
             raise ValueError("legal has an action twice")
     return tuple(tuple(sorted(own)) for own in lists)
@@ -309,7 +326,7 @@ def _lists(answer: PositionAnswer, info: GameInfo) -> list[Sequence[Any]]:
     """Return the legal actions of players who act at once."""
     if not info.simultaneous:
         raise ValueError("player is -2, but the hello does not say simultaneous")
-    lists: list[Sequence[Any]] = [own for own in answer.legal if isinstance(own, tuple)]
+    lists: list[Sequence[Any]] = [own for own in answer.legal if isinstance(own, list)]
     if not len(lists) == len(answer.legal) == info.num_players:
         raise ValueError("legal must be a list of each player's actions, as player is -2")
     return lists
@@ -323,7 +340,21 @@ def _returns(answer: PositionAnswer, info: GameInfo) -> tuple[float, ...]:
         return (0.0,) * info.num_players
     if len(answer.returns) != info.num_players:
         raise ValueError(f"returns has {len(answer.returns)} numbers, one a player is due")
+    _refuse_beyond_bounds(answer.returns, info)
+    total, due = math.fsum(answer.returns), info.utility_sum
+    if (
+        answer.player == Player.TERMINAL
+        and due is not None
+        and abs(total - due) > _ROUNDING * max(1.0, abs(due), info.max_utility)
+    ):
+        raise ValueError(f"returns sum to {total:g}, but utility_sum is {due:g}")
     return answer.returns
+
+
+def _refuse_beyond_bounds(returns: Iterable[float], info: GameInfo) -> None:
+    low, high = info.min_utility - _ROUNDING, info.max_utility + _ROUNDING
+    if not all(low <= value <= high for value in returns):
+        raise ValueError(f"returns must be from {info.min_utility:g} to {info.max_utility:g}")
 
 
 def _observations(answer: PositionAnswer, info: GameInfo) -> tuple[_Seen | None, ...]:
@@ -440,9 +471,7 @@ class GameProgram:
             rows = _read(_ReturnsAnswer, answer, "answer").returns
             if len(rows) != len(states) or {len(row) for row in rows} != {self.info.num_players}:
                 raise ValueError("returns must have a list for each state, a number a player")
-            low, high = self.info.min_utility - _ROUNDING, self.info.max_utility + _ROUNDING
-            if not all(low <= value <= high for row in rows for value in row):
-                raise ValueError("returns are beyond min_utility and max_utility")
+            _refuse_beyond_bounds(itertools.chain(*rows), self.info)
         except ValueError as error:
             raise self._failure(str(error), answer) from None
         return list(rows)
@@ -507,8 +536,9 @@ class GameProgram:
             said = one_line(str(answer.get("message", "")), limit=300)
             raise self._failure(f"it reports an error: {said}")
         if answer.get("type") != kind or answer.get("id") != number:
-            wanted = f"a {kind} with id {number} was wanted"
-            raise self._failure(f"{wanted}, not type {answer.get('type')!r}", answer)
+            said = f"type {answer.get('type')!r}, id {answer.get('id')!r}"
+            wanted = f"{said}, where type {kind!r}, id {number} was wanted"
+            raise self._failure(wanted, answer)
         return {key: value for key, value in answer.items() if key != "id"}
 
     def _restart(self) -> None:

@@ -43,15 +43,19 @@ def find_program(program: str, *, advice: Mapping[str, str]) -> Path:
         path = Path(program).expanduser()
         if path.is_file() and os.access(path, os.X_OK):
             return path
-        why = (
-            "is a folder" if path.is_dir() else "may not be run" if path.exists() else "is missing"
-        )
-        raise AgentUnavailableError(_explain(program, f"{path} {why}", advice))
+        if path.exists():
+            why = (
+                "is a folder" if path.is_dir() else "may not be run: make it executable (chmod +x)"
+            )
+            raise AgentUnavailableError(f"the {_kind(advice)} '{program}' {why}")
+        raise AgentUnavailableError(_explain(program, f"{path} is missing", advice))
     folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
     folders += [str(Path(folder).expanduser()) for folder in MORE_FOLDERS]
     location = shutil.which(program, path=os.pathsep.join(filter(None, folders)))
     if location is None:
         where = f"looked on PATH and in {len(MORE_FOLDERS)} usual folders"
+        if Path(program).is_file():
+            where += f"; for the file in the working folder write ./{program}"
         raise AgentUnavailableError(_explain(program, where, advice))
     return Path(location)
 

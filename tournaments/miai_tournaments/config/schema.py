@@ -84,14 +84,19 @@ def _folded(values: Any, model: type[BaseModel]) -> Any:
 def with_game(table: Any) -> Any:
     """Return the table ``[game]`` with the game that ``program`` stands for.
 
-    A table that names a game, too, is returned unchanged.
+    A table that names a game or a command, too, is returned unchanged.
     """
-    if not isinstance(table, dict) or "program" not in table or "name" in table:
+    if not isinstance(table, dict) or "program" not in table or {"name", "command"} & set(table):
         return table
     from miai.process.program_game import program_game
 
     name, parameters = program_game(table)
     return {"name": name, "parameters": parameters}
+
+
+def _refuse_command(table: Any) -> None:
+    if isinstance(table, dict) and "program" in table and "command" in table:
+        raise ValueError("command: the program is the command; remove one of them")
 
 
 class GameSection(ComponentSection):
@@ -106,6 +111,7 @@ class GameSection(ComponentSection):
         """Replace what stands for a game."""
         if isinstance(values, dict) and "program" in values and "name" in values:
             raise ValueError("program: give the name of a game or a program, not both")
+        _refuse_command(values)
         return with_game(values)
 
 
@@ -155,6 +161,7 @@ class PlayerSection(ComponentSection):
         """Replace what stands for an agent."""
         if isinstance(values, dict) and "program" in values and "agent" in values:
             raise ValueError("program: a player has an agent or a program, not both")
+        _refuse_command(values)
         return with_agent(values)
 
     @model_validator(mode="after")
