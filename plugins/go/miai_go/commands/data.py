@@ -210,9 +210,7 @@ def annotate_games(
     from miai_go.shipped import find_weights
 
     path = find_weights(weights, default="policy-9x9")
-    oracles = [
-        load_oracle(path, precision=precision) for _ in range(workers or default_threads())
-    ]
+    oracles = [load_oracle(path, precision=precision) for _ in range(workers or default_threads())]
     data = _games_of_size(source, oracles[0].encoder.size, path)
     plan = AnnotationPlan(
         games=data.digest(),
