@@ -5,7 +5,7 @@ BIN := .venv/bin
 PACKAGES := pyproject.toml $(wildcard plugins/*/pyproject.toml)
 PYTEST_FLAGS ?= -n 2
 # Matches want a folder or weights and take hours; figures.py runs others of these.
-BENCHMARKS := $(filter-out %_matches.py %/go_settings.py %/go_five.py %/go_networks.py %/figures.py %/opponents.py,$(wildcard benchmarks/*.py))
+BENCHMARKS := $(filter-out %_matches.py %/go_settings.py %/go_five.py %/go_networks.py %/go_values.py %/go_judges.py %/figures.py %/opponents.py,$(wildcard benchmarks/*.py))
 
 .PHONY: demo test check docs format bench figures soak mutants fuzz strength pictures audit clean help
 

@@ -74,7 +74,8 @@ def own_answers(path: Path, planes: NDArray[np.uint8]) -> Answers:
     network = load_weights(path).network.double()
     with torch.no_grad():
         outputs = network(torch.from_numpy(planes.astype(np.float64)))
-    return Answers(*(None if o is None else o.float().numpy() for o in outputs))
+    arrays = (getattr(outputs, name) for name in Answers._fields)
+    return Answers(*(None if a is None else a.float().numpy() for a in arrays))
 
 
 def distance(one: Answers, other: Answers) -> float:
