@@ -56,7 +56,9 @@ def test_the_conversation_with_a_game_takes_place_like_this() -> None:
         assert {key: one[key] for key in answer} == answer
     with tempfile.TemporaryDirectory() as folder:
         notes = Path(folder) / "notes"
-        command = ["sh", "-c", f'tee "{notes}" | "{shell}"']
+        # tee would pass a line on before it notes it.
+        noting = f'printf "%s\\n" "$line" >>"{notes}"; printf "%s\\n" "$line"'
+        command = ["sh", "-c", f'while IFS= read -r line; do {noting}; done | "{shell}"']
         game = miai.load_game("program", command=command)
         game.new_initial_state().child(2)
         assert notes.read_text().splitlines() == questions
