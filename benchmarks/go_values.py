@@ -1,6 +1,6 @@
 """How well searches tell who wins: errors of their values on recorded games, by ply.
 
-Every so many positions of a split are searched as `miai go data annotate` searches them. `error` is
+Positions of a split, one in `--every`, are searched as `miai go data annotate` searches them. `error` is
 the mean square error of the values, `sharpened` the same after their log odds are multiplied by
 `factor`, which fits best.
 
@@ -33,7 +33,7 @@ PLIES = 15
 
 
 def chosen(data: GoDataset, every: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return games and plies of every so many positions, (n, 2), and results for their movers."""
+    """Return games and plies of one position in `every`, int64 (n, 2), and results for the mover."""
     rows, results = [], []
     for number in range(len(data)):
         game = data.game(number)
