@@ -1,8 +1,8 @@
 """How well searches tell who wins: errors of their values on recorded games, by ply.
 
-Positions of a split, one in `--every`, are searched as `miai go data annotate` searches them. `error` is
-the mean square error of the values, `sharpened` the same after their log odds are multiplied by
-`factor`, which fits best.
+Positions of a split, one in `--every`, are searched as `miai go data annotate` searches them.
+`error` is the mean square error of the values, `sharpened` the same after their log odds are
+multiplied by `factor`, which fits best.
 
     python benchmarks/go_values.py data/go9 --simulations 48 200 --mix 0 0.2 0.4
 """
@@ -33,7 +33,7 @@ PLIES = 15
 
 
 def chosen(data: GoDataset, every: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return games and plies of one position in `every`, int64 (n, 2), and results for the mover."""
+    """Return game and ply of one position in `every`, int64 (n, 2), and results for the mover."""
     rows, results = [], []
     for number in range(len(data)):
         game = data.game(number)
