@@ -19,7 +19,7 @@ from miai.process.agent_process import AgentProcess
 from miai.record import GameRecord, Termination
 from miai.testing import check_agent
 from miai_go.gtp.agent import GtpJudge
-from miai_go.gtp.client import Conversation, GtpClient
+from miai_go.gtp.client import EngineLog, GtpClient
 from miai_go.gtp.engine import EngineProcess, find_engine
 from miai_go.rules.board import BLACK, WHITE
 from miai_go.rules.coordinates import parse_vertex, vertex
@@ -58,7 +58,7 @@ def oracle() -> Iterator[Oracle]:
 
     def start(size: int, *options: str) -> GtpClient:
         engine = EngineProcess(["gnugo", "--mode", "gtp", "--seed", "1", *options])
-        client = GtpClient(engine, Conversation(), who="engine 'gnugo'")
+        client = GtpClient(engine, EngineLog(), who="engine 'gnugo'")
         made.append(client)
         client.handshake(seconds=SECONDS)
         for command in (f"boardsize {size}", "clear_board"):

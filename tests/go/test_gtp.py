@@ -39,7 +39,7 @@ from miai.process.sandbox import Isolation, sandbox_hindrance
 from miai.record import Termination
 from miai_go.gtp import engine as locate
 from miai_go.gtp.agent import GtpAgent
-from miai_go.gtp.client import Conversation, GtpClient, OutputLimits, Response, ResponseReader
+from miai_go.gtp.client import EngineLog, GtpClient, OutputLimits, Response, ResponseReader
 from miai_go.gtp.engine import EngineProcess
 from miai_go.gtp.engine_setup import ClockDialect, dialect_for, time_left, time_settings
 from miai_go.gtp.parameters import GtpParameters, engine_seed
@@ -114,7 +114,7 @@ def client() -> Iterator[Callable[..., GtpClient]]:
 
     def make(*options: str, limits: OutputLimits | None = None) -> GtpClient:
         engine = EngineProcess([*ENGINE, *options])
-        made.append(GtpClient(engine, Conversation(), who="engine 'test'", limits=limits))
+        made.append(GtpClient(engine, EngineLog(), who="engine 'test'", limits=limits))
         return made[-1]
 
     yield make
@@ -405,7 +405,7 @@ def test_an_engine_that_fills_its_standard_error_blocks_nobody(
     engine.handshake(seconds=10)
     for _ in range(3):  # 2 MB each, a pipe holds 64 KiB
         assert engine.ask("genmove b", seconds=20) == "D4"
-        engine.new_game(Conversation())
+        engine.new_game(EngineLog())
 
 
 def test_an_engine_that_reads_no_input_blocks_nobody(client: Callable[..., GtpClient]) -> None:
@@ -457,10 +457,10 @@ def test_an_engine_dies_with_the_process_that_started_it(token: str) -> None:
     code = (
         "import sys, time, threading\n"
         "from miai_go.gtp.engine import EngineProcess\n"
-        "from miai_go.gtp.client import Conversation, GtpClient\n"
+        "from miai_go.gtp.client import EngineLog, GtpClient\n"
         "def start():\n"
         "    global client\n"
-        "    client = GtpClient(EngineProcess(sys.argv[1:]), Conversation(), who='x')\n"
+        "    client = GtpClient(EngineProcess(sys.argv[1:]), EngineLog(), who='x')\n"
         "    client.handshake(seconds=30)\n"
         "thread = threading.Thread(target=start)\n"  # the kernel's tie is not to a thread
         "thread.start(); thread.join()\n"
@@ -983,7 +983,7 @@ def test_a_log_is_readable_and_holds_both_sides(agent: MakeAgent, tmp_path: Path
 
 
 def test_a_log_is_bounded_and_says_so(tmp_path: Path) -> None:
-    conversation = Conversation(tmp_path / "log", max_bytes=1000)
+    conversation = EngineLog(tmp_path / "log", max_bytes=1000)
     for _ in range(1000):
         conversation.log("!", "x" * 50)
     conversation.log(">", "y" * 10_000)
@@ -996,7 +996,7 @@ def test_a_log_is_bounded_and_says_so(tmp_path: Path) -> None:
 
 
 def test_a_log_shows_control_characters_and_cuts_long_lines(tmp_path: Path) -> None:
-    conversation = Conversation(tmp_path / "log")
+    conversation = EngineLog(tmp_path / "log")
     conversation.log("!", "a\x1b[31mb\u202e")
     conversation.log("!", "c" * 5000)
     conversation.close()

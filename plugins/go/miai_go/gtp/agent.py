@@ -18,7 +18,7 @@ from miai.errors import (
     InvalidActionError,
 )
 from miai.game import Game, Observation
-from miai_go.gtp.client import Conversation, GtpClient
+from miai_go.gtp.client import EngineLog, GtpClient
 from miai_go.gtp.engine import find_engine
 from miai_go.gtp.engine_setup import (
     COLOR_NAMES,
@@ -76,7 +76,7 @@ class GtpJudge:
     def dead_points(self, state: GoState) -> tuple[int, ...]:
         """Return the points of the chains that the engine lists. Raises `RefereeError`."""
         try:
-            client = launch(self._parameters, Conversation(), self._game, seed=0)
+            client = launch(self._parameters, EngineLog(), self._game, seed=0)
             try:
                 return whole_chains(state, self._ask(client, state))
             finally:
@@ -118,7 +118,7 @@ class GtpAgent(Agent):
         self._go = game
         self._parameters = parameters
         self._client: GtpClient | None = None
-        self._conversation = Conversation()
+        self._conversation = EngineLog()
         self._past_cpu_seconds = 0.0  # of engines that have ended
         self._timed = False  # whether the running engine was ever sent a clock
         self._moves: list[tuple[int, int]] = []  # of the game, as players and actions
@@ -138,7 +138,7 @@ class GtpAgent(Agent):
         """
         super().new_game(seed, player=player, log=log)
         self._end_game(keep=self._parameters.restart == "never")
-        self._conversation = Conversation(log)
+        self._conversation = EngineLog(log)
         self._moves.clear()
         self._on_board.clear()
         self._dialect = self._dead = None

@@ -32,7 +32,7 @@ MAX_LOG_LINE: Final = 2000
 _NOTE_BYTES: Final = 1 << 14
 
 
-class Conversation:
+class EngineLog:
     """The log of a conversation with an engine: readable, time-stamped, bounded.
 
     ::
@@ -383,7 +383,7 @@ class GtpClient:
     def __init__(
         self,
         engine: EngineProcess,
-        conversation: Conversation,
+        conversation: EngineLog,
         *,
         who: str,
         limits: OutputLimits | None = None,
@@ -489,7 +489,7 @@ class GtpClient:
 
     # -- games and the end --------------------------------------------------------------------
 
-    def new_game(self, conversation: Conversation) -> None:
+    def new_game(self, conversation: EngineLog) -> None:
         """Reset the limits on output, and log to another conversation."""
         self._conversation = conversation
         self._streams.new_game()

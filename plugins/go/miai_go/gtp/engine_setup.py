@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from miai.clock import ClockReading, TimeControl
 from miai.errors import AgentError, AgentFloodError, AgentProtocolError, AgentUnavailableError
 from miai.process.programs import installing
-from miai_go.gtp.client import Conversation, GtpClient, excerpt
+from miai_go.gtp.client import EngineLog, GtpClient, excerpt
 from miai_go.gtp.engine import ADVICE, EngineProcess
 from miai_go.gtp.kata_rules import rules_fields
 from miai_go.gtp.parameters import PLACEHOLDERS, GtpEngineParameters, GtpParameters, engine_seed
@@ -43,7 +43,7 @@ COLOR_NAMES: Final = ("b", "w")
 
 
 def launch(
-    parameters: GtpEngineParameters, conversation: Conversation, game: GoGame, seed: int
+    parameters: GtpEngineParameters, conversation: EngineLog, game: GoGame, seed: int
 ) -> GtpClient:
     """Start an engine, wait for it to answer, and send its start-up commands.
 
