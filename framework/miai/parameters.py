@@ -8,12 +8,20 @@ from __future__ import annotations
 
 import math
 import re
+import shlex
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Final, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    ValidationError,
+    field_validator,
+)
 from pydantic.config import JsonDict
 from pydantic_core import CoreSchema, PydanticUndefined
 
@@ -98,6 +106,28 @@ def parameter(
     if component:
         extra["component"] = component
     return Field(default, description=help, json_schema_extra=extra or None, **limits)
+
+
+class CommandParameters(Parameters):
+    """Parameters of a component that starts a program; `command` is also given as one line."""
+
+    command: tuple[str, ...] = parameter(
+        help="Program and arguments, as a list or one line, without a shell", min_length=1
+    )
+
+    @field_validator("command", mode="before")
+    @classmethod
+    def _split(cls, value: Any) -> Any:
+        return tuple(shlex.split(value)) if isinstance(value, str) else value
+
+    @field_validator("command")
+    @classmethod
+    def _names_a_program(cls, command: tuple[str, ...]) -> tuple[str, ...]:
+        if not command[0].strip():
+            raise ValueError("the first word of the command must be a program")
+        if any("\0" in word for word in command):
+            raise ValueError("the command contains a null character")
+        return command
 
 
 def named_components(filled: BaseModel) -> Iterator[tuple[str, str, str, Mapping[str, Any]]]:

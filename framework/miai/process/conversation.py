@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import select
-import shlex
 import time
 from collections import deque
 from collections.abc import Mapping
@@ -20,7 +19,7 @@ from miai.errors import (
     AgentProtocolError,
     AgentTimeoutError,
 )
-from miai.parameters import Parameters, parameter
+from miai.parameters import CommandParameters, parameter
 from miai.plain import Json, one_line
 from miai.process.child import Output
 from miai.process.programs import ProgramProcess
@@ -39,14 +38,11 @@ _MERCY: Final = 0.5
 _CHUNK: Final = 1 << 16
 
 
-class ProgramParameters(Parameters):
+class ProgramParameters(CommandParameters):
     """How a program is started and how long it may take."""
 
     names_program: ClassVar[bool] = True
 
-    command: tuple[str, ...] = parameter(
-        help="Program and arguments, as a list or one line, without a shell", min_length=1
-    )
     cwd: str = parameter("", help="Working directory of the program (default: the current one)")
     environment: dict[str, str] = parameter(
         {}, help="Environment variables, added to the current ones"
@@ -64,20 +60,6 @@ class ProgramParameters(Parameters):
     def folder(self) -> Path | None:
         """The program's working directory; None for this process's."""
         return Path(self.cwd).expanduser() if self.cwd else None
-
-    @field_validator("command", mode="before")
-    @classmethod
-    def _split(cls, value: Any) -> Any:
-        return tuple(shlex.split(value)) if isinstance(value, str) else value
-
-    @field_validator("command")
-    @classmethod
-    def _names_a_program(cls, command: tuple[str, ...]) -> tuple[str, ...]:
-        if not command[0].strip():
-            raise ValueError("the first word of the command must be a program")
-        if any("\0" in word for word in command):
-            raise ValueError("the command contains a null character")
-        return command
 
     @field_validator("cwd")
     @classmethod

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
-from typing import Any, Final, Literal, Self
+from typing import Final, Literal, Self
 
 from pydantic import field_validator, model_validator
 
-from miai.parameters import Parameters, parameter
+from miai.parameters import CommandParameters, parameter
 
 PLACEHOLDERS: Final = ("{seed}", "{board_size}", "{komi}")
 _MAX_SEED: Final = (1 << 31) - 1
 _DAY: Final = 86_400.0
 
 
-class GtpEngineParameters(Parameters):
+class GtpEngineParameters(CommandParameters):
     """How an engine is started and how long it may take."""
 
     command: tuple[str, ...] = parameter(
@@ -43,20 +42,6 @@ class GtpEngineParameters(Parameters):
     command_timeout: float = parameter(
         30.0, gt=0, le=_DAY, unit="seconds", help="Time limit for every command except a move"
     )
-
-    @field_validator("command", mode="before")
-    @classmethod
-    def _split(cls, value: Any) -> Any:
-        return tuple(shlex.split(value)) if isinstance(value, str) else value
-
-    @field_validator("command")
-    @classmethod
-    def _names_a_program(cls, command: tuple[str, ...]) -> tuple[str, ...]:
-        if not command[0].strip():
-            raise ValueError("the first word of the command must be a program")
-        if any("\0" in word for word in command):
-            raise ValueError("the command contains a null character")
-        return command
 
     @field_validator("startup")
     @classmethod
