@@ -33,7 +33,7 @@ import numpy as np
 
 from common.conditions import conditions
 from miai.errors import MiaiError
-from miai_go.gtp.client import Conversation, GtpClient
+from miai_go.gtp.client import EngineLog, GtpClient
 from miai_go.gtp.engine import EngineProcess
 from miai_go.kinds import LIFE_NETWORK
 from miai_go.learning.life_measuring import answering
@@ -300,7 +300,7 @@ def _read_zones(arguments: argparse.Namespace) -> Iterator[tuple[Problem, Zone]]
 
 def _gnugo() -> GtpClient:
     engine = EngineProcess(["gnugo", "--mode", "gtp", "--chinese-rules", "--seed", "1"])
-    client = GtpClient(engine, Conversation(), who="gnugo")
+    client = GtpClient(engine, EngineLog(), who="gnugo")
     client.handshake(seconds=20)
     return client
 
