@@ -38,7 +38,13 @@ from miai_go.learning.sections import (
     OptimiserSection,
     TrainingRunSection,
 )
-from miai_go.learning.supervised import endless, lesson_of, open_games, root_sharpness
+from miai_go.learning.supervised import (
+    batches_of,
+    endless_streams,
+    lesson_of,
+    open_games,
+    root_sharpness,
+)
 from miai_go.nets.network import folded
 from miai_go.nets.onnx_export import onnx_model
 from miai_go.nets.onnx_oracle import OnnxOracle
@@ -103,7 +109,7 @@ def trained(
         optimiser = OptimiserSection(rate=arguments.rate, batch=BATCH)
         loss = LossSection(ownership=0.5, score=0.05)
         learner = Learner(network, feeder.scales, optimiser=optimiser, loss=loss, run=run)
-        batches = endless(train, BATCH, seed=1, symmetries=data.symmetries)
+        batches = batches_of(endless_streams(train, BATCH, seed=1, symmetries=data.symmetries))
         learner.learn(lesson_of(next(batches)))  # loads libraries
         began = time.process_time()
         for batch in islice(batches, steps):

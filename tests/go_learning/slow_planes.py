@@ -132,12 +132,20 @@ def zero(game: SlowGame, history: int) -> Planes:
         planes[2 * t] = [s == game.color for s in stones]
         planes[2 * t + 1] = [s == 3 - game.color for s in stones]
     planes[2 * history + game.color - 1] = 1
-    given = game.half_komi if game.color == 2 else -game.half_komi
-    planes[2 * history + 2] = min(128, max(0, given + 64))
+    planes[2 * history + 2] = shifted_komi(game)
     planes[2 * history + 3] = [game.legal(p) for p in range(points)]
     if game.ko >= 0:
         planes[2 * history + 4, game.ko] = 1
     return planes
+
+
+def shifted_komi(game: SlowGame) -> int:
+    given = game.half_komi if game.color == 2 else -game.half_komi
+    return min(128, max(0, given + 64))
+
+
+def alphago_with_komi(game: SlowGame) -> Planes:
+    return np.vstack((alphago(game), np.full(game.size**2, shifted_komi(game))))
 
 
 def turns(game: SlowGame, point: int) -> int:

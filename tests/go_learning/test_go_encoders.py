@@ -18,7 +18,7 @@ from miai_go.kernels import trail
 from miai_go.kinds import ENCODER
 from miai_go.nets.encoder import Encoder, Positions, load_encoder
 from miai_go.nets.encoders import AlphaGoEncoder, OnePlaneEncoder, SimpleEncoder, ZeroEncoder
-from miai_go.nets.parameters import ZeroEncoderParameters
+from miai_go.nets.parameters import AlphaGoEncoderParameters, ZeroEncoderParameters
 from miai_go.rules.board import BoardError
 
 FULL = ZeroEncoderParameters(history=5, komi=True, legal=True, ko=True)
@@ -27,12 +27,14 @@ MAKERS: dict[str, Callable[[int], Encoder]] = {
     "oneplane": OnePlaneEncoder,
     "simple": SimpleEncoder,
     "alphago": AlphaGoEncoder,
+    "alphago with komi": lambda size: AlphaGoEncoder(size, AlphaGoEncoderParameters(komi=True)),
     "zero": lambda size: ZeroEncoder(size, FULL),
 }
 SLOW: dict[str, Callable[[SlowGame], slow_planes.Planes]] = {
     "oneplane": slow_planes.oneplane,
     "simple": slow_planes.simple,
     "alphago": slow_planes.alphago,
+    "alphago with komi": slow_planes.alphago_with_komi,
     "zero": lambda game: slow_planes.zero(game, FULL.history),
 }
 

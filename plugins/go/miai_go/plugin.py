@@ -114,7 +114,8 @@ _COMPONENTS: Final = (
         "Stones by liberties, ko, recent moves, colour to play",
     ),
     (
-        *("go.encoder", "alphago", "nets.encoders:AlphaGoEncoder", ""),
+        *("go.encoder", "alphago"),
+        *("nets.encoders:AlphaGoEncoder", f"{_NETS}:AlphaGoEncoderParameters"),
         "AlphaGo's 48 planes, ladders included",
     ),
     (

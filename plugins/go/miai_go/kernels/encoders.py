@@ -86,6 +86,14 @@ def fill(out: Planes, plane: Int, points: Int, value: Int) -> None:
 
 
 @part
+def komi_of_mover(trail: Trail) -> Int:
+    """Return the mover's komi in half points plus `KOMI_SHIFT`, from 0 to twice the shift."""
+    given = np.int64(trail[HALF_KOMI]) * (2 * np.int64(trail[COLOR]) - 3)
+    shifted = at_most(given + KOMI_SHIFT, 2 * KOMI_SHIFT)
+    return shifted if shifted > 0 else np.int64(0)
+
+
+@part
 def mark_move(
     b: Words, p: Int, action: Int, c: Int, width: Int, masks: Masks, counts: Room, out: Planes
 ) -> Int:
@@ -230,6 +238,7 @@ def alphago_planes(
 def encode_alphago(
     words: NDArray[np.uint32],
     trails: NDArray[np.int16],
+    extra: Int,
     masks: Masks,
     counts: Room,
     roots: Room,
@@ -238,10 +247,16 @@ def encode_alphago(
     room: Room,
     out: NDArray[np.uint8],
 ) -> None:
-    """Write the planes of AlphaGo; `masks` has a row for each record of the grid and two more."""
+    """Write the planes of AlphaGo, and of `extra`, which is 0 or WITH_KOMI.
+
+    `masks` has a row for each record of the grid and two more.
+    """
     width = len(masks) // (len(grid) + 2)
     for i in range(len(words)):
         alphago_planes(words[i], trails[i], width, masks, counts, roots, after, grid, room, out[i])
+        if extra & WITH_KOMI:
+            size = np.int64(words[i][SIZE])
+            fill(out[i], np.int64(ALPHAGO_PLANES), size * size, komi_of_mover(trails[i]))
 
 
 @kernel
@@ -340,9 +355,7 @@ def encode_zero(  # noqa: C901  kernels read from top to bottom
         fill(planes, plane + 1, points, c == 2)
         plane += 2
         if extra & WITH_KOMI:
-            given = np.int64(trail[HALF_KOMI]) * (2 * c - 3)
-            shifted = at_most(given + KOMI_SHIFT, 2 * KOMI_SHIFT)
-            fill(planes, plane, points, shifted if shifted > 0 else 0)
+            fill(planes, plane, points, komi_of_mover(trail))
             plane += 1
         if extra & WITH_LEGAL:
             chains = read_liberties(b, width, masks, roots, grid)

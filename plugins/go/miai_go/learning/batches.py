@@ -42,9 +42,9 @@ class Batch:
       ply: moves played before, int64 of shape (n,).
       game: the game's number in the data set, int64 of shape (n,).
       symmetry: uint8 of shape (n,), see `miai_go.rules.symmetry`.
-      policy: probabilities that a search found, float32 of shape (n, size * size + 1), or None.
-        Rows of shards without any, beside others with them, have the move that was played, and the
-        weight 1.
+      policy: probabilities that a search found, float32 of shape (n, size * size + 1); None where
+        no shard of the data set has any. Rows of shards without any have the move that was played,
+        and the weight 1.
       weight: of the policy target, float32 of shape (n,), or None; 0 where the search was too fast
         to learn from.
       root_value: what a search expected, float32 of shape (n,), nan unknown; or None.
@@ -156,16 +156,20 @@ def _turned_owners(
 
 
 _DEFAULTS = {"first": 1, "weight": 0, "root_value": np.nan, "policy": 0, "ownership": 0}
-"""Values for shards that lack a column which another shard of the batch has."""
+"""Values for shards that lack a column which another shard has."""
+_NOT_GATHERED: Final = frozenset({"offsets", "names", "ratings", "half_komi", "stones"})
 
 
 def _gather(
     shards: Sequence[Shard], rows: Rows, groups: list[tuple[int, NDArray[np.int64]]]
 ) -> dict[str, NDArray[Any]]:
     """Return the column entries of each row, by its game or its move."""
-    everywhere = {name for shard in shards for name in shard.columns} | {"first"}
-    gathered: dict[str, NDArray[Any]] = {}
-    for name in everywhere - {"offsets", "names", "ratings", "half_komi", "stones"}:
+    columns = {name: values for shard in shards for name, values in shard.columns.items()}
+    gathered: dict[str, NDArray[Any]] = {"first": np.ones(len(rows), np.int64)}
+    for name in columns.keys() - _NOT_GATHERED:
+        example = columns[name]
+        shape = (len(rows), *example.shape[1:])
+        gathered[name] = np.full(shape, _DEFAULTS.get(name, 0), example.dtype)
         for s, here in groups:
             values = shards[s].columns.get(name)
             if values is None:
@@ -173,12 +177,7 @@ def _gather(
             where = rows.game[here]
             if name in ("moves", "policy", "weight", "root_value"):
                 where = shards[s].columns["offsets"][where] + rows.ply[here]
-            if name not in gathered:
-                shape = (len(rows), *values.shape[1:])
-                gathered[name] = np.full(shape, _DEFAULTS.get(name, 0), values.dtype)
             gathered[name][here] = values[where]
-        if name == "first" and name not in gathered:
-            gathered[name] = np.ones(len(rows), np.int64)
     return gathered
 
 
@@ -322,8 +321,8 @@ class BatchStream:
         self.next_batch += 1
         return batch
 
-    def batch(self, number: int) -> Batch:
-        """Return a batch by number, without advancing."""
+    def rows(self, number: int) -> Rows:
+        """Return the positions of a batch by number, without advancing."""
         sampling = self.sampling
         here = slice(number * sampling.batch_size, (number + 1) * sampling.batch_size)
         games = self._games[here].astype(np.int64)
@@ -332,9 +331,15 @@ class BatchStream:
         if sampling.symmetries:
             drawn = sampling.generator(_TURNS, number).integers(0, SYMMETRIES, len(games))
             turns = drawn.astype(np.uint8)
-        rows = Rows(shard, game, games, self._plies[here].astype(np.int64), turns)
+        return Rows(shard, game, games, self._plies[here].astype(np.int64), turns)
+
+    def batch(self, number: int) -> Batch:
+        """Return a batch by number, without advancing."""
         return make_batch(
-            self._data.shards, rows, self._data.encoder, with_positions=self._with_positions
+            self._data.shards,
+            self.rows(number),
+            self._data.encoder,
+            with_positions=self._with_positions,
         )
 
     def state(self) -> dict[str, Any]:

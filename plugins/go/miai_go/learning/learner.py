@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import torch
@@ -17,6 +17,9 @@ from torch.nn import functional
 from miai_go.errors import DivergedError, TrainingError
 from miai_go.learning.sections import LossSection, OptimiserSection, TrainingRunSection
 from miai_go.nets.network import Outputs
+
+Column: TypeAlias = NDArray[Any] | Tensor
+"""A value for each position of a lesson: an array, or a tensor on any device."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,15 +41,15 @@ class Lesson:
       reply: the opponent's next moves, int64 of shape (n,), -1 unknown.
     """
 
-    planes: NDArray[np.uint8]
-    action: NDArray[np.int64] | None = None
-    policy: NDArray[np.float32] | None = None
-    allowed: NDArray[np.bool_] | None = None
-    weight: NDArray[np.float32] | None = None
-    value: NDArray[np.float32] | None = None
-    ownership: NDArray[np.int8] | None = None
-    score: NDArray[np.float32] | None = None
-    reply: NDArray[np.int64] | None = None
+    planes: Column
+    action: Column | None = None
+    policy: Column | None = None
+    allowed: Column | None = None
+    weight: Column | None = None
+    value: Column | None = None
+    ownership: Column | None = None
+    score: Column | None = None
+    reply: Column | None = None
 
 
 _NEVER: Final = -1e9
@@ -98,10 +101,11 @@ class Learner:
         outputs = self._answers(lesson)
         losses = self._losses(outputs, lesson)
         total = torch.stack(list(losses.values())).sum()
-        if not math.isfinite(float(total.detach())):
+        known = torch.stack((*losses.values(), total)).tolist()  # waits once for the device
+        if not math.isfinite(known[-1]):
             raise DivergedError(
-                f"the loss of step {self.steps + 1} is {float(total.detach())}: lower the rate "
-                "or check the data"
+                f"the loss of step {self.steps + 1} is {known[-1]}: lower the rate or check the "
+                "data"
             )
         self._optimiser.zero_grad(set_to_none=True)
         total.backward()  # type: ignore[no-untyped-call]
@@ -110,10 +114,9 @@ class Learner:
         self._optimiser.step()
         self.steps += 1
         self._follow_average()
-        figures = {name: float(value.detach()) for name, value in losses.items()}
-        return {**figures, "loss": float(total.detach()), "rate": rate}
+        return {**dict(zip((*losses, "loss"), known, strict=True)), "rate": rate}
 
-    def answers(self, planes: NDArray[np.uint8]) -> Outputs:
+    def answers(self, planes: Column) -> Outputs:
         """Return the network's outputs, without gradients, in fp32, on the CPU."""
         self.network.eval()
         with torch.inference_mode():
@@ -194,8 +197,8 @@ class Learner:
         share = settings.last_rate + (1 - settings.last_rate) * (1 + math.cos(math.pi * done)) / 2
         return settings.rate * share
 
-    def _input(self, planes: NDArray[np.uint8]) -> Tensor:
-        tensor = torch.from_numpy(planes).to(self._device).float() * self._scales
+    def _input(self, planes: Column) -> Tensor:
+        tensor = self._tensor(planes).float() * self._scales
         return tensor.contiguous(memory_format=torch.channels_last)
 
     def _answers(self, lesson: Lesson) -> Outputs:
@@ -247,20 +250,23 @@ class Learner:
             return losses.mean()
         return (losses * self._tensor(lesson.weight)).mean()
 
-    def _tensor(self, array: NDArray[Any]) -> Tensor:
-        return torch.from_numpy(np.ascontiguousarray(array)).to(self._device)
+    def _tensor(self, column: Column) -> Tensor:
+        if not isinstance(column, Tensor):
+            column = torch.from_numpy(np.ascontiguousarray(column))
+        return column.to(self._device)
 
     def _follow_average(self) -> None:
         decay = min(self._run.average, self.steps / (self.steps + 10.0))
         if not self._run.average:
             return
+        current = self.network.state_dict()
+        real = [name for name, tensor in self._average.items() if tensor.is_floating_point()]
         with torch.no_grad():
-            for name, tensor in self.network.state_dict().items():
-                average = self._average[name]
-                if average.is_floating_point():
-                    average.lerp_(tensor, 1 - decay)
-                else:
-                    average.copy_(tensor)
+            torch._foreach_lerp_(
+                [self._average[name] for name in real], [current[name] for name in real], 1 - decay
+            )
+            for name in self._average.keys() - real:
+                self._average[name].copy_(current[name])
 
 
 def _has_policy(lesson: Lesson) -> bool:

@@ -163,7 +163,7 @@ def save_learnt(path: Path, learner: Learner, header: WeightsHeader) -> None:
 
 
 def prepare_torch(run: TrainingRunSection) -> None:
-    """Set torch's threads, seed and deterministic algorithms.
+    """Set torch's threads and seed, and on processors deterministic algorithms.
 
     Raises:
       TrainingError: the device is unavailable.
@@ -173,7 +173,10 @@ def prepare_torch(run: TrainingRunSection) -> None:
     device = torch.device(run.device)
     if device.type == "cuda" and not torch.cuda.is_available():
         raise TrainingError(f"run.device = '{run.device}': torch finds no such device; use 'cpu'")
-    torch.use_deterministic_algorithms(True, warn_only=True)
+    if device.type == "cuda":
+        torch.backends.cudnn.benchmark = True
+    else:
+        torch.use_deterministic_algorithms(True, warn_only=True)
     torch.manual_seed(run.seed)
 
 

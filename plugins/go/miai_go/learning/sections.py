@@ -64,6 +64,10 @@ class TrainingRunSection(StrictModel):
     precision: Literal["fp32", "bf16"] = parameter(
         "fp32", help="Precision of multiplications; weights are always fp32"
     )
+    resident: bool = parameter(
+        False,
+        help="Encode all positions once and keep them on the device, about 1 KB each; for a GPU",
+    )
     average: float = parameter(
         0.0, ge=0, lt=1, help="Decay of the moving average of weights to save; 0 for none"
     )

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
+from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Final
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from pydantic import Field
 
 from miai.parameters import StrictModel
 from miai_go.errors import TrainingError
-from miai_go.learning.batches import Batch, Prefetcher
+from miai_go.learning.batches import Batch, BatchStream, Prefetcher
 from miai_go.learning.checkpoints import Checkpoint
 from miai_go.learning.dataset import GoDataset
 from miai_go.learning.games import UNKNOWN
@@ -21,6 +24,7 @@ from miai_go.learning.importing import GameFilters
 from miai_go.learning.learner import Learner, Lesson
 from miai_go.learning.making import make_network, prepare_torch, save_learnt, trained_header
 from miai_go.learning.measuring import PLIES_PER_ROW, GameMeasures, measure
+from miai_go.learning.resident import ResidentLessons
 from miai_go.learning.run_folder import TrainingJournal, TrainingPlan
 from miai_go.learning.sections import (
     DataSection,
@@ -36,6 +40,24 @@ from miai_go.nets.encoder import Encoder
 
 
 def endless(
+    data: GoDataset, batch: int, *, seed: int, first: int = 0, targets_only: bool = False
+) -> Generator[Batch, None, None]:
+    """Yield batches without end, epoch after epoch; arguments as of `endless_streams`."""
+    streams = endless_streams(data, batch, seed=seed, first=first, targets_only=targets_only)
+    yield from batches_of(streams)
+
+
+def batches_of(streams: Iterable[BatchStream], *, ahead: int = 0) -> Generator[Batch, None, None]:
+    """Yield the batches of streams; a thread prepares `ahead` of them in advance."""
+    for stream in streams:
+        if ahead:
+            with Prefetcher(stream, depth=ahead) as batches:
+                yield from batches
+        else:
+            yield from stream
+
+
+def endless_streams(
     data: GoDataset,
     batch: int,
     *,
@@ -43,20 +65,17 @@ def endless(
     first: int = 0,
     symmetries: bool = True,
     targets_only: bool = False,
-    ahead: int = 0,
-) -> Generator[Batch, None, None]:
-    """Yield batches without end, epoch after epoch; the same seed gives the same batches.
+) -> Iterator[BatchStream]:
+    """Yield the batches of each epoch; the same seed gives the same batches.
 
     Args:
       batch: positions per batch; the remainder of an epoch is dropped unless the data is smaller
         than a batch.
-      first: number of the first batch.
+      first: number of the first batch, counted through the epochs.
       symmetries: apply a random one of the eight symmetries to each position.
       targets_only: serve only positions marked as targets.
-      ahead: batches that a thread prepares in advance; 0 makes each on demand.
     """
-    epoch = 0
-    while True:
+    for epoch in count():
         stream = data.batches(
             batch,
             seed=seed,
@@ -65,17 +84,10 @@ def endless(
             targets_only=targets_only,
             drop_last=len(data) > batch,
         )
-        if first < len(stream):
-            stream.next_batch = first
-            if ahead:
-                with Prefetcher(stream, depth=ahead) as batches:
-                    yield from batches
-            else:
-                yield from stream
-            first = 0
-        else:
-            first -= len(stream)
-        epoch += 1
+        stream.next_batch = min(first, len(stream))
+        first -= stream.next_batch
+        if stream.next_batch < len(stream):
+            yield stream
 
 
 AHEAD: Final = 4
@@ -124,19 +136,27 @@ def train_supervised(
         network, encoder.scales, optimiser=config.optimiser, loss=config.loss, run=config.run
     )
 
+    def lesson(batch: Batch) -> Lesson:
+        return lesson_of(batch, root_share=config.data.root_share, sharpness=sharpness)
+
+    streams = partial(
+        endless_streams,
+        train,
+        config.optimiser.batch,
+        seed=config.run.seed,
+        symmetries=config.data.symmetries,
+        targets_only=targets_only,
+    )
+
     def lessons(first: int) -> Generator[Lesson, None, None]:
-        batches = endless(
-            train,
-            config.optimiser.batch,
-            seed=config.run.seed,
-            first=first,
-            symmetries=config.data.symmetries,
-            targets_only=targets_only,
-            ahead=ahead,
-        )
-        with closing(batches):
-            for batch in batches:
-                yield lesson_of(batch, root_share=config.data.root_share, sharpness=sharpness)
+        with closing(batches_of(streams(first=first), ahead=ahead)) as batches:
+            yield from map(lesson, batches)
+
+    def resident_lessons(first: int) -> Generator[Lesson, None, None]:
+        resident = ResidentLessons(train, lesson, device=torch.device(config.run.device))
+        for stream in streams(first=first):
+            for number in range(stream.next_batch, len(stream)):
+                yield resident.lesson(stream.rows(number))
 
     def restore(checkpoint: Checkpoint) -> None:
         if checkpoint.state.get("games") != train.digest():
@@ -171,7 +191,7 @@ def train_supervised(
             f"{sharpness.max():.2f}, to fit the results"
         )
     return training.steps(
-        lessons,
+        resident_lessons if config.run.resident else lessons,
         run=config.run,
         positions=config.optimiser.batch,
         measure=lambda: measure(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from contextlib import nullcontext
-from typing import ClassVar, TypeVar
+from typing import ClassVar, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +17,15 @@ from miai.parameters import Parameters
 from miai_go.kernels import FAMILY, ladders
 from miai_go.kernels import encoders as kernels
 from miai_go.nets.encoder import Positions
-from miai_go.nets.parameters import ZeroEncoderParameters
+from miai_go.nets.parameters import AlphaGoEncoderParameters, ZeroEncoderParameters
 from miai_go.rules.board import check_size
 
 Words = NDArray[np.uint32]
 Trails = NDArray[np.int16]
 Planes = NDArray[np.uint8]
 _Number = TypeVar("_Number", bound=np.generic)
+KOMI_SCALE: Final = 2 / kernels.KOMI_SHIFT
+"""Factor of planes of the komi."""
 _LOADED: set[type[CompiledEncoder]] = set()
 """The encoders whose kernels are loaded; the first call waits for a process that compiles them."""
 
@@ -90,7 +92,7 @@ def _writable(array: NDArray[_Number]) -> NDArray[_Number]:
 
 
 class AlphaGoEncoder(CompiledEncoder):
-    """Forty-eight planes of zeros and ones.
+    """Forty-eight planes of zeros and ones, and with `komi` one of the komi.
 
     ====================  =====  ==============================================================
     planes                count  1 where
@@ -115,15 +117,24 @@ class AlphaGoEncoder(CompiledEncoder):
 
     Planes 20 to 46 hold legal moves of the player to move only, under simple ko without suicide.
     The paper's plane of zeros is left out. `miai_go.kernels.ladders` describes the ladder reading.
+    The plane of the komi is that of `ZeroEncoder`.
     """
 
     PLANES = kernels.ALPHAGO_PLANES
+
+    def __init__(self, size: int, parameters: AlphaGoEncoderParameters | None = None) -> None:
+        own = parameters or AlphaGoEncoderParameters()
+        super().__init__(size, own, planes=self.PLANES + own.komi)
+        self.sees_komi = own.komi
+        if own.komi:
+            self.scales[self.PLANES] = KOMI_SCALE
 
     def _write(self, words: Words, trails: Trails, out: Planes) -> None:
         masks, counts, roots, grid = make_room(self.size)
         after = np.zeros_like(roots)
         room = ladders.ladder_room(self.size)
-        kernels.encode_alphago(words, trails, masks, counts, roots, after, grid, room, out)
+        extra = kernels.WITH_KOMI * self.sees_komi
+        kernels.encode_alphago(words, trails, extra, masks, counts, roots, after, grid, room, out)
 
 
 class OnePlaneEncoder(CompiledEncoder):
@@ -177,7 +188,7 @@ class ZeroEncoder(CompiledEncoder):
         super().__init__(size, own, planes=planes + own.komi + own.legal + own.ko)
         self.sees_komi = own.komi
         if own.komi:
-            self.scales[planes] = 2 / kernels.KOMI_SHIFT
+            self.scales[planes] = KOMI_SCALE
         self._history = own.history
         self._extra = (
             own.komi * kernels.WITH_KOMI + own.legal * kernels.WITH_LEGAL + own.ko * kernels.WITH_KO

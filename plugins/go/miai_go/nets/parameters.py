@@ -123,15 +123,22 @@ class PooledValueParameters(DenseValueParameters):
     channels: int = _channels(32, 512)
 
 
+_KOMI_HELP = "Add a plane of the komi, from the point of view of the player to move"
+
+
+class AlphaGoEncoderParameters(Parameters):
+    """Parameters of `AlphaGoEncoder`."""
+
+    komi: bool = parameter(False, help=_KOMI_HELP)
+
+
 class ZeroEncoderParameters(Parameters):
     """Parameters of `ZeroEncoder`."""
 
     history: int = parameter(
         8, ge=1, le=8, unit="positions", help="Number of positions shown, including the current one"
     )
-    komi: bool = parameter(
-        False, help="Add a plane of the komi, from the point of view of the player to move"
-    )
+    komi: bool = parameter(False, help=_KOMI_HELP)
     legal: bool = parameter(False, help="Add a plane of the points where the mover may play")
     ko: bool = parameter(False, help="Add a plane of the point forbidden by ko")
 

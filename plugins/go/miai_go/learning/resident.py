@@ -1,0 +1,168 @@
+"""Positions that stay on the device that trains on them, each encoded once.
+
+A GPU learns from positions faster than processors encode them. The batches are those of
+`miai_go.learning.batches`: the same seed gives the same lessons, whatever makes them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields
+from typing import Any, Final
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from miai_go.learning.batches import Batch, Rows, make_batch
+from miai_go.learning.dataset import GoDataset
+from miai_go.learning.learner import Lesson
+from miai_go.rules.symmetry import INVERSES, point_tables
+
+_AT_ONCE: Final = 4096
+"""Positions that a thread encodes at once."""
+_BITS: Final = 8
+
+
+class ResidentLessons:
+    """The lessons of all positions of a data set, on a device; each position takes about 1 KB.
+
+    Planes of zeros and ones are kept as bits. Policies are kept in half precision, that of shards.
+
+    Args:
+      data: the games; they need an encoder.
+      lesson: returns the lesson of a batch.
+      device: where the positions are kept and lessons are made.
+
+    Raises:
+      DataError: a shard is damaged.
+    """
+
+    def __init__(
+        self, data: GoDataset, lesson: Callable[[Batch], Lesson], *, device: torch.device
+    ) -> None:
+        assert data.encoder is not None
+        self._device = device
+        self._planes = data.encoder.planes
+        self._points = data.size**2
+        lengths = data.lengths()
+        self._begins = np.cumsum(lengths) - lengths
+        tables = point_tables(data.size).astype(np.int64)
+        self._to = self._sent(tables)
+        self._from = self._sent(tables[list(INVERSES)])
+        self._wide = np.zeros(self._planes, np.bool_)
+        self._columns = self._encoded(data, lesson)
+        self._narrow_planes, self._wide_planes = (
+            self._sent(np.flatnonzero(mask)) for mask in (~self._wide, self._wide)
+        )
+
+    def lesson(self, rows: Rows) -> Lesson:
+        """Return the lesson of some positions, each turned by its symmetry."""
+        here = self._sent(self._begins[rows.number] + rows.ply)
+        turns = self._sent(rows.symmetry.astype(np.int64))
+        taken = {name: column[here] for name, column in self._columns.items()}
+        to, back = self._to[turns], self._from[turns]
+        planes = self._unpacked(taken.pop("bits"), taken.pop("wide"))
+        lesson: dict[str, Any] = {"planes": self._turned(planes, back)}
+        for name, values in taken.items():
+            if name in ("action", "reply"):
+                known = values.clamp(min=0).long()
+                moved = to.gather(1, known[:, None]).squeeze(1)
+                lesson[name] = torch.where(values < 0, -1, moved)
+            elif name == "policy":
+                lesson[name] = values.float().gather(1, back)
+            elif name == "ownership":
+                lesson[name] = self._turned(values[:, None], back).squeeze(1)
+            else:
+                lesson[name] = values
+        return Lesson(**lesson)
+
+    def _turned(self, planes: Tensor, back: Tensor) -> Tensor:
+        """Return planes (n, planes, size, size), each row turned."""
+        n, count, size, _ = planes.shape
+        index = back[:, None, :-1].expand(-1, count, -1)
+        return planes.reshape(n, count, -1).gather(2, index).reshape(n, count, size, size)
+
+    def _unpacked(self, bits: Tensor, wide: Tensor) -> Tensor:
+        """Return the planes, uint8 of shape (n, planes, size, size)."""
+        n, size = len(bits), round(self._points**0.5)
+        shifts = torch.arange(_BITS, dtype=torch.uint8, device=self._device)
+        flat = (bits[:, :, None] >> shifts & 1).reshape(n, -1)
+        narrow = flat[:, : len(self._narrow_planes) * self._points]
+        planes = torch.empty(n, self._planes, self._points, dtype=torch.uint8, device=self._device)
+        planes[:, self._narrow_planes] = narrow.reshape(n, -1, self._points)
+        planes[:, self._wide_planes] = wide.reshape(n, -1, self._points)
+        return planes.reshape(n, self._planes, size, size)
+
+    def _encoded(self, data: GoDataset, lesson: Callable[[Batch], Lesson]) -> dict[str, Tensor]:
+        """Return the columns of all positions on the device, by the lesson's field.
+
+        ``bits`` and ``wide`` hold the planes. Encoding begins again when a plane turns out to have
+        more than zeros and ones.
+        """
+        while True:
+            columns: dict[str, NDArray[Any]] = {}
+            before = self._wide.copy()
+            for begin, part in self._parts(data, lesson):
+                if (self._wide != before).any():
+                    break
+                for name, values in part.items():
+                    whole = columns.get(name)
+                    if whole is None:
+                        shape = (data.positions, *values.shape[1:])
+                        whole = columns[name] = np.empty(shape, values.dtype)
+                    whole[begin : begin + len(values)] = values
+            else:
+                return {name: self._sent(values) for name, values in columns.items()}
+
+    def _parts(
+        self, data: GoDataset, lesson: Callable[[Batch], Lesson]
+    ) -> Iterator[tuple[int, dict[str, NDArray[Any]]]]:
+        lengths = data.lengths()
+        games = np.repeat(np.arange(len(lengths)), lengths)
+        plies = np.arange(len(games)) - self._begins[games]
+
+        def encoded(begin: int) -> tuple[int, dict[str, NDArray[Any]]]:
+            here = slice(begin, begin + _AT_ONCE)
+            shard, game = data.locate(games[here])
+            unturned = np.zeros(len(shard), np.uint8)
+            rows = Rows(shard, game, games[here], plies[here], unturned)
+            return begin, self._packed(lesson(make_batch(data.shards, rows, data.encoder)))
+
+        yield encoded(0)  # kernels are compiled once, and wide planes seen early
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            for begin in range(0, len(games), _AT_ONCE * 64):
+                several = range(begin, min(begin + _AT_ONCE * 64, len(games)), _AT_ONCE)
+                yield from pool.map(encoded, several)
+
+    def _packed(self, lesson: Lesson) -> dict[str, NDArray[Any]]:
+        """Return the columns of a lesson."""
+        planes = np.asarray(lesson.planes).reshape(len(lesson.planes), self._planes, -1)
+        wide = self._wide | (planes > 1).any((0, 2))
+        if (wide != self._wide).any():
+            self._wide = wide
+        columns = {
+            "bits": np.packbits(planes[:, ~wide].reshape(len(planes), -1), 1, bitorder="little"),
+            "wide": planes[:, wide].reshape(len(planes), -1),
+        }
+        for field in fields(lesson):
+            values = getattr(lesson, field.name)
+            if field.name != "planes" and values is not None:
+                columns[field.name] = np.asarray(values).astype(
+                    _STORED.get(field.name, values.dtype)
+                )
+        return columns
+
+    def _sent(self, array: NDArray[Any]) -> Tensor:
+        return torch.from_numpy(np.ascontiguousarray(array)).to(self._device)
+
+
+_STORED: Final[dict[str, Any]] = {
+    "action": np.int16,
+    "reply": np.int16,
+    "policy": np.float16,
+    "weight": np.float32,
+}
