@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -80,6 +81,7 @@ class Learner:
         self._device = torch.device(run.device)
         self.network = network.to(self._device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.steps = 0
+        self._began = math.inf
         self._run = run
         self._loss = loss
         self._settings = optimiser
@@ -94,6 +96,7 @@ class Learner:
         Raises:
           DivergedError: a loss is not a finite number; the weights were not changed.
         """
+        self._began = min(self._began, time.monotonic())
         self.network.train()
         rate = self._rate()
         for group in self._optimiser.param_groups:
@@ -115,6 +118,15 @@ class Learner:
         self.steps += 1
         self._follow_average()
         return {**dict(zip((*losses, "loss"), known, strict=True)), "rate": rate}
+
+    def out_of_time(self) -> bool:
+        """Return whether the run's time limit has passed."""
+        return self._spent() >= 1
+
+    def _spent(self) -> float:
+        """Return the share of the time limit that the sitting has taken; 0 without a limit."""
+        limit = 60 * self._run.minutes
+        return max(time.monotonic() - self._began, 0.0) / limit if limit else 0.0
 
     def answers(self, planes: Column) -> Outputs:
         """Return the network's outputs, without gradients, in fp32, on the CPU."""
@@ -193,7 +205,7 @@ class Learner:
         if step < settings.warm_steps:
             return settings.rate * (step + 1) / settings.warm_steps
         span = max(self._run.steps - settings.warm_steps, 1)
-        done = min((step - settings.warm_steps) / span, 1.0)
+        done = min(max((step - settings.warm_steps) / span, self._spent()), 1.0)
         share = settings.last_rate + (1 - settings.last_rate) * (1 + math.cos(math.pi * done)) / 2
         return settings.rate * share
 

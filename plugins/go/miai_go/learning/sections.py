@@ -56,6 +56,13 @@ class TrainingRunSection(StrictModel):
     """Length, device and output of a run."""
 
     steps: int = parameter(1000, ge=1, unit="steps", help="Optimiser steps")
+    minutes: float = parameter(
+        0.0,
+        ge=0,
+        unit="minutes",
+        help="Wall time after which a sitting ends before all steps are made, the learning rate "
+        "having fallen with the time; 0 for no limit",
+    )
     seed: int = parameter(0, ge=0, help="Seed of weights and of the order of data")
     device: str = parameter("cpu", help="Device: cpu, cuda, cuda:1")
     threads: int = parameter(
@@ -63,10 +70,6 @@ class TrainingRunSection(StrictModel):
     )
     precision: Literal["fp32", "bf16"] = parameter(
         "fp32", help="Precision of multiplications; weights are always fp32"
-    )
-    resident: bool = parameter(
-        False,
-        help="Encode all positions once and keep them on the device, about 1 KB each; for a GPU",
     )
     average: float = parameter(
         0.0, ge=0, lt=1, help="Decay of the moving average of weights to save; 0 for none"
@@ -102,4 +105,8 @@ class LessonSection(DataSection):
         le=1,
         help="Weight of a search's value beside the result in the target of the value, in games "
         "that have such values; see miai go data annotate",
+    )
+    resident: bool = parameter(
+        False,
+        help="Encode all positions once and keep them on the device, about 1 KB each; for a GPU",
     )

@@ -191,7 +191,7 @@ def train_supervised(
             f"{sharpness.max():.2f}, to fit the results"
         )
     return training.steps(
-        resident_lessons if config.run.resident else lessons,
+        resident_lessons if config.data.resident else lessons,
         run=config.run,
         positions=config.optimiser.batch,
         measure=lambda: measure(

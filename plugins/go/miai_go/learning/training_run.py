@@ -124,7 +124,7 @@ class TrainingRun:
         greeting: str,
         notes: Sequence[str] = (),
     ) -> TrainingResult[MeasuresT]:
-        """Make the remaining steps.
+        """Make the remaining steps, within the run's time.
 
         Args:
           lessons: yields lessons without end, from that of a given step.
@@ -146,7 +146,7 @@ class TrainingRun:
             resumed = f"; resuming from step {found.step}" if found else ""
             for line in (f"{greeting}; {run.steps} steps{resumed}", *notes):
                 journal.say(line)
-            while learner.steps < run.steps:
+            while learner.steps < run.steps and not learner.out_of_time():
                 before = time.perf_counter()
                 lesson = next(stream)
                 waited += time.perf_counter() - before
@@ -162,7 +162,8 @@ class TrainingRun:
                     last = self._write(step=step)
             if measures is None or measured != learner.steps:
                 measures = self._measure(journal, measure, held_out)
-        last = last or self._write(step=learner.steps)
+        if last is None or last.step != learner.steps:
+            last = self._write(step=learner.steps)
         share = waited / max(time.perf_counter() - began, 1e-9)
         return TrainingResult(last.weights, learner.steps, measures, share)
 
@@ -174,7 +175,7 @@ class TrainingRun:
         keep_first: bool = False,
         greeting: str = "",
     ) -> RoundsResult:
-        """Make the remaining rounds, with a checkpoint after each.
+        """Make the remaining rounds, within the run's time, with a checkpoint after each.
 
         Args:
           count: rounds of the whole run.
@@ -188,19 +189,22 @@ class TrainingRun:
         began = time.perf_counter()
         found = self._resume()
         done = int(found.state.get(ROUNDS, 0)) if found else 0
-        last = self._write(rounds=0) if found is None and keep_first else found
+        made, last = done, self._write(rounds=0) if found is None and keep_first else found
         with self._noting() as journal:
             if greeting:
                 journal.say(greeting)
             if done:
                 journal.say(f"resuming after round {done} of {count}")
             for number in range(done, count):
+                if self._learner.out_of_time():
+                    break
                 with self._diverging():
                     one_round(number, journal)
-                last = self._write(rounds=number + 1)
+                made = number + 1
+                last = self._write(rounds=made)
         last = last or self._write(rounds=0)
         seconds = time.perf_counter() - began
-        return RoundsResult(last.weights, max(count, done), self._learner.steps, seconds)
+        return RoundsResult(last.weights, made, self._learner.steps, seconds)
 
     def _resume(self) -> Checkpoint | None:
         """Load the newest checkpoint, if there is one, and return it."""
