@@ -61,7 +61,11 @@ def _load_start(
     """Return the weights to start from, with the heads that the config adds."""
     loaded = load_weights(find_weights(network.start, default=""), size=size)
     header = loaded.header
-    _check_encoder(header, encoder, network)
+    if header.network != network.name:
+        raise TrainingError(
+            f"network.start: weights for '{header.network}', but the config names '{network.name}'"
+        )
+    check_encoder(header, encoder, where="network.start")
     values = {**header.network_parameters, **network.parameters}
     filled = filled_parameters(network.name, values)
     if filled == header.network_parameters:
@@ -121,12 +125,16 @@ def _copy_weights(start: nn.Module, built: nn.Module, *, renewed: Set[str]) -> N
     built.load_state_dict(weights, strict=False)
 
 
-def _check_encoder(header: WeightsHeader, encoder: EncoderSection, network: NetworkSection) -> None:
-    """Raise `TrainingError` if the weights have another network or encoder than the config."""
-    if (header.network, header.encoder) != (network.name, encoder.name):
+def check_encoder(header: WeightsHeader, encoder: EncoderSection, *, where: str) -> None:
+    """Raise `TrainingError` if weights were trained with another encoder than the config's.
+
+    Args:
+      where: the setting that names the weights.
+    """
+    if header.encoder != encoder.name:
         raise TrainingError(
-            f"network.start: weights for '{header.network}' and '{header.encoder}', but the "
-            f"config names '{network.name}' and '{encoder.name}'"
+            f"{where}: weights for the encoder '{header.encoder}', but the config names "
+            f"'{encoder.name}'"
         )
     actual, expected = (
         registry().get("go.encoder", encoder.name).fill(values).model_dump(mode="json")
@@ -134,8 +142,8 @@ def _check_encoder(header: WeightsHeader, encoder: EncoderSection, network: Netw
     )
     if actual != expected:
         raise TrainingError(
-            f"network.start: weights trained with '{encoder.name}' {actual}, but "
-            f"encoder.parameters are {expected}; use those of the training"
+            f"{where}: weights trained with '{encoder.name}' {actual}, but encoder.parameters are "
+            f"{expected}; use those of the training"
         )
 
 

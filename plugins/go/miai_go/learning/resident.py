@@ -36,13 +36,19 @@ class ResidentLessons:
       data: the games; they need an encoder.
       lesson: returns the lesson of a batch.
       device: where the positions are kept and lessons are made.
+      taught: returns a lesson with better targets; called once for each position.
 
     Raises:
       DataError: a shard is damaged.
     """
 
     def __init__(
-        self, data: GoDataset, lesson: Callable[[Batch], Lesson], *, device: torch.device
+        self,
+        data: GoDataset,
+        lesson: Callable[[Batch], Lesson],
+        *,
+        device: torch.device,
+        taught: Callable[[Lesson], Lesson] | None = None,
     ) -> None:
         assert data.encoder is not None
         self._device = device
@@ -58,11 +64,16 @@ class ResidentLessons:
         self._narrow_planes, self._wide_planes = (
             self._sent(np.flatnonzero(mask)) for mask in (~self._wide, self._wide)
         )
+        if taught is not None:
+            self._columns |= self._taught(taught)
 
     def lesson(self, rows: Rows) -> Lesson:
         """Return the lesson of some positions, each turned by its symmetry."""
         here = self._sent(self._begins[rows.number] + rows.ply)
-        turns = self._sent(rows.symmetry.astype(np.int64))
+        return self._lesson(here, self._sent(rows.symmetry.astype(np.int64)))
+
+    def _lesson(self, here: Tensor, turns: Tensor) -> Lesson:
+        """Return the lesson of positions by number, int64 of shape (n,), turned by `turns`."""
         taken = {name: column[here] for name, column in self._columns.items()}
         to, back = self._to[turns], self._from[turns]
         planes = self._unpacked(taken.pop("bits"), taken.pop("wide"))
@@ -79,6 +90,24 @@ class ResidentLessons:
             else:
                 lesson[name] = values
         return Lesson(**lesson)
+
+    def _taught(self, taught: Callable[[Lesson], Lesson]) -> dict[str, Tensor]:
+        """Return the columns of the targets that a teacher changes."""
+        count = len(self._columns["bits"])
+        columns: dict[str, Tensor] = {}
+        for begin in range(0, count, _AT_ONCE):
+            here = torch.arange(begin, min(begin + _AT_ONCE, count), device=self._device)
+            lesson = taught(self._lesson(here, torch.zeros_like(here)))
+            for name in ("policy", "weight", "value", "ownership", "score"):
+                values = getattr(lesson, name)
+                if values is None:
+                    continue
+                if name not in columns:
+                    shape = (count, *values.shape[1:])
+                    kind = torch.float16 if values.dim() > 1 else torch.float32
+                    columns[name] = torch.empty(shape, dtype=kind, device=self._device)
+                columns[name][here] = values.to(columns[name].dtype)
+        return columns
 
     def _turned(self, planes: Tensor, back: Tensor) -> Tensor:
         """Return planes (n, planes, size, size), each row turned."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from functools import partial
 from itertools import count
@@ -35,6 +35,7 @@ from miai_go.learning.sections import (
     OptimiserSection,
     TrainingRunSection,
 )
+from miai_go.learning.teacher import Teacher, TeacherSection
 from miai_go.learning.training_run import TrainingResult, TrainingRun
 from miai_go.nets.encoder import Encoder
 
@@ -102,6 +103,7 @@ class SupervisedConfig(StrictModel):
     data: LessonSection
     encoder: EncoderSection = Field(default=EncoderSection())
     network: NetworkSection = Field(default=NetworkSection())
+    teacher: TeacherSection = Field(default=TeacherSection())
     optimiser: OptimiserSection = Field(default=OptimiserSection())
     loss: LossSection = Field(default=LossSection())
     run: TrainingRunSection = Field(default=TrainingRunSection())
@@ -131,32 +133,10 @@ def train_supervised(
         config.data.size, config.encoder, config.network, seed=config.run.seed
     )
     train, validation = open_games(config.data, encoder)
-    sharpness = root_sharpness(train) if config.data.root_share else None
+    lessons = _Lessons(config, train, encoder, targets_only=targets_only, ahead=ahead)
     learner = Learner(
         network, encoder.scales, optimiser=config.optimiser, loss=config.loss, run=config.run
     )
-
-    def lesson(batch: Batch) -> Lesson:
-        return lesson_of(batch, root_share=config.data.root_share, sharpness=sharpness)
-
-    streams = partial(
-        endless_streams,
-        train,
-        config.optimiser.batch,
-        seed=config.run.seed,
-        symmetries=config.data.symmetries,
-        targets_only=targets_only,
-    )
-
-    def lessons(first: int) -> Generator[Lesson, None, None]:
-        with closing(batches_of(streams(first=first), ahead=ahead)) as batches:
-            yield from map(lesson, batches)
-
-    def resident_lessons(first: int) -> Generator[Lesson, None, None]:
-        resident = ResidentLessons(train, lesson, device=torch.device(config.run.device))
-        for stream in streams(first=first):
-            for number in range(stream.next_batch, len(stream)):
-                yield resident.lesson(stream.rows(number))
 
     def restore(checkpoint: Checkpoint) -> None:
         if checkpoint.state.get("games") != train.digest():
@@ -183,15 +163,8 @@ def train_supervised(
         journal=journal,
     )
     weights = sum(p.numel() for p in network.parameters())
-    omissions = train.left_out()
-    notes = [omissions] if omissions else []
-    if sharpness is not None:
-        notes.append(
-            f"  values of searches are sharpened, by ply, by {sharpness.min():.2f} to "
-            f"{sharpness.max():.2f}, to fit the results"
-        )
     return training.steps(
-        resident_lessons if config.data.resident else lessons,
+        lessons.resident if config.data.resident else lessons.made,
         run=config.run,
         positions=config.optimiser.batch,
         measure=lambda: measure(
@@ -199,8 +172,67 @@ def train_supervised(
         ),
         held_out="validation",
         greeting=f"{len(train)} games, {train.positions} positions; {weights} weights",
-        notes=notes,
+        notes=lessons.notes(),
     )
+
+
+class _Lessons:
+    """The lessons of a config, from that of any step."""
+
+    def __init__(
+        self,
+        config: SupervisedConfig,
+        train: GoDataset,
+        encoder: Encoder,
+        *,
+        targets_only: bool,
+        ahead: int,
+    ) -> None:
+        self._config = config
+        self._train = train
+        self._ahead = ahead
+        self._sharpness = root_sharpness(train) if config.data.root_share else None
+        self._taught: Callable[[Lesson], Lesson] | None = None
+        if config.teacher.weights:
+            self._taught = Teacher(config.teacher, encoder, config.encoder, config.run).taught
+        self._streams = partial(
+            endless_streams,
+            train,
+            config.optimiser.batch,
+            seed=config.run.seed,
+            symmetries=config.data.symmetries,
+            targets_only=targets_only,
+        )
+
+    def made(self, first: int) -> Generator[Lesson, None, None]:
+        """Yield lessons that processors make."""
+        with closing(batches_of(self._streams(first=first), ahead=self._ahead)) as batches:
+            for lesson in map(self._lesson, batches):
+                yield self._taught(lesson) if self._taught else lesson
+
+    def resident(self, first: int) -> Generator[Lesson, None, None]:
+        """Yield lessons that the device makes."""
+        device = torch.device(self._config.run.device)
+        resident = ResidentLessons(self._train, self._lesson, device=device, taught=self._taught)
+        for stream in self._streams(first=first):
+            for number in range(stream.next_batch, len(stream)):
+                yield resident.lesson(stream.rows(number))
+
+    def notes(self) -> list[str]:
+        """Return lines about the lessons for the log."""
+        omissions = self._train.left_out()
+        notes = [omissions] if omissions else []
+        if self._sharpness is not None:
+            least, most = self._sharpness.min(), self._sharpness.max()
+            notes.append(
+                f"  values of searches are sharpened, by ply, by {least:.2f} to {most:.2f}, to fit "
+                "the results"
+            )
+        return notes
+
+    def _lesson(self, batch: Batch) -> Lesson:
+        share = self._config.data.root_share
+        return lesson_of(batch, root_share=share, sharpness=self._sharpness)
 
 
 def open_games(data: DataSection, encoder: Encoder) -> tuple[GoDataset, GoDataset]:

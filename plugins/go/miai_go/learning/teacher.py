@@ -1,0 +1,117 @@
+"""A trained network as a teacher: its answers become part of another's targets (distillation).
+
+A small network learns more from the probabilities of a large one than from moves and results alone
+(Hinton, Vinyals and Dean 2015, "Distilling the knowledge in a neural network").
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from miai.parameters import StrictModel, parameter
+from miai_go.learning.learner import Column, Lesson
+from miai_go.learning.making import check_encoder
+from miai_go.learning.sections import EncoderSection, TrainingRunSection
+from miai_go.nets.encoder import Encoder
+from miai_go.nets.network import Outputs
+from miai_go.nets.weights import load_weights
+from miai_go.shipped import find_weights
+
+
+class TeacherSection(StrictModel):
+    """A network to learn from beside the games."""
+
+    weights: str = parameter("", help="Weights of the teacher; empty for none")
+    share: float = parameter(
+        0.5, gt=0, le=1, help="Weight of the teacher's answers beside the targets from the games"
+    )
+
+
+class Teacher:
+    """Adds a network's answers to the targets of lessons.
+
+    Raises:
+      MiaiError: the weights cannot be read, or are for another board size or encoder.
+    """
+
+    def __init__(
+        self,
+        section: TeacherSection,
+        encoder: Encoder,
+        encoder_section: EncoderSection,
+        run: TrainingRunSection,
+    ) -> None:
+        loaded = load_weights(find_weights(section.weights, default=""), size=encoder.size)
+        check_encoder(loaded.header, encoder_section, where="teacher.weights")
+        self._share = section.share
+        self._device = torch.device(run.device)
+        self._bf16 = run.precision == "bf16"
+        network = loaded.network.eval().requires_grad_(False).to(self._device)
+        self._network = network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self._scales = torch.from_numpy(encoder.scales.copy()).to(self._device).view(1, -1, 1, 1)
+
+    def taught(self, lesson: Lesson) -> Lesson:
+        """Return the lesson with the teacher's answers in its targets.
+
+        Where a target is unknown, the answer stands alone; a move without weight gets the weight of
+        the teacher's share.
+        """
+        answers = self._answers(lesson)
+        policy, weight = self._moves(lesson, answers)
+        return replace(
+            lesson,
+            policy=policy,
+            weight=weight,
+            value=self._mixed(lesson.value, answers.value),
+            ownership=self._owners(lesson, answers),
+            score=self._mixed(lesson.score, answers.score),
+        )
+
+    def _answers(self, lesson: Lesson) -> Outputs:
+        planes = self._tensor(lesson.planes).float() * self._scales
+        with (
+            torch.inference_mode(),
+            torch.autocast(self._device.type, dtype=torch.bfloat16, enabled=self._bf16),
+        ):
+            given: Outputs = self._network(planes.contiguous(memory_format=torch.channels_last))
+        return Outputs(*(None if answer is None else answer.float() for answer in given))
+
+    def _moves(self, lesson: Lesson, answers: Outputs) -> tuple[Column | None, Column | None]:
+        """Return the targets of the policy, and their weights."""
+        if answers.policy is None:
+            return lesson.policy, lesson.weight
+        answer = torch.softmax(answers.policy, 1)
+        if lesson.policy is not None:
+            target = self._tensor(lesson.policy).float()
+        elif lesson.action is not None:
+            actions = self._tensor(lesson.action)
+            target = functional.one_hot(actions, answer.shape[1]).float()
+        else:
+            return answer, None
+        known = torch.ones(len(answer), device=self._device)
+        if lesson.weight is not None:
+            known = self._tensor(lesson.weight)
+        aimed = (known > 0)[:, None]
+        mixed = torch.where(aimed, torch.lerp(target, answer, self._share), answer)
+        return mixed, torch.where(known > 0, known, self._share)
+
+    def _owners(self, lesson: Lesson, answers: Outputs) -> Column | None:
+        if answers.ownership is None or lesson.ownership is None:
+            return lesson.ownership if answers.ownership is None else answers.ownership
+        target = self._tensor(lesson.ownership).float()
+        unknown = ~target.flatten(1).any(1)[:, None, None]
+        return self._mixed(target.masked_fill(unknown, torch.nan), answers.ownership)
+
+    def _mixed(self, column: Column | None, answer: Tensor | None) -> Column | None:
+        """Return the targets, nan where unknown, with the answers' share."""
+        if answer is None or column is None:
+            return column if answer is None else answer
+        target = self._tensor(column)
+        return torch.where(target.isnan(), answer, torch.lerp(target, answer, self._share))
+
+    def _tensor(self, column: Column) -> Tensor:
+        return torch.as_tensor(column).to(self._device)

@@ -1,0 +1,113 @@
+"""A teacher's answers in the targets of lessons, against sums made by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+from tests.go_learning.go_training_games import SIZE, rollout_games
+
+from miai_go.errors import TrainingError
+from miai_go.learning.dataset import GoDataset
+from miai_go.learning.learner import Lesson
+from miai_go.learning.making import make_network
+from miai_go.learning.resident import ResidentLessons
+from miai_go.learning.sections import EncoderSection, NetworkSection, TrainingRunSection
+from miai_go.learning.supervised import endless_streams, lesson_of
+from miai_go.learning.teacher import Teacher, TeacherSection
+from miai_go.nets.encoder import Encoder
+from miai_go.nets.network import Outputs
+from miai_go.nets.weights import save_weights
+
+Arrays: TypeAlias = dict[str, NDArray[Any]]
+
+ENCODER = EncoderSection(name="simple")
+HEADS = {"height": 1, "width": 8, "value": "pooled", "ownership": True, "score": True}
+
+
+def teacher_of(folder: Path, share: float) -> tuple[Teacher, Encoder, torch.nn.Module]:
+    network = NetworkSection(name="tower", parameters=HEADS)
+    built, encoder, header = make_network(SIZE, ENCODER, network, seed=3)
+    path = folder / "teacher.safetensors"
+    save_weights(path, built, header)
+    section = TeacherSection(weights=str(path), share=share)
+    return Teacher(section, encoder, ENCODER, TrainingRunSection()), encoder, built.eval()
+
+
+def answers_to(network: torch.nn.Module, lesson: Lesson) -> Arrays:
+    with torch.no_grad():
+        given: Outputs = network(torch.as_tensor(lesson.planes).float())
+    assert given.policy is not None
+    return arrays(given._asdict() | {"policy": torch.softmax(given.policy, 1)})
+
+
+def arrays(columns: Mapping[str, Any]) -> Arrays:
+    return {name: np.asarray(values) for name, values in columns.items() if values is not None}
+
+
+def columns_of(lesson: Lesson) -> Arrays:
+    return arrays({field.name: getattr(lesson, field.name) for field in fields(lesson)})
+
+
+def test_targets_are_mixed_where_both_are_known(tmp_path: Path) -> None:
+    teacher, _, network = teacher_of(tmp_path, 0.25)
+    rng = np.random.default_rng(1)
+    planes = rng.integers(0, 2, (4, 13, SIZE, SIZE)).astype(np.uint8)
+    nan = np.nan
+    owners = rng.choice(np.array([-1, 1], np.int8), (4, SIZE, SIZE))
+    owners[1] = 0
+    lesson = Lesson(
+        planes=planes,
+        action=np.array([3, 25, 0, 7]),
+        weight=np.array([1, 0, 2, 1], np.float32),
+        value=np.array([1, -1, nan, 0], np.float32),
+        ownership=owners,
+        score=np.array([nan, 10, -3, 0], np.float32),
+    )
+    own = answers_to(network, lesson)
+    taught = columns_of(teacher.taught(lesson))
+    moves = own["policy"]
+    for row, action in ((0, 3), (2, 0), (3, 7)):
+        expected = 0.25 * moves[row] + 0.75 * np.eye(26)[action]
+        np.testing.assert_allclose(taught["policy"][row], expected, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(taught["policy"][1], moves[1], rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(taught["weight"], [1, 0.25, 2, 1])
+    value, score = own["value"], own["score"]
+    expected_values = [0.75 + value[0] / 4, -0.75 + value[1] / 4, value[2], value[3] / 4]
+    np.testing.assert_allclose(taught["value"], expected_values, rtol=1e-5)
+    expected_scores = [score[0], 7.5 + score[1] / 4, -2.25 + score[2] / 4, score[3] / 4]
+    np.testing.assert_allclose(taught["score"], expected_scores, rtol=1e-5)
+    mixed = 0.75 * owners + own["ownership"] / 4
+    mixed[1] = own["ownership"][1]
+    np.testing.assert_allclose(taught["ownership"], mixed, rtol=1e-5, atol=1e-6)
+
+
+def test_resident_positions_are_taught_unturned(tmp_path: Path) -> None:
+    teacher, encoder, network = teacher_of(tmp_path, 1.0)
+    data = GoDataset.of_games(rollout_games()[:10], encoder=encoder)
+    device = torch.device("cpu")
+    resident = ResidentLessons(data, lesson_of, device=device, taught=teacher.taught)
+    stream = next(endless_streams(data, 40, seed=2, symmetries=False))
+    batch = lesson_of(stream.batch(1))
+    lesson, plain = columns_of(resident.lesson(stream.rows(1))), columns_of(batch)
+    own = answers_to(network, batch)
+    np.testing.assert_array_equal(lesson["planes"], plain["planes"])
+    np.testing.assert_allclose(lesson["policy"], own["policy"], atol=1e-3)
+    np.testing.assert_allclose(lesson["value"], own["value"], atol=1e-5)
+    np.testing.assert_allclose(lesson["ownership"], own["ownership"], atol=1e-3)
+    np.testing.assert_array_equal(lesson["action"], plain["action"])
+
+
+def test_a_teacher_with_another_encoder_is_refused(tmp_path: Path) -> None:
+    teacher_of(tmp_path, 0.5)
+    section = TeacherSection(weights=str(tmp_path / "teacher.safetensors"))
+    other = EncoderSection(name="zero")
+    _, encoder, _ = make_network(SIZE, other, NetworkSection(parameters=HEADS), seed=1)
+    with pytest.raises(TrainingError, match=r"teacher.weights: weights for the encoder 'simple'"):
+        Teacher(section, encoder, other, TrainingRunSection())
