@@ -107,18 +107,37 @@ def test_a_resumed_run_equals_an_uninterrupted_one_bit_for_bit(tmp_path: Path, m
     ).read_text().count("\n")
 
 
-def test_batches_made_ahead_teach_what_others_do_bit_for_bit(tmp_path: Path) -> None:
+def test_lessons_teach_the_same_wherever_they_are_made_bit_for_bit(tmp_path: Path) -> None:
     config = supervised_config(tmp_path, steps=70)
-    plans = [load_plan(config, SupervisedConfig, kind="sl", out=tmp_path / n) for n in "ab"]
+    on_device = ("data.resident=true",)
+    plans = [
+        load_plan(config, SupervisedConfig, kind="sl", assignments=settings, out=tmp_path / name)
+        for name, settings in (("a", ()), ("b", ()), ("c", on_device))
+    ]
     data = plans[0].config.data
     fractions = (1 - data.validation, data.validation, 0.0)
     games = GoDataset(data.sources, split="train", fractions=fractions)
     batches = games.positions // plans[0].config.optimiser.batch
     assert batches < 70  # so that the second epoch is begun
-    learnt = [train_supervised(plans[0], ahead=0), train_supervised(plans[1], ahead=3)]
-    first, second = (read_tensors(x.weights.parent / "learner.safetensors")[0] for x in learnt)
-    assert first.keys() == second.keys()
-    assert all(first[key].tobytes() == second[key].tobytes() for key in first)
+    learnt = [train_supervised(plan, ahead=n) for plan, n in zip(plans, (0, 3, 0), strict=True)]
+    first, *others = (read_tensors(x.weights.parent / "learner.safetensors")[0] for x in learnt)
+    for other in others:
+        assert first.keys() == other.keys()
+        assert all(first[key].tobytes() == other[key].tobytes() for key in first)
+
+
+def test_time_ends_a_run_and_lowers_the_rate(tmp_path: Path) -> None:
+    config = supervised_config(tmp_path, steps=20)
+    settings = ("run.steps=1000000", "run.minutes=0.02", "run.log_every=1")
+    began = time.monotonic()
+    learnt = train(config, tmp_path / "run", *settings)
+    assert 1.2 < time.monotonic() - began < 60
+    assert 4 < learnt.steps < 1_000_000
+    assert Checkpoints(tmp_path / "run/checkpoints").latest().step == learnt.steps  # type: ignore[union-attr]
+    rows = [row.split(",") for row in (tmp_path / "run/log.csv").read_text().splitlines()]
+    rates = [float(row[2]) for row in rows if row[1] == "rate"][4:]  # after the warm-up
+    assert rates == sorted(rates, reverse=True)
+    assert rates[-1] < 0.1 * rates[0]
 
 
 def test_a_resumed_runs_log_has_means_of_the_steps_since(tmp_path: Path) -> None:
