@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final, Protocol
 
 import numpy as np
@@ -66,9 +66,19 @@ class TreeSettings:
 
     def write(self, settings: NDArray[np.int64], weights: NDArray[np.float64]) -> None:
         """Write the settings into a tree's rows as kernels read them."""
-        for name, value in asdict(self).items():
-            row = settings if name in _WHOLE else weights
-            row[getattr(kernels, name.upper())] = value
+        for row, whole in ((settings, True), (weights, False)):
+            places, values = _entries(self, whole=whole)
+            row[places] = values
+
+
+@lru_cache(maxsize=64)
+def _entries(
+    settings: TreeSettings, *, whole: bool
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the places and values of the settings that are whole numbers, or of the others."""
+    chosen = {n: v for n, v in asdict(settings).items() if (n in _WHOLE) == whole}
+    places = np.array([getattr(kernels, name.upper()) for name in chosen], np.int64)
+    return places, np.array(list(chosen.values()), np.float64)
 
 
 @cache
