@@ -20,6 +20,7 @@ from random import Random
 from typing import TYPE_CHECKING, Self
 
 from miai.errors import (
+    GameFailedError,
     HiddenInformationError,
     IllegalActionError,
     InvalidActionError,
@@ -602,6 +603,9 @@ class SimultaneousState(State):
             return super().acting_players()
         if self._deciding is None:
             self._deciding = self._deciding_players()
+            if not self._deciding:
+                name = self.game.info.name
+                raise GameFailedError(f"{name}: players act at once, but none has a legal action")
         return self._deciding[len(self._pending) :]
 
     def next_actor(self) -> int:

@@ -30,6 +30,7 @@ from miai.errors import (
     AgentCrashedError,
     AgentTimeoutError,
     ConfigError,
+    GameFailedError,
     IllegalActionError,
     InvalidActionError,
     InvalidStateError,
@@ -73,6 +74,15 @@ class Scripted(Agent):
 def played(game: Game, *scripts: Sequence[Any], **options: Any) -> GameRecord:
     calls: list[tuple[int, str]] = []
     return play(game, [Scripted(game, calls, *script) for script in scripts], **options)
+
+
+@pytest.mark.timeout(20)
+def test_a_decision_of_nobody_fails_the_game(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The referee would wait for ever for players who may all do nothing."""
+    stuck = type(PENNIES.new_initial_state())
+    monkeypatch.setattr(stuck, "legal_actions_of", lambda state, player: [])
+    with pytest.raises(GameFailedError, match="none has a legal action"):
+        played(PENNIES, [0], [0])
 
 
 # -- states ----------------------------------------------------------------------------------------
