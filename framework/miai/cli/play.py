@@ -275,6 +275,8 @@ def _result(game: Game, record: GameRecord) -> str:
 
 DEFAULT_AGENT = "human"
 
+_MOST_PLAYERS = 5  # in the example of a command
+
 
 @dataclass(slots=True)
 class PlayerOptions:
@@ -407,8 +409,10 @@ def _usage(game: Game, agents: Sequence[str] = ()) -> str:
     names = game.info.player_names
     opponent = "mcts" if game.info.perfect_information else "random"
     line_up = agents or ["human", *[opponent] * (len(names) - 1)]
-    players = " ".join(f"--{n} {a}" for n, a in zip(names, line_up, strict=True))
-    return f"miai play {game.info.name} {players}"
+    players = [f"--{n} {a}" for n, a in zip(names, line_up, strict=True)]
+    if len(players) > _MOST_PLAYERS:
+        players = [*players[: _MOST_PLAYERS - 1], "...", players[-1]]
+    return f"miai play {game.info.name} {' '.join(players)}"
 
 
 def save_unfinished(game: Game, record: GameRecord, file: str) -> str:
