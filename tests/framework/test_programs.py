@@ -11,6 +11,7 @@ from typing import Any
 
 import psutil
 import pytest
+from tests.warm_command import run_miai
 
 import miai
 from miai.agent import Decision, RandomAgent
@@ -465,6 +466,39 @@ def command_line(*words: str) -> str:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
+
+
+def test_a_bare_file_name_is_told_from_a_component(tmp_path: Path) -> None:
+    """A program is named by its path; the message shows it."""
+    (tmp_path / "race.sh").touch()
+    for words, said in [
+        (
+            ["race.sh"],
+            "no game is called 'race.sh'; to run the file of that name as a program "
+            "write ./race.sh\n",
+        ),
+        (["tic_tac_toe", "--x", "race.sh"], "write --x ./race.sh\n"),
+        (["tic_tac_toe", "--x", "race.sh --fast 1"], 'write --x "./race.sh --fast 1"\n'),
+    ]:
+        done = run_miai(["play", *words], cwd=tmp_path)
+        assert done.returncode == 2
+        assert done.stderr.endswith(said)
+    config = """
+        [tournament]
+        name = "race"
+        [game]
+        name = "race.sh"
+        [[players]]
+        name = "one"
+        agent = "race.sh"
+        [[players]]
+        name = "other"
+        agent = "random"
+    """
+    (tmp_path / "race.toml").write_text(config)
+    done = run_miai(["tournament", "run", "race.toml"], cwd=tmp_path)
+    assert 'write program = ["./race.sh"] instead of the name\n' in done.stderr
+    assert 'write program = ["./race.sh"] instead of the agent\n' in done.stderr
 
 
 def test_a_program_plays_from_the_command_line() -> None:

@@ -21,7 +21,7 @@ import typer
 from miai.errors import AgentUnavailableError, ConfigError, near_matches
 from miai.files import user_data
 from miai.plain import listed, parse_value
-from miai.plugins.kinds import AGENT, SEARCH
+from miai.plugins.kinds import AGENT, GAME, SEARCH
 
 if TYPE_CHECKING:
     from miai.agent import Agent
@@ -127,9 +127,11 @@ def game_of(name: str, settings: Sequence[str]) -> tuple[str, dict[str, Any]]:
     Raises `ConfigError` for a setting that is none.
     """
     from miai.plain import parse_assignment
+    from miai.plugins.loader import registry
 
     parameters = dict(parse_assignment(text) for text in settings)
     if "/" not in name:  # no game has such a name
+        registry().refuse_file(GAME, name, write="{}")
         return name, parameters
     if "command" in parameters:
         raise ConfigError(f"--set command: the program {name} is the command")
@@ -322,6 +324,7 @@ def parse_players(
     `known` are the command's other options, for near matches. Raises `ConfigError`.
     """
     from miai.plugins import agent_files
+    from miai.plugins.loader import registry
 
     players = {name: PlayerOptions(name) for name in game.info.player_names}
     for option, text in _pairs(game, words, known=known):
@@ -339,6 +342,9 @@ def parse_players(
                 raise ConfigError(f"{option} {text}: name a class after the colon, FILE.py:CLASS")
             player.agent, player.values["command"] = "program", text
         else:
+            file, *arguments = text.split(maxsplit=1) or [text]
+            write = f'"{{}} {arguments[0]}"' if arguments else "{}"
+            registry().refuse_file(AGENT, file, write=f"{option} {write}")
             player.agent = text
         player.texts.append(f"{option} {text}")
     for player in players.values():
