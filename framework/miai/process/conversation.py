@@ -9,9 +9,14 @@ import time
 from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, TypeVar
 
-from pydantic import field_validator
+from pydantic import (
+    ConfigDict,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    field_validator,
+)
 
 from miai.errors import (
     AgentCrashedError,
@@ -19,8 +24,8 @@ from miai.errors import (
     AgentProtocolError,
     AgentTimeoutError,
 )
-from miai.parameters import CommandParameters, parameter
-from miai.plain import Json, one_line
+from miai.parameters import CommandParameters, StrictModel, explain, mistakes, parameter
+from miai.plain import Json, loads, one_line
 from miai.process.child import Output
 from miai.process.programs import ProgramProcess
 
@@ -210,14 +215,50 @@ class Conversation:
 
 def read_line(line: bytes, who: str) -> dict[str, Any]:
     """Return the message in a line of a program. Raises `AgentProtocolError` if it is none."""
+    message, why = None, ""
     try:
-        message = json.loads(line)
-    except (ValueError, RecursionError):
-        message = None
+        message = loads(line)
+    except (json.JSONDecodeError, UnicodeError):
+        pass
+    except ValueError as error:
+        why = f": {error}"
     if not isinstance(message, dict):
         text = one_line(line.decode("utf-8", "replace"), limit=80)
         raise AgentProtocolError(
-            f"{who} wrote {text!r}; each line must be a JSON object "
+            f"{who} wrote {text!r}; each line must be a JSON object{why} "
             "(other output belongs on standard error)"
         )
     return message
+
+
+class Message(StrictModel):
+    """The fields of a program's message; others are ignored."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
+def one_of(field: str, expected: str) -> Any:
+    """Return a validator that words the mistake of a field of several types as a whole."""
+
+    def read(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
+        try:
+            return handler(value)
+        except ValidationError:
+            raise ValueError(expected) from None
+
+    return field_validator(field, mode="wrap")(read)
+
+
+MessageT = TypeVar("MessageT", bound=Message)
+
+
+def read_message(model: type[MessageT], message: Mapping[str, Any], what: str) -> MessageT:
+    """Return a message with the types of its fields checked; `what` names it in errors.
+
+    Raises `ValueError` with the first mistake: ``answer.value: ...``.
+    """
+    try:
+        return model.model_validate(message)
+    except ValidationError as error:
+        first = explain(mistakes(error)[0], model, what)
+        raise ValueError(one_line(first, limit=300)) from None
