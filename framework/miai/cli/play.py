@@ -84,13 +84,12 @@ def play(
 
     Each player of the game is an option: `miai play go --black human --white mcts`. Its parameters
     follow a dot: `--white.simulations 5000`. A path is a program: `--white "./bot --level 3"`, and
-    the game may be one, too: `miai play ./nim.js`. A
-    class of a Python file plays as well: `--white ./my_agent.py:MyAgent`. The default agent is
-    `human`.
+    the game may be one, too: `miai play ./nim.js`. A class of a Python file plays as well:
+    `--white ./my_agent.py:MyAgent`. The default agent is `human`.
 
     In a game that hides information a person sees only what its player observes, until the game is
-    over. There, and where players act at once, only one player may be human. A game between agents
-    shows the true positions.
+    over. Several people there, or where players act at once, have their turns on a screen that
+    vanishes with what was typed. A game between agents shows the true positions.
     """
     from miai.api import load_game
     from miai.record import Termination
