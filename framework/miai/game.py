@@ -67,7 +67,8 @@ class GameInfo:
       intermediate_rewards: whether players are rewarded on the way, see `State.rewards`.
       teams: the number of each player's team, in player order; empty if nobody has a partner.
         Players of one team have equal returns.
-      title: what players' programs know it by, where that is not the name of its component.
+      title: what people and players' programs know it by; the name of its component unless that
+        stands for many games, as of a program.
     """
 
     name: str
@@ -86,6 +87,10 @@ class GameInfo:
     intermediate_rewards: bool = False
     teams: tuple[int, ...] = ()
     title: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.title:
+            object.__setattr__(self, "title", self.name)
 
     @property
     def payoff_bound(self) -> float | None:
@@ -197,7 +202,8 @@ class Game(ABC):
             actions = None
         if not isinstance(actions, list) or not all(type(a) is int for a in actions):
             raise InvalidStateError(
-                f"{self.info.name}: a serialised state is a JSON list of actions, got {text[:80]!r}"
+                f"{self.info.title}: a serialised state is a JSON list of actions, "
+                f"got {text[:80]!r}"
             )
         state = self.new_initial_state()
         for ply, action in enumerate(actions):
@@ -205,7 +211,7 @@ class Game(ABC):
                 state.apply_action(action)
             except (IllegalActionError, InvalidActionError) as error:
                 raise InvalidStateError(
-                    f"{self.info.name}: action {ply} of the serialised state: {error}"
+                    f"{self.info.title}: action {ply} of the serialised state: {error}"
                 ) from error
         return state
 
@@ -228,7 +234,7 @@ class Game(ABC):
         return ()
 
     def __repr__(self) -> str:
-        return f"<game {self.info.name} v{self.info.version} {self.parameters!r}>"
+        return f"<game {self.info.title} v{self.info.version} {self.parameters!r}>"
 
 
 class State(ABC):
@@ -331,7 +337,7 @@ class State(ABC):
         """
         if not self.game.info.perfect_information:
             raise HiddenInformationError(
-                f"{self.game.info.name} hides information: its State must define observation()"
+                f"{self.game.info.title} hides information: its State must define observation()"
             )
         actor = self._actors[-1] if self._actors else None
         action = self._history[-1] if self._history else None
@@ -345,14 +351,14 @@ class State(ABC):
         """
         if not self.game.info.perfect_information:
             raise HiddenInformationError(
-                f"{self.game.info.name} hides information: its State must define "
+                f"{self.game.info.title} hides information: its State must define "
                 "information_state_string()"
             )
         return " ".join(map(str, self._history))
 
     def observation_tensor(self, player: int) -> NDArray[np.float32]:
         """Return what `player` sees, float32 of shape `Game.observation_tensor_shape()`."""
-        raise NotImplementedError(f"{self.game.info.name} has no observation tensor")
+        raise NotImplementedError(f"{self.game.info.title} has no observation tensor")
 
     def action_to_string(self, action: int) -> str:
         """Return the action in the game's own notation, by default its number."""
@@ -364,7 +370,7 @@ class State(ABC):
         for action in self.legal_actions():
             if self.action_to_string(action).lower() == notation:
                 return action
-        raise InvalidActionError(f"{self.game.info.name}: no legal action is written {text!r}")
+        raise InvalidActionError(f"{self.game.info.title}: no legal action is written {text!r}")
 
     # -- what every state has -----------------------------------------------------------------
 
@@ -405,7 +411,7 @@ class State(ABC):
         acting = self.acting_players()
         if set(actions) != set(acting):
             raise InvalidActionError(
-                f"{self.game.info.name}: actions of the players {sorted(actions)}, but an action "
+                f"{self.game.info.title}: actions of the players {sorted(actions)}, but an action "
                 f"of each of {list(acting)} is due"
             )
         plain = [self._plain_action(actions[player]) for player in acting]
@@ -500,23 +506,23 @@ class State(ABC):
         if not isinstance(action, bool):
             with suppress(TypeError):
                 return operator.index(action)  # type: ignore[arg-type]  # suppressed
-        raise InvalidActionError(f"{self.game.info.name}: an action is an integer, not {action!r}")
+        raise InvalidActionError(f"{self.game.info.title}: an action is an integer, not {action!r}")
 
     def _refuse(self, action: int, actor: int) -> None:
         info = self.game.info
         if actor == Player.TERMINAL:
             raise IllegalActionError(
-                f"{info.name}: the game is over, action {action} was refused",
+                f"{info.title}: the game is over, action {action} was refused",
                 action=action,
                 position=str(self),
             )
         limit = info.max_chance_outcomes if actor == Player.CHANCE else info.num_distinct_actions
         if type(action) is not int or not 0 <= action < limit:
             raise InvalidActionError(
-                f"{info.name}: actions are integers from 0 to {limit - 1}, got {action!r}"
+                f"{info.title}: actions are integers from 0 to {limit - 1}, got {action!r}"
             )
         raise IllegalActionError(
-            f"{info.name}: action {action} ({self.action_to_string(action)}) is not legal here",
+            f"{info.title}: action {action} ({self.action_to_string(action)}) is not legal here",
             action=action,
             position=str(self),
         )
@@ -568,7 +574,7 @@ class SimultaneousState(State):
         """
         if not self.game.info.perfect_information:
             raise HiddenInformationError(
-                f"{self.game.info.name} hides information: its State must define _observation()"
+                f"{self.game.info.title} hides information: its State must define _observation()"
             )
         return self._observation_of(player, self._last)
 
@@ -604,7 +610,7 @@ class SimultaneousState(State):
         if self._deciding is None:
             self._deciding = self._deciding_players()
             if not self._deciding:
-                name = self.game.info.name
+                name = self.game.info.title
                 raise GameFailedError(f"{name}: players act at once, but none has a legal action")
         return self._deciding[len(self._pending) :]
 

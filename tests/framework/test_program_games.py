@@ -966,5 +966,9 @@ def test_a_game_is_played_and_checked_from_the_command_line(tmp_path: Path) -> N
     )
     assert (broken.returncode, broken.stdout) == (2, "")
     assert broken.stderr.count("\n") == 1
-    assert "the game's program 'python' exited with status 1" in broken.stderr
+    assert "program 'python' of count exited with status 1" in broken.stderr
     assert "a defect" in broken.stderr
+    stranger = command_line("play", shell, "--third", "random")
+    assert "take_away is played by first and second" in stranger.stderr
+    missing = command_line("play", shell, "second")
+    assert missing.stderr.endswith("Write: miai play ... --first human --second mcts\n")

@@ -586,12 +586,15 @@ def _one_person_only(game: Game, agents: Sequence[Agent]) -> str:
     if info.perfect_information:
         what, secrets = "lets players act at once", "choices"
     values = game.parameters.model_dump(mode="json", exclude_defaults=True)
-    words = [f"--set {k}={v if isinstance(v, str) else dumps(v)}" for k, v in values.items()]
+    words = [info.name]
+    words += [f"--set {k}={v if isinstance(v, str) else dumps(v)}" for k, v in values.items()]
+    if info.title != info.name:
+        words = ["..."]  # as it was written
     words += [f"--{name} random" for name in names[1:6]] + ["..."] * (len(names) > 6)
     return (
-        f"{info.name} {what}, and this terminal cannot hide the {secrets} of {listed(names)} from "
+        f"{info.title} {what}, and this terminal cannot hide the {secrets} of {listed(names)} from "
         "each other, as it is a file, a pipe or dumb; let agents play all of them but one, such "
-        f"as: miai play {info.name} {' '.join(words)}"
+        f"as: miai play {' '.join(words)}"
     )
 
 

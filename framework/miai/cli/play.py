@@ -386,7 +386,7 @@ def _no_option(game: Game, words: Sequence[str]) -> str:
 def _unknown_option(game: Game, option: str, known: Iterable[str]) -> str:
     options = [*known, *(f"--{name}" for name in game.info.player_names)]
     return (
-        f"unknown option '{option}'; {game.info.name} is played by "
+        f"unknown option '{option}'; {game.info.title} is played by "
         f"{listed(game.info.player_names)}. {near_matches(option.split('.')[0], options)}"
     )
 
@@ -417,7 +417,9 @@ def _usage(game: Game, agents: Sequence[str] = ()) -> str:
     players = [f"--{n} {a}" for n, a in zip(names, line_up, strict=True)]
     if len(players) > _MOST_PLAYERS:
         players = [*players[: _MOST_PLAYERS - 1], "...", players[-1]]
-    return f"miai play {game.info.name} {' '.join(players)}"
+    info = game.info
+    name = info.name if info.title == info.name else "..."  # as it was written
+    return f"miai play {name} {' '.join(players)}"
 
 
 def save_unfinished(game: Game, record: GameRecord, file: str) -> str:

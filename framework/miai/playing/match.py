@@ -621,7 +621,7 @@ def play_game(
     count = game.num_players()
     if len(seats) != count or (seeds is not None and len(seeds) != count):
         raise ConfigError(
-            f"{game.info.name} is a game of {count} players: give as many seats (and seeds), "
+            f"{game.info.title} is a game of {count} players: give as many seats (and seeds), "
             f"not {len(seats)}" + ("" if seeds is None else f" (and {len(seeds)})")
         )
     if move_limit is not None and move_limit < 1:
@@ -674,7 +674,7 @@ def play(
     if len(people) > 1 and (info.simultaneous or not info.perfect_information):
         why = "lets players act at once" if info.perfect_information else "hides information"
         raise ConfigError(
-            f"{info.name} {why}, so that {len(people)} people at one terminal would see what the "
+            f"{info.title} {why}, so that {len(people)} people at one terminal would see what the "
             "others may not; in `miai play` each has a screen of its own"
         )
     return play_in_process(game, agents, seed=seed, **options)

@@ -84,10 +84,11 @@ class Conversation:
     Attributes:
       process: the program.
       complaints: what it writes to standard error.
+      who: its name in messages.
     """
 
     def __init__(self, process: ProgramProcess, who: str) -> None:
-        self.process, self._who = process, who
+        self.process, self.who = process, who
         self.complaints = Output(process.complaints)
         self.complaints.limit = MAX_COMPLAINTS
         self._partial = b""
@@ -113,13 +114,13 @@ class Conversation:
         protocol = answer.get("protocol")
         if answer.get("type") == "error":
             said = one_line(str(answer.get("message", "")), limit=300)
-            raise AgentProtocolError(f"{self._who} reports an error: {said}")
+            raise AgentProtocolError(f"{self.who} reports an error: {said}")
         if answer.get("type") != "hello" or protocol != PROTOCOL:
             said = f"version {protocol!r}"
             if answer.get("type") != "hello":
                 said = f"something else, {json.dumps(answer)}"
             raise AgentProtocolError(
-                f"{self._who} speaks {one_line(said, limit=120)}; its first line must be a hello "
+                f"{self.who} speaks {one_line(said, limit=120)}; its first line must be a hello "
                 f"of protocol {PROTOCOL}"
             )
         return answer
@@ -139,7 +140,7 @@ class Conversation:
                 raise self._death()
             self._wait(until, doing, writing=False)
             self._read()
-        return read_line(self._lines.popleft(), self._who)
+        return read_line(self._lines.popleft(), self.who)
 
     def is_answered(self, *, within: float) -> bool:
         """Return whether the program has written a message, or ended, after up to `within` seconds.
@@ -172,14 +173,14 @@ class Conversation:
         self._lines.extend(line for line in whole if line.strip())
         if max(map(len, [self._partial, *whole])) > MAX_LINE or len(self._lines) > _CHUNK:
             raise AgentFloodError(
-                f"{self._who} wrote a line of more than {MAX_LINE:,} bytes, or thousands of lines"
+                f"{self.who} wrote a line of more than {MAX_LINE:,} bytes, or thousands of lines"
             )
 
     def _wait(self, until: float, doing: str, *, writing: bool) -> None:
         """Wait until a pipe is ready. Raises `AgentTimeoutError` if it is late."""
         left = until - time.monotonic()
         if left <= 0:
-            raise AgentTimeoutError(f"{self._who} {doing} in time{self.complaints.last_lines()}")
+            raise AgentTimeoutError(f"{self.who} {doing} in time{self.complaints.last_lines()}")
         if self._poll(left, writing=writing) and writing:
             self._read()
             if self._ended:
@@ -201,7 +202,7 @@ class Conversation:
             self.complaints.read()
             if self.complaints.over_limit:
                 raise AgentFloodError(
-                    f"{self._who} wrote more than {MAX_COMPLAINTS:,} bytes to standard error"
+                    f"{self.who} wrote more than {MAX_COMPLAINTS:,} bytes to standard error"
                 )
         return self.process.answers in ready
 
@@ -210,7 +211,7 @@ class Conversation:
         self.complaints.read()
         how = self.process.exit_status()
         how = "closed its standard output" if how == "is running" else how
-        return AgentCrashedError(f"{self._who} {how}{self.complaints.last_lines()}")
+        return AgentCrashedError(f"{self.who} {how}{self.complaints.last_lines()}")
 
 
 def read_line(line: bytes, who: str) -> dict[str, Any]:

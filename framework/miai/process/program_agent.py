@@ -205,7 +205,7 @@ class ProgramAgent(Agent):
         hello: dict[str, Json] = {
             "type": "hello",
             "protocol": PROTOCOL,
-            "game": info.title or info.name,
+            "game": info.title,
             "parameters": to_plain(self.game.public_parameters(), what="game parameters"),
             "players": list(info.player_names),
             "perfect_information": info.perfect_information,
@@ -221,7 +221,7 @@ class ProgramAgent(Agent):
     def _note_greeting(self, answer: Mapping[str, Any]) -> None:
         """Keep what the program says of itself. Raises `AgentProtocolError`."""
         hello = self._read(PlayerHello, answer, "hello")
-        title = self.game.info.title or self.game.info.name
+        title = self.game.info.title
         if hello.games is not None and title not in hello.games:
             known = one_line(listed(hello.games), limit=200)
             raise AgentProtocolError(f"{self._who} does not play {title}; it plays {known}")

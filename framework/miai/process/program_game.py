@@ -167,7 +167,7 @@ class GameHello(Message):
             simultaneous=self.simultaneous,
             intermediate_rewards=self.intermediate_rewards,
             teams=self.teams,
-            title=self.name,
+            title=one_line(self.name, limit=80),
         )
 
     def texts(self) -> Sequence[str]:
@@ -407,7 +407,7 @@ class GameProgram:
 
     def __init__(self, parameters: ProgramGameParameters) -> None:
         self._parameters = parameters
-        self._who = f"the game's {parameters.who}"
+        self._who = f"the game's {parameters.who}"  # until it says what it is called
         self._lock = threading.RLock()
         self._conversation: list[Conversation] = []  # at most one
         self._answers: OrderedDict[str, _Remembered] = OrderedDict()
@@ -554,7 +554,9 @@ class GameProgram:
             _kill(self._conversation)
             raise
         self.starts += 1
-        return read_hello(greeting)
+        hello = read_hello(greeting)
+        self._who = conversation.who = f"{parameters.who} of {one_line(hello.name, limit=80)}"
+        return hello
 
     def _failure(self, problem: str, answer: Mapping[str, Any] | None = None) -> GameFailedError:
         """Return the error of a wrong answer, after which the program is not asked again."""
@@ -891,7 +893,7 @@ class ResampledBelief:
     def __init__(self, game: Game, player: int, parameters: Parameters) -> None:
         if not (isinstance(game, ProgramGame) and game.program.hello.resample):
             raise ParameterError(
-                f"belief 'resampled': the program of {game.info.title or game.info.name} does not "
+                f"belief 'resampled': the program of {game.info.title} does not "
                 "draw worlds: its hello does not say resample; use the belief enumerated or sampled"
             )
         self.game, self.player = game, player

@@ -26,7 +26,7 @@ _MAX_POLICY_BYTES: Final = 1 << 28
 def _spiel(game: Any, agent: str) -> OpenSpielGame:
     if not isinstance(game, OpenSpielGame):
         raise UnsuitableGameError(
-            f"{agent} plays games of OpenSpiel, not {game.info.name}; choose a game openspiel:NAME"
+            f"{agent} plays games of OpenSpiel, not {game.info.title}; choose a game openspiel:NAME"
         )
     return game
 
@@ -47,7 +47,7 @@ class SpielBot(Agent):
         super().__init__(_spiel(game, self.name), parameters)
         if not game.info.perfect_information:
             raise UnsuitableGameError(
-                f"{game.info.name} hides information, which {self.name} would see; use ismcts"
+                f"{game.info.title} hides information, which {self.name} would see; use ismcts"
             )
         self._bot: Any = None
 
@@ -115,7 +115,7 @@ class NamedBot(SpielBot):
         known += pyspiel.roshambo_bot_names() if throws else []
         if self._wanted not in known:
             raise ParameterError(
-                f"bot: OpenSpiel has no bot '{self._wanted}' for {game.info.name}. "
+                f"bot: OpenSpiel has no bot '{self._wanted}' for {game.info.title}. "
                 f"{near_matches(self._wanted, known)}"
             )
         self._throws = throws if self._wanted in pyspiel.roshambo_bot_names() else 0
@@ -169,8 +169,8 @@ class SpielMcts(SpielBot):
         super().__init__(game, parameters)
         if game.info.simultaneous:
             raise UnsuitableGameError(
-                f"in {game.info.name} players act at once, which openspiel-mcts cannot search; use "
-                "mcts"
+                f"in {game.info.title} players act at once, which openspiel-mcts cannot search; "
+                "use mcts"
             )
         self._parameters = parameters
 

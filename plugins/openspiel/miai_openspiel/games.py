@@ -22,6 +22,7 @@ import pyspiel
 
 from miai import Game, GameInfo, Observation, Parameters, Player, SimultaneousState
 from miai.errors import InvalidActionError, ParameterError
+from miai.plain import one_line
 from miai_openspiel.loading import MOST_DEALT, load, without_its_complaints
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ class OpenSpielGame(Game):
         length = self.inner.max_game_length() * (players if simultaneous else 1)
         self.info = GameInfo(
             name=registered or PREFIX + name,
+            title=one_line(name, limit=80) if registered else "",
             version=2,
             num_players=players,
             num_distinct_actions=actions,
@@ -300,7 +302,7 @@ class OpenSpielState(SimultaneousState):
         folded = [action for own, action in by_text.items() if own.lower() == notation.lower()]
         if len(folded) == 1:
             return folded[0]
-        raise InvalidActionError(f"{self.game.info.name}: no legal action is written {text!r}")
+        raise InvalidActionError(f"{self.game.info.title}: no legal action is written {text!r}")
 
     # -- what players see -------------------------------------------------------------------------
 
