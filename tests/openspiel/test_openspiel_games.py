@@ -128,6 +128,7 @@ def test_all_games_register_under_their_names() -> None:
         ("blotto", {"players": 99}, "'blotto': it is for 2 to 10 players, not for 99"),
         ("hex", {"board_size": 0}, "'hex': nobody has a legal action at its start"),
         ("openspiel", {"game": "goofspiel(num_cards=0)"}, "chance has no outcomes at its start"),
+        ("openspiel", {"game": "misere(game=nosuch())"}, "'misere(game=nosuch())': Unknown game"),
         ("openspiel", {"game": "go(board_size=100)"}, "supports board size up to 19"),
         ("leduc_poker", {"players": "two"}, "players"),
         ("hex", {"board_size": 10_000_000}, "10000000 is too large"),

@@ -27,6 +27,8 @@ from miai_openspiel.catalogue import games
 MOST_DEALT: Final = 200  # actions of chance before a player acts; some games may deal for ever
 TRIAL_SECONDS: Final = 10.0
 _TRIAL_MEMORY: Final = 2 << 30  # bytes
+_UNKNOWN: Final = "Unknown game"
+"""How OpenSpiel begins to say that it has no game of a name."""
 _REFUSALS: Final = (pyspiel.SpielError, RuntimeError, TypeError, ValueError, LookupError)
 
 
@@ -45,16 +47,20 @@ def load(name: str, parameters: Mapping[str, Any] | None = None) -> Any:
     _register(short)
     if short not in (known := pyspiel.registered_names()):
         raise ParameterError(f"OpenSpiel has no game '{short[:80]}'. {near_matches(short, known)}")
-    values = dict(parameters or {})
+    values, refusal = dict(parameters or {}), ""
     # Where an agent is confined, the referee has tried the game; the catalogue was tried, too.
     if (values or name not in games()) and CONFINED not in os.environ:
         refusal = _tried(name, tuple(sorted(values.items())))
-        if refusal:
-            raise ParameterError(f"OpenSpiel does not load '{name[:80]}': {refusal}")
     try:
-        return _load(name, values)
+        # A game that is unknown there may have been registered by this process.
+        if not refusal:
+            return _load(name, values)
+        if refusal.startswith(_UNKNOWN):
+            with without_its_complaints():
+                return _load(name, values)
     except _REFUSALS as error:
-        raise ParameterError(f"OpenSpiel does not load '{name[:80]}': {_said(error)}") from None
+        refusal = _said(error)
+    raise ParameterError(f"OpenSpiel does not load '{name[:80]}': {refusal}")
 
 
 def _register(short: str) -> None:
@@ -68,7 +74,8 @@ def _load(name: str, parameters: Mapping[str, Any]) -> Any:
 
 
 def _said(error: Exception) -> str:
-    return " ".join(str(error).split())[:300] or type(error).__name__
+    text = str(error).partition(" Available games are:")[0]
+    return " ".join(text.split())[:300] or type(error).__name__
 
 
 @cache
