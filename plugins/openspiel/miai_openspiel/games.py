@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 PREFIX: Final = "openspiel:"
 _MOST_NAMED = 20_000  # actions of hidden games; those of games with more are written as numbers
+_LEAST: Final = int(Player.SIMULTANEOUS)  # number of one or several who act, or of chance
 _LONGEST = 1_000_000  # plies that miai's game length can be
 
 
@@ -217,13 +218,15 @@ class OpenSpielState(SimultaneousState):
         self._views: tuple[int, tuple[bytes, ...]] = (-1, ())
 
     def current_player(self) -> int:
-        """Return who acts."""
-        player = self.inner.current_player()
-        if player >= 0:
-            return int(player)
-        if self.inner.is_terminal():
-            return Player.TERMINAL
-        return Player.SIMULTANEOUS if self.inner.is_simultaneous_node() else Player.CHANCE
+        """Return who acts; OpenSpiel numbers chance and several players as miai does."""
+        player = int(self.inner.current_player())  # games in Python return members of PlayerId
+        return player if player >= _LEAST else Player.TERMINAL
+
+    def legal_actions(self) -> list[int]:
+        """Return the actions of `next_actor`, ascending."""
+        if self.inner.current_player() >= 0:  # one player in turn
+            return sorted(self.inner.legal_actions())
+        return super().legal_actions()
 
     def legal_actions_of(self, player: int) -> list[int]:
         """Return the legal actions of one player in ascending order."""
@@ -241,15 +244,15 @@ class OpenSpielState(SimultaneousState):
         return sorted((action, p / total) for action, p in outcomes)
 
     def _apply_actions(self, actions: Mapping[int, int]) -> None:
-        if not self.game.info.perfect_information:
+        info = self.game.info
+        if not info.perfect_information:
             self._before, self.inner = self.inner, self.inner.clone()
-        if self.inner.is_simultaneous_node():
-            players = range(self.game.info.num_players)
+        if info.simultaneous and self.inner.is_simultaneous_node():
+            players = range(info.num_players)
             self.inner.apply_actions([actions.get(p, pyspiel.INVALID_ACTION) for p in players])
             return
-        (actor, action), *_ = actions.items()
-        chance = actor == Player.CHANCE
-        self.inner.apply_action(action - self.game.chance_offset if chance else action)
+        ((actor, action),) = actions.items()
+        self.inner.apply_action(action if actor >= 0 else action - self.game.chance_offset)
 
     def _copy_to(self, other: Self) -> None:
         other.inner = self.inner.clone()
