@@ -240,15 +240,15 @@ class ProgramAgent(Agent):
                 f"{self._who} answered {one_line(said, limit=120)}, where an action with id "
                 f"{question['id']} was wanted"
             )
-        said = self._read(ActionAnswer, answer, "answer")
-        statistics = dict(said.statistics)
-        if said.value is not None:
-            statistics.update(Evaluation(said.value).statistics())
-        if said.pv is not None:
-            statistics["pv"] = self._line(said.pv)
-        if said.resign:
+        decided = self._read(ActionAnswer, answer, "answer")
+        statistics = dict(decided.statistics)
+        if decided.value is not None:
+            statistics.update(Evaluation(decided.value).statistics())
+        if decided.pv is not None:
+            statistics["pv"] = self._line(decided.pv)
+        if decided.resign:
             return Decision(self.view.legal_actions[0], resign=True, statistics=statistics)
-        action = said.action
+        action = decided.action
         if isinstance(action, str):
             texts = question["legal_text"]
             assert isinstance(texts, list)

@@ -554,9 +554,9 @@ class GameProgram:
             _kill(self._conversation)
             raise
         self.starts += 1
-        hello = read_hello(greeting)
-        self._who = conversation.who = f"{parameters.who} of {one_line(hello.name, limit=80)}"
-        return hello
+        answer = read_hello(greeting)
+        self._who = conversation.who = f"{parameters.who} of {one_line(answer.name, limit=80)}"
+        return answer
 
     def _failure(self, problem: str, answer: Mapping[str, Any] | None = None) -> GameFailedError:
         """Return the error of a wrong answer, after which the program is not asked again."""
