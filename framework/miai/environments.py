@@ -132,7 +132,7 @@ class GameSpaces:
         text = state.information_state_string(player).encode()
         if len(text) > TEXT_BYTES:
             raise GameError(
-                f"{self.game.info.name} has no observation tensor, and its information state has "
+                f"{self.game.info.title} has no observation tensor, and its information state has "
                 f"{len(text)} bytes; an environment shows at most {TEXT_BYTES}"
             )
         return np.frombuffer(text.ljust(TEXT_BYTES, b"\0"), np.uint8).copy()
@@ -155,7 +155,7 @@ class AecEnvironment(AECEnv[str, ObservationDict, int]):  # type: ignore[misc]  
         super().__init__()
         self.game, self.render_mode = game, render_mode
         self.metadata = {
-            "name": f"{game.info.name}_v{game.info.version}",
+            "name": f"{game.info.title}_v{game.info.version}",
             "render_modes": ["ansi"],
             "is_parallelizable": False,
         }
@@ -199,7 +199,7 @@ class AecEnvironment(AECEnv[str, ObservationDict, int]):  # type: ignore[misc]  
             return
         if action is None:
             raise IllegalActionError(
-                f"{self.game.info.name}: {agent} has to act, but the action is None",
+                f"{self.game.info.title}: {agent} has to act, but the action is None",
                 action=-1,
                 position="",
             )
@@ -246,7 +246,7 @@ class ParallelEnvironment(ParallelEnv[str, ObservationDict, int]):  # type: igno
     def __init__(self, game: Game, render_mode: str | None = None) -> None:
         self.game, self.render_mode = game, render_mode
         self.metadata = {
-            "name": f"{game.info.name}_v{game.info.version}",
+            "name": f"{game.info.title}_v{game.info.version}",
             "render_modes": ["ansi"],
         }
         self.possible_agents = list(game.info.player_names)
@@ -371,7 +371,7 @@ class GymEnvironment(gymnasium.Env[ObservationDict, int]):
         if played.over or int(action) not in legal:
             if played.over or self._illegal == "raise":
                 raise IllegalActionError(
-                    f"{self.game.info.name}: action {action} is not legal here",
+                    f"{self.game.info.title}: action {action} is not legal here",
                     action=int(action),
                     position=str(played.state),
                 )
@@ -477,7 +477,7 @@ def to_gymnasium(
     others = [number for number in range(game.num_players()) if number != player]
     if len(others) == game.num_players():
         raise ParameterError(
-            f"player is {player}, but {game.info.name} has players 0 to {game.num_players() - 1}"
+            f"player is {player}, but {game.info.title} has players 0 to {game.num_players() - 1}"
         )
     if isinstance(opponent, str):
         agents = {number: make_agent(opponent, game) for number in others}
@@ -487,7 +487,7 @@ def to_gymnasium(
         agents = dict(opponent)
     if set(agents) != set(others) or len(set(map(id, agents.values()))) < len(others):
         raise ParameterError(
-            f"opponent: {game.info.name} needs an agent of its own for each of the players "
+            f"opponent: {game.info.title} needs an agent of its own for each of the players "
             f"{', '.join(map(str, others))}"
         )
     seats = [agents.get(number) for number in range(game.num_players())]

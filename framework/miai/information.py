@@ -58,7 +58,7 @@ class PlayerView:
         view = cls(state.game, player)
         if view._state is None:
             raise HiddenInformationError(
-                f"{state.game.info.name} hides information: a view follows from observations only"
+                f"{state.game.info.title} hides information: a view follows from observations only"
             )
         view._state = state.clone()
         observation = state.observation(player)
@@ -78,7 +78,7 @@ class PlayerView:
         """
         if self._state is None:
             raise HiddenInformationError(
-                f"{self.game.info.name} hides information, so a player has no state; "
+                f"{self.game.info.title} hides information, so a player has no state; "
                 "use a belief or a determinizer"
             )
         return self._state
@@ -153,7 +153,7 @@ class EnumeratedBelief:
         worlds = self._advance(self._order, target) if self._worlds else self._begin(target)
         if not worlds:
             raise EmptyBeliefError(
-                f"{self.game.info.name}: no world explains the observation of player "
+                f"{self.game.info.title}: no world explains the observation of player "
                 f"{self.player}: {observation}; a belief needs all observations, in order"
             )
         self._worlds = worlds
@@ -163,7 +163,7 @@ class EnumeratedBelief:
         """Return a copy of a random world. Raises `EmptyBeliefError` before any observation."""
         if not self._order:
             raise EmptyBeliefError(
-                f"{self.game.info.name}: player {self.player} has observed nothing yet"
+                f"{self.game.info.title}: player {self.player} has observed nothing yet"
             )
         return self._order[rng.randrange(len(self._order))].clone()
 
@@ -203,7 +203,7 @@ class EnumeratedBelief:
                     successors[key] = child
             if len(successors) + len(unobserved) > self.limit:
                 raise BeliefTooLargeError(
-                    f"{self.game.info.name}: more than {self.limit} worlds; raise the limit "
+                    f"{self.game.info.title}: more than {self.limit} worlds; raise the limit "
                     "or use a belief made for this game"
                 )
         return successors
@@ -253,7 +253,7 @@ class SampledBelief:
         """Return a copy of a random world. Raises `EmptyBeliefError` if there is none."""
         if not self._worlds:
             raise EmptyBeliefError(
-                f"{self.game.info.name}: none of the worlds drawn for player {self.player} "
+                f"{self.game.info.title}: none of the worlds drawn for player {self.player} "
                 "explains its observations; raise the limit of the belief"
             )
         return self._worlds[rng.randrange(len(self._worlds))].clone()

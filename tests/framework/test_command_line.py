@@ -13,7 +13,7 @@ import pytest
 from tests.warm_command import run_miai
 
 from miai.errors import ConfigError
-from miai.plain import parse_assignment, parse_value
+from miai.plain import listed, parse_assignment, parse_value
 
 
 def miai(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -53,6 +53,18 @@ def test_help_answers_at_once() -> None:
     # 0.2 s more than an interpreter; the best of a few, since a busy machine has slow caches.
     bare = min(processor_seconds("-c", "pass") for _ in range(5))
     assert min(processor_seconds("-m", "miai", "--help") for _ in range(5)) < bare + 0.4
+
+
+def test_long_lists_are_cut() -> None:
+    assert listed(["a", "b", "c"], most=3) == "a, b and c"
+    assert listed(["a", "b", "c", "d"], most=2) == "a, b and 2 more"
+    many = ("play", "goofspiel", "--set", "players=10", "--set", "num_cards=2")
+    stranger = miai(*many, "--stranger", "random").stderr
+    assert "is played by player1, player2, " in stranger
+    assert "player8 and 2 more." in stranger
+    assert miai(*many, "stranger").stderr.endswith(
+        "--player1 human --player2 mcts --player3 mcts --player4 mcts ... --player10 mcts\n"
+    )
 
 
 def test_listings_show_parameters_defaults_and_units() -> None:

@@ -256,10 +256,65 @@ def test_nothing_hidden_is_shown_by_going_back_asking_or_saving() -> None:
     refused.expect(pexpect.EOF)
 
 
-def test_two_people_in_a_hidden_game_are_told_a_command_that_plays() -> None:
+def test_people_are_told_a_command_that_plays_where_nothing_can_be_hidden() -> None:
     refused = terminal("kuhn_poker")
+    refused.expect("cannot hide the secrets of first and second from each other")
     refused.expect("miai play kuhn_poker --second random")
     refused.expect(pexpect.EOF)
+    refused = terminal("goofspiel", "--set", "players=3", "--player1", "random")
+    refused.expect("cannot hide the choices of player2 and player3 from each other")
+    refused.expect("miai play goofspiel --set players=3 --player3 random")
+    refused.expect(pexpect.EOF)
+
+
+@pytest.mark.parametrize(
+    ("words", "turns", "secrets"),
+    [
+        (
+            "kuhn_poker",
+            "first pass second bet first bet",
+            {"first": "card: Q", "second": "card: J"},
+        ),
+        (
+            "goofspiel --set num_cards=3",
+            "player1 1 player2 3 player1 2 player2 2",
+            {"player1": "player1> 1", "player2": "player2> 3"},
+        ),
+    ],
+)
+def test_nobody_sees_what_another_saw_or_typed_at_the_terminal(
+    tmp_path: Path, words: str, turns: str, secrets: dict[str, str]
+) -> None:
+    """Everything before the end is on the second screen, which is cleared for each player."""
+    child = pexpect.spawn(
+        sys.executable,
+        ["-m", "miai", "play", *words.split(), "--seed", "1"],
+        encoding="utf-8",
+        timeout=30,
+        env={**os.environ, "TERM": "xterm", "XDG_DATA_HOME": str(tmp_path)},
+    )
+    shown, entries = "", turns.split()
+    for player, entry in zip(entries[::2], entries[1::2], strict=True):
+        child.expect(f"{player}: press Enter when nobody else is looking. ")
+        shown += f"{child.before}{child.after}"
+        child.sendline("")
+        child.expect(f"{player}> ")
+        shown += f"{child.before}{child.after}"
+        child.sendline(entry)
+    child.expect(pexpect.EOF)
+    shown += str(child.before)
+    entered, cleared, left = "\x1b[?1049h", "\x1b[2J", "\x1b[?1049l"
+    main, *screens = shown.split(entered)
+    for player, screen in zip(entries[::2], screens, strict=True):
+        inside, outside = screen.split(left)
+        assert inside.startswith(cleared)
+        assert inside.endswith(cleared)
+        for other, secret in secrets.items():
+            assert (secret in inside) <= (other == player)
+        main += outside
+    assert all(secret in shown for secret in secrets.values())
+    assert "The game is over" in main
+    assert "> " not in main
 
 
 def test_an_opponent_in_a_seat_never_sees_a_take_back_as_a_failure() -> None:

@@ -413,10 +413,10 @@ while True:
         ("position(id, state, legal_text=['x'])", "legal_text must have a text for each"),
         ("position(id, state, chance=[[2, 1]])", "chance must have outcomes where player is -1"),
         ("position(id, state, player=-1, legal=[])", "chance must have outcomes where"),
-        ("position(id, [float('nan')])", "state has a number that is not finite"),
+        ("position(id, [float('nan')])", "a JSON object: NaN is not a JSON number"),
         (
             "position(id, state, player=-4, legal=[], returns=[float('inf'), 0])",
-            "answer.returns[0]: ",
+            "a JSON object: Infinity is not a JSON number",
         ),
         ("x = []; [x := [x] for _ in range(40)]; position(id, x)", "nested deeper than 32"),
         ("sys.stdout.buffer.write(bytes([255, 10])); sys.stdout.flush()", "must be a JSON object"),
@@ -832,7 +832,7 @@ while True:
         ("[]", "returns must have a list for each state, a number a player"),
         ("[[0]]", "returns must have a list for each state, a number a player"),
         ("[[2, -2]]", "returns must be from -1 to 1"),
-        ("[[float('nan'), 0]]", "answer.returns"),
+        ("[['all', 0]]", "answer.returns"),
         ("sys.exit('tired')", "exited with status 1; its last output: tired"),
     ],
 )
@@ -966,5 +966,9 @@ def test_a_game_is_played_and_checked_from_the_command_line(tmp_path: Path) -> N
     )
     assert (broken.returncode, broken.stdout) == (2, "")
     assert broken.stderr.count("\n") == 1
-    assert "the game's program 'python' exited with status 1" in broken.stderr
+    assert "program 'python' of count exited with status 1" in broken.stderr
     assert "a defect" in broken.stderr
+    stranger = command_line("play", shell, "--third", "random")
+    assert "take_away is played by first and second" in stranger.stderr
+    missing = command_line("play", shell, "second")
+    assert missing.stderr.endswith("Write: miai play ... --first human --second mcts\n")

@@ -11,6 +11,7 @@ from typing import Any
 
 import psutil
 import pytest
+from tests.warm_command import run_miai
 
 import miai
 from miai.agent import Decision, RandomAgent
@@ -206,7 +207,7 @@ for question in questions():
         (
             "greet()\nq = next(questions())\nsay(type='action', id=q['id'], action=True)\nhear()",
             "protocol",
-            "not True",
+            "answer.action: expected a number or a text of a legal action, got true",
         ),
         (
             "greet()\nq = next(questions())\nsay(type='action', id=q['id'], action=99)\nhear()",
@@ -243,7 +244,30 @@ for question in questions():
             "greet()\nq = next(questions())\nsay(type='action', id=q['id'], action=0, "
             "statistics=[1])\nhear()",
             "protocol",
-            "the statistics of an answer are an object",
+            "answer.statistics: expected a table of keys and values, got [1]",
+        ),
+        (
+            "greet()\nq = next(questions())\nsay(type='action', id=q['id'], resign='yes')\nhear()",
+            "protocol",
+            "answer.resign: expected true or false, got 'yes'",
+        ),
+        (
+            "greet()\nq = next(questions())\nsay(type='action', id=q['id'], action=0, "
+            "value='high')\nhear()",
+            "protocol",
+            "answer.value: expected a number, got 'high'",
+        ),
+        (
+            "greet()\nq = next(questions())\nsay(type='action', id=q['id'], action=0, "
+            "value=float('nan'))\nhear()",
+            "protocol",
+            "a JSON object: NaN is not a JSON number",
+        ),
+        (
+            "greet()\nq = next(questions())\nsay(type='action', id=q['id'], action=0, "
+            "pv='e4 e5')\nhear()",
+            "protocol",
+            "answer.pv: expected a list of numbers or texts of actions, got 'e4 e5'",
         ),
         (
             "greet()\nq = next(questions())\nx = []\nfor _ in range(99): x = [x]\n"
@@ -257,10 +281,10 @@ for question in questions():
             "",
         ),
         (
-            "greet()\nq = next(questions())\nsay(type='action', id=q['id'], action=9, "
+            "greet()\nq = next(questions())\nsay(type='action', id=q['id'], action=0, "
             "value=10**400)\nhear()",
-            "illegal-action",
-            "action 9",
+            "protocol",
+            "answer.value: expected a number, got 1000",
         ),
         (
             "greet()\nnext(questions())\nsay(type='error', message='no memory')\nhear()",
@@ -286,10 +310,13 @@ def test_misbehaviour_forfeits(code: str, termination: str, detail: str) -> None
         ("say(type='hello', protocol=2)", "speaks version 2; its first line must be a hello"),
         ("print('GNU Go 3.8', flush=True)\nhear()", "wrote 'GNU Go 3.8'"),
         ("say(type='action', id=1, action=0)", 'speaks something else, {"type": "action"'),
-        ("greet(games='tic_tac_toe')", "hello.games must be a list of names"),
-        ("greet(ponder='yes')", "hello.ponder must be true or false"),
-        ("greet(stop=1)", "hello.stop must be true or false"),
-        ("greet(games=['go', 'chess'])", "does not play tic_tac_toe; it plays go, chess"),
+        (
+            "greet(games='tic_tac_toe')",
+            "hello.games: expected a list in brackets",
+        ),
+        ("greet(ponder='yes')", "hello.ponder: expected true or false, got 'yes'"),
+        ("greet(stop=1)", "hello.stop: expected true or false, got 1"),
+        ("greet(games=['go', 'chess'])", "does not play tic_tac_toe; it plays go and chess"),
         ("sys.exit('no license')", "no license"),
         ("time.sleep(60)", "did not say hello in time"),
     ],
@@ -467,6 +494,39 @@ def command_line(*words: str) -> str:
     return done.stdout
 
 
+def test_a_bare_file_name_is_told_from_a_component(tmp_path: Path) -> None:
+    """A program is named by its path; the message shows it."""
+    (tmp_path / "race.sh").touch()
+    for words, said in [
+        (
+            ["race.sh"],
+            "no game is called 'race.sh'; to run the file of that name as a program "
+            "write ./race.sh\n",
+        ),
+        (["tic_tac_toe", "--x", "race.sh"], "write --x ./race.sh\n"),
+        (["tic_tac_toe", "--x", "race.sh --fast 1"], 'write --x "./race.sh --fast 1"\n'),
+    ]:
+        done = run_miai(["play", *words], cwd=tmp_path)
+        assert done.returncode == 2
+        assert done.stderr.endswith(said)
+    config = """
+        [tournament]
+        name = "race"
+        [game]
+        name = "race.sh"
+        [[players]]
+        name = "one"
+        agent = "race.sh"
+        [[players]]
+        name = "other"
+        agent = "random"
+    """
+    (tmp_path / "race.toml").write_text(config)
+    done = run_miai(["tournament", "run", "race.toml"], cwd=tmp_path)
+    assert 'write program = ["./race.sh"] instead of the name\n' in done.stderr
+    assert 'write program = ["./race.sh"] instead of the agent\n' in done.stderr
+
+
 def test_a_program_plays_from_the_command_line() -> None:
     bot = EXAMPLES / "first_legal.sh"
     words = ["tic_tac_toe", "--x", str(bot), "--o", "random", "--seed", "3"]
@@ -516,6 +576,18 @@ def pondering(
     finally:
         seat.close()
     return record, [json.loads(line) for line in notes.read_text().splitlines()]
+
+
+def test_a_line_of_texts_is_recorded_in_numbers() -> None:
+    """Pages show it by the game's own notation, as far as it can be played."""
+    code = """
+greet()
+for question in questions():
+    first, second, *_ = question["legal_text"]
+    say(type="action", id=question["id"], action=first, pv=[first, second, first, 3])
+    """
+    record = playing(python(code))
+    assert record.moves[0].statistics["pv"] == [0, 1, "a3", 3]
 
 
 def test_a_program_ponders_and_is_stopped(tmp_path: Path) -> None:

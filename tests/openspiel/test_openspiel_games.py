@@ -19,7 +19,7 @@ from miai.plugins.kinds import GAME
 from miai.plugins.registry import Registry
 from miai.testing import check_game
 from miai_classics.goofspiel import Goofspiel, GoofspielParameters
-from miai_openspiel import plugin
+from miai_openspiel import loading, plugin
 from miai_openspiel.catalogue import ask_openspiel, games
 from miai_openspiel.games import OpenSpielGame
 from miai_openspiel.parameters import parameters_of
@@ -123,7 +123,13 @@ def test_all_games_register_under_their_names() -> None:
 @pytest.mark.parametrize(
     ("name", "parameters", "said"),
     [
-        ("leduc_poker", {"players": 99}, "does not load 'leduc_poker'"),
+        ("leduc_poker", {"players": 99}, "num_players_ <= kGameType.max_num_players"),
+        ("blotto", {"fields": 0}, "'blotto': nobody has a legal action at its start"),
+        ("blotto", {"players": 99}, "'blotto': it is for 2 to 10 players, not for 99"),
+        ("hex", {"board_size": 0}, "'hex': nobody has a legal action at its start"),
+        ("openspiel", {"game": "goofspiel(num_cards=0)"}, "chance has no outcomes at its start"),
+        ("openspiel", {"game": "misere(game=nosuch())"}, "'misere(game=nosuch())': Unknown game"),
+        ("openspiel", {"game": "go(board_size=100)"}, "supports board size up to 19"),
         ("leduc_poker", {"players": "two"}, "players"),
         ("hex", {"board_size": 10_000_000}, "10000000 is too large"),
         ("leduc_poker", {"player": 2}, "unknown parameter. Did you mean 'players'"),
@@ -133,7 +139,7 @@ def test_all_games_register_under_their_names() -> None:
     ],
 )
 def test_what_openspiel_refuses_is_said_in_one_line(
-    name: str, parameters: dict[str, Any], said: str
+    name: str, parameters: dict[str, Any], said: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     registry = Registry().for_plugin("openspiel")
     plugin.miai_register(registry)
@@ -142,6 +148,20 @@ def test_what_openspiel_refuses_is_said_in_one_line(
         registry.build(GAME, full, values=parameters)
     assert said in str(error.value)
     assert "\n" not in str(error.value)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_game_that_does_not_begin_is_refused_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """OpenSpiel lists the 26 billion ways to divide 100 coins in code that nothing can stop."""
+    monkeypatch.setattr(loading, "TRIAL_SECONDS", 1.0)
+    with pytest.raises(ParameterError, match=r"it does not begin a game within 1 s"):
+        OpenSpielGame("blotto(coins=100,fields=8)")
+
+
+def test_names_of_actions_are_looked_up_in_silence(capfd: pytest.CaptureFixture[str]) -> None:
+    """OpenSpiel prints a line in C++ for each text that it does not give."""
+    assert load("sheriff").action_text(0) == "0"
+    assert capfd.readouterr() == ("", "")
 
 
 def test_an_illegal_action_is_refused_with_the_position() -> None:

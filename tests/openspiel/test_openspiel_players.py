@@ -16,12 +16,15 @@ from tests.seeds import seed_of_test
 
 import miai
 from miai.agent import Agent, RandomAgent
-from miai.errors import EmptyBeliefError, ParameterError, UnsuitableGameError
+from miai.errors import EmptyBeliefError, MiaiError, ParameterError, UnsuitableGameError
 from miai.information import EnumeratedBelief, SampledBelief
 from miai.search.worlds import Ismcts, IsmctsParameters, Pimc, PimcParameters
-from miai.testing import check_game
+from miai.testing import check_agent, check_game
 from miai_openspiel.bots import (
     MiaiBot,
+    NamedBot,
+    NamedBotParameters,
+    SpielBot,
     SpielMcts,
     SpielMctsParameters,
     SpielPolicy,
@@ -55,6 +58,77 @@ def test_its_games_repeat_with_the_seed() -> None:
     first, again, other = (miai.play(game, [search, search], seed=seed) for seed in (1, 1, 2))
     assert [m.action for m in first.moves] == [m.action for m in again.moves]
     assert [m.action for m in first.moves] != [m.action for m in other.moves]
+
+
+RPS = "repeated_game(stage_game=matrix_rps(),num_repetitions=1000)"
+
+
+@pytest.mark.parametrize(
+    ("text", "bot"),
+    [
+        ("pig", "uniform_random"),  # chance
+        ("matrix_rps", "uniform_random"),  # players who act at once
+        (RPS, "randbot"),  # draws from the C library
+        (RPS, "iocainebot"),
+    ],
+)
+def test_a_named_bot_is_an_agent(text: str, bot: str) -> None:
+    """It plays the same with the same seed, whatever it and others of its process played before."""
+    game = OpenSpielGame(text)
+    parameters = NamedBotParameters(bot=bot)
+    check_agent(lambda game: NamedBot(game, parameters), game, max_plies=30, seed=seed_of_test())
+
+
+def test_a_bot_of_rock_paper_scissors_knows_the_rounds_before() -> None:
+    """``copybot`` plays what would have won the last round."""
+    game = OpenSpielGame(RPS)
+    bot = NamedBot(game, NamedBotParameters(bot="copybot"))
+    record = miai.play(game, [bot, RandomAgent(game)], seed=seed_of_test())
+    own, other = ([m.action for m in record.moves if m.actor == p] for p in (0, 1))
+    assert own[1:] == [(action + 1) % 3 for action in other[:-1]]
+
+
+class Follower(pyspiel.Bot):  # type: ignore[misc]  # it has no types
+    """Follows the game by what it is told, and plays the last legal action."""
+
+    def __init__(self, game: Any, player: int) -> None:
+        super().__init__()
+        self.state, self.player = game.new_initial_state(), player
+
+    def inform_action(self, state: Any, player: int, action: int) -> None:
+        assert player == state.current_player() != self.player
+        assert str(state) == str(self.state)
+        self.state.apply_action(action)
+
+    def step(self, state: Any) -> int:
+        assert str(state) == str(self.state)
+        self.state.apply_action(state.legal_actions()[-1])
+        return int(state.legal_actions()[-1])
+
+
+class Following(SpielBot):
+    def make_bot(self, game: Any, player: int, seed: int) -> Any:
+        return Follower(game, player)
+
+
+@pytest.mark.parametrize("name", ["backgammon", "connect_four"])
+def test_a_bot_is_told_what_others_and_chance_do(name: str) -> None:
+    game = load(name)
+    record = miai.play(game, [Following(game), Following(game)], seed=seed_of_test(), move_limit=40)
+    assert record.loser is None, record.detail
+
+
+@pytest.mark.parametrize(
+    ("text", "bot", "said"),
+    [
+        ("tic_tac_toe", "uniform", "Did you mean 'uniform_random'"),
+        ("tic_tac_toe", "randbot", "has no bot 'randbot' for openspiel:tic_tac_toe"),
+        ("leduc_poker", "uniform_random", "hides information, which openspiel-bot would see"),
+    ],
+)
+def test_a_bot_that_cannot_play_is_refused(text: str, bot: str, said: str) -> None:
+    with pytest.raises(MiaiError, match=said):
+        NamedBot(OpenSpielGame(text), NamedBotParameters(bot=bot))
 
 
 def test_it_refuses_games_that_it_would_see_through() -> None:

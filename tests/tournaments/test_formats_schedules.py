@@ -170,12 +170,16 @@ def test_a_league_sorts_its_players_into_divisions(
     meetings, end = play(make("league", field, **values), strength(order))
     sizes = [count // divisions + (n >= divisions - count % divisions) for n in range(divisions)]
     begin = 0
-    for number, names_of in enumerate(end.facts["table"]):
+    for number in range(divisions):
+        table = [line for line in end.facts["standings"] if line["division"] == number + 1]
+        names_of = [line["name"] for line in table]
         assert len(names_of) == sizes[number]
         end_of = begin + sizes[number]
         inner = order[begin + (number > 0) : end_of - (number < divisions - 1)]
         assert set(inner) <= set(names_of)
-        assert list(names_of) == sorted(names_of, key=order.index)
+        assert names_of == sorted(names_of, key=order.index)
+        points = [line["points"] for line in table]
+        assert points == sorted(points, reverse=True)
         begin = end_of
     for season in range(1, count + 1):
         games = [m.pairing for m in meetings if m.pairing.round == season]

@@ -17,7 +17,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from miai.errors import ConfigError, StoreError
-from miai.pages.document import printable
+from miai.pages.document import NONE, printable
 from miai.record import Termination
 from miai_tournaments.ratings.ratings import fit_ratings
 from miai_tournaments.report.report import TournamentReport, build_report
@@ -374,6 +374,30 @@ def test_text_and_json_show_the_format_s_verdict() -> None:
     screen = io.StringIO()
     Console(file=screen, width=80).print(report.render(80))
     assert "SPRT: H1 accepted" in screen.getvalue()
+
+
+def test_a_terminal_shows_the_table_of_a_league() -> None:
+    standings = [
+        {"name": "mcts-100", "division": 1, "points": 2.5},
+        {"name": "mcts-400", "division": 1, "points": 2},
+        {"name": "fast-random", "division": 2, "points": "many"},  # a store may be foreign
+        "stray",
+    ]
+    ranking = ["mcts-100", "mcts-400", "fast-random", "gone"]
+    facts = {"kind": "league", "ranking": ranking, "standings": standings}
+    report = build_report(small_tournament(), info=replace(INFO, facts=facts))
+    screen = io.StringIO()
+    Console(file=screen, width=80).print(report.render(80))
+    for shown in (screen.getvalue(), report.to_text()):
+        table = shown.partition("The format's ranking\n")[2].partition("\n\n")[0]
+        heading, *lines = [line.split() for line in table.splitlines() if line[0] in "#1234"]
+        assert heading == ["#", "player", "division", "points"]
+        assert lines == [
+            ["1", "mcts-100", "1", "2.5"],
+            ["2", "mcts-400", "1", "2"],
+            ["3", "fast-random", "2", NONE],
+            ["4", "gone", NONE, NONE],
+        ]
 
 
 def test_the_order_of_games_does_not_matter() -> None:

@@ -204,7 +204,7 @@ class GameProblem:
     ) -> None:
         if game.info.simultaneous:
             raise UnsuitableGameError(
-                f"{game.info.name}: players act at once, which belief search does not handle; "
+                f"{game.info.title}: players act at once, which belief search does not handle; "
                 "ismcts and pimc do"
             )
         self.game, self.player, self.averages = game, player, averages
@@ -265,7 +265,7 @@ class GameProblem:
 
     def _unsuitable(self) -> UnsuitableGameError:
         return UnsuitableGameError(
-            f"{self.game.info.name}: the legal actions of player {self.player} depend on hidden "
+            f"{self.game.info.title}: the legal actions of player {self.player} depend on hidden "
             "state, so beliefs do not bound each other; let the game allow an action in all states "
             "of a belief and refuse it where it is impossible"
         )

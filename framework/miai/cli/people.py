@@ -11,18 +11,32 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout, suppress
+from contextlib import (
+    ExitStack,
+    contextmanager,
+    nullcontext,
+    redirect_stderr,
+    redirect_stdout,
+    suppress,
+)
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TextIO, runtime_checkable
 
 from miai.agent import Agent, Decision
 from miai.clock import ClockReading
-from miai.errors import AgentUnavailableError, GameError, IllegalActionError, MiaiError
+from miai.errors import (
+    AgentUnavailableError,
+    ConfigError,
+    GameError,
+    IllegalActionError,
+    MiaiError,
+)
 from miai.game import Game, State
 from miai.information import PlayerView
 from miai.parameters import Parameters
+from miai.plain import dumps, listed
 from miai.playing.advice import advice_text, advised
-from miai.playing.match import Seat, play
+from miai.playing.match import Seat, play_in_process
 from miai.playing.session import RevisableGame, TakeBack
 from miai.record import MoveRecord, PlayerRecord, winners_text
 from miai.render import Renderer, StyledRenderer, action_text, hint_of, renderer_for
@@ -176,6 +190,10 @@ _REFUSALS = {
     "save": "An unfinished game cannot be saved here.",
 }
 
+_ENTER_SCREEN = "\x1b[?1049h\x1b[2J\x1b[H"
+_LEAVE_SCREEN = "\x1b[2J\x1b[?1049l"
+"""What xterm and most other terminals take as entering and leaving a cleared second screen."""
+
 _MAX_LISTED = 12
 """Maximum number of legal moves that are all listed after an illegal one."""
 
@@ -188,6 +206,7 @@ class HumanAgent(Agent):
     Attributes:
       read, write: the input and the output.
       session: offers undo, hints and saving; None without one.
+      hides: whether each turn is on a screen of its own, which vanishes with what was typed.
 
     Raises:
       KeyboardInterrupt: the person quits or the input ends.
@@ -205,6 +224,7 @@ class HumanAgent(Agent):
         self.read: TextIO | None = read or sys.stdin  # None if the process has none
         self.write: TextIO | None = write or sys.stdout
         self.session: PlaySession | None = None
+        self.hides = False
         self._notes: list[str] = []
         self._renderer: Renderer = renderer_for(game)
         self._notation = game.new_initial_state()
@@ -228,10 +248,29 @@ class HumanAgent(Agent):
     def act(self, clock: ClockReading) -> Decision:
         """Show the position and return the person's choice."""
         try:
-            return self._choose(clock)
+            with self._hidden_turn() if self.hides else nullcontext():
+                return self._choose(clock)
         except KeyboardInterrupt:
             self._say("")
             raise KeyboardInterrupt("the game was left unfinished") from None
+
+    @contextmanager
+    def _hidden_turn(self) -> Iterator[None]:
+        """Show a turn on the terminal's alternate screen: leaving it leaves nothing to scroll to.
+
+        Whoever sat there before is given the time to leave.
+        """
+        assert self.write is not None, "new_game refuses to begin without it"
+        self.write.write(_ENTER_SCREEN)
+        try:
+            if self.session is not None and self.session.seated is not self:
+                self.session.seated = self
+                name = self.game.info.player_names[self.view.player]
+                self._ask(f"{name}: press Enter when nobody else is looking. ")
+            yield
+        finally:
+            self.write.write(_LEAVE_SCREEN)
+            self.write.flush()
 
     def _choose(self, clock: ClockReading) -> Decision:
         self._show_board()
@@ -403,7 +442,8 @@ class PlaySession:
     of perfect information allow undo.
 
     In a game that hides information a person sees only what its seat observes: the opponents' moves
-    are not reported, and what the opponents print is withheld until the game is over.
+    are not reported, and what the opponents print is withheld until the game is over. Several
+    people there, or where players act at once, sit down in turn, each at a screen of its own.
 
     Args:
       note: called with each new state and the move that led to it.
@@ -414,6 +454,10 @@ class PlaySession:
 
     Attributes:
       people: the players at the terminal.
+      seated: who had the last turn of those that are hidden.
+
+    Raises:
+      ConfigError: the terminal cannot hide the turns of several people from each other.
     """
 
     def __init__(
@@ -435,8 +479,14 @@ class PlaySession:
         self._seed = 0
         self._withheld: TextIO | None = None  # output of others in a game that hides information
         self.people = [agent for agent in agents if isinstance(agent, HumanAgent)]
+        self.seated: HumanAgent | None = None
+        hides = len(self.people) > 1 and (
+            game.info.simultaneous or not game.info.perfect_information
+        )
+        if hides and not all(_has_screens(person.write) for person in self.people):
+            raise ConfigError(_one_person_only(game, agents))
         for person in self.people:
-            person.session = self
+            person.session, person.hides = self, hides
         self._secret = bool(self.people) and not game.info.perfect_information
 
     def play(self, *, seed: int) -> GameRecord:
@@ -452,7 +502,7 @@ class PlaySession:
 
     def _play(self) -> GameRecord:
         return self.session.play(
-            lambda earlier, on_move: play(
+            lambda earlier, on_move: play_in_process(
                 self._game, self._agents, seed=self._seed, earlier=earlier, on_move=on_move
             )
         )
@@ -517,6 +567,35 @@ class PlaySession:
             for number, agent in enumerate(self._agents)
         ]
         return self.session.unfinished_record(players, seed=self._seed)
+
+
+def _has_screens(stream: TextIO | None) -> bool:
+    """Return whether a stream is a terminal that takes commands, such as those for a screen."""
+    return stream is not None and stream.isatty() and os.environ.get("TERM") not in (None, "dumb")
+
+
+def _one_person_only(game: Game, agents: Sequence[Agent]) -> str:
+    """Return the message that refuses several people, with a command for one of them."""
+    info = game.info
+    names = [
+        name
+        for name, agent in zip(info.player_names, agents, strict=True)
+        if isinstance(agent, HumanAgent)
+    ]
+    what, secrets = "hides information", "secrets"
+    if info.perfect_information:
+        what, secrets = "lets players act at once", "choices"
+    values = game.parameters.model_dump(mode="json", exclude_defaults=True)
+    words = [info.name]
+    words += [f"--set {k}={v if isinstance(v, str) else dumps(v)}" for k, v in values.items()]
+    if info.title != info.name:
+        words = ["..."]  # as it was written
+    words += [f"--{name} random" for name in names[1:6]] + ["..."] * (len(names) > 6)
+    return (
+        f"{info.title} {what}, and this terminal cannot hide the {secrets} of {listed(names)} from "
+        "each other, as it is a file, a pipe or dumb; let agents play all of them but one, such "
+        f"as: miai play {' '.join(words)}"
+    )
 
 
 @contextmanager

@@ -21,7 +21,7 @@ import typer
 from miai.errors import AgentUnavailableError, ConfigError, near_matches
 from miai.files import user_data
 from miai.plain import listed, parse_value
-from miai.plugins.kinds import AGENT, SEARCH
+from miai.plugins.kinds import AGENT, GAME, SEARCH
 
 if TYPE_CHECKING:
     from miai.agent import Agent
@@ -84,13 +84,12 @@ def play(
 
     Each player of the game is an option: `miai play go --black human --white mcts`. Its parameters
     follow a dot: `--white.simulations 5000`. A path is a program: `--white "./bot --level 3"`, and
-    the game may be one, too: `miai play ./nim.js`. A
-    class of a Python file plays as well: `--white ./my_agent.py:MyAgent`. The default agent is
-    `human`.
+    the game may be one, too: `miai play ./nim.js`. A class of a Python file plays as well:
+    `--white ./my_agent.py:MyAgent`. The default agent is `human`.
 
     In a game that hides information a person sees only what its player observes, until the game is
-    over. There, and where players act at once, only one player may be human. A game between agents
-    shows the true positions.
+    over. Several people there, or where players act at once, have their turns on a screen that
+    vanishes with what was typed. A game between agents shows the true positions.
     """
     from miai.api import load_game
     from miai.record import Termination
@@ -127,9 +126,11 @@ def game_of(name: str, settings: Sequence[str]) -> tuple[str, dict[str, Any]]:
     Raises `ConfigError` for a setting that is none.
     """
     from miai.plain import parse_assignment
+    from miai.plugins.loader import registry
 
     parameters = dict(parse_assignment(text) for text in settings)
     if "/" not in name:  # no game has such a name
+        registry().refuse_file(GAME, name, write="{}")
         return name, parameters
     if "command" in parameters:
         raise ConfigError(f"--set command: the program {name} is the command")
@@ -275,6 +276,8 @@ def _result(game: Game, record: GameRecord) -> str:
 
 DEFAULT_AGENT = "human"
 
+_MOST_PLAYERS = 5  # in the example of a command
+
 
 @dataclass(slots=True)
 class PlayerOptions:
@@ -320,6 +323,7 @@ def parse_players(
     `known` are the command's other options, for near matches. Raises `ConfigError`.
     """
     from miai.plugins import agent_files
+    from miai.plugins.loader import registry
 
     players = {name: PlayerOptions(name) for name in game.info.player_names}
     for option, text in _pairs(game, words, known=known):
@@ -337,6 +341,9 @@ def parse_players(
                 raise ConfigError(f"{option} {text}: name a class after the colon, FILE.py:CLASS")
             player.agent, player.values["command"] = "program", text
         else:
+            file, *arguments = text.split(maxsplit=1) or [text]
+            write = f'"{{}} {arguments[0]}"' if arguments else "{}"
+            registry().refuse_file(AGENT, file, write=f"{option} {write}")
             player.agent = text
         player.texts.append(f"{option} {text}")
     for player in players.values():
@@ -379,7 +386,7 @@ def _no_option(game: Game, words: Sequence[str]) -> str:
 def _unknown_option(game: Game, option: str, known: Iterable[str]) -> str:
     options = [*known, *(f"--{name}" for name in game.info.player_names)]
     return (
-        f"unknown option '{option}'; {game.info.name} is played by "
+        f"unknown option '{option}'; {game.info.title} is played by "
         f"{listed(game.info.player_names)}. {near_matches(option.split('.')[0], options)}"
     )
 
@@ -407,8 +414,12 @@ def _usage(game: Game, agents: Sequence[str] = ()) -> str:
     names = game.info.player_names
     opponent = "mcts" if game.info.perfect_information else "random"
     line_up = agents or ["human", *[opponent] * (len(names) - 1)]
-    players = " ".join(f"--{n} {a}" for n, a in zip(names, line_up, strict=True))
-    return f"miai play {game.info.name} {players}"
+    players = [f"--{n} {a}" for n, a in zip(names, line_up, strict=True)]
+    if len(players) > _MOST_PLAYERS:
+        players = [*players[: _MOST_PLAYERS - 1], "...", players[-1]]
+    info = game.info
+    name = info.name if info.title == info.name else "..."  # as it was written
+    return f"miai play {name} {' '.join(players)}"
 
 
 def save_unfinished(game: Game, record: GameRecord, file: str) -> str:

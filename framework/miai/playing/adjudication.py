@@ -144,7 +144,7 @@ class Panel:
             sound = abs(sum(returns) - info.utility_sum) <= _TOLERANCE
         if not sound:
             raise PluginError(
-                f"adjudicator '{name}': decided {info.name} by returns {returns}, which the game "
+                f"adjudicator '{name}': decided {info.title} by returns {returns}, which the game "
                 "does not allow; a defect of its plugin"
             )
         return VerdictRecord(

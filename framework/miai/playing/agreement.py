@@ -22,7 +22,7 @@ def require_two_player_constant_sum(game: Game, *, rule: str) -> None:
     info = game.info
     if info.num_players != 2 or info.utility_sum is None:
         raise UnsuitableGameError(
-            f"{rule}: judges two-player constant-sum games, which {info.name} is not; "
+            f"{rule}: judges two-player constant-sum games, which {info.title} is not; "
             "leave the rule out"
         )
 
@@ -33,7 +33,7 @@ def require_no_chance(game: Game, *, rule: str) -> None:
     if not info.perfect_information or info.max_chance_outcomes > 0:
         why = "has chance" if info.perfect_information else "hides information"
         raise UnsuitableGameError(
-            f"{rule}: {info.name} {why}, so that a position has no definite result; "
+            f"{rule}: {info.title} {why}, so that a position has no definite result; "
             "leave the rule out"
         )
 
@@ -83,7 +83,7 @@ class ResignAgreement(_AgreementRule):
         low, even, below = game.info.min_utility, _even(game), self._parameters.below
         if not low <= below < even:
             raise UnsuitableGameError(
-                f"resign-agreement: below is {below:g}, but in {game.info.name} a lost "
+                f"resign-agreement: below is {below:g}, but in {game.info.title} a lost "
                 f"side has {low:g} and an even one {even:g}; give a number between"
             )
 
@@ -117,7 +117,7 @@ class DrawAgreement(_AgreementRule):
         win = max(info.max_utility - even, even - info.min_utility)
         if parameters.within >= win:
             raise UnsuitableGameError(
-                f"draw-agreement: within is {parameters.within:g}, but in {info.name} a win is "
+                f"draw-agreement: within is {parameters.within:g}, but in {info.title} a win is "
                 f"{win:g} from even; give less"
             )
 

@@ -35,7 +35,7 @@ from miai.errors import (
     MiaiError,
 )
 from miai.game import Game, Observation, Player, State
-from miai.plain import Json, dumps, listed, to_plain
+from miai.plain import Json, to_plain
 from miai.playing.adjudication import Panel
 from miai.plugins.loader import PluginWarning, plugin_host
 from miai.plugins.versions import versions_of
@@ -621,7 +621,7 @@ def play_game(
     count = game.num_players()
     if len(seats) != count or (seeds is not None and len(seeds) != count):
         raise ConfigError(
-            f"{game.info.name} is a game of {count} players: give as many seats (and seeds), "
+            f"{game.info.title} is a game of {count} players: give as many seats (and seeds), "
             f"not {len(seats)}" + ("" if seeds is None else f" (and {len(seeds)})")
         )
     if move_limit is not None and move_limit < 1:
@@ -666,33 +666,30 @@ def play(
     from `seed`. The options are those of `play_game`. A game that ends by an agent's failure has a
     record too; the logger ``miai.playing.match`` logs the agent's exception with its traceback.
 
-    Raises as `play_game`, and `ConfigError` if two people would share the terminal in a game that
-    hides information, or in which players act at once.
+    Raises as `play_game`, and `ConfigError` if several people would see each other's secrets, in a
+    game that hides information or in which players act at once.
     """
-    _refuse_shared_terminal(game, agents)
+    info = game.info
+    people = [agent for agent in agents if agent.component == "human"]
+    if len(people) > 1 and (info.simultaneous or not info.perfect_information):
+        why = "lets players act at once" if info.perfect_information else "hides information"
+        raise ConfigError(
+            f"{info.title} {why}, so that {len(people)} people at one terminal would see what the "
+            "others may not; in `miai play` each has a screen of its own"
+        )
+    return play_in_process(game, agents, seed=seed, **options)
+
+
+def play_in_process(
+    game: Game, agents: Sequence[Agent], *, seed: int = 0, **options: Unpack[PlayOptions]
+) -> GameRecord:
+    """Play as `play`, also with several people, who the caller hides from each other."""
     seeds = [
         derive_seed(seed, "player", number) if agent.default_seed is None else agent.default_seed
         for number, agent in enumerate(agents)
     ]
     seats = [InProcessSeat(agent) for agent in agents]
     return play_game(game, seats, seed=seed, seeds=seeds, **options)
-
-
-def _refuse_shared_terminal(game: Game, agents: Sequence[Agent]) -> None:
-    names, info = game.info.player_names, game.info
-    people = [name for name, a in zip(names, agents, strict=False) if a.component == "human"]
-    if len(people) > 1 and (info.simultaneous or not info.perfect_information):
-        what, secrets = "hides information", "secrets"
-        if info.perfect_information:
-            what, secrets = "lets players act at once", "choices"
-        values = game.parameters.model_dump(mode="json", exclude_defaults=True)
-        words = [f"--set {k}={v if isinstance(v, str) else dumps(v)}" for k, v in values.items()]
-        words += [f"--{name} random" for name in people[1:]]
-        raise ConfigError(
-            f"{game.info.name} {what}, and {listed(people)} at one terminal would see each other's "
-            f"{secrets}; let agents play all of them but one, such as: miai play {game.info.name} "
-            f"{' '.join(words)}"
-        )
 
 
 def new_record(game: Game, players: list[PlayerRecord], *, seed: int) -> GameRecord:

@@ -127,7 +127,7 @@ def _load(record: GameRecord) -> Game:
 
 
 def _apply(state: State, move: MoveRecord) -> None:
-    where = f"{state.game.info.name}: ply {move.ply}"
+    where = f"{state.game.info.title}: ply {move.ply}"
     actor = int(state.next_actor())
     if actor == Player.TERMINAL:
         raise RecordError(f"{where}: the game was over before this action")
@@ -148,7 +148,7 @@ def _check_observations(state: State, recorded: Any, where: str) -> None:
         return
     players = range(state.game.num_players())
     if observations_as_json([state.observation(player) for player in players]) != recorded:
-        raise RecordError(f"{state.game.info.name}: {where} the observations differ")
+        raise RecordError(f"{state.game.info.title}: {where} the observations differ")
 
 
 def _check_end(record: GameRecord, state: State) -> None:

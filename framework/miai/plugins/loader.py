@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Literal
 import pluggy
 
 from miai.errors import MissingExtraError, PluginLoadError
-from miai.plain import one_line
+from miai.plain import listed, one_line
 from miai.plugins import builtin, hooks
 from miai.plugins.extras import missing_extra
 from miai.plugins.registry import Registry
@@ -204,7 +204,8 @@ class PluginHost:
                 absent=(
                     *plugin.absent,
                     *(
-                        f"not installed: {extra}, for {_few(names)}; pip install '{extra}'"
+                        f"not installed: {extra}, for {listed(names, most=_MOST_NAMES)}; "
+                        f"pip install '{extra}'"
                         for extra, names in sorted(absent.get(plugin.name, {}).items())
                     ),
                 ),
@@ -243,11 +244,6 @@ def plugin_host() -> PluginHost:
 def registry() -> Registry:
     """Return the registry of this process with the components of all plugins."""
     return plugin_host().registry
-
-
-def _few(names: list[str]) -> str:
-    more = len(names) - _MOST_NAMES
-    return ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
 def _own_distributions() -> set[str]:

@@ -9,11 +9,14 @@ against the type that the kind names.
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from miai.errors import (
+    ConfigError,
     MiaiError,
     MissingExtraError,
     PluginError,
@@ -358,6 +361,21 @@ class Registry:
     def dormant(self) -> list[Component[Any]]:
         """Return the components whose kind no loaded plugin declares."""
         return [c for c in self._components.values() if c.kind not in self.kinds]
+
+    def refuse_file(self, kind: Kind[Any] | str, name: str, *, write: str) -> None:
+        """Refuse the name of a file in the working folder that is not a component's, too.
+
+        Programs are named by their path; `write` shows how, with ``{}`` in place of the path.
+
+        Raises:
+          ConfigError: there is such a file.
+        """
+        known = {component.name for component in self.components(kind, adapted=True)}
+        if name not in known and os.sep not in name and Path(name).is_file():
+            raise ConfigError(
+                f"no {self._kind(kind).name} is called '{name}'; to run the file of that name as a "
+                f"program write {write.format(f'./{name}')}"
+            )
 
     def _kind(self, kind: Kind[Any] | str) -> Kind[Any]:
         name = kind if isinstance(kind, str) else kind.name

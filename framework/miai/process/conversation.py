@@ -9,9 +9,14 @@ import time
 from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, TypeVar
 
-from pydantic import field_validator
+from pydantic import (
+    ConfigDict,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    field_validator,
+)
 
 from miai.errors import (
     AgentCrashedError,
@@ -19,8 +24,8 @@ from miai.errors import (
     AgentProtocolError,
     AgentTimeoutError,
 )
-from miai.parameters import CommandParameters, parameter
-from miai.plain import Json, one_line
+from miai.parameters import CommandParameters, StrictModel, explain, mistakes, parameter
+from miai.plain import Json, loads, one_line
 from miai.process.child import Output
 from miai.process.programs import ProgramProcess
 
@@ -79,10 +84,11 @@ class Conversation:
     Attributes:
       process: the program.
       complaints: what it writes to standard error.
+      who: its name in messages.
     """
 
     def __init__(self, process: ProgramProcess, who: str) -> None:
-        self.process, self._who = process, who
+        self.process, self.who = process, who
         self.complaints = Output(process.complaints)
         self.complaints.limit = MAX_COMPLAINTS
         self._partial = b""
@@ -108,13 +114,13 @@ class Conversation:
         protocol = answer.get("protocol")
         if answer.get("type") == "error":
             said = one_line(str(answer.get("message", "")), limit=300)
-            raise AgentProtocolError(f"{self._who} reports an error: {said}")
+            raise AgentProtocolError(f"{self.who} reports an error: {said}")
         if answer.get("type") != "hello" or protocol != PROTOCOL:
             said = f"version {protocol!r}"
             if answer.get("type") != "hello":
                 said = f"something else, {json.dumps(answer)}"
             raise AgentProtocolError(
-                f"{self._who} speaks {one_line(said, limit=120)}; its first line must be a hello "
+                f"{self.who} speaks {one_line(said, limit=120)}; its first line must be a hello "
                 f"of protocol {PROTOCOL}"
             )
         return answer
@@ -134,7 +140,7 @@ class Conversation:
                 raise self._death()
             self._wait(until, doing, writing=False)
             self._read()
-        return read_line(self._lines.popleft(), self._who)
+        return read_line(self._lines.popleft(), self.who)
 
     def is_answered(self, *, within: float) -> bool:
         """Return whether the program has written a message, or ended, after up to `within` seconds.
@@ -167,14 +173,14 @@ class Conversation:
         self._lines.extend(line for line in whole if line.strip())
         if max(map(len, [self._partial, *whole])) > MAX_LINE or len(self._lines) > _CHUNK:
             raise AgentFloodError(
-                f"{self._who} wrote a line of more than {MAX_LINE:,} bytes, or thousands of lines"
+                f"{self.who} wrote a line of more than {MAX_LINE:,} bytes, or thousands of lines"
             )
 
     def _wait(self, until: float, doing: str, *, writing: bool) -> None:
         """Wait until a pipe is ready. Raises `AgentTimeoutError` if it is late."""
         left = until - time.monotonic()
         if left <= 0:
-            raise AgentTimeoutError(f"{self._who} {doing} in time{self.complaints.last_lines()}")
+            raise AgentTimeoutError(f"{self.who} {doing} in time{self.complaints.last_lines()}")
         if self._poll(left, writing=writing) and writing:
             self._read()
             if self._ended:
@@ -196,7 +202,7 @@ class Conversation:
             self.complaints.read()
             if self.complaints.over_limit:
                 raise AgentFloodError(
-                    f"{self._who} wrote more than {MAX_COMPLAINTS:,} bytes to standard error"
+                    f"{self.who} wrote more than {MAX_COMPLAINTS:,} bytes to standard error"
                 )
         return self.process.answers in ready
 
@@ -205,19 +211,55 @@ class Conversation:
         self.complaints.read()
         how = self.process.exit_status()
         how = "closed its standard output" if how == "is running" else how
-        return AgentCrashedError(f"{self._who} {how}{self.complaints.last_lines()}")
+        return AgentCrashedError(f"{self.who} {how}{self.complaints.last_lines()}")
 
 
 def read_line(line: bytes, who: str) -> dict[str, Any]:
     """Return the message in a line of a program. Raises `AgentProtocolError` if it is none."""
+    message, why = None, ""
     try:
-        message = json.loads(line)
-    except (ValueError, RecursionError):
-        message = None
+        message = loads(line)
+    except (json.JSONDecodeError, UnicodeError):
+        pass
+    except ValueError as error:
+        why = f": {error}"
     if not isinstance(message, dict):
         text = one_line(line.decode("utf-8", "replace"), limit=80)
         raise AgentProtocolError(
-            f"{who} wrote {text!r}; each line must be a JSON object "
+            f"{who} wrote {text!r}; each line must be a JSON object{why} "
             "(other output belongs on standard error)"
         )
     return message
+
+
+class Message(StrictModel):
+    """The fields of a program's message; others are ignored."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
+def one_of(field: str, expected: str) -> Any:
+    """Return a validator that words the mistake of a field of several types as a whole."""
+
+    def read(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
+        try:
+            return handler(value)
+        except ValidationError:
+            raise ValueError(expected) from None
+
+    return field_validator(field, mode="wrap")(read)
+
+
+MessageT = TypeVar("MessageT", bound=Message)
+
+
+def read_message(model: type[MessageT], message: Mapping[str, Any], what: str) -> MessageT:
+    """Return a message with the types of its fields checked; `what` names it in errors.
+
+    Raises `ValueError` with the first mistake: ``answer.value: ...``.
+    """
+    try:
+        return model.model_validate(message)
+    except ValidationError as error:
+        first = explain(mistakes(error)[0], model, what)
+        raise ValueError(one_line(first, limit=300)) from None

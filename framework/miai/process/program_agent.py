@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
+
+from pydantic import Field
 
 from miai.agent import Agent, Decision
 from miai.clock import ClockReading
@@ -15,11 +17,21 @@ from miai.errors import (
     AgentError,
     AgentProtocolError,
     AgentUnavailableError,
+    GameError,
     HiddenInformationError,
 )
 from miai.game import Game, Observation
-from miai.plain import Json, one_line, to_plain
-from miai.process.conversation import PATIENCE, PROTOCOL, Conversation, ProgramParameters
+from miai.plain import Json, listed, one_line, to_plain
+from miai.process.conversation import (
+    PATIENCE,
+    PROTOCOL,
+    Conversation,
+    Message,
+    MessageT,
+    ProgramParameters,
+    one_of,
+    read_message,
+)
 from miai.process.programs import ProgramProcess
 from miai.render import action_text
 from miai.values import Evaluation
@@ -29,6 +41,43 @@ _LAST_CALL: Final = 0.1
 """Seconds before the end of its time at which a program is told to stop."""
 _LOOK: Final = 0.002
 """Seconds between two looks at whether pondering has to end."""
+
+
+class PlayerHello(Message):
+    """What a program says of itself.
+
+    Attributes:
+      games: names of the games that it plays; None for any.
+      ponder, stop: whether it wants these messages.
+    """
+
+    name: str = ""
+    version: str | int | float = ""
+    games: tuple[str, ...] | None = None
+    ponder: bool = False
+    stop: bool = False
+
+    _says_what_it_may_be = one_of("version", "expected a text or a number")
+
+
+class ActionAnswer(Message):
+    """A program's decision.
+
+    Attributes:
+      action: number or text of a legal action; None if it resigns.
+      value: expected return for its player.
+      pv: numbers or texts of the actions that it expects, its own first.
+      statistics: anything else for the record.
+    """
+
+    action: int | str | None = None
+    resign: bool = False
+    value: float | None = None
+    pv: tuple[int | str, ...] | None = None
+    statistics: dict[str, Any] = Field(default_factory=dict)
+
+    _says_what_it_may_be = one_of("action", "expected a number or a text of a legal action")
+    _says_what_they_may_be = one_of("pv", "expected a list of numbers or texts of actions")
 
 
 class ProgramAgent(Agent):
@@ -156,7 +205,7 @@ class ProgramAgent(Agent):
         hello: dict[str, Json] = {
             "type": "hello",
             "protocol": PROTOCOL,
-            "game": info.title or info.name,
+            "game": info.title,
             "parameters": to_plain(self.game.public_parameters(), what="game parameters"),
             "players": list(info.player_names),
             "perfect_information": info.perfect_information,
@@ -171,19 +220,14 @@ class ProgramAgent(Agent):
 
     def _note_greeting(self, answer: Mapping[str, Any]) -> None:
         """Keep what the program says of itself. Raises `AgentProtocolError`."""
-        info = self.game.info
-        games, title = answer.get("games"), info.title or info.name
-        if games is not None and not isinstance(games, list):
-            raise AgentProtocolError(f"{self._who}: hello.games must be a list of names")
-        for key in ("ponder", "stop"):
-            if not isinstance(answer.get(key, False), bool):
-                raise AgentProtocolError(f"{self._who}: hello.{key} must be true or false")
-        if games is not None and title not in games:
-            known = one_line(", ".join(map(str, games)), limit=200)
+        hello = self._read(PlayerHello, answer, "hello")
+        title = self.game.info.title
+        if hello.games is not None and title not in hello.games:
+            known = one_line(listed(hello.games), limit=200)
             raise AgentProtocolError(f"{self._who} does not play {title}; it plays {known}")
-        self._ponders, self._stops = (answer.get(key, False) for key in ("ponder", "stop"))
-        name = one_line(str(answer.get("name", self._who)), limit=80)
-        self.version = one_line(f"{name} {answer.get('version', '')}".strip(), limit=120)
+        self._ponders, self._stops = hello.ponder, hello.stop
+        name = one_line(hello.name or self._who, limit=80)
+        self.version = one_line(f"{name} {hello.version}".strip(), limit=120)
 
     def _decision(self, answer: Mapping[str, Any], question: Mapping[str, Json]) -> Decision:
         """Return the decision in an answer. Raises `AgentProtocolError` if it is none."""
@@ -196,18 +240,15 @@ class ProgramAgent(Agent):
                 f"{self._who} answered {one_line(said, limit=120)}, where an action with id "
                 f"{question['id']} was wanted"
             )
-        statistics = answer.get("statistics", {})
-        if not isinstance(statistics, dict):
-            raise AgentProtocolError(f"{self._who}: the statistics of an answer are an object")
-        value = answer.get("value")
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            with contextlib.suppress(OverflowError):  # an integer of hundreds of digits
-                statistics = {**statistics, **Evaluation(float(value)).statistics()}
-        if "pv" in answer:
-            statistics = {**statistics, "pv": answer["pv"]}
-        if answer.get("resign") is True:
+        decided = self._read(ActionAnswer, answer, "answer")
+        statistics = dict(decided.statistics)
+        if decided.value is not None:
+            statistics.update(Evaluation(decided.value).statistics())
+        if decided.pv is not None:
+            statistics["pv"] = self._line(decided.pv)
+        if decided.resign:
             return Decision(self.view.legal_actions[0], resign=True, statistics=statistics)
-        action = answer.get("action")
+        action = decided.action
         if isinstance(action, str):
             texts = question["legal_text"]
             assert isinstance(texts, list)
@@ -217,12 +258,27 @@ class ProgramAgent(Agent):
                     "which is no text of a legal action"
                 )
             action = self.view.legal_actions[texts.index(action)]
-        if isinstance(action, bool) or not isinstance(action, int):
-            raise AgentProtocolError(
-                f"{self._who}: an action is a number or a text of a legal action, "
-                f"not {one_line(repr(action), limit=80)}"
-            )
+        if action is None:
+            raise AgentProtocolError(f"{self._who} answered without an action")
         return Decision(action, statistics=statistics)
+
+    def _read(self, model: type[MessageT], message: Mapping[str, Any], what: str) -> MessageT:
+        try:
+            return read_message(model, message, what)
+        except ValueError as error:
+            raise AgentProtocolError(f"{self._who}: {error}") from None
+
+    def _line(self, pv: Sequence[int | str]) -> list[int | str]:
+        """Return a line with texts replaced by numbers, as far as it can be followed."""
+        line: list[int | str] = []
+        if self.game.info.perfect_information and not self.game.info.simultaneous:
+            state = self.view.state.clone()
+            with contextlib.suppress(GameError):
+                for action in pv:
+                    number = action if isinstance(action, int) else state.string_to_action(action)
+                    state.apply_action(number)
+                    line.append(number)
+        return [*line, *pv[len(line) :]]
 
     def _tell(self, message: Mapping[str, Json], until: float) -> None:
         if self._conversation is None:

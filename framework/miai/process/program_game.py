@@ -20,16 +20,10 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 import numpy as np
-from pydantic import (
-    ConfigDict,
-    Field,
-    ValidationError,
-    ValidatorFunctionWrapHandler,
-    field_validator,
-)
+from pydantic import Field, ValidationError, field_validator
 
 from miai.errors import (
     AgentCrashedError,
@@ -40,10 +34,17 @@ from miai.errors import (
 )
 from miai.game import Game, GameInfo, Observation, Player, SimultaneousState, State
 from miai.information import ObservationMatch
-from miai.parameters import Parameters, StrictModel, explain, mistakes, parameter
+from miai.parameters import Parameters, parameter
 from miai.plain import Json, dumps, one_line, to_plain
 from miai.process.confined import launcher
-from miai.process.conversation import PROTOCOL, Conversation, ProgramParameters
+from miai.process.conversation import (
+    PROTOCOL,
+    Conversation,
+    Message,
+    ProgramParameters,
+    one_of,
+    read_message,
+)
 from miai.process.programs import ProgramProcess
 from miai.search.evaluators import RandomRollout, RandomRolloutParameters
 
@@ -102,14 +103,7 @@ def program_game(table: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
 # -- what the program says ------------------------------------------------------------------------
 
 
-class _Message(StrictModel):
-    model_config = ConfigDict(extra="ignore")
-
-
-MessageT = TypeVar("MessageT", bound=_Message)
-
-
-class GameHello(_Message):
+class GameHello(Message):
     """What a program says of its game; the facts are those of `GameInfo`.
 
     Attributes:
@@ -173,7 +167,7 @@ class GameHello(_Message):
             simultaneous=self.simultaneous,
             intermediate_rewards=self.intermediate_rewards,
             teams=self.teams,
-            title=self.name,
+            title=one_line(self.name, limit=80),
         )
 
     def texts(self) -> Sequence[str]:
@@ -193,22 +187,16 @@ def _notations(actions: int | tuple[str, ...], first: int) -> Sequence[str]:
     return [one_line(text, limit=80) for text in actions]
 
 
-class _Seen(_Message):
+class _Seen(Message):
     """What a player observes of a transition, beside its own action."""
 
     sees: Literal["action", "actor"] | tuple[int, ...] | None = None
     data: Any = None
 
-    @field_validator("sees", mode="wrap")
-    @classmethod
-    def _is_one_of_three(cls, value: Any, read: ValidatorFunctionWrapHandler) -> Any:
-        try:
-            return read(value)
-        except ValidationError:
-            raise ValueError('expected "action", "actor" or a list of players') from None
+    _says_what_it_may_be = one_of("sees", 'expected "action", "actor" or a list of players')
 
 
-class PositionAnswer(_Message):
+class PositionAnswer(Message):
     """A position, as the program describes it."""
 
     state: Any
@@ -221,7 +209,7 @@ class PositionAnswer(_Message):
     text: str | None = Field(default=None, max_length=100_000)
 
 
-class _ReturnsAnswer(_Message):
+class _ReturnsAnswer(Message):
     """Mean returns of random games, for each position."""
 
     returns: tuple[tuple[float, ...], ...]
@@ -260,12 +248,12 @@ _PARTS: Final = ("state", "player", "legal", "chance", "returns", "observations"
 
 def read_hello(message: Mapping[str, Any]) -> GameHello:
     """Return what a program says of its game. Raises `ValueError` with the first mistake."""
-    return _read(GameHello, message, "hello")
+    return read_message(GameHello, message, "hello")
 
 
 def read_position(message: Mapping[str, Any], info: GameInfo) -> Position:
     """Return the position in an answer. Raises `ValueError` if it is none of the game."""
-    answer = _read(PositionAnswer, message, "answer")
+    answer = read_message(PositionAnswer, message, "answer")
     try:
         state = _plain(answer.state, "state")
         key = state if isinstance(state, str) else dumps(state)
@@ -282,14 +270,6 @@ def read_position(message: Mapping[str, Any], info: GameInfo) -> Position:
         )
     except (TypeError, RecursionError) as error:
         raise ValueError(str(error)) from None
-
-
-def _read(model: type[MessageT], message: Mapping[str, Any], what: str) -> MessageT:
-    try:
-        return model.model_validate(message)
-    except ValidationError as error:
-        first = explain(mistakes(error)[0], model, what)
-        raise ValueError(one_line(first, limit=300)) from None
 
 
 def _plain(value: Any, what: str) -> Json:
@@ -427,7 +407,7 @@ class GameProgram:
 
     def __init__(self, parameters: ProgramGameParameters) -> None:
         self._parameters = parameters
-        self._who = f"the game's {parameters.who}"
+        self._who = f"the game's {parameters.who}"  # until it says what it is called
         self._lock = threading.RLock()
         self._conversation: list[Conversation] = []  # at most one
         self._answers: OrderedDict[str, _Remembered] = OrderedDict()
@@ -468,7 +448,7 @@ class GameProgram:
         question: dict[str, Json] = {"states": states, "count": count, "seed": seed}
         answer = self._ask({"type": "playouts", **question}, "returns")
         try:
-            rows = _read(_ReturnsAnswer, answer, "answer").returns
+            rows = read_message(_ReturnsAnswer, answer, "answer").returns
             if len(rows) != len(states) or {len(row) for row in rows} != {self.info.num_players}:
                 raise ValueError("returns must have a list for each state, a number a player")
             _refuse_beyond_bounds(itertools.chain(*rows), self.info)
@@ -574,7 +554,9 @@ class GameProgram:
             _kill(self._conversation)
             raise
         self.starts += 1
-        return read_hello(greeting)
+        answer = read_hello(greeting)
+        self._who = conversation.who = f"{parameters.who} of {one_line(answer.name, limit=80)}"
+        return answer
 
     def _failure(self, problem: str, answer: Mapping[str, Any] | None = None) -> GameFailedError:
         """Return the error of a wrong answer, after which the program is not asked again."""
@@ -911,7 +893,7 @@ class ResampledBelief:
     def __init__(self, game: Game, player: int, parameters: Parameters) -> None:
         if not (isinstance(game, ProgramGame) and game.program.hello.resample):
             raise ParameterError(
-                f"belief 'resampled': the program of {game.info.title or game.info.name} does not "
+                f"belief 'resampled': the program of {game.info.title} does not "
                 "draw worlds: its hello does not say resample; use the belief enumerated or sampled"
             )
         self.game, self.player = game, player

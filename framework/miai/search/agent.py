@@ -30,13 +30,13 @@ class SearchAgent(Agent):
     def __init__(self, game: Game, search: Search) -> None:
         if not game.info.perfect_information:
             raise AgentUnavailableError(
-                f"{game.info.name} hides information, which this search cannot handle; ismcts, "
+                f"{game.info.title} hides information, which this search cannot handle; ismcts, "
                 "pimc and belief-minimax search over what a player knows"
             )
         if game.info.simultaneous and not isinstance(search, SimultaneousSearch):
             raise AgentUnavailableError(
-                f"in {game.info.name} players act at once, which this search does not handle; mcts "
-                "does"
+                f"in {game.info.title} players act at once, which this search does not handle; "
+                "mcts does"
             )
         super().__init__(game)
         self.search = search

@@ -246,15 +246,15 @@ def require_suitable_game(game: Game, kind: Kind, name: str) -> None:
     """
     info = game.info
     if info.num_players != 2:
-        raise UnsuitableGameError(f"{info.name} has {info.num_players} players, not two")
+        raise UnsuitableGameError(f"{info.title} has {info.num_players} players, not two")
     if kind == "search" and not info.perfect_information:
         raise HiddenInformationError(
-            f"{info.name} hides information, which the search {name} cannot handle; name an "
+            f"{info.title} hides information, which the search {name} cannot handle; name an "
             "evaluator, which values the true state"
         )
     if kind == "search" and info.utility_sum is None:
         raise UnsuitableGameError(
-            f"the utilities of {info.name} have no constant sum, so the search {name} gives "
+            f"the utilities of {info.title} have no constant sum, so the search {name} gives "
             "only one player's; name an evaluator"
         )
 

@@ -142,7 +142,7 @@ def require_perfect_information(game: Game, *, search: str) -> None:
     """Raise `HiddenInformationError` when the game hides anything from its players."""
     if not game.info.perfect_information:
         raise HiddenInformationError(
-            f"{search}: {game.info.name} hides information, and this search would look at it; "
+            f"{search}: {game.info.title} hides information, and this search would look at it; "
             "ismcts, pimc and belief-minimax search over what a player knows"
         )
 
@@ -152,12 +152,12 @@ def require_two_player_constant_sum(game: Game, *, search: str) -> None:
     info = game.info
     if info.num_players != 2:
         raise UnsuitableGameError(
-            f"{search}: {info.name} has {info.num_players} players, this search handles two; "
+            f"{search}: {info.title} has {info.num_players} players, this search handles two; "
             "mcts handles any number"
         )
     if info.utility_sum is None:
         raise UnsuitableGameError(
-            f"{search}: the utilities of {info.name} have no constant sum, which this search "
+            f"{search}: the utilities of {info.title} have no constant sum, which this search "
             "needs; mcts does without"
         )
 
@@ -166,7 +166,7 @@ def require_turns(game: Game, *, search: str) -> None:
     """Raise `UnsuitableGameError` when players may act at once."""
     if game.info.simultaneous:
         raise UnsuitableGameError(
-            f"{search}: in {game.info.name} players act at once, which this search does not "
+            f"{search}: in {game.info.title} players act at once, which this search does not "
             "handle; mcts does where nothing is hidden, ismcts elsewhere"
         )
 
@@ -181,18 +181,18 @@ def require_decision(state: State) -> int:
         return player
     if player == Player.SIMULTANEOUS:
         raise GameError(
-            f"{state.game.info.name}: the players {list(state.acting_players())} act at once; "
+            f"{state.game.info.title}: the players {list(state.acting_players())} act at once; "
             f"search for one of them:\n{state}"
         )
     why = "the game is over" if player == Player.TERMINAL else "chance acts next"
-    raise GameError(f"{state.game.info.name}: there is nothing to search, {why}:\n{state}")
+    raise GameError(f"{state.game.info.title}: there is nothing to search, {why}:\n{state}")
 
 
 def require_actor(state: State, player: int) -> None:
     """Raise `GameError` unless the player acts next, alone or with others."""
     if player not in state.acting_players():
         raise GameError(
-            f"{state.game.info.name}: player {player} does not act here, so there is nothing to "
+            f"{state.game.info.title}: player {player} does not act here, so there is nothing to "
             f"search for it:\n{state}"
         )
 

@@ -1,8 +1,10 @@
-"""OpenSpiel's search and policies as agents of miai, and agents of miai as OpenSpiel's bots."""
+"""OpenSpiel's bots and policies as agents of miai, and agents of miai as OpenSpiel's bots."""
 
 from __future__ import annotations
 
+import ctypes
 import json
+from abc import abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -11,10 +13,12 @@ import pyspiel
 
 from miai import Agent, ClockReading, Decision, Observation, Parameters, parameter
 from miai.clock import Clock, TimeControl
-from miai.errors import ParameterError, UnsuitableGameError
+from miai.errors import ParameterError, UnsuitableGameError, near_matches
 from miai.files import reading
+from miai.game import Player
 from miai.seeds import derive_seed
 from miai_openspiel.games import OpenSpielGame, OpenSpielState
+from miai_openspiel.loading import without_its_complaints
 
 _MAX_POLICY_BYTES: Final = 1 << 28
 
@@ -22,9 +26,127 @@ _MAX_POLICY_BYTES: Final = 1 << 28
 def _spiel(game: Any, agent: str) -> OpenSpielGame:
     if not isinstance(game, OpenSpielGame):
         raise UnsuitableGameError(
-            f"{agent} plays games of OpenSpiel, not {game.info.name}; choose a game openspiel:NAME"
+            f"{agent} plays games of OpenSpiel, not {game.info.title}; choose a game openspiel:NAME"
         )
     return game
+
+
+class SpielBot(Agent):
+    """A bot of OpenSpiel (``pyspiel.Bot``), for games of perfect information.
+
+    It is handed the whole state, as OpenSpiel hands it to bots. Subclasses make the bot.
+
+    Raises:
+      UnsuitableGameError: the game is not one of OpenSpiel's, or hides information.
+    """
+
+    name = "a bot"
+    """What it is called in messages."""
+
+    def __init__(self, game: Any, parameters: Parameters | None = None) -> None:
+        super().__init__(_spiel(game, self.name), parameters)
+        if not game.info.perfect_information:
+            raise UnsuitableGameError(
+                f"{game.info.title} hides information, which {self.name} would see; use ismcts"
+            )
+        self._bot: Any = None
+
+    @abstractmethod
+    def make_bot(self, game: Any, player: int, seed: int) -> Any:
+        """Return a new bot.
+
+        Args:
+          game: the ``pyspiel.Game``.
+          player: the bot's player.
+          seed: from 0 to 2**31 - 1.
+        """
+
+    def new_game(self, seed: int, *, player: int, log: Path | None = None) -> None:
+        """Begin a game with a new bot."""
+        super().new_game(seed, player=player, log=log)
+        number = derive_seed(seed, "openspiel") % (1 << 31)
+        self._bot = self.make_bot(self.game.inner, player, number)  # type: ignore[attr-defined]  # an OpenSpielGame
+
+    def observe(self, observation: Observation) -> None:
+        """Tell the bot what others do, as ``open_spiel.python.algorithms.evaluate_bots`` does."""
+        actor, action = observation.actor, observation.action
+        in_turn = actor is not None and action is not None and actor != Player.SIMULTANEOUS
+        if in_turn and actor != self.view.player:
+            state = self.view.state
+            assert isinstance(state, OpenSpielState)
+            if actor == Player.CHANCE:
+                actor, action = pyspiel.PlayerId.CHANCE, action - state.game.chance_offset
+            self._bot.inform_action(state.inner, actor, action)
+        super().observe(observation)
+
+    def act(self, clock: ClockReading) -> Decision:
+        """Return the bot's action, whatever the clock."""
+        state = self.view.state
+        assert isinstance(state, OpenSpielState)
+        return Decision(int(self._bot.step(state.inner)))
+
+
+class NamedBotParameters(Parameters):
+    """Parameters of `NamedBot`."""
+
+    bot: str = parameter(
+        "uniform_random",
+        max_length=100,
+        help="A registered bot of OpenSpiel; in repeated rock, paper, scissors also one of "
+        "pyspiel.roshambo_bot_names()",
+    )
+
+
+class NamedBot(SpielBot):
+    """A bot that OpenSpiel has by name.
+
+    Raises:
+      ParameterError: OpenSpiel has no such bot for the game, or does not load it.
+    """
+
+    name = "openspiel-bot"
+
+    def __init__(self, game: Any, parameters: NamedBotParameters | None = None) -> None:
+        parameters = parameters or NamedBotParameters()
+        super().__init__(game, parameters)
+        self._wanted = parameters.bot
+        throws = _throws(game.inner)
+        known = [*pyspiel.bots_that_can_play_game(game.inner)]
+        known += pyspiel.roshambo_bot_names() if throws else []
+        if self._wanted not in known:
+            raise ParameterError(
+                f"bot: OpenSpiel has no bot '{self._wanted}' for {game.info.title}. "
+                f"{near_matches(self._wanted, known)}"
+            )
+        self._throws = throws if self._wanted in pyspiel.roshambo_bot_names() else 0
+        try:
+            with without_its_complaints():
+                self.make_bot(game.inner, 0, 0)
+        except pyspiel.SpielError as error:
+            reason = " ".join(str(error).split())[:300]
+            raise ParameterError(
+                f"bot: OpenSpiel does not load '{self._wanted}': {reason}"
+            ) from None
+
+    def make_bot(self, game: Any, player: int, seed: int) -> Any:
+        """Return a new bot of the name."""
+        if self._throws:
+            return pyspiel.make_roshambo_bot(player, self._wanted, self._throws)
+        return pyspiel.load_bot(self._wanted, game, player, {"seed": seed})
+
+    def act(self, clock: ClockReading) -> Decision:
+        """Return the bot's action; those of rock, paper, scissors draw from the C library."""
+        if self._throws:
+            ctypes.CDLL(None).srandom(self.rng.getrandbits(31))
+        return super().act(clock)
+
+
+def _throws(game: Any) -> int:
+    """Return the number of rounds of repeated rock, paper, scissors; 0 for other games."""
+    parameters = game.get_parameters()
+    stage = parameters.get("stage_game")
+    repeated = isinstance(stage, Mapping) and stage.get("name") == "matrix_rps"
+    return int(parameters["num_repetitions"]) if repeated else 0
 
 
 class SpielMctsParameters(Parameters):
@@ -37,45 +159,34 @@ class SpielMctsParameters(Parameters):
     solve: bool = parameter(True, help="Prove wins and losses in the tree")
 
 
-class SpielMcts(Agent):
+class SpielMcts(SpielBot):
     """OpenSpiel's Monte-Carlo tree search, for games of perfect information played in turns."""
 
+    name = "openspiel-mcts"
+
     def __init__(self, game: Any, parameters: SpielMctsParameters | None = None) -> None:
-        super().__init__(_spiel(game, "openspiel-mcts"))
-        if not game.info.perfect_information:
-            raise UnsuitableGameError(
-                f"{game.info.name} hides information, which openspiel-mcts would see; use ismcts"
-            )
+        parameters = parameters or SpielMctsParameters()
+        super().__init__(game, parameters)
         if game.info.simultaneous:
             raise UnsuitableGameError(
-                f"in {game.info.name} players act at once, which openspiel-mcts cannot search; use "
-                "mcts"
+                f"in {game.info.title} players act at once, which openspiel-mcts cannot search; "
+                "use mcts"
             )
-        self.parameters = parameters or SpielMctsParameters()
-        self._bot: Any = None
+        self._parameters = parameters
 
-    def new_game(self, seed: int, *, player: int, log: Path | None = None) -> None:
-        """Begin a game with a new tree."""
-        super().new_game(seed, player=player, log=log)
-        parameters = self.parameters
-        number = derive_seed(seed, "openspiel-mcts") % (1 << 31)
-        evaluator = pyspiel.RandomRolloutEvaluator(parameters.rollouts, number)
-        self._bot = pyspiel.MCTSBot(
-            self.game.inner,  # type: ignore[attr-defined]  # an OpenSpielGame
-            evaluator,
+    def make_bot(self, game: Any, player: int, seed: int) -> Any:
+        """Return a search with a new tree."""
+        parameters = self._parameters
+        return pyspiel.MCTSBot(
+            game,
+            pyspiel.RandomRolloutEvaluator(parameters.rollouts, seed),
             parameters.uct_c,
             parameters.simulations,
             parameters.memory_mb,
             parameters.solve,
-            number,
+            seed,
             False,  # prints nothing
         )
-
-    def act(self, clock: ClockReading) -> Decision:
-        """Return the move of the search, whatever the clock."""
-        state = self.view.state
-        assert isinstance(state, OpenSpielState)
-        return Decision(int(self._bot.step(state.inner)))
 
 
 class SpielPolicyParameters(Parameters):

@@ -12,7 +12,6 @@ in numbering, so that none is written like a player's.
 from __future__ import annotations
 
 import hashlib
-import importlib
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
@@ -22,39 +21,17 @@ import numpy as np
 import pyspiel
 
 from miai import Game, GameInfo, Observation, Parameters, Player, SimultaneousState
-from miai.errors import InvalidActionError, ParameterError, near_matches
+from miai.errors import InvalidActionError, ParameterError
+from miai.plain import one_line
+from miai_openspiel.loading import MOST_DEALT, load, without_its_complaints
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 PREFIX: Final = "openspiel:"
 _MOST_NAMED = 20_000  # actions of hidden games; those of games with more are written as numbers
-_MOST_DEALT = 200  # actions of chance before a player acts; some games may deal for ever
+_LEAST: Final = int(Player.SIMULTANEOUS)  # number of one or several who act, or of chance
 _LONGEST = 1_000_000  # plies that miai's game length can be
-
-
-def load(name: str, parameters: dict[str, Any] | None = None) -> Any:
-    """Return a ``pyspiel.Game``.
-
-    Args:
-      name: OpenSpiel's name, or a text such as ``misere(game=tic_tac_toe())``.
-
-    Raises:
-      ParameterError: there is no such game, or OpenSpiel refuses the parameters.
-    """
-    short = name.partition("(")[0]
-    if short not in pyspiel.registered_names():
-        importlib.import_module("open_spiel.python.games")  # registers those written in Python
-    if short not in (known := pyspiel.registered_names()):
-        raise ParameterError(f"OpenSpiel has no game '{short[:80]}'. {near_matches(short, known)}")
-    try:
-        game = pyspiel.load_game(name, parameters) if parameters else pyspiel.load_game(name)
-    except (pyspiel.SpielError, RuntimeError, TypeError) as error:
-        reason = " ".join(str(error).split())[:300]
-        raise ParameterError(f"OpenSpiel does not load '{name[:80]}': {reason}") from None
-    if game.get_type().dynamics == pyspiel.GameType.Dynamics.MEAN_FIELD:
-        raise ParameterError(f"'{name}' is a mean-field game, which has no players")
-    return game
 
 
 class OpenSpielGame(Game):
@@ -85,6 +62,8 @@ class OpenSpielGame(Game):
         }
         self.inner = load(name, values)
         kind = self.inner.get_type()
+        if kind.dynamics == pyspiel.GameType.Dynamics.MEAN_FIELD:
+            raise ParameterError(f"'{name}' is a mean-field game, which has no players")
         players, actions = self.inner.num_players(), self.inner.num_distinct_actions()
         least, greatest = float(self.inner.min_utility()), float(self.inner.max_utility())
         if not (math.isfinite(least) and math.isfinite(greatest)):
@@ -101,6 +80,7 @@ class OpenSpielGame(Game):
         length = self.inner.max_game_length() * (players if simultaneous else 1)
         self.info = GameInfo(
             name=registered or PREFIX + name,
+            title=one_line(name, limit=80) if registered else "",
             version=2,
             num_players=players,
             num_distinct_actions=actions,
@@ -184,21 +164,19 @@ class OpenSpielGame(Game):
         """The texts of players' actions; empty if OpenSpiel does not give each its own."""
         if self.info.num_distinct_actions > _MOST_NAMED or self.short_name in _WRONG_TEXTS:
             return {}
-        state = self.inner.new_initial_state()
-        for _ in range(_MOST_DEALT):
+        state, players = self.inner.new_initial_state(), range(self.info.num_players)
+        for _ in range(MOST_DEALT):
             if not state.is_chance_node():
                 break
             state.apply_action(state.chance_outcomes()[0][0])
-        names: dict[int, str] = {}
-        for action in range(self.info.num_distinct_actions):
-            try:
-                texts = [
-                    state.action_to_string(player, action)
-                    for player in range(self.info.num_players)
-                ]
-            except (pyspiel.SpielError, RuntimeError, IndexError, KeyError, ValueError):
-                return {}
-            names[action] = _common_end(texts)
+        try:
+            with without_its_complaints():
+                names = {
+                    action: _common_end([state.action_to_string(p, action) for p in players])
+                    for action in range(self.info.num_distinct_actions)
+                }
+        except (pyspiel.SpielError, RuntimeError, IndexError, KeyError, ValueError):
+            return {}
         distinct = {text.lower() for text in names.values() if text.isprintable() and text}
         return names if len(distinct) == len(names) else {}
 
@@ -240,13 +218,15 @@ class OpenSpielState(SimultaneousState):
         self._views: tuple[int, tuple[bytes, ...]] = (-1, ())
 
     def current_player(self) -> int:
-        """Return who acts."""
-        player = self.inner.current_player()
-        if player >= 0:
-            return int(player)
-        if self.inner.is_terminal():
-            return Player.TERMINAL
-        return Player.SIMULTANEOUS if self.inner.is_simultaneous_node() else Player.CHANCE
+        """Return who acts; OpenSpiel numbers chance and several players as miai does."""
+        player = int(self.inner.current_player())  # games in Python return members of PlayerId
+        return player if player >= _LEAST else Player.TERMINAL
+
+    def legal_actions(self) -> list[int]:
+        """Return the actions of `next_actor`, ascending."""
+        if self.inner.current_player() >= 0:  # one player in turn
+            return sorted(self.inner.legal_actions())
+        return super().legal_actions()
 
     def legal_actions_of(self, player: int) -> list[int]:
         """Return the legal actions of one player in ascending order."""
@@ -264,15 +244,15 @@ class OpenSpielState(SimultaneousState):
         return sorted((action, p / total) for action, p in outcomes)
 
     def _apply_actions(self, actions: Mapping[int, int]) -> None:
-        if not self.game.info.perfect_information:
+        info = self.game.info
+        if not info.perfect_information:
             self._before, self.inner = self.inner, self.inner.clone()
-        if self.inner.is_simultaneous_node():
-            players = range(self.game.info.num_players)
+        if info.simultaneous and self.inner.is_simultaneous_node():
+            players = range(info.num_players)
             self.inner.apply_actions([actions.get(p, pyspiel.INVALID_ACTION) for p in players])
             return
-        (actor, action), *_ = actions.items()
-        chance = actor == Player.CHANCE
-        self.inner.apply_action(action - self.game.chance_offset if chance else action)
+        ((actor, action),) = actions.items()
+        self.inner.apply_action(action if actor >= 0 else action - self.game.chance_offset)
 
     def _copy_to(self, other: Self) -> None:
         other.inner = self.inner.clone()
@@ -325,7 +305,7 @@ class OpenSpielState(SimultaneousState):
         folded = [action for own, action in by_text.items() if own.lower() == notation.lower()]
         if len(folded) == 1:
             return folded[0]
-        raise InvalidActionError(f"{self.game.info.name}: no legal action is written {text!r}")
+        raise InvalidActionError(f"{self.game.info.title}: no legal action is written {text!r}")
 
     # -- what players see -------------------------------------------------------------------------
 

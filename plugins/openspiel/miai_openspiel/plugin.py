@@ -24,20 +24,10 @@ def miai_register(registry: Registry) -> None:
             parameters=f"miai_openspiel.parameters:{name}",
             summary=entry["title"],
         )
-        agents = [
-            ("openspiel-policy", "SpielPolicy", "A policy computed in OpenSpiel, from a file")
-        ]
-        if not (entry["hides"] or entry["simultaneous"]):
-            agents.append(("openspiel-mcts", "SpielMcts", "OpenSpiel's Monte-Carlo tree search"))
-        for agent, of, summary in agents:
-            registry.add(
-                "agent",
-                agent,
-                f"miai_openspiel.bots:{of}",
-                parameters=f"miai_openspiel.bots:{of}Parameters",
-                summary=summary,
-                game=PREFIX + name,
-            )
+        _add_agents(
+            registry, PREFIX + name, bots=not entry["hides"], search=not entry["simultaneous"]
+        )
+    _add_agents(registry, "openspiel", bots=True, search=True)  # whatever game its text names
     registry.add(
         "game",
         "openspiel",
@@ -45,3 +35,21 @@ def miai_register(registry: Registry) -> None:
         parameters="miai_openspiel.parameters:AnyGameParameters",
         summary="Any game of OpenSpiel by its text, such as misere(game=tic_tac_toe())",
     )
+
+
+def _add_agents(registry: Registry, game: str, *, bots: bool, search: bool) -> None:
+    """Add OpenSpiel's players for a game: its policies, its bots, and its search."""
+    agents = [("openspiel-policy", "SpielPolicy", "A policy computed in OpenSpiel, from a file")]
+    if bots:
+        agents.append(("openspiel-bot", "NamedBot", "A bot of OpenSpiel, by its name"))
+    if bots and search:
+        agents.append(("openspiel-mcts", "SpielMcts", "OpenSpiel's Monte-Carlo tree search"))
+    for agent, of, summary in agents:
+        registry.add(
+            "agent",
+            agent,
+            f"miai_openspiel.bots:{of}",
+            parameters=f"miai_openspiel.bots:{of}Parameters",
+            summary=summary,
+            game=game,
+        )

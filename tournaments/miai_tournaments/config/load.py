@@ -399,6 +399,7 @@ class _ConfigCheck:
         if not isinstance(table, dict) or not isinstance(name := table.get("name"), str):
             return  # `_config` reports why
         with self._problems.at("game.name"):
+            registry().refuse_file(GAME, name, write='program = ["{}"] instead of the name')
             component = registry().get(GAME, name)
         if component is None:
             return
@@ -421,6 +422,8 @@ class _ConfigCheck:
             table = with_agent(row)
             if isinstance(table, dict) and isinstance(table.get("agent"), str):
                 with self._problems.at(f"players[{number}].agent"):
+                    remedy = 'program = ["{}"] instead of the agent'
+                    registry().refuse_file("agent", table["agent"], write=remedy)
                     if self._game_name is None:
                         _refuse_unknown("agent", table["agent"])
                     else:

@@ -38,7 +38,7 @@ def game_with_settings(game: Game, settings: Mapping[str, Any], *, where: str = 
     built: Game = registry().get(GAME, game.info.name).build(values=values, where=where)
     if built.num_players() != game.num_players():
         raise ParameterError(
-            f"{where + ': ' if where else ''}makes {game.info.name} a game of "
+            f"{where + ': ' if where else ''}makes {game.info.title} a game of "
             f"{built.num_players()} players, and the tournament's has {game.num_players()}"
         )
     return built

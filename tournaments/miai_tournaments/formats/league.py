@@ -155,7 +155,11 @@ def _season_table(
     leaders = ", ".join(names[0] for names in ranked)
     return ranked, {
         "seasons": number,
-        "table": [{name: points[name] for name in names} for names in ranked],
+        "standings": [
+            {"name": name, "division": division, "points": round(points[name], 9)}
+            for division, names in enumerate(ranked, start=1)
+            for name in names
+        ],
         "ranking": [name for names in ranked for name in names],
         "text": f"first in their divisions after season {number}: {leaders}",
     }

@@ -19,6 +19,7 @@ from typing import Any, Final
 import numpy as np
 
 from miai.errors import ConfigError, PluginError
+from miai.plain import listed
 from miai.plugins.loader import plugin_host
 from miai_tournaments.config.openings import plain_lines
 from miai_tournaments.ratings.model import Integers
@@ -305,7 +306,9 @@ def _conditions(runs: Sequence[RunResults]) -> Iterable[str]:
         for run in runs:
             values.setdefault(run.conditions.get(name, ""), []).append(run.source)
         if len(values) > 1:
-            shown = "; ".join(f"{value or 'none'} in {_few(w)}" for value, w in values.items())
+            shown = "; ".join(
+                f"{value or 'none'} in {listed(w, most=_MOST_NAMES)}" for value, w in values.items()
+            )
             yield f"the {name} differs, so ratings are for a mixture of conditions: {shown}"
 
 
@@ -333,7 +336,7 @@ def _apart(
     identities: Sequence[Identity], labels: Sequence[str], groups: Sequence[Sequence[str]]
 ) -> str:
     """Return a message on the groups that are not linked, with namesakes that differ."""
-    shown = " | ".join(_few(list(group)) for group in groups[:_MOST_NAMES])
+    shown = " | ".join(listed(list(group), most=_MOST_NAMES) for group in groups[:_MOST_NAMES])
     text = f"rate: no games link these groups, so their ratings do not compare: {shown}"
     number = {name: i for i, group in enumerate(groups) for name in group}
     for i, one in enumerate(identities):
@@ -351,11 +354,6 @@ def _shown(one: str, other: str) -> str:
     return ", ".join(
         f"{key} {canonical(before.get(key))} and {canonical(after.get(key))}" for key in keys
     )
-
-
-def _few(names: Sequence[str]) -> str:
-    more = len(names) - _MOST_NAMES
-    return ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
 FRAMEWORK = "miai"

@@ -12,6 +12,7 @@ from typing import Any
 from rich.console import Console
 
 from miai.pages.document import counted
+from miai.plain import listed
 from miai.progress import LiveProgress, Progress, is_live_terminal
 from miai_tournaments.ratings.rankings import ranks_of
 from miai_tournaments.report.counting import FORFEITS, Standings, count_games
@@ -165,8 +166,7 @@ class LiveReporter(Reporter):
 
     def tick(self, running: Sequence[str]) -> None:
         """Update the view."""
-        more = len(running) - _MAX_RUNNING
-        playing = ", ".join(running[:_MAX_RUNNING]) + (f" and {more} more" if more > 0 else "")
+        playing = listed(running, most=_MAX_RUNNING)
         self._progress.status = f"playing {playing}" if playing else ""
         if self._progress.done and time.monotonic() >= self._tables_due:
             self._update_tables()

@@ -68,6 +68,13 @@ _MAX_LISTED_FORFEITS = 10
 _MAX_FAILURES = 100
 _MAX_CURVES = 16
 _MAX_RANKING = 200
+_STANDINGS = {
+    "division": "division",
+    "points": "points",
+    "buchholz": "Buchholz",
+    "sonneborn_berger": "Sonneborn-Berger",
+}
+"""Figures of a format's standings, with their headings."""
 _WIDE_RANGE = 8  # highest over lowest value, from which an axis shows ratios
 
 
@@ -83,7 +90,9 @@ def report_document(
     if not report.standings.players:
         empty = Section("ratings", "Standings", (Paragraph(("No games yet.",)),))
         return Document(title, lines, (empty,))
-    blocks: list[Block] = [*results_tables(report), *verdict(report), _remarks(report)]
+    facts = report.info.facts if report.info else {}
+    table = _ranking(facts, media=PRINTED) if report.standings.first_player.games else ()
+    blocks: list[Block] = [*results_tables(report), *verdict(report), *table, _remarks(report)]
     heading, note = ("Ratings", _RATINGS_NOTE) if report.ratings else ("Payoffs", _PAYOFFS_NOTE)
     if report.standings.seats > 2:
         note = _RANKINGS_NOTE if report.ratings else _BLOCKS_NOTE
@@ -102,7 +111,7 @@ def _played(report: TournamentReport) -> list[Section]:
     details, played = report.details, bool(report.standings.first_player.games)
     sections = [_crosstables(report)]
     if played and details is not None:
-        sections += [_format(details), _teams(details, payoffs=report.ratings is None)]
+        sections += [_format(details.facts), _teams(details, payoffs=report.ratings is None)]
     if played and report.ratings is not None:
         sections.append(
             Section("colours", "By colour", (_colours(report),))
@@ -1104,9 +1113,8 @@ def _transitivity(details: Details) -> Section:
     return Section("transitivity", title, blocks, note=note)
 
 
-def _format(details: Details) -> Section:
+def _format(facts: Mapping[str, Any]) -> Section:
     """Return the format's latest facts: a line, a ranking, the state of a sequential test."""
-    facts = details.facts
     blocks: list[Block] = []
     if isinstance(line := facts.get("text"), str) and line:
         blocks.append(Paragraph((printable(line, _VERDICT_WIDTH),), media=PAGE))
@@ -1114,23 +1122,44 @@ def _format(details: Details) -> Section:
         blocks += map(Figure, _sprt(facts))
     if facts.get("kind") == "payoff-test":
         blocks += map(Figure, _payoff_test(facts))
-    ranking = facts.get("ranking")
-    if isinstance(ranking, (list, tuple)):
-        given = facts.get("parameters")
-        parameters = given if isinstance(given, Mapping) else {}
-        rows: list[Row] = []
-        for rank, player in enumerate(map(str, ranking[:_MAX_RANKING]), start=1):
-            values = parameters.get(player)
-            shown = parameter_list(values) if isinstance(values, Mapping) else ""
-            rows.append([str(rank), player_cell(player), Cell(text(shown, 400), style="text")])
-        columns = [RANK, PLAYER, Column("parameters", align="left")]
-        blocks += _tables("The format's ranking", columns, rows)
+    blocks += _ranking(facts, media=PAGE)
     title = (
         "Sequential test"
         if facts.get("kind") in ("sprt", "payoff-test")
         else "The format's own ranking"
     )
     return Section("format", title, tuple(blocks))
+
+
+def _ranking(facts: Mapping[str, Any], *, media: tuple[Medium, ...]) -> tuple[Table, ...]:
+    """Return a format's ranking, with what its standings and its parameters say of each player."""
+    ranking = facts.get("ranking")
+    if not isinstance(ranking, (list, tuple)):
+        return ()
+    names = [str(name) for name in ranking[:_MAX_RANKING]]
+    standings = facts.get("standings")
+    listed = standings if isinstance(standings, (list, tuple)) else ()
+    lines = {str(line.get("name")): line for line in listed if isinstance(line, Mapping)}
+    given = facts.get("parameters")
+    parameters = given if isinstance(given, Mapping) else {}
+    columns = [RANK, PLAYER]
+    cells: list[list[Cell | str]] = [
+        [str(rank), player_cell(name)] for rank, name in enumerate(names, start=1)
+    ]
+    for key, header in _STANDINGS.items():
+        values = [lines.get(name, {}).get(key) for name in names]
+        if any(values):
+            columns.append(Column(header, drop=len(columns)))
+            for row, value in zip(cells, values, strict=True):
+                number = value if isinstance(value, (int, float)) else None
+                row.append(Cell(NONE if number is None else f"{number:g}", number, key))
+    if parameters:
+        columns.append(Column("parameters", align="left", media=_DETAILED))
+        for row, name in zip(cells, names, strict=True):
+            of = parameters.get(name)
+            shown = parameter_list(of) if isinstance(of, Mapping) else ""
+            row.append(Cell(text(shown, 400), style="text"))
+    return _tables("The format's ranking", columns, cells, media=media)
 
 
 def _sprt(facts: Mapping[str, Any]) -> list[Markup]:

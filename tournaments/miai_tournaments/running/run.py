@@ -355,7 +355,7 @@ class _Run:
         serial = self.section.executor == "serial"
         workers = "serial" if serial else counted(self.workers, "worker")
         return (
-            f"{self.config.tournament.name}: {self.game.info.name}, {len(self.players)} players, "
+            f"{self.config.tournament.name}: {self.game.info.title}, {len(self.players)} players, "
             f"{self.format.title()}, {workers}"
         )
 
