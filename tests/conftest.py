@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
@@ -96,6 +97,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _scope(nodeid: str) -> str:
     path = Path(nodeid.split("::")[0])
     return COMPILED_TOGETHER.get(path.parent.name, str(path))
+
+
+def pytest_collection_finish() -> None:
+    """Let the garbage collector look no more through all that was imported."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
