@@ -3,7 +3,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PACKAGES := pyproject.toml $(wildcard plugins/*/pyproject.toml)
-PYTEST_FLAGS ?= -n 2
+# Three processes on two cores: tests of processes and clocks wait half of their time.
+PYTEST_FLAGS ?= -n 3
 # Matches want a folder or weights and take hours; figures.py runs others of these.
 BENCHMARKS := $(filter-out %_matches.py %/go_settings.py %/go_five.py %/go_networks.py %/go_values.py %/go_judges.py %/figures.py %/opponents.py,$(wildcard benchmarks/*.py))
 

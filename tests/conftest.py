@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import shutil
 import signal
+from collections import Counter
 from collections.abc import Generator
 from importlib import import_module
 from pathlib import Path
@@ -22,6 +25,11 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Hundreds of processes are started; where this is set, each of them compiles all modules anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# Hundreds of stores are written, and each waits for the disk; files in memory are not waited for.
+MEMORY, ROOM = Path("/dev/shm"), 4 << 30
+if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
 # Tests of every game are about miai's own; those of OpenSpiel enable its games themselves.
 os.environ.setdefault("MIAI_DISABLE_PLUGINS", "openspiel")
@@ -52,6 +60,9 @@ COMPILED_TOGETHER = {
 }
 """Folders of tests whose kernels take long to compile, and what they have in common."""
 
+LONGEST_FIRST = ("rbc", "go_learning", "belief_search", "comparing", "tsumego", "go", "docs", "web")
+"""Folders whose tests begin first, so that no process is still at a long one when others end."""
+
 
 NOT_PERMITTED = ("bubblewrap failed", "control group", "the kernel has no such Landlock")
 """Reasons to skip a test that no installation can remove."""
@@ -62,16 +73,36 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
     """Share tests out to processes file by file, or folder by folder.
 
     The tests of a file share what is made once for it. Those of a folder with kernels stay in one
-    process, so that they are compiled once, and the other has something else to do meanwhile.
+    process, so that they are compiled once, and others have something else to do meanwhile.
     """
+    config.option.loadscopereorder = False
     schedule = import_module("xdist.scheduler").LoadScopeScheduling(config, log)
     schedule._split_scope = _scope
     return schedule
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put long folders first, and then the files with the most tests."""
+    sizes = Counter(_scope(item.nodeid) for item in items)
+
+    def place(item: pytest.Item) -> tuple[int, int, str]:
+        scope, folder = _scope(item.nodeid), item.path.parent.name
+        known = folder in LONGEST_FIRST
+        rank = LONGEST_FIRST.index(folder) if known else len(LONGEST_FIRST)
+        return rank, -sizes[scope], scope
+
+    items.sort(key=place)
+
+
 def _scope(nodeid: str) -> str:
     path = Path(nodeid.split("::")[0])
     return COMPILED_TOGETHER.get(path.parent.name, str(path))
+
+
+def pytest_collection_finish() -> None:
+    """Let the garbage collector look no more through all that was imported."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

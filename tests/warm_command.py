@@ -17,11 +17,15 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 SERVER = """
-import gc, json, os, runpy, sys
+import contextlib, gc, json, os, runpy, sys
+if "learns" in sys.argv:
+    with contextlib.suppress(ImportError):
+        import torch
 import miai.cli.app, miai.cli.main, miai.api, miai.playing.match, miai.plugins.loader
 import numpy, pydantic, rich.live, typer
 import miai_tournaments.commands.tournament, miai_tournaments.report.live
@@ -61,14 +65,21 @@ if request is not None:
     runpy.run_module("miai", run_name="__main__", alter_sys=True)
 """
 
+LEARNING = {"train", "train-opponent", "measure-opponent", "quantize"}
+"""Words of commands that import torch, which takes two seconds; they have a server of their own."""
+
 
 class _Server:
-    """The process that forks."""
+    """The process that forks.
 
-    def __init__(self) -> None:
+    Args:
+      learns: whether torch is among the imports.
+    """
+
+    def __init__(self, *, learns: bool) -> None:
         self.owner = os.getpid()
         self.process = subprocess.Popen(
-            [sys.executable, "-c", SERVER],
+            [sys.executable, "-c", SERVER, *(["learns"] if learns else [])],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -102,7 +113,9 @@ class _Server:
         return int(self.process.stdout.readline())
 
 
-_servers: list[_Server] = []
+@cache
+def _server(*, learns: bool) -> _Server:
+    return _Server(learns=learns)
 
 
 def run_miai(
@@ -130,8 +143,6 @@ def run_miai(
             text=True,
             check=False,
         )
-    if not _servers:
-        _servers.append(_Server())
     with tempfile.TemporaryDirectory() as name:
         out, err = Path(name, "out"), Path(name, "err")
         out.touch()
@@ -140,7 +151,7 @@ def run_miai(
         request = {"words": words, "cwd": where, "env": given, "paths": paths}
         request |= {"out": str(out), "err": str(err)}
         try:
-            status = _servers[0].run(request, timeout)
+            status = _server(learns=bool(LEARNING & {*words})).run(request, timeout)
         except TimeoutError:
             raise subprocess.TimeoutExpired(command, timeout) from None
         output = [path.read_bytes().decode().replace("\r\n", "\n") for path in (out, err)]

@@ -94,7 +94,7 @@ def test_small_games_have_the_values_of_plain_alpha_beta_in_python(game: str) ->
 
 @pytest.mark.parametrize("game", SMALL)
 @pytest.mark.parametrize("kind", ["random", "hard"])
-@pytest.mark.parametrize("count", [8, pytest.param(30, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [5, pytest.param(30, marks=pytest.mark.slow)])
 def test_every_right_arm_equals_plain_alpha_beta_on_every_root(
     game: str, kind: str, count: int
 ) -> None:
@@ -200,7 +200,7 @@ def test_every_remembered_result_of_random_problems_is_true(
 ) -> None:
     """By the definition of the value; cores and closures among them."""
     remembered = [0, 0]
-    for seed in range(25):
+    for seed in range(12):
         problem = RandomProblem(seed, reachability=reachability)
         value = cache(partial(value_by_definition, problem))
         search = compiled(problem, arm, window=window)
@@ -212,7 +212,7 @@ def test_every_remembered_result_of_random_problems_is_true(
             true = value(belief.public, frozenset(belief.hidden), remaining)
             assert true >= bound if side == 0 else true <= bound, (seed, belief, remaining)
             remembered[side] += 1
-    assert min(remembered) > 40
+    assert min(remembered) > 20
 
 
 @pytest.mark.parametrize("arm", ["table", "exact", "cores", "dominance"])

@@ -42,13 +42,14 @@ def test_its_settings_are_accepted() -> None:
 
 @pytest.mark.engine("gnugo")
 def test_gnu_go_plays_the_game_of_the_page() -> None:
+    """With the page's options, but at its lowest level, which answers at once."""
     settings = dict(GAME["game"])
     game = miai.load_game(settings.pop("name"), **settings)
     assert isinstance(game, GoGame)
     assert not game.rules.suicide
-    with contextlib.closing(
-        miai.make_agent("gtp", game, command=PLAYERS["gnugo"]["command"])
-    ) as gnugo:
+    command = PLAYERS["gnugo"]["command"].replace("--level 10 ", "--level 1 ")
+    assert "--level 1 " in command
+    with contextlib.closing(miai.make_agent("gtp", game, command=command)) as gnugo:
         record = miai.play(game, [gnugo, miai.make_agent("fast-random", game)], seed=1)
     assert record.returns[0] == 1.0, record.detail
 

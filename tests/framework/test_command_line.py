@@ -166,20 +166,21 @@ def test_the_version_is_printed() -> None:
     assert re.fullmatch(r"miai \d+\.\d+\.\d+\n", done.stdout)
 
 
-@pytest.mark.parametrize(
-    "kind", ["agents", "searches", "evaluators", "games", "go.dead-stones", "opening-reader"]
-)
-def test_a_listing_loads_no_compiler(kind: str) -> None:
+def test_listings_load_no_compiler() -> None:
     code = (
-        f"import sys; sys.argv = ['miai', 'list', {kind!r}]\n"
+        "import sys\n"
         "from miai.cli.app import build_app\n"
-        "try: build_app()()\n"
-        "except SystemExit: pass\n"
-        "assert not {'numba', 'sgfmill', 'torch'} & set(sys.modules), sorted(sys.modules)\n"
+        "for kind in sys.argv[1:]:\n"
+        "    sys.argv = ['miai', 'list', kind]\n"
+        "    try: build_app()()\n"
+        "    except SystemExit: pass\n"
+        "    heavy = {'numba', 'sgfmill', 'torch'} & set(sys.modules)\n"
+        "    assert not heavy, f'{kind} loads {heavy}'\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    kinds = ("agents", "searches", "evaluators", "games", "go.dead-stones", "opening-reader")
+    done = subprocess.run([sys.executable, "-c", code, *kinds], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert "[go]" in done.stdout or "[miai]" in done.stdout
+    assert done.stdout.count("Parameters of one: miai list ") == len(kinds)
 
 
 # -- Ctrl-C before a command has prepared for it --------------------------------------------------
@@ -231,10 +232,9 @@ def test_ctrl_c_while_a_game_is_loaded(
     assert_interrupted(done.returncode, done.stderr)
 
 
-def test_plugins_are_listed_and_checked() -> None:
+def test_plugins_are_listed() -> None:
     rows = json.loads(miai("plugins", "list", "--json").stdout)
     assert {"classics", "go", "miai", "tournaments"} <= {row["name"] for row in rows}
-    assert miai("plugins", "check").returncode == 0
     off = json.loads(miai("plugins", "list", "--json", MIAI_DISABLE_PLUGINS="go").stdout)
     assert {row["name"]: row["state"] for row in off}["go"] == "disabled"
     gone = miai("play", "go", MIAI_DISABLE_PLUGINS="go")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from functools import partial
 from typing import Any
 
 import pytest
@@ -86,11 +87,14 @@ def indistinguishable(game: OpenSpielGame, state: Any) -> list[Any]:
     ]
 
 
+slow = partial(pytest.param, marks=pytest.mark.slow)
 SITUATIONS = [
     # first and second card; pass 0, bet 1
-    *(("kuhn_poker", moves, 60, 300) for moves in [(1, 0), (2, 0), (1, 2, 0), (0, 1, 0)]),
+    *(("kuhn_poker", moves, 60, 300) for moves in [(1, 2, 0), (0, 1, 0)]),
+    *(slow("kuhn_poker", moves, 60, 300) for moves in [(1, 0), (2, 0)]),
     # six cards, two of a rank; fold 0, call 1, raise 2
-    *(("leduc_poker", moves, 50, 200) for moves in [(0, 2), (2, 0, 2), (2, 4, 1)]),
+    ("leduc_poker", (2, 0, 2), 50, 200),
+    *(slow("leduc_poker", moves, 50, 200) for moves in [(0, 2), (2, 4, 1)]),
     # after the second round's card: opponents with one tree for all cards would choose otherwise
     *(("leduc_poker", moves, 50, 200) for moves in [(4, 2, 1, 1, 0), (0, 2, 1, 1, 4, 1)]),
     ("phantom_ttt", (4,), 50, 200),

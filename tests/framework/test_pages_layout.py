@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -28,6 +29,7 @@ def template(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Templa
     monkeypatch.syspath_prepend(tmp_path)
     yield environment("own_pages").get_template("page.html")
     environment.cache_clear()
+    del sys.modules["own_pages"]  # the next test has a package of this name elsewhere
 
 
 def test_a_page_on_disk_carries_its_style_and_script(template: Template) -> None:

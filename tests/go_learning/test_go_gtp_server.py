@@ -125,7 +125,7 @@ def test_a_controller_that_leaves_stops_a_long_search(command: str, farewell: st
     with engine("--simulations", "10000000", "--max-nodes", "20000") as running:
         assert running.ask("name") == "= miai mcts"
         running.send(f"{command}\n")
-        time.sleep(1.0)
+        time.sleep(0.3)
         assert running.process.poll() is None
         running.send(farewell)
         assert running.process.stdin is not None

@@ -148,7 +148,7 @@ def test_the_same_seed_gives_the_same_game(name: str) -> None:
     ],
 )
 def test_parameters_at_their_ends_play_on(more: dict[str, Any]) -> None:
-    game = rbc(full_turn_limit=8)
+    game = rbc(full_turn_limit=5)
     agents = [agent("rbc-strong", game, **more) for _ in range(2)]
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -22,7 +22,11 @@ from miai.record import Termination
 BUDGET: dict[str, Any] = {"evaluations": 60, "samples": 10, "considered": 20, "carried": 50}
 
 BOT = """
+from pathlib import Path
+
 import reconchess
+
+WAITED = Path(__file__).with_name("waited")
 
 class Waiting(reconchess.Player):
     calls = 0
@@ -37,8 +41,9 @@ class Waiting(reconchess.Player):
     def handle_game_end(self, winner_color, win_reason, game_history): pass
     def while_we_wait(self):
         self.calls += 1
-        if self.calls in (1, 5):
-            print("waited", self.calls, flush=True)
+        print("waited", self.calls, flush=True)
+        if self.calls == 5:
+            WAITED.touch()
 """
 
 
@@ -93,16 +98,19 @@ def test_values_of_boards_are_there_before_the_turn() -> None:
 
 
 class Waiter(InProcessSeat):
-    """Answers once a word is in a log; where it never comes, waits in vain only once."""
+    """Answers once a file exists; where it never comes, waits in vain only once.
 
-    def __init__(self, player: miai.Agent, log: Path, word: str, patience: float) -> None:
+    The referee writes a log when it next asks the player, so that the log does not tell in time.
+    """
+
+    def __init__(self, player: miai.Agent, sign: Path, patience: float) -> None:
         super().__init__(player)
-        self.log, self.word, self.patience = log, word, patience
+        self.sign, self.patience = sign, patience
         self.until: float | None = None
 
     def act(self, clock: miai.ClockReading, *, deadline: float | None) -> SeatReply:
         self.until = self.until or time.monotonic() + self.patience
-        while self.word not in self.log.read_text() and time.monotonic() < self.until:
+        while not self.sign.exists() and time.monotonic() < self.until:
             time.sleep(0.02)
         return super().act(clock, deadline=deadline)
 
@@ -112,9 +120,8 @@ def test_a_bot_is_called_while_it_waits(tmp_path: Path, ponder: bool) -> None:
     bot = tmp_path / "waiting_bot.py"
     bot.write_text(BOT)
     game = rbc(full_turn_limit=3)
-    log = tmp_path / "white.log"
     opponent = Waiter(
-        miai.make_agent("rbc-random", game), log, "waited 5", patience=60.0 if ponder else 0.3
+        miai.make_agent("rbc-random", game), tmp_path / "waited", patience=60.0 if ponder else 0.3
     )
     with AgentProcess(
         "rbc",
@@ -132,6 +139,6 @@ def test_a_bot_is_called_while_it_waits(tmp_path: Path, ponder: bool) -> None:
             log_dir=tmp_path,
         )
     assert record.termination is Termination.TERMINAL, record.detail
-    text = log.read_text()
+    text = (tmp_path / "white.log").read_text()
     assert "moved" in text
     assert ("waited 5" in text) == ("waited" in text) == ponder

@@ -13,7 +13,14 @@ from typing import Any
 
 import psutil
 import pytest
-from tests.tournaments.support import Table, config_text, environment, player, tournament
+from tests.tournaments.support import (
+    Table,
+    config_text,
+    environment,
+    games_of,
+    player,
+    tournament,
+)
 
 from miai.process.landlock import landlock_version
 from miai.process.sandbox import sandbox_hindrance
@@ -181,29 +188,32 @@ def check_results(moves: list[dict[str, Any]], players: tuple[str, ...]) -> None
 
 
 def test_a_run_without_a_seed_draws_one_that_repeats_it(tmp_path: Path) -> None:
-    text = config_text(player("ann"), player("bob"), game={"name": "kuhn_poker"})
+    text = config_text(player("ann"), player("bob"), run={"executor": "serial"})
     config, again = tmp_path / "drawn.toml", tmp_path / "again.toml"
     config.write_text(text.replace("seed = 3\n", ""))
     one, two, three = (tmp_path / name for name in ("one", "two", "three"))
     tournament("run", config, "--out", one)
     tournament("run", config, "--out", two)
-    seeds, games = [], []
+    seeds = []
     for folder in (one, two):
         with Store.read(folder) as store:
             seeds.append(store.info().seed)
-            games.append([(row.game_id, row.returns) for row in store.results()])
     assert seeds[0] != seeds[1]
     assert all(2**100 < seed < 2**128 for seed in seeds), "of 128 bits, but for luck of 2**-27"
     again.write_text(text.replace("seed = 3", f"seed = {seeds[0]}"))
     tournament("run", again, "--out", three)
-    with Store.read(three) as store:
-        assert [(row.game_id, row.returns) for row in store.results()] == games[0]
+    assert games_of(three) == games_of(one) != games_of(two)
     tournament("run", config, "--out", one, "--set", "rounds=4")
     with Store.read(one) as store:
         assert store.info().seed == seeds[0], "more rounds keep the seed of the run"
         assert len(store.results()) == 8
-    checked = tournament("check", again)
+
+
+def test_a_seed_that_is_found_by_trial_is_reported(tmp_path: Path) -> None:
+    text = config_text(player("ann"), player("bob"), game={"name": "kuhn_poker"})
+    config = tmp_path / "x.toml"
+    config.write_text(text.replace("seed = 3", f"seed = {SECRET}"))
+    checked = tournament("check", config)
     assert "found by trial" not in checked.stdout
-    small = tmp_path / "small.toml"
-    small.write_text(text)
-    assert "tournament.seed: 3 is small" in tournament("check", small).stdout
+    config.write_text(text)
+    assert "tournament.seed: 3 is small" in tournament("check", config).stdout

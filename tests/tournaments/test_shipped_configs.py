@@ -45,7 +45,9 @@ def test_phantom_is_played_to_its_end(tmp_path: Path) -> None:
     ("name", "text"),
     [
         ("adaptive", "widest interval: "),
-        ("pig", "The seats are worth, in Elo beyond their mean: "),
+        pytest.param(
+            "pig", "The seats are worth, in Elo beyond their mean: ", marks=pytest.mark.slow
+        ),
         ("match-sprt", "SPRT of mcts-16 against mcts-4: "),
         ("poker", "test of ismcts against random: H1 accepted, a mean payoff above 0 after "),
         pytest.param("swiss", "after 4 rounds: ", marks=pytest.mark.slow),
