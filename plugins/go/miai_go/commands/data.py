@@ -27,6 +27,7 @@ def add_commands(group: typer.Typer) -> None:
     commands.command("download")(download)
     commands.command("import")(import_sources)
     commands.command("annotate")(annotate_games)
+    commands.command("play")(play_games)
     commands.command("stats")(show_statistics)
     group.add_typer(commands, name="data")
 
@@ -232,6 +233,82 @@ def annotate_games(
             progress=lambda count: show(f"{count} of {len(data)} games"),
         )
     print(f"{games:8}  annotated in {time.perf_counter() - began:.0f} s; {out} has {len(data)}")
+
+
+def play_games(
+    out: Annotated[Path, typer.Option("--out", help="Folder of the shard set.")],
+    weights: Annotated[
+        str, typer.Option("--weights", help="Network: a weights file, or the name of shipped ones.")
+    ] = "policy-9x9",
+    games: Annotated[
+        int, typer.Option("--games", min=1, help="Total number of games, in whole shards.")
+    ] = 1024,
+    komi: Annotated[float, typer.Option("--komi", help="Komi.")] = 7.0,
+    komi_spread: Annotated[
+        float, typer.Option("--komi-spread", min=0.0, help="Greatest distance of a game's komi.")
+    ] = 0.0,
+    simulations: Annotated[
+        int, typer.Option("--simulations", min=1, help="Simulations of a full search.")
+    ] = 48,
+    fast_simulations: Annotated[
+        int, typer.Option("--fast-simulations", min=1, help="Simulations of a fast search.")
+    ] = 4,
+    full_share: Annotated[
+        float, typer.Option("--full-share", min=0.01, max=1.0, help="Share of full searches.")
+    ] = 0.12,
+    precision: Annotated[
+        Literal["auto", "fp32", "bf16", "int8"],
+        typer.Option("--precision", help="Precision of the network; auto: the fastest here."),
+    ] = "auto",
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the games.")] = 0,
+    games_a_shard: Annotated[
+        int, typer.Option("--games-a-shard", min=1, help="Games per shard.")
+    ] = 512,
+    workers: Annotated[
+        int | None, typer.Option("--workers", min=1, help="Threads (default: one per processor).")
+    ] = None,
+) -> None:
+    """Play games of a network with itself by tree search, many in step, to train on.
+
+    Few moves get a full search, whose visits and value are kept as targets; the others get a fast
+    one. Games are played until both pass. Repeat an interrupted command to resume it; more --games
+    extend the set.
+    """
+    from miai.parameters import build_parameters
+    from miai.progress import show_activity
+    from miai_go.learning.making import default_threads
+    from miai_go.learning.tree_games import SelfPlayPlan, play_set
+    from miai_go.nets.inference import load_oracle
+    from miai_go.search.forest import NetworkValuer
+    from miai_go.shipped import find_weights
+
+    path = find_weights(weights, default="policy-9x9")
+    oracles = [load_oracle(path, precision=precision) for _ in range(workers or default_threads())]
+    plan = build_parameters(
+        SelfPlayPlan,
+        {
+            "weights": oracles[0].header.sha256,
+            "precision": oracles[0].precision,
+            "size": oracles[0].encoder.size,
+            "komi": komi,
+            "komi_spread": komi_spread,
+            "simulations": simulations,
+            "fast_simulations": fast_simulations,
+            "full_share": full_share,
+            "seed": seed,
+            "games_a_shard": games_a_shard,
+        },
+    )
+    began = time.perf_counter()
+    with show_activity("play") as show:
+        played = play_set(
+            plan,
+            games,
+            [NetworkValuer(oracle, oracle) for oracle in oracles],
+            out,
+            progress=lambda count: show(f"{count} of {games} games"),
+        )
+    print(f"{played:8}  games played in {time.perf_counter() - began:.0f} s; {out}")
 
 
 def _games_of_size(source: Path, size: int, weights: Path) -> GoDataset:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -21,11 +20,10 @@ from pydantic import Field
 
 from miai.parameters import StrictModel
 from miai.seeds import derive_seed
-from miai_go.errors import DataError
 from miai_go.learning.batches import Rows, make_batch
 from miai_go.learning.dataset import GoDataset
 from miai_go.learning.games import UNKNOWN, StoredGame
-from miai_go.learning.shards import GAME_SHARDS, ShardWriter, shard_folders
+from miai_go.learning.shard_making import StoppedError, make_shards
 from miai_go.rules.board import Board
 from miai_go.rules.dead_stones import dead_by_playouts
 from miai_go.rules.scoring import area_score
@@ -85,69 +83,18 @@ def annotate(
       DataError: the folder has annotations of another plan, or cannot be written.
       InferenceError: a network fails.
     """
-    settings = plan.model_dump(mode="json")
     manifests = [shard.manifest for shard in data.shards if shard.manifest is not None]
     sources = tuple(sorted({name for manifest in manifests for name in manifest.sources}))
-    parts = math.ceil(len(data) / plan.games_a_shard)
-    first = _finished(out, settings)
     report = progress or (lambda _games: None)
-    report(min(first * plan.games_a_shard, len(data)))
-    free, stopped = list(valuers), threading.Event()
-
-    def annotated(part: int) -> list[StoredGame]:
-        valuer = free.pop()
-        try:
-            return _annotated(data, plan, part, valuer, stopped)
-        finally:
-            free.append(valuer)
-
-    written = 0
-    with ThreadPoolExecutor(len(valuers)) as pool:
-        try:
-            for part, games in enumerate(pool.map(annotated, range(first, parts)), first):
-                _write(out, games, settings, sources)
-                written += len(games)
-                report(min((part + 1) * plan.games_a_shard, len(data)))
-        except BaseException:
-            stopped.set()
-            pool.shutdown(cancel_futures=True)
-            raise
-    return written
-
-
-def _finished(out: Path, settings: dict[str, object]) -> int:
-    """Return the number of shards that a set has. Raises `DataError` if they do not fit."""
-    folders = shard_folders(out) if out.is_dir() else []
-    if [int(folder.name) for folder in folders] != list(range(len(folders))):
-        raise DataError(f"{out}: a shard is missing; delete the folder to annotate again")
-    for folder in folders:
-        before = GAME_SHARDS.read_manifest(folder).settings
-        differing = [name for name, value in settings.items() if before.get(name) != value]
-        if differing:
-            raise DataError(
-                f"{folder}: was made with other settings ({', '.join(differing)} differ); use "
-                "another folder with --out"
-            )
-    return len(folders)
-
-
-def _write(
-    out: Path, games: list[StoredGame], settings: dict[str, object], sources: tuple[str, ...]
-) -> None:
-    with ShardWriter(
+    return make_shards(
         out,
-        size=games[0].size,
+        math.ceil(len(data) / plan.games_a_shard),
+        lambda part, valuer, stopped: _annotated(data, plan, part, valuer, stopped),
+        valuers,
+        settings=plan.model_dump(mode="json"),
         sources=sources,
-        settings=settings,
-        games_a_shard=len(games) + 1,
-        moves_a_shard=1 << 40,
-    ) as writer:
-        for game in games:
-            writer.add(game)
-
-
-class _StoppedError(Exception):
-    """Another worker failed."""
+        progress=lambda parts: report(min(parts * plan.games_a_shard, len(data))),
+    )
 
 
 def _annotated(
@@ -166,7 +113,7 @@ def _annotated(
         data, plan, searched, valuer, seed=derive_seed(plan.seed, part)
     ):
         if stopped.is_set():
-            raise _StoppedError
+            raise StoppedError
         found[begin : begin + len(values)] = values
     table = np.array(searched, np.int64).reshape(-1, 2)
     games = []

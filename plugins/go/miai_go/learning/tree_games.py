@@ -1,4 +1,4 @@
-"""Games of networks by tree search, many in step: self-play to learn from, and matches.
+"""Games of networks by tree search, many in step: self-play, sets of it to learn from, and matches.
 
 Games of a match come in pairs: both players have each colour once from the same opening.
 """
@@ -6,14 +6,21 @@ Games of a match come in pairs: both players have each colour once from the same
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
+from miai.parameters import StrictModel
+from miai.seeds import derive_seed
 from miai_go.kernels import trail
 from miai_go.learning.games import StoredGame, finished_game
+from miai_go.learning.shard_making import StoppedError, make_shards
 from miai_go.rules.board import Board, KoRule
 from miai_go.search.forest import Forest, ForestRoot, LeafValuer, TreeSettings
 
@@ -238,6 +245,121 @@ class TreeSelfPlay:
             self.tally.wrong += done.result != (-1 if running.resigner == 0 else 1)
         self._begin(game)
         return done
+
+
+class SelfPlayPlan(StrictModel):
+    """Settings that determine a set of self-play games.
+
+    Attributes:
+      weights: digest of the network.
+      precision: that in which the network runs.
+      size: points on a side.
+      komi, komi_spread: in points; a game's komi is drawn evenly from those up to the spread away.
+      max_moves, simulations, fast_simulations, full_share, noise_share, noise_total, warm_moves:
+        see `TreeGames`.
+      c_puct: weight of the priors.
+      forced: weight of forced playouts at the root.
+      seed: of all draws.
+      games_a_shard: games of a shard, which are played in step.
+    """
+
+    weights: str
+    precision: str = "fp32"
+    size: int = Field(default=9, ge=2)
+    komi: float = Field(default=7.0, multiple_of=0.5)
+    komi_spread: float = Field(default=0.0, ge=0, multiple_of=0.5)
+    max_moves: int = Field(default=120, ge=2)
+    simulations: int = Field(default=48, ge=1)
+    fast_simulations: int = Field(default=4, ge=1)
+    full_share: float = Field(default=0.12, gt=0, le=1)
+    noise_share: float = Field(default=0.25, ge=0, le=1)
+    noise_total: float = Field(default=10.0, gt=0)
+    warm_moves: int = Field(default=12, ge=0)
+    c_puct: float = Field(default=1.0, ge=0)
+    forced: float = Field(default=2.0, ge=0)
+    seed: int = Field(default=0, ge=0)
+    games_a_shard: int = Field(default=512, ge=1)
+
+    def rules(self) -> TreeGames:
+        """Return the settings of the games."""
+        return TreeGames(
+            size=self.size,
+            half_komi=round(2 * self.komi),
+            komi_spread=round(2 * self.komi_spread),
+            max_moves=self.max_moves,
+            tree=TreeSettings(c_puct=self.c_puct, root_fpu=0.0, forced=self.forced),
+            simulations=self.simulations,
+            fast_simulations=self.fast_simulations,
+            full_share=self.full_share,
+            noise_share=self.noise_share,
+            noise_total=self.noise_total,
+            warm_moves=self.warm_moves,
+        )
+
+
+_AT_ONCE: Final = 192
+"""Maximum number of games in step."""
+
+
+def play_set(
+    plan: SelfPlayPlan,
+    games: int,
+    valuers: Sequence[LeafValuer],
+    out: Path,
+    *,
+    progress: Callable[[int], None] | None = None,
+) -> int:
+    """Write self-play games as a shard set; return how many were played now.
+
+    Policies and root values are those of full searches; moves of fast ones have neither. An
+    interrupted run continues with the next shard. The same plan gives the same games on any number
+    of workers; more games extend a set.
+
+    Args:
+      games: of the whole set, rounded up to whole shards.
+      valuers: one for each worker, equal.
+      progress: called with the number of games that the set has.
+
+    Raises:
+      DataError: the folder has games of another plan, or cannot be written.
+      InferenceError: a network fails.
+    """
+
+    def played(part: int, valuer: LeafValuer, stopped: threading.Event) -> list[StoredGame]:
+        table = TreeSelfPlay(
+            plan.rules(),
+            games=plan.games_a_shard,
+            at_once=_AT_ONCE,
+            seed=derive_seed(plan.seed, part),
+        )
+        done = []
+        for game in table.play(valuer):
+            if stopped.is_set():
+                raise StoppedError
+            done.append(_of_full_searches(game))
+        return done
+
+    report = progress or (lambda _games: None)
+    return make_shards(
+        out,
+        math.ceil(games / plan.games_a_shard),
+        played,
+        valuers,
+        settings=plan.model_dump(mode="json"),
+        sources=("self-play",),
+        progress=lambda parts: report(parts * plan.games_a_shard),
+    )
+
+
+def _of_full_searches(game: StoredGame) -> StoredGame:
+    """Return a game without the policies and values of fast searches."""
+    assert game.weight is not None
+    assert game.policy is not None
+    assert game.root_value is not None
+    full = game.weight > 0
+    policy = np.where(full[:, None], game.policy, np.float16(0))
+    values = np.where(full, game.root_value, np.float16(np.nan))
+    return replace(game, policy=policy, root_value=values)
 
 
 def empty_root(size: int, half_komi: int, ko_rule: KoRule) -> ForestRoot:

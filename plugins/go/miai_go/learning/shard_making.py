@@ -1,0 +1,100 @@
+"""Shard sets that several workers make part by part, and that a repeated command continues."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+from miai_go.errors import DataError
+from miai_go.learning.games import StoredGame
+from miai_go.learning.shards import GAME_SHARDS, ShardWriter, shard_folders
+
+WorkerT = TypeVar("WorkerT")
+
+
+class StoppedError(Exception):
+    """Another worker failed."""
+
+
+def make_shards(
+    out: Path,
+    parts: int,
+    make: Callable[[int, WorkerT, threading.Event], list[StoredGame]],
+    workers: Sequence[WorkerT],
+    *,
+    settings: Mapping[str, Any],
+    sources: tuple[str, ...] = (),
+    progress: Callable[[int], None] | None = None,
+) -> int:
+    """Write the missing shards of a set in order; return how many games were made now.
+
+    Args:
+      parts: shards of the whole set.
+      make: returns the games of a shard by number; raises `StoppedError` once the event is set.
+      workers: what makes the games, one for each thread; equal, so that any makes the same.
+      settings: all that determines the games; a set with other settings is refused.
+      sources: names of the games' sources, for the manifest.
+      progress: called with the number of finished shards.
+
+    Raises:
+      DataError: the folder has games of other settings, or cannot be written.
+      MiaiError: from `make`.
+    """
+    first = _finished(out, settings)
+    report = progress or (lambda _parts: None)
+    report(min(first, parts))
+    free, stopped = list(workers), threading.Event()
+
+    def made(part: int) -> list[StoredGame]:
+        worker = free.pop()
+        try:
+            return make(part, worker, stopped)
+        finally:
+            free.append(worker)
+
+    written = 0
+    with ThreadPoolExecutor(len(workers)) as pool:
+        try:
+            for part, games in enumerate(pool.map(made, range(first, parts)), first):
+                _write(out, games, settings, sources)
+                written += len(games)
+                report(part + 1)
+        except BaseException:
+            stopped.set()
+            pool.shutdown(cancel_futures=True)
+            raise
+    return written
+
+
+def _finished(out: Path, settings: Mapping[str, Any]) -> int:
+    """Return the number of shards that a set has. Raises `DataError` if they do not fit."""
+    folders = shard_folders(out) if out.is_dir() else []
+    if [int(folder.name) for folder in folders] != list(range(len(folders))):
+        raise DataError(f"{out}: a shard is missing; delete the folder to start again")
+    for folder in folders:
+        before = GAME_SHARDS.read_manifest(folder).settings
+        differing = [name for name, value in settings.items() if before.get(name) != value]
+        if differing:
+            raise DataError(
+                f"{folder}: was made with other settings ({', '.join(differing)} differ); use "
+                "another folder with --out"
+            )
+    return len(folders)
+
+
+def _write(
+    out: Path, games: list[StoredGame], settings: Mapping[str, Any], sources: tuple[str, ...]
+) -> None:
+    with ShardWriter(
+        out,
+        size=games[0].size,
+        sources=sources,
+        settings=settings,
+        games_a_shard=len(games) + 1,
+        moves_a_shard=1 << 40,
+    ) as writer:
+        for game in games:
+            writer.add(game)
