@@ -35,10 +35,12 @@ SUMS = {
     for digest, name in (line.split() for line in (FOLDER / "SHA256SUMS").read_text().splitlines())
 }
 HEADS = [("loss", "reply"), ("loss", "margins")]
+TIME = ("run", "minutes")
 LATER = {
-    "policy-rl-9x9": HEADS,
+    "policy-rl-9x9": [*HEADS, TIME],
     "zero-9x9": [
         *HEADS,
+        TIME,
         ("game", "komi_spread"),
         ("search", "first_simulations"),
         ("search", "forced"),
@@ -117,7 +119,7 @@ def test_weights_say_what_made_them(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "kind", "model"),
     [
-        ("policy-9x9", "annotated", SupervisedConfig),
+        ("policy-9x9", "student", SupervisedConfig),
         ("policy-rl-9x9", "rl", ReinforceConfig),
         ("rollout-9x9", "rollout", RolloutConfig),
         ("zero-9x9", "zero-9x9", ZeroConfig),
@@ -135,7 +137,7 @@ def test_they_were_made_with_the_shipped_config(
     plan = load_plan(
         Path(f"configs/go-{kind}.toml"),
         model,
-        kind="sl" if kind == "annotated" else kind.partition("-")[0],
+        kind="sl" if kind == "student" else kind.partition("-")[0],
         assignments=given,
         out=tmp_path / "out",
     )
