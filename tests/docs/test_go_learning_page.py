@@ -37,7 +37,7 @@ WAYS, PLUGIN = PAGE.split("\n## A new encoder or network\n")
 
 TOWER = ("network.parameters={height=1,width=8}", "optimiser.batch=32", "run.steps=4")
 SMALL: dict[str, tuple[str, ...]] = {
-    "sl": TOWER,
+    "sl": (*TOWER, "run.device=cpu", "run.precision=fp32"),
     "rollout": ("patterns.epochs=1",),
     "rl": (
         *("game.games=4", "game.rounds=1", "game.max_moves=20", "optimiser.batch=32"),
@@ -55,7 +55,8 @@ SMALL: dict[str, tuple[str, ...]] = {
 }
 """What is added to the trainings of the page, by their name, so that they take seconds."""
 ROLLOUT = "runs/go-rollout/weights.safetensors"
-COPIED = {"sl": "policy", "rl": "policy-rl", "value": "value"}
+COPIED = {"go-sl": "policy", "go-teacher": "teacher", "go-rl": "policy-rl", "go-value": "value"}
+"""What the weights of a config are copied to."""
 
 
 def commands(text: str) -> list[list[str]]:
@@ -70,6 +71,9 @@ def in_small(words: list[str]) -> list[str]:
         return [*words, *(word for setting in SMALL[words[2]] for word in ("--set", setting))]
     if words[:3] == ["go", "data", "annotate"]:
         return [*words, "--simulations", "2", "--workers", "1"]
+    if words[:3] == ["go", "data", "play"]:
+        few = ("--games", "4", "--games-a-shard", "4", "--simulations", "2")
+        return [*words, *few, "--fast-simulations", "1", "--workers", "1"]
     return [*words, "--set", "max_moves=8"] if words[0] == "play" else words
 
 
@@ -97,7 +101,7 @@ def message(folder: Path) -> dict[str, str]:
             done = CliRunner().invoke(app, in_small(words))
             assert done.exception is None, (words, done.output, done.exception)
             out[" ".join(words[: 3 if words[0] == "go" else 2])] = done.stdout
-            if copy := COPIED.get(words[2]) if words[:2] == ["go", "train"] else None:
+            if copy := COPIED.get(Path(words[3]).stem) if words[:2] == ["go", "train"] else None:
                 (made,) = re.findall(r"^weights: (.+)$", done.stdout, re.MULTILINE)
                 shutil.copy(made, f"{copy}.safetensors")
     return out
@@ -107,6 +111,7 @@ def test_the_page_leads_from_games_to_players(folder: Path, message: dict[str, s
     assert set(message) == {
         "go data import",
         "go data annotate",
+        "go data play",
         *(f"go train {kind}" for kind in SMALL),
         "go eval policy.safetensors",
         f"go eval {ROLLOUT}",
