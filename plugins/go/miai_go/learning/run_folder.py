@@ -152,7 +152,7 @@ def _comparable(settings: str) -> Any:
 
     values = loads(settings)
     if isinstance(values, dict) and isinstance(values.get("run"), dict):
-        for free in ("steps", "threads", "device", "log_every", "checkpoint_every"):
+        for free in ("steps", "minutes", "threads", "device", "log_every", "checkpoint_every"):
             values["run"].pop(free, None)
     for section in ("game", "selfplay"):  # more rounds of the same, too
         if isinstance(values, dict) and isinstance(values.get(section), dict):
