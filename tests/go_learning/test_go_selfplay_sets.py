@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import numpy as np
@@ -81,14 +82,48 @@ def test_a_set_is_resumed_and_extended_with_any_number_of_workers(tmp_path: Path
 
 
 def test_a_failing_worker_stops_the_others(tmp_path: Path) -> None:
+    calls: list[int] = []
+
+    class Counting(Judged):
+        def value_leaves(self, leaves):  # type: ignore[no-untyped-def]
+            calls.append(len(leaves))
+            return super().value_leaves(leaves)
+
     class Failing(Judged):
         def value_leaves(self, leaves):  # type: ignore[no-untyped-def]
+            while not calls:
+                time.sleep(0.001)
             raise DataError("broken")
 
-    good, bad = Judged(random_judge(SIZE, seed=1)), Failing(random_judge(SIZE, seed=1))
+    plan = plan_of(games_a_shard=20, simulations=100, full_share=1.0)
+    counting = Counting(random_judge(SIZE, seed=1))
+    play_set(plan, 20, [counting], tmp_path / "whole")
+    whole = len(calls)
+    calls.clear()
     with pytest.raises(DataError, match="broken"):
-        play_set(plan_of(), 300, [good, bad], tmp_path)
-    assert len(shard_folders(tmp_path)) < 100 if tmp_path.is_dir() else True
+        play_set(plan, 40, [counting, Failing(random_judge(SIZE, seed=1))], tmp_path / "failed")
+    assert not shard_folders(tmp_path / "failed")
+    assert len(calls) < whole / 2, "the other worker did not stop"
+
+
+def test_folders_that_are_no_sets_are_refused_before_a_game(tmp_path: Path) -> None:
+    play_set(plan_of(), 3, judges(1), tmp_path / "set")
+    for name in ("000007", "mine"):
+        shard = (tmp_path / "set" / "000000").replace(tmp_path / name)
+        with pytest.raises(DataError, match="is a shard itself"):
+            play_set(plan_of(), 3, judges(1), shard)
+        shard.replace(tmp_path / "set" / "000000")
+    (tmp_path / "file").touch()
+    with pytest.raises(DataError, match="file"):
+        play_set(plan_of(), 3, judges(1), tmp_path / "file")
+
+
+@pytest.mark.parametrize(
+    "settings", [{"komi": 1e6}, {"komi_spread": 1e9}, {"simulations": 10**12}, {"size": 30}]
+)
+def test_numbers_beyond_reason_are_refused(settings: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match=next(iter(settings))):
+        plan_of(**settings)
 
 
 def test_the_command_plays_and_resumes(tmp_path: Path) -> None:

@@ -241,8 +241,20 @@ def play_games(
         str, typer.Option("--weights", help="Network: a weights file, or the name of shipped ones.")
     ] = "policy-9x9",
     games: Annotated[
-        int, typer.Option("--games", min=1, help="Total number of games, in whole shards.")
+        int,
+        typer.Option(
+            "--games", min=1, max=10_000_000, help="Total number of games, in whole shards."
+        ),
     ] = 1024,
+    max_moves: Annotated[
+        int,
+        typer.Option(
+            "--max-moves",
+            min=0,
+            help="Length at which a game is scored as it lies; 0 for one and a half times the "
+            "points of the board.",
+        ),
+    ] = 0,
     komi: Annotated[float, typer.Option("--komi", help="Komi.")] = 7.0,
     komi_spread: Annotated[
         float, typer.Option("--komi-spread", min=0.0, help="Greatest distance of a game's komi.")
@@ -265,13 +277,14 @@ def play_games(
         int, typer.Option("--games-a-shard", min=1, help="Games per shard.")
     ] = 512,
     workers: Annotated[
-        int | None, typer.Option("--workers", min=1, help="Threads (default: one per processor).")
+        int | None,
+        typer.Option("--workers", min=1, max=256, help="Threads (default: one per processor)."),
     ] = None,
 ) -> None:
     """Play games of a network with itself by tree search, many in step, to train on.
 
     Few moves get a full search, whose visits and value are kept as targets; the others get a fast
-    one. Games are played until both pass. Repeat an interrupted command to resume it; more --games
+    one. Repeat an interrupted command to resume it; more --games
     extend the set.
     """
     from miai.parameters import build_parameters
@@ -290,6 +303,7 @@ def play_games(
             "weights": oracles[0].header.sha256,
             "precision": oracles[0].precision,
             "size": oracles[0].encoder.size,
+            "max_moves": max_moves,
             "komi": komi,
             "komi_spread": komi_spread,
             "simulations": simulations,
@@ -298,6 +312,7 @@ def play_games(
             "seed": seed,
             "games_a_shard": games_a_shard,
         },
+        where="miai go data play",
     )
     began = time.perf_counter()
     with show_activity("play") as show:
@@ -306,7 +321,7 @@ def play_games(
             games,
             [NetworkValuer(oracle, oracle) for oracle in oracles],
             out,
-            progress=lambda count: show(f"{count} of {games} games"),
+            progress=lambda count: show(f"{min(count, games)} of {games} games"),
         )
     print(f"{played:8}  games played in {time.perf_counter() - began:.0f} s; {out}")
 

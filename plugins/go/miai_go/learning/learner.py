@@ -67,6 +67,7 @@ class Learner:
     Attributes:
       network: in training mode after each step.
       steps: optimiser steps made.
+      seconds: wall time since the first step, earlier invocations included.
     """
 
     def __init__(
@@ -82,6 +83,7 @@ class Learner:
         self.network = network.to(self._device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.steps = 0
         self._began = math.inf
+        self._before = 0.0
         self._run = run
         self._loss = loss
         self._settings = optimiser
@@ -123,10 +125,15 @@ class Learner:
         """Return whether the run's time limit has passed."""
         return self._spent() >= 1
 
+    @property
+    def seconds(self) -> float:
+        """Wall time since the first step, earlier invocations included."""
+        return self._before + max(time.monotonic() - self._began, 0.0)
+
     def _spent(self) -> float:
-        """Return the share of the time limit that the sitting has taken; 0 without a limit."""
+        """Return the share of the time limit that has passed; 0 without a limit."""
         limit = 60 * self._run.minutes
-        return max(time.monotonic() - self._began, 0.0) / limit if limit else 0.0
+        return self.seconds / limit if limit else 0.0
 
     def answers(self, planes: Column) -> Outputs:
         """Return the network's outputs, without gradients, in fp32, on the CPU."""
@@ -164,8 +171,10 @@ class Learner:
                     out[f"optimiser.{index}.{name}"] = value
         return {name: tensor.detach().cpu().contiguous() for name, tensor in out.items()}
 
-    def load_tensors(self, tensors: Mapping[str, Tensor], *, steps: int) -> None:
-        """Resume from the result of `tensors` after `steps` steps.
+    def load_tensors(
+        self, tensors: Mapping[str, Tensor], *, steps: int, seconds: float = 0.0
+    ) -> None:
+        """Resume from the result of `tensors` after `steps` steps that took `seconds`.
 
         Raises:
           TrainingError: the tensors belong to another network or optimiser.
@@ -183,6 +192,7 @@ class Learner:
                 "resume with the config of the run"
             ) from error
         self.steps = steps
+        self._before = seconds
 
     def _load_optimiser(self, memory: Mapping[str, Tensor]) -> None:
         state: dict[int, dict[str, Tensor]] = {}
@@ -200,7 +210,10 @@ class Learner:
     # -- one step -----------------------------------------------------------------------------
 
     def _rate(self) -> float:
-        """Return the learning rate of the next step: a linear rise, then half a cosine."""
+        """Return the learning rate of the next step: a linear rise, then half a cosine.
+
+        The cosine goes by the steps or, where that is further, by the time of the run.
+        """
         settings, step = self._settings, self.steps
         if step < settings.warm_steps:
             return settings.rate * (step + 1) / settings.warm_steps

@@ -36,7 +36,7 @@ def make_network(
     """
     loaded_encoder = load_encoder(encoder.name, size, encoder.parameters)
     if network.start:
-        start = _load_start(size, encoder, network, seed=seed)
+        start = _load_start(loaded_encoder, encoder, network, seed=seed)
         return start.network, loaded_encoder, start.header
     shape = NetworkShape(size, loaded_encoder.planes)
     header = WeightsHeader(
@@ -56,16 +56,17 @@ def make_network(
 
 
 def _load_start(
-    size: int, encoder: EncoderSection, network: NetworkSection, *, seed: int
+    loaded_encoder: Encoder, encoder: EncoderSection, network: NetworkSection, *, seed: int
 ) -> NetworkWeights:
     """Return the weights to start from, with the heads that the config adds."""
+    size = loaded_encoder.size
     loaded = load_weights(find_weights(network.start, default=""), size=size)
     header = loaded.header
     if header.network != network.name:
         raise TrainingError(
             f"network.start: weights for '{header.network}', but the config names '{network.name}'"
         )
-    check_encoder(header, encoder, where="network.start")
+    check_encoder(header, encoder, loaded_encoder, where="network.start")
     values = {**header.network_parameters, **network.parameters}
     filled = filled_parameters(network.name, values)
     if filled == header.network_parameters:
@@ -125,10 +126,13 @@ def _copy_weights(start: nn.Module, built: nn.Module, *, renewed: Set[str]) -> N
     built.load_state_dict(weights, strict=False)
 
 
-def check_encoder(header: WeightsHeader, encoder: EncoderSection, *, where: str) -> None:
+def check_encoder(
+    header: WeightsHeader, encoder: EncoderSection, loaded: Encoder, *, where: str
+) -> None:
     """Raise `TrainingError` if weights were trained with another encoder than the config's.
 
     Args:
+      loaded: the encoder of the config.
       where: the setting that names the weights.
     """
     if header.encoder != encoder.name:
@@ -143,7 +147,12 @@ def check_encoder(header: WeightsHeader, encoder: EncoderSection, *, where: str)
     if actual != expected:
         raise TrainingError(
             f"{where}: weights trained with '{encoder.name}' {actual}, but encoder.parameters are "
-            f"{expected}; use those of the training"
+            f"{expected}; choose other weights, or set encoder.parameters to theirs"
+        )
+    if header.planes != loaded.planes:
+        raise TrainingError(
+            f"{where}: weights for {header.planes} planes, but the encoder '{encoder.name}' has "
+            f"{loaded.planes}; they were made with another version of it"
         )
 
 

@@ -6,7 +6,6 @@ A GPU learns from positions faster than processors encode them. The batches are 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
@@ -20,15 +19,17 @@ from torch import Tensor
 from miai_go.learning.batches import Batch, Rows, make_batch
 from miai_go.learning.dataset import GoDataset
 from miai_go.learning.learner import Lesson
+from miai_go.learning.making import default_threads
 from miai_go.rules.symmetry import INVERSES, point_tables
 
 _AT_ONCE: Final = 4096
 """Positions that a thread encodes at once."""
 _BITS: Final = 8
+_SEEN: Final = "seen"
 
 
 class ResidentLessons:
-    """The lessons of all positions of a data set, on a device; each position takes about 1 KB.
+    """The lessons of all positions of a data set, on a device, in about 1 KB each on 9x9.
 
     Planes of zeros and ones are kept as bits. Policies are kept in half precision, that of shards.
 
@@ -134,9 +135,10 @@ class ResidentLessons:
         """
         while True:
             columns: dict[str, NDArray[Any]] = {}
-            before = self._wide.copy()
             for begin, part in self._parts(data, lesson):
-                if (self._wide != before).any():
+                seen = part.pop(_SEEN)
+                if (seen & ~self._wide).any():
+                    self._wide = self._wide | seen
                     break
                 for name, values in part.items():
                     whole = columns.get(name)
@@ -162,18 +164,17 @@ class ResidentLessons:
             return begin, self._packed(lesson(make_batch(data.shards, rows, data.encoder)))
 
         yield encoded(0)  # kernels are compiled once, and wide planes seen early
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
+        with ThreadPoolExecutor(default_threads()) as pool:
             for begin in range(0, len(games), _AT_ONCE * 64):
                 several = range(begin, min(begin + _AT_ONCE * 64, len(games)), _AT_ONCE)
                 yield from pool.map(encoded, several)
 
     def _packed(self, lesson: Lesson) -> dict[str, NDArray[Any]]:
-        """Return the columns of a lesson."""
+        """Return the columns of a lesson, and which planes have more than zeros and ones."""
         planes = np.asarray(lesson.planes).reshape(len(lesson.planes), self._planes, -1)
-        wide = self._wide | (planes > 1).any((0, 2))
-        if (wide != self._wide).any():
-            self._wide = wide
-        columns = {
+        wide = self._wide
+        columns: dict[str, NDArray[Any]] = {
+            _SEEN: np.asarray((planes > 1).any((0, 2))),
             "bits": np.packbits(planes[:, ~wide].reshape(len(planes), -1), 1, bitorder="little"),
             "wide": planes[:, wide].reshape(len(planes), -1),
         }

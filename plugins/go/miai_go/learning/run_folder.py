@@ -154,6 +154,8 @@ def _comparable(settings: str) -> Any:
     if isinstance(values, dict) and isinstance(values.get("run"), dict):
         for free in ("steps", "minutes", "threads", "device", "log_every", "checkpoint_every"):
             values["run"].pop(free, None)
+    if isinstance(values, dict) and isinstance(values.get("data"), dict):
+        values["data"].pop("resident", None)
     for section in ("game", "selfplay"):  # more rounds of the same, too
         if isinstance(values, dict) and isinstance(values.get(section), dict):
             values[section].pop("rounds", None)

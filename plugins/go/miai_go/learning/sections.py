@@ -60,8 +60,8 @@ class TrainingRunSection(StrictModel):
         0.0,
         ge=0,
         unit="minutes",
-        help="Wall time after which a sitting ends before all steps are made, the learning rate "
-        "having fallen with the time; 0 for no limit",
+        help="Wall time of learning after which the run ends, the learning rate having fallen with "
+        "it; 0 for no limit",
     )
     seed: int = parameter(0, ge=0, help="Seed of weights and of the order of data")
     device: str = parameter("cpu", help="Device: cpu, cuda, cuda:1")
@@ -108,5 +108,6 @@ class LessonSection(DataSection):
     )
     resident: bool = parameter(
         False,
-        help="Encode all positions once and keep them on the device, about 1 KB each; for a GPU",
+        help="Encode all positions once and keep them on the device, about 1 KB each on 9x9; for a "
+        "GPU",
     )

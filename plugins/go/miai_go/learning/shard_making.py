@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
 from miai_go.errors import DataError
 from miai_go.learning.games import StoredGame
+from miai_go.learning.shard_files import prepare_folder
 from miai_go.learning.shards import GAME_SHARDS, ShardWriter, shard_folders
 
 WorkerT = TypeVar("WorkerT")
@@ -43,6 +45,9 @@ def make_shards(
       DataError: the folder has games of other settings, or cannot be written.
       MiaiError: from `make`.
     """
+    prepare_folder(out)
+    if shard_folders(out)[:1] == [out]:
+        raise DataError(f"{out}: is a shard itself; name the set that contains it")
     first = _finished(out, settings)
     report = progress or (lambda _parts: None)
     report(min(first, parts))
@@ -57,8 +62,12 @@ def make_shards(
 
     written = 0
     with ThreadPoolExecutor(len(workers)) as pool:
+        ahead: deque[Future[list[StoredGame]]] = deque()
         try:
-            for part, games in enumerate(pool.map(made, range(first, parts)), first):
+            for part in range(first, parts):
+                while len(ahead) < 2 * len(workers) and part + len(ahead) < parts:
+                    ahead.append(pool.submit(made, part + len(ahead)))
+                games = ahead.popleft().result()
                 _write(out, games, settings, sources)
                 written += len(games)
                 report(part + 1)
@@ -71,7 +80,7 @@ def make_shards(
 
 def _finished(out: Path, settings: Mapping[str, Any]) -> int:
     """Return the number of shards that a set has. Raises `DataError` if they do not fit."""
-    folders = shard_folders(out) if out.is_dir() else []
+    folders = shard_folders(out)
     if [int(folder.name) for folder in folders] != list(range(len(folders))):
         raise DataError(f"{out}: a shard is missing; delete the folder to start again")
     for folder in folders:

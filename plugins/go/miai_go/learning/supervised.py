@@ -134,20 +134,22 @@ def train_supervised(
     )
     train, validation = open_games(config.data, encoder)
     lessons = _Lessons(config, train, encoder, targets_only=targets_only, ahead=ahead)
+    learnt_from = {"games": train.digest(), "teachers": lessons.teacher}
     learner = Learner(
         network, encoder.scales, optimiser=config.optimiser, loss=config.loss, run=config.run
     )
 
     def restore(checkpoint: Checkpoint) -> None:
-        if checkpoint.state.get("games") != train.digest():
-            raise TrainingError(
-                f"{checkpoint.folder}: was trained on other games than there are now; restore "
-                "them, or start again in another folder with --out"
-            )
+        for name, now in learnt_from.items():
+            if checkpoint.state.get(name, "") != now:
+                raise TrainingError(
+                    f"{checkpoint.folder}: was trained on other {name} than there are now; restore "
+                    "them, or start again in another folder with --out"
+                )
 
     def save(path: Path) -> None:
         record = plan.record(
-            data=f"{len(train)} games, {train.digest()}",
+            data=f"{len(train)} games, {train.digest()}{lessons.teacher}",
             steps=learner.steps,
             seed=config.run.seed,
         )
@@ -158,7 +160,7 @@ def train_supervised(
         plan.folder,
         learner=learner,
         save=save,
-        state=lambda: {"games": train.digest()},
+        state=lambda: dict(learnt_from),
         restore=restore,
         journal=journal,
     )
@@ -177,7 +179,11 @@ def train_supervised(
 
 
 class _Lessons:
-    """The lessons of a config, from that of any step."""
+    """The lessons of a config, from that of any step.
+
+    Attributes:
+      teacher: what the training record says of the teacher; empty without one.
+    """
 
     def __init__(
         self,
@@ -193,8 +199,10 @@ class _Lessons:
         self._ahead = ahead
         self._sharpness = root_sharpness(train) if config.data.root_share else None
         self._taught: Callable[[Lesson], Lesson] | None = None
+        self.teacher = ""
         if config.teacher.weights:
-            self._taught = Teacher(config.teacher, encoder, config.encoder, config.run).taught
+            teacher = Teacher(config.teacher, encoder, config.encoder, config.run)
+            self._taught, self.teacher = teacher.taught, f"; teacher {teacher.digest[:32]}"
         self._streams = partial(
             endless_streams,
             train,

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from miai.errors import WeightsError
 from miai.parameters import StrictModel, parameter
 from miai_go.learning.learner import Column, Lesson
 from miai_go.learning.making import check_encoder
@@ -34,6 +35,9 @@ class TeacherSection(StrictModel):
 class Teacher:
     """Adds a network's answers to the targets of lessons.
 
+    Attributes:
+      digest: of the network's weights.
+
     Raises:
       MiaiError: the weights cannot be read, or are for another board size or encoder.
     """
@@ -45,8 +49,12 @@ class Teacher:
         encoder_section: EncoderSection,
         run: TrainingRunSection,
     ) -> None:
-        loaded = load_weights(find_weights(section.weights, default=""), size=encoder.size)
-        check_encoder(loaded.header, encoder_section, where="teacher.weights")
+        try:
+            loaded = load_weights(find_weights(section.weights, default=""), size=encoder.size)
+        except WeightsError as error:
+            raise WeightsError(f"teacher.weights: {error}") from error
+        check_encoder(loaded.header, encoder_section, encoder, where="teacher.weights")
+        self.digest = loaded.header.sha256
         self._share = section.share
         self._device = torch.device(run.device)
         self._bf16 = run.precision == "bf16"

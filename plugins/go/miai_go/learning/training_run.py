@@ -23,7 +23,8 @@ from miai_go.learning.sections import TrainingRunSection
 MeasuresT = TypeVar("MeasuresT", bound=Measures)
 
 ROUNDS: Final = "rounds"
-"""Key of the number of rounds in a checkpoint's state."""
+SECONDS: Final = "seconds"
+"""Keys of a checkpoint's state: rounds made, wall time of learning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +133,7 @@ class TrainingRun:
           measure: measures the learner's network, which has the averaged weights at that time.
           held_out: name of the measured positions; a prefix in the log.
           greeting: the first line.
-        notes: more lines to begin with.
+          notes: more lines to begin with.
 
         Raises:
           MiaiError: the data is wrong, a loss is not finite, or a checkpoint cannot be written.
@@ -211,7 +212,8 @@ class TrainingRun:
         found = self.checkpoints.latest()
         if found is not None:
             self._restore(found)
-            self._learner.load_tensors(found.tensors(), steps=found.step)
+            seconds = float(found.state.get(SECONDS, 0.0))
+            self._learner.load_tensors(found.tensors(), steps=found.step, seconds=seconds)
         return found
 
     def _noting(self) -> TrainingJournal:
@@ -239,7 +241,7 @@ class TrainingRun:
         return self.checkpoints.write(
             self._learner.steps,
             memory=self._learner.tensors(),
-            state={**self._state(), **state},
+            state={**self._state(), SECONDS: self._learner.seconds, **state},
             save_weights=self._save,
         )
 

@@ -22,6 +22,7 @@ from miai_go.kernels import trail
 from miai_go.learning.games import StoredGame, finished_game
 from miai_go.learning.shard_making import StoppedError, make_shards
 from miai_go.rules.board import Board, KoRule
+from miai_go.rules.coordinates import MAX_SIZE
 from miai_go.search.forest import Forest, ForestRoot, LeafValuer, TreeSettings
 
 
@@ -109,12 +110,10 @@ class TreeSelfPlay:
         self._rng = np.random.default_rng(seed)
         self._ko = KoRule.POSITIONAL if superko else KoRule.SIMPLE
         slots = min(games, at_once)
-        gumbel = rules.tree.gumbel > 0
-        nodes = (rules.size**2 + 1) * (rules.simulations * (1 if gumbel else 3) + 2)
         self._forest = Forest(
             rules.size,
             slots,
-            max_nodes=nodes,
+            max_nodes=nodes_of(rules),
             max_moves=rules.max_moves + 2,
             max_budget=max(rules.simulations, rules.fast_simulations),
             seed=seed,
@@ -247,6 +246,13 @@ class TreeSelfPlay:
         return done
 
 
+def nodes_of(rules: TreeGames) -> int:
+    """Return the number of nodes for which a game's tree needs room."""
+    simulations = max(rules.simulations, rules.fast_simulations)
+    kept = 1 if rules.tree.gumbel else 3  # with reuse, trees of earlier moves take room too
+    return (rules.size**2 + 1) * (simulations * kept + 2)
+
+
 class SelfPlayPlan(StrictModel):
     """Settings that determine a set of self-play games.
 
@@ -255,8 +261,9 @@ class SelfPlayPlan(StrictModel):
       precision: that in which the network runs.
       size: points on a side.
       komi, komi_spread: in points; a game's komi is drawn evenly from those up to the spread away.
-      max_moves, simulations, fast_simulations, full_share, noise_share, noise_total, warm_moves:
-        see `TreeGames`.
+      max_moves: see `TreeGames`; 0 for one and a half times the points.
+      simulations, fast_simulations, full_share, noise_share, noise_total, warm_moves: see
+        `TreeGames`.
       c_puct: weight of the priors.
       forced: weight of forced playouts at the root.
       seed: of all draws.
@@ -265,12 +272,12 @@ class SelfPlayPlan(StrictModel):
 
     weights: str
     precision: str = "fp32"
-    size: int = Field(default=9, ge=2)
-    komi: float = Field(default=7.0, multiple_of=0.5)
-    komi_spread: float = Field(default=0.0, ge=0, multiple_of=0.5)
-    max_moves: int = Field(default=120, ge=2)
-    simulations: int = Field(default=48, ge=1)
-    fast_simulations: int = Field(default=4, ge=1)
+    size: int = Field(default=9, ge=2, le=MAX_SIZE)
+    komi: float = Field(default=7.0, ge=-1000, le=1000, multiple_of=0.5)
+    komi_spread: float = Field(default=0.0, ge=0, le=1000, multiple_of=0.5)
+    max_moves: int = Field(default=0, ge=0, le=10_000)
+    simulations: int = Field(default=48, ge=1, le=10_000)
+    fast_simulations: int = Field(default=4, ge=1, le=10_000)
     full_share: float = Field(default=0.12, gt=0, le=1)
     noise_share: float = Field(default=0.25, ge=0, le=1)
     noise_total: float = Field(default=10.0, gt=0)
@@ -286,7 +293,7 @@ class SelfPlayPlan(StrictModel):
             size=self.size,
             half_komi=round(2 * self.komi),
             komi_spread=round(2 * self.komi_spread),
-            max_moves=self.max_moves,
+            max_moves=self.max_moves or max(3 * self.size**2 // 2, 2),
             tree=TreeSettings(c_puct=self.c_puct, root_fpu=0.0, forced=self.forced),
             simulations=self.simulations,
             fast_simulations=self.fast_simulations,
@@ -299,6 +306,8 @@ class SelfPlayPlan(StrictModel):
 
 _AT_ONCE: Final = 192
 """Maximum number of games in step."""
+_NODES: Final = 10_000_000
+"""Maximum number of nodes of all their trees."""
 
 
 def play_set(
@@ -324,19 +333,21 @@ def play_set(
       DataError: the folder has games of another plan, or cannot be written.
       InferenceError: a network fails.
     """
+    largest = nodes_of(plan.rules())
+    at_once = max(min(_AT_ONCE, _NODES // largest), 1)
 
     def played(part: int, valuer: LeafValuer, stopped: threading.Event) -> list[StoredGame]:
         table = TreeSelfPlay(
             plan.rules(),
             games=plan.games_a_shard,
-            at_once=_AT_ONCE,
+            at_once=at_once,
             seed=derive_seed(plan.seed, part),
         )
-        done = []
-        for game in table.play(valuer):
+        done: list[StoredGame] = []
+        while len(done) < plan.games_a_shard:
             if stopped.is_set():
                 raise StoppedError
-            done.append(_of_full_searches(game))
+            done += map(_of_full_searches, table.step(valuer))
         return done
 
     report = progress or (lambda _games: None)

@@ -317,8 +317,8 @@ class _Zero:
         )
         if config.game.komi_spread and not getattr(self._encoder, "sees_komi", False):
             raise TrainingError(
-                f"game.komi_spread: the encoder '{config.encoder.name}' does not show komi; use "
-                "'zero' with komi = true, or a spread of 0"
+                f"game.komi_spread: the encoder '{config.encoder.name}' does not show komi; set "
+                "encoder.parameters = { komi = true }, or a spread of 0"
             )
         self._replay = Replay(config, self._encoder, self._folder)
         self._learner = Learner(
