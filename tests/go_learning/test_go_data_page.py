@@ -36,11 +36,12 @@ def test_its_code_and_commands_run_in_order(
             result = CliRunner().invoke(app, shlex.split(line)[1:], catch_exceptions=False)
             assert result.exit_code == 0
             output += result.stdout
-    assert len(BLOCKS) == 6
+    assert len(BLOCKS) == 7
     assert "40  written to nine" in output
     assert "cut-short.sgf: " in output
     assert "40 games of 9x9, 1200 moves" in output
     assert "40  annotated" in output
+    assert "4  games played" in output
 
 
 def test_its_tables_name_the_options_and_the_columns() -> None:
@@ -48,7 +49,7 @@ def test_its_tables_name_the_options_and_the_columns() -> None:
     add_commands(app)
     known = "".join(
         CliRunner().invoke(app, ["go", "data", name, "--help"], env={"COLUMNS": "200"}).stdout
-        for name in ("import", "annotate")
+        for name in ("import", "annotate", "play")
     )
     options = set(re.findall(r"`(--[\w-]+)`", PAGE))
     for option in options - {"--json", "--sha256", "--trust-first"}:

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import psutil
@@ -265,13 +266,12 @@ def test_networks_share_the_server_and_it_reports_its_figures(tmp_path: Path) ->
     for color in ("black", "white"):
         line += [f"--{color}", "alphazero", f"--{color}.weights", str(weights)]
         line += [f"--{color}.simulations", "8", f"--{color}.server", "true"]
-    (tmp_path / "x").mkdir(mode=0o700)
-    done = run_miai(
-        [*line, "--out", str(tmp_path / "run"), "--opening-plies", "3", "--workers", "2", "--json"],
-        env={**os.environ, "XDG_RUNTIME_DIR": str(tmp_path / "x")},
-        timeout=SECONDS,
-    )
-    stop_server(tmp_path / "x" / "miai-go")
+    words = [*line, "--out", str(tmp_path / "run"), "--opening-plies", "3", "--workers", "2"]
+    with TemporaryDirectory() as short:  # the name of a socket has at most 107 bytes
+        done = run_miai(
+            [*words, "--json"], env={**os.environ, "XDG_RUNTIME_DIR": short}, timeout=SECONDS
+        )
+        stop_server(Path(short) / "miai-go")
     assert done.returncode == 0, done.stderr
     output = json.loads(done.stdout)
     (network,) = output["servers"]

@@ -39,7 +39,7 @@ supervised = _kind(
     "miai go train sl",
     "supervised:SupervisedConfig",
     required="data",
-    optional=f"encoder {_TRAINING}",
+    optional=f"encoder teacher {_TRAINING}",
 )
 rollout = _kind(
     "the training of a rollout policy",
