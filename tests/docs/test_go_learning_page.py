@@ -179,7 +179,11 @@ def test_the_keys_that_it_names_are_there() -> None:
             assert field.annotation is not None
             tables.setdefault(table, set()).update(field.annotation.model_fields)
     named = re.findall(r"`(\w+)\.(\w+)(?: = .+?)?`", WAYS)
-    named = [(table, key) for table, key in named if key not in ("md", "toml", "csv", "svg", "safetensors")]
+    named = [
+        (table, key)
+        for table, key in named
+        if key not in ("md", "toml", "csv", "svg", "safetensors")
+    ]
     checked = [(table, key) for table, key in named if table in tables]
     assert len(checked) > 8
     for table, key in checked:

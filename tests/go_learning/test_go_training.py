@@ -547,3 +547,10 @@ def test_negative_weights_make_moves_less_likely() -> None:
             weight = np.full(8, sign, np.float32)
             learner.learn(Lesson(planes=planes, action=action, weight=weight))
         assert (chance() - before) * sign > 0
+
+
+@pytest.mark.parametrize("device", ["banana", "cuda:99", "cuda:-7"])
+def test_a_device_that_is_not_there_is_refused(tmp_path: Path, device: str) -> None:
+    config = supervised_config(tmp_path, steps=5)
+    with pytest.raises(TrainingError, match=r"run\.device = '.*use 'cpu'"):
+        train(config, tmp_path / "run", f"run.device={device}")

@@ -187,14 +187,25 @@ def prepare_torch(run: TrainingRunSection) -> None:
     """
     if run.threads:
         torch.set_num_threads(run.threads)
-    device = torch.device(run.device)
-    if device.type == "cuda" and not torch.cuda.is_available():
-        raise TrainingError(f"run.device = '{run.device}': torch finds no such device; use 'cpu'")
+    device = _known_device(run.device)
     if device.type == "cuda":
         torch.backends.cudnn.benchmark = True
     else:
         torch.use_deterministic_algorithms(True, warn_only=True)
     torch.manual_seed(run.seed)
+
+
+def _known_device(name: str) -> torch.device:
+    """Return a device by its name. Raises `TrainingError` if torch does not find it."""
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        raise TrainingError(
+            f"run.device = '{name[:40]}': no device of torch; use 'cpu', 'cuda' or 'cuda:1'"
+        ) from None
+    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+        raise TrainingError(f"run.device = '{name}': torch finds no such device; use 'cpu'")
+    return device
 
 
 def playing_copy(

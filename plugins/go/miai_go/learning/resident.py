@@ -16,6 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from miai_go.errors import TrainingError
 from miai_go.learning.batches import Batch, Rows, make_batch
 from miai_go.learning.dataset import GoDataset
 from miai_go.learning.learner import Lesson
@@ -41,6 +42,7 @@ class ResidentLessons:
 
     Raises:
       DataError: a shard is damaged.
+      TrainingError: the device has no room for the positions.
     """
 
     def __init__(
@@ -61,7 +63,13 @@ class ResidentLessons:
         self._to = self._sent(tables)
         self._from = self._sent(tables[list(INVERSES)])
         self._wide = np.zeros(self._planes, np.bool_)
-        self._columns = self._encoded(data, lesson)
+        try:
+            self._columns = self._encoded(data, lesson)
+        except (MemoryError, torch.OutOfMemoryError) as error:
+            raise TrainingError(
+                f"data.resident: {data.positions} positions do not fit on '{device}'; lower "
+                "data.games, or set data.resident to false"
+            ) from error
         self._narrow_planes, self._wide_planes = (
             self._sent(np.flatnonzero(mask)) for mask in (~self._wide, self._wide)
         )
