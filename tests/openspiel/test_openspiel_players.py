@@ -89,7 +89,7 @@ def test_a_bot_of_rock_paper_scissors_knows_the_rounds_before() -> None:
 
 
 class Follower(pyspiel.Bot):  # type: ignore[misc]  # it has no types
-    """Follows the game by what it is told, and plays the last legal action."""
+    """Follows the game by what it hears, and plays the last legal action."""
 
     def __init__(self, game: Any, player: int) -> None:
         super().__init__()

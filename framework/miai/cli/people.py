@@ -258,7 +258,7 @@ class HumanAgent(Agent):
     def _hidden_turn(self) -> Iterator[None]:
         """Show a turn on the terminal's alternate screen: leaving it leaves nothing to scroll to.
 
-        Whoever sat there before is given the time to leave.
+        The player before has time to leave the seat.
         """
         assert self.write is not None, "new_game refuses to begin without it"
         self.write.write(_ENTER_SCREEN)

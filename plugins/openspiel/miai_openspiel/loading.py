@@ -40,8 +40,8 @@ def load(name: str, parameters: Mapping[str, Any] | None = None) -> Any:
       parameters: those that differ from OpenSpiel's defaults.
 
     Raises:
-      ParameterError: there is no such game, OpenSpiel refuses the parameters, it does not begin a
-        game within `TRIAL_SECONDS`, or nobody can act at the start.
+      ParameterError: OpenSpiel has no such game, refuses the parameters or does not begin a game
+        within `TRIAL_SECONDS`; or nobody can act at the start.
     """
     short = name.partition("(")[0]
     _register(short)

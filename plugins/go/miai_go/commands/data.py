@@ -13,11 +13,26 @@ import typer
 if TYPE_CHECKING:
     from miai_go.learning.dataset import GoDataset
     from miai_go.learning.importing import GameFilters, ImportReport
+    from miai_go.nets.inference import Ensemble
+    from miai_go.nets.oracle import NetworkOracle
 
 
 _MAX_BAD: Final = 20
 """Bad files listed as text; --json lists more."""
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+_Weights = Annotated[
+    str, typer.Option("--weights", help="Network: a weights file, or the name of shipped ones.")
+]
+_PrecisionName = Literal["auto", "fp32", "bf16", "int8"]
+_Precision = Annotated[
+    _PrecisionName,
+    typer.Option("--precision", help="Precision of the network; auto: the fastest here."),
+]
+_GamesAShard = Annotated[int, typer.Option("--games-a-shard", min=1, help="Games per shard.")]
+_Workers = Annotated[
+    int | None,
+    typer.Option("--workers", min=1, max=256, help="Threads (default: one per processor)."),
+]
 
 
 def add_commands(group: typer.Typer) -> None:
@@ -169,9 +184,7 @@ def import_sources(
 def annotate_games(
     source: Annotated[Path, typer.Argument(help="Shard set, or SGF files.")],
     out: Annotated[Path, typer.Option("--out", help="Folder of the annotated shard set.")],
-    weights: Annotated[
-        str, typer.Option("--weights", help="Network: a weights file, or the name of shipped ones.")
-    ] = "policy-9x9",
+    weights: _Weights = "policy-9x9",
     simulations: Annotated[
         int, typer.Option("--simulations", min=1, help="Simulations of each search.")
     ] = 48,
@@ -185,17 +198,10 @@ def annotate_games(
         float,
         typer.Option("--mix", min=0.0, max=1.0, help="Share of the rollout in a leaf's value."),
     ] = 0.2,
-    precision: Annotated[
-        Literal["auto", "fp32", "bf16", "int8"],
-        typer.Option("--precision", help="Precision of the network; auto: the fastest here."),
-    ] = "auto",
+    precision: _Precision = "auto",
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the rollouts.")] = 0,
-    games_a_shard: Annotated[
-        int, typer.Option("--games-a-shard", min=1, help="Games per shard.")
-    ] = 200,
-    workers: Annotated[
-        int | None, typer.Option("--workers", min=1, help="Threads (default: one per processor).")
-    ] = None,
+    games_a_shard: _GamesAShard = 200,
+    workers: _Workers = None,
 ) -> None:
     """Add values of a search, and the owners of points at the end, to recorded games.
 
@@ -205,18 +211,17 @@ def annotate_games(
     """
     from miai.progress import show_activity
     from miai_go.learning.annotating import AnnotationPlan, annotate
-    from miai_go.learning.making import default_threads
-    from miai_go.nets.inference import load_oracle
     from miai_go.search.forest import NetworkValuer
     from miai_go.shipped import find_weights
 
     path = find_weights(weights, default="policy-9x9")
-    oracles = [load_oracle(path, precision=precision) for _ in range(workers or default_threads())]
-    data = _games_of_size(source, oracles[0].encoder.size, path)
+    oracles = _oracles(path, precision, workers)
+    network = oracles[0]
+    data = _games_of_size(source, network.encoder.size, path)
     plan = AnnotationPlan(
         games=data.digest(),
-        weights=oracles[0].header.sha256,
-        precision=oracles[0].precision,
+        weights=network.header.sha256,
+        precision=network.precision,
         simulations=simulations,
         every=every,
         mix=mix,
@@ -237,9 +242,7 @@ def annotate_games(
 
 def play_games(
     out: Annotated[Path, typer.Option("--out", help="Folder of the shard set.")],
-    weights: Annotated[
-        str, typer.Option("--weights", help="Network: a weights file, or the name of shipped ones.")
-    ] = "policy-9x9",
+    weights: _Weights = "policy-9x9",
     games: Annotated[
         int,
         typer.Option(
@@ -257,7 +260,8 @@ def play_games(
     ] = 0,
     komi: Annotated[float, typer.Option("--komi", help="Komi.")] = 7.0,
     komi_spread: Annotated[
-        float, typer.Option("--komi-spread", min=0.0, help="Greatest distance of a game's komi.")
+        float,
+        typer.Option("--komi-spread", min=0.0, help="How far a game's komi may be from --komi."),
     ] = 0.0,
     simulations: Annotated[
         int, typer.Option("--simulations", min=1, help="Simulations of a full search.")
@@ -268,41 +272,30 @@ def play_games(
     full_share: Annotated[
         float, typer.Option("--full-share", min=0.01, max=1.0, help="Share of full searches.")
     ] = 0.12,
-    precision: Annotated[
-        Literal["auto", "fp32", "bf16", "int8"],
-        typer.Option("--precision", help="Precision of the network; auto: the fastest here."),
-    ] = "auto",
+    precision: _Precision = "auto",
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the games.")] = 0,
-    games_a_shard: Annotated[
-        int, typer.Option("--games-a-shard", min=1, help="Games per shard.")
-    ] = 512,
-    workers: Annotated[
-        int | None,
-        typer.Option("--workers", min=1, max=256, help="Threads (default: one per processor)."),
-    ] = None,
+    games_a_shard: _GamesAShard = 512,
+    workers: _Workers = None,
 ) -> None:
     """Play games of a network with itself by tree search, many in step, to train on.
 
     Few moves get a full search, whose visits and value are kept as targets; the others get a fast
-    one. Repeat an interrupted command to resume it; more --games
-    extend the set.
+    one. Repeat an interrupted command to resume it; more --games extend the set.
     """
     from miai.parameters import build_parameters
     from miai.progress import show_activity
-    from miai_go.learning.making import default_threads
     from miai_go.learning.tree_games import SelfPlayPlan, play_set
-    from miai_go.nets.inference import load_oracle
     from miai_go.search.forest import NetworkValuer
     from miai_go.shipped import find_weights
 
-    path = find_weights(weights, default="policy-9x9")
-    oracles = [load_oracle(path, precision=precision) for _ in range(workers or default_threads())]
+    oracles = _oracles(find_weights(weights, default="policy-9x9"), precision, workers)
+    network = oracles[0]
     plan = build_parameters(
         SelfPlayPlan,
         {
-            "weights": oracles[0].header.sha256,
-            "precision": oracles[0].precision,
-            "size": oracles[0].encoder.size,
+            "weights": network.header.sha256,
+            "precision": network.precision,
+            "size": network.encoder.size,
             "max_moves": max_moves,
             "komi": komi,
             "komi_spread": komi_spread,
@@ -324,6 +317,16 @@ def play_games(
             progress=lambda count: show(f"{min(count, games)} of {games} games"),
         )
     print(f"{played:8}  games played in {time.perf_counter() - began:.0f} s; {out}")
+
+
+def _oracles(
+    path: Path, precision: _PrecisionName, workers: int | None
+) -> list[NetworkOracle | Ensemble]:
+    """Return the network of a weights file, loaded once for each worker."""
+    from miai_go.learning.making import default_threads
+    from miai_go.nets.inference import load_oracle
+
+    return [load_oracle(path, precision=precision) for _ in range(workers or default_threads())]
 
 
 def _games_of_size(source: Path, size: int, weights: Path) -> GoDataset:

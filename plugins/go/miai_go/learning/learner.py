@@ -37,7 +37,8 @@ class Lesson:
       weight: weight of each position in the policy loss, float32 of shape (n,); None means 1. A
         negative weight makes the move less likely.
       value: float32 of shape (n,), from -1 to 1.
-      ownership: int8 of shape (n, size, size); all 0 where the owners are unknown.
+      ownership: from -1 to 1, of shape (n, size, size), int8, or of floats where a teacher shares
+        in it; all 0 where the owners are unknown.
       score: winning margin in points, float32 of shape (n,).
       reply: the opponent's next moves, int64 of shape (n,), -1 unknown.
     """

@@ -65,16 +65,16 @@ class ResidentLessons:
         self._wide = np.zeros(self._planes, np.bool_)
         try:
             self._columns = self._encoded(data, lesson)
+            self._narrow_planes, self._wide_planes = (
+                self._sent(np.flatnonzero(mask)) for mask in (~self._wide, self._wide)
+            )
+            if taught is not None:
+                self._columns |= self._taught(taught)
         except (MemoryError, torch.OutOfMemoryError) as error:
             raise TrainingError(
                 f"data.resident: {data.positions} positions do not fit on '{device}'; lower "
                 "data.games, or set data.resident to false"
             ) from error
-        self._narrow_planes, self._wide_planes = (
-            self._sent(np.flatnonzero(mask)) for mask in (~self._wide, self._wide)
-        )
-        if taught is not None:
-            self._columns |= self._taught(taught)
 
     def lesson(self, rows: Rows) -> Lesson:
         """Return the lesson of some positions, each turned by its symmetry."""
