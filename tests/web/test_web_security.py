@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+import threading
 import time
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 from tests.web.server import TOKEN, Browser, is_turn, running
 
 from miai.errors import ConfigError
+from miai.playing.session import RevisableGame
 from miai.web.guard import Browsers
 from miai.web.server import serve
 
@@ -204,6 +206,38 @@ def test_a_game_that_nobody_looks_at_is_suspended_and_its_agents_end(
             assert time.monotonic() < until, "the agents go on"
             time.sleep(0.05)
         with browser.watching(table) as events:
+            events.until(is_turn)
+
+
+def test_a_game_that_is_looked_at_while_it_is_being_suspended_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left, ending, drop_pending = threading.Event(), threading.Event(), RevisableGame.drop_pending
+
+    def slowly(game: RevisableGame) -> None:
+        drop_pending(game)
+        if left.is_set():  # the game is being suspended
+            ending.set()
+            time.sleep(1)
+
+    monkeypatch.setattr("miai.web.tables.IDLE_SECONDS", 0.3)
+    monkeypatch.setattr("miai.web.server._TIDY_SECONDS", 0.1)
+    monkeypatch.setattr(RevisableGame, "drop_pending", slowly)
+    before = children()
+    with running(tmp_path / "games") as port:
+        browser = Browser(port)
+        browser.enter()
+        table = browser.new_table("tic_tac_toe", **CHAIRS)
+        with browser.watching(table) as events:
+            events.until(is_turn)
+            known = children()
+        left.set()
+        assert ending.wait(20)
+        with browser.watching(table) as events:
+            until = time.monotonic() + 20
+            while children() <= known | before:
+                assert time.monotonic() < until, "the game stands still under a spectator's eyes"
+                time.sleep(0.05)
             events.until(is_turn)
 
 

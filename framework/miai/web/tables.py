@@ -301,7 +301,7 @@ class GameTable:
         self._lock = threading.RLock()
         self._thread: threading.Thread | None = None
         self._seats: list[Seat] = []
-        self._stopping = False
+        self._stopping = self._wanted = False
         self._paused, self._steps, self._pace = False, 0, threading.Condition()
         self._estimates = {
             player: Estimates(self.game, renderer_for(self.game)) for player in self.channels
@@ -409,6 +409,7 @@ class GameTable:
         """Let the game go on if everybody is there and it is not over."""
         with self._lock:
             self.touched = time.monotonic()
+            self._wanted = self._thread is not None and self._stopping  # once it has stopped
             if self._thread is not None or self.stage in ("over", "failed") or self.empty_chairs:
                 return
             self.stage, self._stopping = "playing", False
@@ -420,7 +421,7 @@ class GameTable:
     def suspend(self) -> None:
         """Stop the game where it is, and end its agents' processes."""
         with self._lock:
-            thread, self._stopping = self._thread, True
+            thread, self._stopping, self._wanted = self._thread, True, False
             for seat in self._seats:
                 if isinstance(seat, PersonSeat):
                     seat.interrupt(Interrupted())
@@ -612,6 +613,9 @@ class GameTable:
             self._show_stage()
             if self.stage == "suspended":
                 self._keep_still()
+            with self._lock:
+                if self._wanted:
+                    self.resume()
 
     def _keep_still(self) -> None:
         """Store what the page shows until the rules are loaded again; it can do without."""
