@@ -7,6 +7,7 @@ decides; simulations per second of processor time say what a setting costs.
 
     python benchmarks/go_settings.py c_puct=0.7
     python benchmarks/go_settings.py leaves=16 --theirs leaves=8 --simulations 200 --json
+    python benchmarks/go_settings.py score_weight=0.1 --play-out
 """
 
 from __future__ import annotations
@@ -104,15 +105,25 @@ class Side:
 
 
 def play_pairs(
-    game: GoGame, sides: tuple[Side, Side], pairs: int, rng: np.random.Generator
-) -> list[float]:
-    """Return the points of the first side in each pair of games, in which it is Black first."""
+    game: GoGame,
+    sides: tuple[Side, Side],
+    pairs: int,
+    rng: np.random.Generator,
+    *,
+    resigning: bool,
+) -> tuple[list[float], list[float]]:
+    """Play pairs of games, in which the first side is Black first.
+
+    Returns:
+      The points of the first side in each pair, and its lead in each game that was played to its
+      end, in points of the board.
+    """
     states = [state for _ in range(pairs) for state in _opening(game, rng)]
     for side in sides:
         for number, state in enumerate(states):
             side.forest.set_root(number, _root(state))
     points = [-1.0] * len(states)  # of the first side, once a game is over
-    hopeless = [0] * len(states)
+    hopeless, leads = [0] * len(states), []
     while open_games := [number for number, score in enumerate(points) if score < 0]:
         for own, side in enumerate(sides):
             mine = [n for n in open_games if points[n] < 0 and (states[n].to_move + n) % 2 == own]
@@ -122,13 +133,14 @@ def play_pairs(
             for number in mine:
                 action, value = side.move(number, states[number])
                 hopeless[number] = hopeless[number] + 1 if value < HOPELESS else 0
-                if hopeless[number] > 1:
+                if resigning and hopeless[number] > 1:
                     points[number] = float(own)  # the other side has won
                     continue
-                black = _play(states[number], action, sides, number)
-                if black is not None:
-                    points[number] = (1 + black * (1 if number % 2 == 0 else -1)) / 2
-    return [points[2 * pair] + points[2 * pair + 1] for pair in range(pairs)]
+                margin = _play(states[number], action, sides, number)
+                if margin is not None:
+                    leads.append(margin if number % 2 == 0 else -margin)
+                    points[number] = (1 + float(np.sign(leads[-1]))) / 2
+    return [points[2 * pair] + points[2 * pair + 1] for pair in range(pairs)], leads
 
 
 def _opening(game: GoGame, rng: np.random.Generator) -> tuple[GoState, GoState]:
@@ -141,16 +153,14 @@ def _opening(game: GoGame, rng: np.random.Generator) -> tuple[GoState, GoState]:
 
 
 def _play(state: GoState, action: int, sides: tuple[Side, Side], number: int) -> float | None:
-    """Play a move, and the pass that answers it if that wins; return Black's result at the end."""
+    """Play a move, and the pass that answers it if that wins; return Black's lead at the end."""
     answers = [action]
     while answers:
         state.apply_action(answers[-1])
         for side in sides:
             side.forest.play(number, answers[-1])
-        if state.is_terminal():
-            return state.returns()[0]
-        if state.move_number() >= LONGEST:
-            return float(np.sign(state.score_by_area().margin))
+        if state.is_terminal() or state.move_number() >= LONGEST:
+            return state.score_by_area().margin
         answer = settled(state, pass_when_winning=True)
         answers = [answer.action] if answer is not None else []
     return None
@@ -166,6 +176,15 @@ def _root(state: GoState) -> ForestRoot:
         ko_rule=state.game.ko_rule,
         suicide=state.game.rules.suicide,
     )
+
+
+def _mean_leads(leads: NDArray[np.float64]) -> dict[str, float]:
+    """Return the mean lead of each side in the games that it won, and that of the first in all."""
+    return {
+        "lead": round(float(leads.mean()), 2),
+        "lead_when_winning": round(float(leads[leads > 0].mean()), 2),
+        "their_lead_when_winning": round(float(-leads[leads < 0].mean()), 2),
+    }
 
 
 def setting(text: str) -> tuple[str, float]:
@@ -196,6 +215,7 @@ def main() -> None:
     parser.add_argument("--at-once", type=int, default=32, help="Pairs of games played in step")
     parser.add_argument("--rounds", type=int, default=10, help="Maximum number of such batches")
     parser.add_argument("--seed", type=int, default=1, help="Seed of openings and rollouts")
+    parser.add_argument("--play-out", action="store_true", help="Never resign; report mean leads")
     parser.add_argument("--json", action="store_true", help="Print one JSON object")
     arguments = parser.parse_args()
     test, rng = Sprt(0, 40, model="logistic"), np.random.default_rng(arguments.seed)
@@ -207,8 +227,12 @@ def main() -> None:
     game = miai.load_game("go", board_size=sides[0].size, komi=7.0)
     assert isinstance(game, GoGame)
     pairs: list[float] = []
+    leads: list[float] = []
     for _ in range(arguments.rounds):
-        pairs += play_pairs(game, (sides[0], sides[1]), arguments.at_once, rng)
+        batch = play_pairs(
+            game, (sides[0], sides[1]), arguments.at_once, rng, resigning=not arguments.play_out
+        )
+        pairs, leads = pairs + batch[0], leads + batch[1]
         state = test.decide(pairs)
         print(f"{len(pairs)} pairs, LLR {state.llr:.2f}", file=sys.stderr)
         if state.verdict is not None:
@@ -224,6 +248,7 @@ def main() -> None:
         "points": round(float(shares.mean()), 4),
         "points_95": [round(float(shares.mean() + sign * margin), 4) for sign in (-1, 1)],
         "verdict": {"H0": "0 Elo", "H1": "40 Elo", None: "undecided"}[state.verdict],
+        **(_mean_leads(np.array(leads)) if arguments.play_out else {}),
         "simulations_per_second": [round(side.done / max(side.seconds, 1e-9)) for side in sides],
         **conditions(),
     }

@@ -525,8 +525,29 @@ def test_replies_and_margins_are_learnt_where_they_are_known() -> None:
 def test_a_value_is_right_by_its_sign_in_decided_games() -> None:
     values, results = np.array([0.1, -0.4, 0.2, -0.9, 0.5]), np.array([1, 1, 0, -1, np.nan])
     none = np.zeros(0)
-    measures = GameMeasures(np.arange(5), none.astype(np.int64), none, values, results)
+    measures = GameMeasures(
+        np.arange(5), none.astype(np.int64), none, values, results, np.arange(5)
+    )
     assert measures.figures()["value_sign"] == pytest.approx(2 / 3)
+
+
+def test_the_interval_of_a_calibration_is_that_of_resampled_games() -> None:
+    rng = np.random.default_rng(3)
+    game = np.repeat(np.arange(300), rng.integers(1, 8, 300))
+    result = np.where(rng.random(300) < 0.8, 1.0, -1.0)[game]
+    value = rng.uniform(0.4, 0.6, len(game)) - 1e-9
+    none = np.zeros(0)
+    measures = GameMeasures(game, none.astype(np.int64), none, value, result, game)
+    rows = [row for row in measures.calibration() if row["from"] == pytest.approx(0.4)]
+    mine = np.bincount(game, weights=result - value)
+    counts = np.bincount(game)
+    drawn = rng.integers(0, 300, (4000, 300))
+    means = mine[drawn].sum(1) / counts[drawn].sum(1)
+    low, high = np.quantile(means, (0.025, 0.975))
+    assert rows[0]["positions"] == len(game)
+    assert rows[0]["within"] == pytest.approx((high - low) / 2, rel=0.05)
+    # Positions of a game are not taken for games.
+    assert rows[0]["within"] > 1.5 * 1.96 * (result - value).std() / len(game) ** 0.5
 
 
 def test_negative_weights_make_moves_less_likely() -> None:

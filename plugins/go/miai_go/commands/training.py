@@ -48,6 +48,7 @@ def add_commands(group: typer.Typer) -> None:
     train.command("zero")(train_zero)
     group.add_typer(train, name="train")
     group.command("eval")(evaluate)
+    group.command("calibrate")(calibrate)
 
 
 def train_sl(config: _Config, out: _Out = None, settings: _Settings = None) -> None:
@@ -145,6 +146,40 @@ def evaluate(
         print(json.dumps({**measures.figures(), **rows}, indent=2))
     else:
         _show(measures)
+
+
+def calibrate(
+    weights: Annotated[str, typer.Argument(help="Weights file, or the name of shipped weights.")],
+    sources: Annotated[list[Path], typer.Argument(help="Shard sets, or SGF files and folders.")],
+    out: Annotated[Path, typer.Option("--out", help="Weights file to write.")],
+    split: Annotated[
+        str, typer.Option(help="Games to fit to: all, train, validation or test.")
+    ] = "validation",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Fit the values of a network to the results of games that it did not learn from.
+
+    The log odds of winning are multiplied by one factor; moves and the order of values stay.
+    """
+    _needs_torch()
+    from miai_go.learning.calibrating import calibrate as fit
+
+    result = fit(weights, sources, out, split=split)
+    names = ("before", "after")
+    figures = {
+        "factor": result.factor,
+        "positions": len(result.measures.ply),
+        "value_error": dict(zip(names, result.errors, strict=True)),
+        "cross_entropy": dict(zip(names, result.surprises, strict=True)),
+    }
+    if as_json:
+        print(json.dumps({"file": out.name, **figures}, indent=2))
+        return
+    print(
+        f"{out}: log odds times {result.factor:.4f}; on {figures['positions']} positions the value "
+        f"error was {result.errors[0]:.4f} and is {result.errors[1]:.4f}, the cross-entropy of "
+        f"results was {result.surprises[0]:.4f} and is {result.surprises[1]:.4f}"
+    )
 
 
 def _needs_torch() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
@@ -30,6 +31,7 @@ Row = dict[str, float | int | str]
 
 _BATCH: Final = 512
 _TOP: Final = 5
+_NORMAL: Final = 1.96
 BINS: Final = 10
 """Intervals of a calibration."""
 PLIES_PER_ROW: Final = 10
@@ -86,6 +88,7 @@ class GameMeasures(Measures):
       surprise: cross-entropy of the move played, in nats, float64 of shape (n,).
       value: predicted results for the player to move, float64 of shape (n,).
       result: results for the player to move, float64 of shape (n,), nan where unknown.
+      game: the game's number, int64 of shape (n,).
     """
 
     ply: NDArray[np.int64]
@@ -93,6 +96,7 @@ class GameMeasures(Measures):
     surprise: NDArray[np.float64]
     value: NDArray[np.float64]
     result: NDArray[np.float64]
+    game: NDArray[np.int64]
 
     def figures(self) -> dict[str, float]:
         """Return positions, top1, top5, cross_entropy, value_error (mean square) and value_sign.
@@ -123,13 +127,18 @@ class GameMeasures(Measures):
         )
 
     def calibration(self) -> list[dict[str, float]]:
-        """Return for each tenth of the values their mean and the mean result, with counts."""
+        """Return for each tenth of the values their mean and the mean result, with counts.
+
+        ``within`` is the half width of a 95 % interval of the difference between the two. Positions
+        of one game share its result, so the games are what is counted (Liang and Zeger 1986).
+        """
         known = self._known()
         return [
             {
                 "from": 2 * number / BINS - 1,
                 "value": float(self.value[mask].mean()),
                 "result": float(self.result[mask].mean()),
+                "within": _within((self.result - self.value)[mask], self.game[mask]),
                 "positions": float(mask.sum()),
             }
             for number, tenth in enumerate(tenths(self.value, low=-1.0))
@@ -138,6 +147,21 @@ class GameMeasures(Measures):
 
     def _known(self) -> NDArray[np.bool_]:
         return ~np.isnan(self.result) if len(self.value) else np.zeros(0, np.bool_)
+
+
+def _within(differences: NDArray[np.float64], games: NDArray[np.int64]) -> float:
+    """Return the half width of a 95 % interval of a mean; positions of a game depend on it.
+
+    Args:
+      differences: float64 of shape (n,).
+      games: the game of each, int64 of shape (n,). One game tells nothing: the width is nan.
+    """
+    _, game = np.unique(games, return_inverse=True)
+    sums = np.bincount(game, weights=differences - differences.mean())
+    if len(sums) < 2:
+        return math.nan
+    deviation = np.sqrt((sums**2).sum() * len(sums) / (len(sums) - 1)) / len(differences)
+    return float(_NORMAL * deviation)
 
 
 def measure(
@@ -157,7 +181,7 @@ def measure(
     Raises:
       DataError: a game cannot be played.
     """
-    plies, ranks, surprises, values, results = [], [], [], [], []
+    plies, ranks, surprises, values, results, games = [], [], [], [], [], []
     done = 0
     stream = data.batches(
         _BATCH, symmetries=False, shuffle=limit is not None, targets_only=targets_only
@@ -167,6 +191,7 @@ def measure(
         outputs = answers(batch.planes)
         plies.append(batch.ply)
         results.append(batch.result.astype(np.float64))
+        games.append(batch.game)
         if outputs.policy is not None:
             rank, surprise = _rank_and_surprise(outputs.policy.numpy(), batch.action)
             ranks.append(rank)
@@ -182,6 +207,7 @@ def measure(
         np.concatenate(surprises) if surprises else np.zeros(0),
         np.concatenate(values) if values else np.zeros(0),
         np.concatenate(results),
+        np.concatenate(games),
     )
 
 
