@@ -8,13 +8,16 @@ PYTEST_FLAGS ?= -n 3
 # Matches want a folder or weights and take hours; figures.py runs others of these.
 BENCHMARKS := $(filter-out %_matches.py %/go_settings.py %/go_five.py %/go_networks.py %/go_values.py %/go_judges.py %/figures.py %/opponents.py,$(wildcard benchmarks/*.py))
 
-.PHONY: demo test check docs format bench figures soak mutants fuzz strength pictures audit clean help
+.PHONY: demo test test-long check docs format bench figures soak mutants fuzz strength pictures audit clean help
 
 demo: .venv/installed
 	$(BIN)/miai tournament run configs/quickstart.toml --out runs/demo-$$(date +%Y%m%d-%H%M%S)
 
 test: .venv/installed-dev
-	$(BIN)/pytest -m "not slow" $(PYTEST_FLAGS)
+	$(BIN)/pytest -m "not slow and not long" $(PYTEST_FLAGS)
+
+test-long: .venv/installed-dev
+	$(BIN)/pytest -m "long and not slow" $(PYTEST_FLAGS)
 
 check: .venv/installed-dev
 	$(BIN)/ruff check
@@ -58,7 +61,7 @@ clean:
 	rm -rf docs/_build docs/api docs/catalogue .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 help:
-	@echo "demo test check docs format soak mutants fuzz strength bench figures pictures audit clean"
+	@echo "demo test test-long check docs format soak mutants fuzz strength bench figures pictures audit clean"
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

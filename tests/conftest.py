@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 from tests import seeds
+from tests.long import is_long
 
 from miai.errors import AgentUnavailableError
 from miai.process.programs import find_program
@@ -81,8 +82,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
     return schedule
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put long folders first, and then the files with the most tests."""
+    """Mark long tests; put long folders first, and then the files with the most tests."""
+    for item in items:
+        if is_long(item.nodeid):
+            item.add_marker(pytest.mark.long)
     sizes = Counter(_scope(item.nodeid) for item in items)
 
     def place(item: pytest.Item) -> tuple[int, int, str]:
