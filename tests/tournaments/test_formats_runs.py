@@ -16,8 +16,8 @@ from tests.seeds import seed_of_test
 from tests.tournaments.support import command, environment, games_of, refused, tournament
 
 from miai_tournaments.config.load import load_tournament
+from miai_tournaments.report.files import report_page
 from miai_tournaments.report.live import Reporter
-from miai_tournaments.report.page import report_page
 from miai_tournaments.report.report import build_report
 from miai_tournaments.running import run as sitting
 from miai_tournaments.running.run import RunEnding

@@ -24,7 +24,7 @@ from miai.pages.charts import Scale, round_steps, ticks
 from miai_tournaments.ratings.ratings import fit_ratings
 from miai_tournaments.report.counting import outcome
 from miai_tournaments.report.details import variants
-from miai_tournaments.report.page import report_page
+from miai_tournaments.report.files import report_page
 from miai_tournaments.report.report import TournamentReport, build_report
 from miai_tournaments.report.sections import shade
 from miai_tournaments.store.rows import GameResult, GameRow, PlayerRow, RunInfo, ScheduledGame

@@ -15,7 +15,7 @@ from tests.web.server import both_looks
 
 import miai
 from miai.pages.replay_page import replay_page
-from miai_tournaments.report.page import report_page
+from miai_tournaments.report.files import report_page
 from miai_tournaments.report.report import build_report
 
 if TYPE_CHECKING:

@@ -45,9 +45,26 @@ def _json(report: TournamentReport, path: Path, replays: Sequence[GameRow]) -> N
 
 
 def _html(report: TournamentReport, path: Path, replays: Sequence[GameRow]) -> None:
-    from miai_tournaments.report.page import report_page
-
     write_whole(path, report_page(report, replays=replays))
+
+
+def report_page(
+    report: TournamentReport, *, replays: Sequence[GameRow] = (), replay_folder: str = "replays"
+) -> str:
+    """Return a report with details as a page of HTML.
+
+    Args:
+      replays: games whose replays are in `replay_folder`, relative to the page.
+    """
+    from miai.pages.document_page import document_page
+    from miai_tournaments.report.sections import report_document
+
+    return document_page(
+        report_document(report, replays=replays, replay_folder=replay_folder),
+        title=report.info.name if report.info else "tournament",
+        kind="tournament report",
+        footer="Made by miai. This page needs no network; its tables sort by their heads.",
+    )
 
 
 def _markdown(report: TournamentReport, path: Path, replays: Sequence[GameRow]) -> None:
