@@ -113,7 +113,7 @@ def test_weights_say_what_made_them(name: str) -> None:
         assert "/" not in record.command.replace(config[1], "")
         assert record.steps > 0
         assert record.date
-    assert load_weights(find_weights(name, default=""), size=header.size).header == header
+    assert load_weights(find_weights(name, default=""), size=header.sizes[0]).header == header
 
 
 @pytest.mark.parametrize(

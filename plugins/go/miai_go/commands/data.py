@@ -333,11 +333,10 @@ def _games_of_size(source: Path, size: int, weights: Path) -> GoDataset:
     """Return the games of a network's size. Raises `WeightsError` if theirs is another."""
     from miai_go.learning.dataset import GoDataset
     from miai_go.learning.importing import GameFilters
-    from miai_go.nets.weights import wrong_size
+    from miai_go.nets.inference import network_header
 
     data = GoDataset(source, filters=GameFilters(size=size, setups=True, duplicates=True))
-    if data.size != size:
-        raise wrong_size(weights, size, data.size)
+    network_header(weights).board_size(data.size, where=weights)
     if omissions := data.left_out():
         print(omissions, file=sys.stderr)
     return data
