@@ -172,7 +172,7 @@ def import_sources(
     values = {name: value for name, value in given.items() if value is not None}
     filters = build_parameters(GameFilters, values, where="miai go data import")
     began = time.perf_counter()
-    report, written = _import(sources, out, filters, games_a_shard)
+    report, written = _import(sources, out, filters, size, games_a_shard)
     seconds = time.perf_counter() - began
     if as_json:
         row = {**report.as_dict(), "written": written, "seconds": round(seconds, 3)}
@@ -373,7 +373,7 @@ def show_statistics(
 
 
 def _import(
-    sources: list[Path], out: Path, filters: GameFilters, games_a_shard: int
+    sources: list[Path], out: Path, filters: GameFilters, size: int, games_a_shard: int
 ) -> tuple[ImportReport, int]:
     from miai.progress import show_activity
     from miai_go.learning.importing import ImportReport, import_games
@@ -382,7 +382,7 @@ def _import(
     report = ImportReport()
     writing = ShardWriter(
         out,
-        size=filters.size,
+        size=size,
         sources=tuple(source.name for source in sources),
         settings=filters.model_dump(mode="json"),
         games_a_shard=games_a_shard,

@@ -161,7 +161,7 @@ def _roots(
 ) -> Iterator[ForestRoot]:
     """Yield positions as roots, with simple ko, by which recorded games were checked."""
     shard, game = data.locate(games)
-    rows = Rows(shard, game, games, plies, np.zeros(len(games), np.uint8))
+    rows = Rows(data.size, shard, game, games, plies, np.zeros(len(games), np.uint8))
     reached = make_batch(data.shards, rows, None, with_positions=True).positions
     assert reached is not None
     for row in range(len(games)):
