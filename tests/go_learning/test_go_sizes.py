@@ -13,6 +13,7 @@ import pytest
 import torch
 from numpy.typing import NDArray
 from tests.go_learning.go_data_games import random_game, sgf_of
+from tests.go_learning.go_forest_slow import Judged, random_judge
 from tests.go_learning.go_sizes_small import (
     SIMPLE,
     TOWER,
@@ -36,6 +37,7 @@ from miai_go.learning.resident import ResidentLessons
 from miai_go.learning.rollout_policy import RolloutConfig, train_rollout
 from miai_go.learning.run_folder import load_plan
 from miai_go.learning.sections import NetworkSection, TrainingRunSection
+from miai_go.learning.shards import open_shards, sets_in
 from miai_go.learning.supervised import (
     SupervisedConfig,
     _Lessons,
@@ -48,10 +50,12 @@ from miai_go.learning.supervised import (
 )
 from miai_go.learning.teacher import Teacher, TeacherSection
 from miai_go.learning.torch_loader import TorchBatches
+from miai_go.learning.tree_games import SelfPlayPlan, play_set
 from miai_go.nets.encoders import SimpleEncoder
 from miai_go.nets.inference import load_oracle
 from miai_go.nets.network import Outputs
 from miai_go.nets.weights import WeightsHeader, load_weights, save_weights
+from miai_go.rules.board import Board
 from miai_go.rules.sizes import board_names, parse_sizes
 
 SIZES = (5, 6, 7)
@@ -493,3 +497,67 @@ def test_measures_are_told_of_each_size_and_together(tmp_path: Path) -> None:
     assert not evaluate_weights(str(path), [sets / "6x6"]).parts()
     with pytest.raises(DataError, match="games on 8x8, but the encoder is for 5x5 to 7x7"):
         evaluate_weights(str(path), [write_sets(tmp_path / "eight", 8)])
+
+
+# Self-play
+
+
+def judges(*sizes: int) -> list[dict[int, Judged]]:
+    return [{size: Judged(random_judge(size, seed=1)) for size in sizes}]
+
+
+def own_plan(**settings: Any) -> SelfPlayPlan:
+    values = {"weights": "judge", "size": [3, 4, 5], "komi": 0.5, "komi_spread": 1.0, "seed": 5}
+    values |= {"simulations": 6, "fast_simulations": 2, "full_share": 0.4, "games_a_shard": 12}
+    return SelfPlayPlan.model_validate({**values, **settings})
+
+
+def test_games_are_of_the_sizes_that_the_seed_draws(tmp_path: Path) -> None:
+    assert play_set(own_plan(), 30, judges(3, 4, 5), tmp_path) == 36, "whole rounds"
+    assert [path.name for path in sets_in(tmp_path)] == ["3x3", "4x4", "5x5"]
+    data = GoDataset(tmp_path)
+    counts = np.bincount(data.board_sizes(), minlength=6)[3:]
+    assert counts.sum() == 36
+    assert counts.min() >= 4, "about 12 of each"
+    assert len(set(counts.tolist())) > 1, "drawn, not dealt"
+    komi = set()
+    for index in range(len(data)):
+        game = data.game(index)
+        board = Board(game.size)
+        for ply, move in enumerate(game.moves.tolist()):
+            if move < game.size**2:
+                assert move in board.legal_points(ply % 2)
+                board.play(ply % 2, move)
+        passed = game.moves[-2:].tolist() == [game.size**2] * 2
+        assert passed or len(game.moves) == 3 * game.size**2 // 2
+        assert game.margin == board.area_score() - game.half_komi / 2
+        komi.add(game.half_komi)
+    assert komi == {-1, 0, 1, 2, 3}
+
+
+def test_sets_of_several_sizes_are_resumed_with_any_number_of_workers(tmp_path: Path) -> None:
+    play_set(own_plan(), 36, 2 * judges(3, 4, 5), tmp_path / "whole")
+
+    def stop(games: int) -> None:
+        if games >= 14:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        play_set(own_plan(), 24, 2 * judges(3, 4, 5), tmp_path / "parts", progress=stop)
+    before = len(GoDataset(tmp_path / "parts"))
+    assert 14 <= before < 24
+    assert play_set(own_plan(), 24, judges(3, 4, 5), tmp_path / "parts") == 24 - before
+    assert play_set(own_plan(), 36, judges(3, 4, 5), tmp_path / "parts") == 12
+    assert play_set(own_plan(), 36, judges(3, 4, 5), tmp_path / "parts") == 0
+    for size in (3, 4, 5):
+        whole, parts = (open_shards(tmp_path / n / f"{size}x{size}") for n in ("whole", "parts"))
+        assert [s.manifest and s.manifest.columns for s in whole] == [
+            s.manifest and s.manifest.columns for s in parts
+        ]
+    with pytest.raises(DataError, match="seed differ"):
+        play_set(own_plan(seed=6), 12, judges(3, 4, 5), tmp_path / "parts")
+    with pytest.raises(DataError, match="has sets of several sizes"):
+        play_set(own_plan(size=4), 12, judges(4), tmp_path / "parts")
+    play_set(own_plan(size=4), 12, judges(4), tmp_path / "one")
+    with pytest.raises(DataError, match="has games of one size"):
+        play_set(own_plan(), 12, judges(3, 4, 5), tmp_path / "one")

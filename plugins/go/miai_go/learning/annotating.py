@@ -87,8 +87,7 @@ def annotate(
     sources = tuple(sorted({name for manifest in manifests for name in manifest.sources}))
     report = progress or (lambda _games: None)
     return make_shards(
-        out,
-        math.ceil(len(data) / plan.games_a_shard),
+        [out] * math.ceil(len(data) / plan.games_a_shard),
         lambda part, valuer, stopped: _annotated(data, plan, part, valuer, stopped),
         valuers,
         settings=plan.model_dump(mode="json"),
