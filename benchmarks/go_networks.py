@@ -51,6 +51,7 @@ from miai_go.nets.onnx_oracle import OnnxOracle
 from miai_go.nets.oracle import Oracle
 from miai_go.nets.torch_oracle import TorchOracle
 from miai_go.nets.weights import NetworkWeights, WeightsHeader
+from miai_go.rules.sizes import only_size, sizes_of
 
 TRIED = 12
 """Steps that tell how long one takes."""
@@ -93,7 +94,9 @@ def trained(
 ) -> tuple[NetworkWeights, dict[str, Any], GoDataset]:
     """Return a trained network, figures of the training, and the games of the test split."""
     encoder = EncoderSection(name=arguments.encoder)
-    network, feeder, header = make_network(data.size, encoder, design.network, seed=1)
+    size = only_size(sizes_of(data.size), what="this benchmark")
+    network, encoders, header = make_network(size, encoder, design.network, seed=1)
+    feeder = encoders[size]
     train, _validation = open_games(data, feeder)
     test = GoDataset.of_shards(
         train.shards,
@@ -104,7 +107,7 @@ def trained(
     sharpness = root_sharpness(train)
     steps, spent, done = TRIED, 0.0, 0
     for final in (False, True):
-        network, feeder, header = make_network(data.size, encoder, design.network, seed=1)
+        network, _encoders, header = make_network(size, encoder, design.network, seed=1)
         run = TrainingRunSection(steps=steps, precision=arguments.precision, average=0.995)
         optimiser = OptimiserSection(rate=arguments.rate, batch=BATCH)
         loss = LossSection(ownership=0.5, score=0.05)
@@ -143,8 +146,8 @@ def answers_per_second(oracle: Oracle, size: int) -> float:
 
 def measured(weights: NetworkWeights, test: GoDataset, limit: int) -> dict[str, Any]:
     """Return what a network knows, and how fast it is."""
-    encoder, size = test.encoder, test.size
-    assert encoder is not None
+    size = test.size
+    encoder = test.encoders[size]
     oracle = TorchOracle(weights, encoder, precision="fp32", threads=1)
     network = folded(weights.network)
     scales = torch.from_numpy(encoder.scales).view(1, -1, 1, 1)

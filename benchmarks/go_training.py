@@ -140,12 +140,13 @@ def measure_batches(games: Path, batch: int, seconds: float, repetitions: int) -
 
 def measure_steps(games: Path, arguments: argparse.Namespace, precision: str) -> int:
     """Return positions trained per second, with batches made beforehand."""
-    network, encoder, _header = make_network(
+    network, encoders, _header = make_network(
         SIZE,
         EncoderSection(name=FEEDER),
         NetworkSection(parameters={"height": arguments.height, "width": arguments.width}),
         seed=arguments.seed,
     )
+    encoder = encoders[SIZE]
     learner = Learner(
         network,
         encoder.scales,

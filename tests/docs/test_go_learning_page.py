@@ -54,8 +54,10 @@ SMALL: dict[str, tuple[str, ...]] = {
     ),
 }
 """What is added to the trainings of the page, by their name, so that they take seconds."""
+SMALL_SIZES = ("network.start=''", "network.parameters={height=1,width=8,value='pooled'}")
 ROLLOUT = "runs/go-rollout/weights.safetensors"
 COPIED = {"go-sl": "policy", "go-teacher": "teacher", "go-rl": "policy-rl", "go-value": "value"}
+COPIED |= {"go-sizes": "sizes"}
 """What the weights of a config are copied to."""
 
 
@@ -68,7 +70,11 @@ def commands(text: str) -> list[list[str]]:
 
 def in_small(words: list[str]) -> list[str]:
     if words[:2] == ["go", "train"]:
-        return [*words, *(word for setting in SMALL[words[2]] for word in ("--set", setting))]
+        settings = SMALL[words[2]] + (SMALL_SIZES if "sizes" in words[3] else ())
+        return [*words, *(word for setting in settings for word in ("--set", setting))]
+    if words[:2] == ["go", "selfplay"]:
+        few = ("--black.simulations", "4", "--white.simulations", "4", "--set", "max_moves=24")
+        return [*words, *few, "--games", "12", "--workers", "1"]
     if words[:3] == ["go", "data", "annotate"]:
         return [*words, "--simulations", "2", "--workers", "1"]
     if words[:3] == ["go", "data", "play"]:
@@ -112,6 +118,8 @@ def test_the_page_leads_from_games_to_players(folder: Path, message: dict[str, s
         "go data import",
         "go data annotate",
         "go data play",
+        "go selfplay --black",
+        "go eval sizes.safetensors",
         *(f"go train {kind}" for kind in SMALL),
         "go eval policy.safetensors",
         f"go eval {ROLLOUT}",
@@ -122,6 +130,7 @@ def test_the_page_leads_from_games_to_players(folder: Path, message: dict[str, s
     assert "waiting for data" in message["go train sl"]
     assert "top1" in message["go eval policy.safetensors"]
     assert "calibration" in message["go eval policy.safetensors"]
+    assert WeightsHeader.read(folder / "sizes.safetensors").sizes == (7, 9, 13)
     made = [record.command for record in WeightsHeader.read(folder / "value.safetensors").history]
     assert [command.split()[3] for command in made] == ["sl", "value"]
 

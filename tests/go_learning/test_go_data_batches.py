@@ -383,8 +383,10 @@ def test_sizes_must_fit(data: GoDataset, tmp_path: Path) -> None:
         writer.add(random_game(1, size=7, length=5))
     with pytest.raises(DataError, match="encoder is for 7x7"):
         GoDataset(tmp_path / "set", encoder=Stones(7))
-    with pytest.raises(DataError, match="different board sizes"):
-        GoDataset([tmp_path / "set", tmp_path / "small"])
+    both = GoDataset([tmp_path / "set", tmp_path / "small"])
+    assert both.sizes == (7, 9)
+    with pytest.raises(DataError, match="games of 7x7 and 9x9, where one size"):
+        _ = both.size
     with pytest.raises(DataError, match="no such file"):
         GoDataset(tmp_path / "gone")
 

@@ -28,8 +28,9 @@ def plan_of(**settings: object) -> SelfPlayPlan:
     return SelfPlayPlan.model_validate({"weights": "judge", **values, **settings})
 
 
-def judges(count: int) -> list[Judged]:
-    return [Judged(random_judge(SIZE, seed=1)) for _ in range(count)]
+def judges(count: int, *sizes: int) -> list[dict[int, Judged]]:
+    wanted = sizes or (SIZE,)
+    return [{size: Judged(random_judge(size, seed=1)) for size in wanted} for _ in range(count)]
 
 
 def test_moves_of_fast_searches_have_no_targets(tmp_path: Path) -> None:
@@ -97,11 +98,15 @@ def test_a_failing_worker_stops_the_others(tmp_path: Path) -> None:
 
     plan = plan_of(games_a_shard=20, simulations=100, full_share=1.0)
     counting = Counting(random_judge(SIZE, seed=1))
-    play_set(plan, 20, [counting], tmp_path / "whole")
+    play_set(plan, 20, [{SIZE: counting}], tmp_path / "whole")
     whole = len(calls)
     calls.clear()
+    workers: list[dict[int, Judged]] = [
+        {SIZE: counting},
+        {SIZE: Failing(random_judge(SIZE, seed=1))},
+    ]
     with pytest.raises(DataError, match="broken"):
-        play_set(plan, 40, [counting, Failing(random_judge(SIZE, seed=1))], tmp_path / "failed")
+        play_set(plan, 40, workers, tmp_path / "failed")
     assert not shard_folders(tmp_path / "failed")
     assert len(calls) < whole / 2, "the other worker did not stop"
 

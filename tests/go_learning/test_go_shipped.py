@@ -116,7 +116,7 @@ def test_weights_say_what_made_them(name: str) -> None:
         assert Path("configs", config[1]).is_file()
         assert "/" not in record.command.replace(config[1], "")
         assert record.steps > 0
-    assert load_weights(find_weights(name, default=""), size=header.size).header == header
+    assert load_weights(find_weights(name, default=""), size=header.sizes[0]).header == header
 
 
 @pytest.mark.parametrize(

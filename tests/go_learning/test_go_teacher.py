@@ -33,11 +33,12 @@ HEADS = {"height": 1, "width": 8, "value": "pooled", "ownership": True, "score":
 
 def teacher_of(folder: Path, share: float) -> tuple[Teacher, Encoder, torch.nn.Module]:
     network = NetworkSection(name="tower", parameters=HEADS)
-    built, encoder, header = make_network(SIZE, ENCODER, network, seed=3)
+    built, encoders, header = make_network(SIZE, ENCODER, network, seed=3)
     path = folder / "teacher.safetensors"
     save_weights(path, built, header)
     section = TeacherSection(weights=str(path), share=share)
-    return Teacher(section, encoder, ENCODER, TrainingRunSection()), encoder, built.eval()
+    teacher = Teacher(section, encoders, ENCODER, TrainingRunSection())
+    return teacher, encoders[SIZE], built.eval()
 
 
 def answers_to(network: torch.nn.Module, lesson: Lesson) -> Arrays:
@@ -112,6 +113,6 @@ def test_a_teacher_with_another_encoder_is_refused(tmp_path: Path) -> None:
     teacher_of(tmp_path, 0.5)
     section = TeacherSection(weights=str(tmp_path / "teacher.safetensors"))
     other = EncoderSection(name="zero")
-    _, encoder, _ = make_network(SIZE, other, NetworkSection(parameters=HEADS), seed=1)
+    _, encoders, _ = make_network(SIZE, other, NetworkSection(parameters=HEADS), seed=1)
     with pytest.raises(TrainingError, match=r"teacher.weights: weights for the encoder 'simple'"):
-        Teacher(section, encoder, other, TrainingRunSection())
+        Teacher(section, encoders, other, TrainingRunSection())

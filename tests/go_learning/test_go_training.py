@@ -64,9 +64,11 @@ def small_learner(
     encoder = EncoderSection(name="simple", parameters={})
     parameters = {"height": 1, "width": 8, **(tower or {})}
     network = NetworkSection(name="tower", parameters=parameters, start="")
-    built, feeder, _header = make_network(SIZE, encoder, network, seed=1)
+    built, feeders, _header = make_network(SIZE, encoder, network, seed=1)
     optimiser = OptimiserSection.model_validate({"rate": rate, "warm_steps": 0})
-    return Learner(built, feeder.scales, optimiser=optimiser, loss=LossSection(), run=settings)
+    return Learner(
+        built, feeders[SIZE].scales, optimiser=optimiser, loss=LossSection(), run=settings
+    )
 
 
 def test_a_network_learns_and_its_weights_say_how(tmp_path: Path) -> None:
@@ -322,7 +324,7 @@ def test_a_start_must_be_what_the_config_names(tmp_path: Path, setting: str, out
     """The planes of ko and of legal moves are as many; the weights know only one of them."""
     encoder = EncoderSection(name="zero", parameters={"history": 2, "legal": True})
     network = NetworkSection(name="tower", parameters={"height": 1, "width": 8})
-    made, _encoder, header = make_network(SIZE, encoder, network, seed=1)
+    made, _encoders, header = make_network(SIZE, encoder, network, seed=1)
     start = tmp_path / "start.safetensors"
     save_weights(start, made, header)
     network = network.model_copy(update={"start": str(start)})
@@ -340,13 +342,13 @@ def test_a_start_must_be_what_the_config_names(tmp_path: Path, setting: str, out
 def test_a_start_keeps_its_answers_and_gets_the_heads_that_it_lacks(tmp_path: Path) -> None:
     encoder = EncoderSection(name="zero", parameters={"history": 2})
     network = NetworkSection(name="tower", parameters={"height": 1, "width": 8})
-    made, _encoder, header = make_network(SIZE, encoder, network, seed=1)
+    made, _encoders, header = make_network(SIZE, encoder, network, seed=1)
     start = tmp_path / "start.safetensors"
     save_weights(start, made, header)
     more = NetworkSection(
         name="tower", parameters={"ownership": True, "score": True}, start=str(start)
     )
-    begun, feeder, after = make_network(SIZE, encoder, more, seed=2)
+    begun, feeders, after = make_network(SIZE, encoder, more, seed=2)
     assert after.outputs == ("policy", "value", "ownership", "score")
     output = after.network_parameters
     assert (output["height"], output["width"], output["ownership"], output["score"]) == (
@@ -355,7 +357,7 @@ def test_a_start_keeps_its_answers_and_gets_the_heads_that_it_lacks(tmp_path: Pa
         True,
         True,
     )
-    planes = torch.ones(3, feeder.planes, SIZE, SIZE)
+    planes = torch.ones(3, feeders[SIZE].planes, SIZE, SIZE)
     with torch.no_grad():
         before, now = made.eval()(planes), begun.eval()(planes)
     torch.testing.assert_close(now.policy, before.policy, rtol=0, atol=0)
@@ -371,18 +373,18 @@ def test_a_taller_network_with_pooling_begins_with_the_answers_of_its_start(
 ) -> None:
     encoder = EncoderSection(name="zero", parameters={"history": 2})
     network = NetworkSection(name="tower", parameters={"height": 2, "width": 8})
-    made, feeder, header = make_network(SIZE, encoder, network, seed=1)
+    made, feeders, header = make_network(SIZE, encoder, network, seed=1)
     with torch.no_grad():
         for parameter in made.parameters():
             parameter.add_(0.1 * torch.randn_like(parameter))
     start = tmp_path / "start.safetensors"
     save_weights(start, made, header)
     more = {"height": 4, "pooling": 2, "value": "pooled"}
-    grown, _feeder, after = make_network(
+    grown, _feeders, after = make_network(
         SIZE, encoder, NetworkSection(name="tower", parameters=more, start=str(start)), seed=2
     )
     assert after.network_parameters.items() > {"width": 8, **more}.items()
-    planes = torch.randint(0, 2, (5, feeder.planes, SIZE, SIZE)).float()
+    planes = torch.randint(0, 2, (5, feeders[SIZE].planes, SIZE, SIZE)).float()
     with torch.no_grad():
         before, now = made.eval()(planes), grown.eval()(planes)
     torch.testing.assert_close(now.policy, before.policy, rtol=0, atol=0)
@@ -526,7 +528,7 @@ def test_a_value_is_right_by_its_sign_in_decided_games() -> None:
     values, results = np.array([0.1, -0.4, 0.2, -0.9, 0.5]), np.array([1, 1, 0, -1, np.nan])
     none = np.zeros(0)
     measures = GameMeasures(
-        np.arange(5), none.astype(np.int64), none, values, results, np.arange(5)
+        np.arange(5), none.astype(np.int64), none, values, results, np.arange(5), np.full(5, SIZE)
     )
     assert measures.figures()["value_sign"] == pytest.approx(2 / 3)
 
@@ -537,7 +539,9 @@ def test_the_interval_of_a_calibration_is_that_of_resampled_games() -> None:
     result = np.where(rng.random(300) < 0.8, 1.0, -1.0)[game]
     value = rng.uniform(0.4, 0.6, len(game)) - 1e-9
     none = np.zeros(0)
-    measures = GameMeasures(game, none.astype(np.int64), none, value, result, game)
+    measures = GameMeasures(
+        game, none.astype(np.int64), none, value, result, game, np.full(len(game), SIZE)
+    )
     rows = [row for row in measures.calibration() if row["from"] == pytest.approx(0.4)]
     mine = np.bincount(game, weights=result - value)
     counts = np.bincount(game)

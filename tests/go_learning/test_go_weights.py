@@ -56,7 +56,7 @@ def test_a_network_is_read_as_it_was_written(name: str, tmp_path: Path) -> None:
     header = small_header(name)
     network = small_network(header)
     written = save_weights(tmp_path / "net.safetensors", network, header)
-    weights = load_weights(tmp_path / "net.safetensors", size=header.size)
+    weights = load_weights(tmp_path / "net.safetensors", size=header.sizes[0])
     assert weights.header == written == WeightsHeader.read(tmp_path / "net.safetensors")
     assert written.history == header.history
     assert written.licence == "Apache-2.0"

@@ -6,11 +6,13 @@ import json
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from miai_go.learning.dataset import GoDataset
     from miai_go.learning.importing import GameFilters, ImportReport
     from miai_go.nets.inference import Ensemble
@@ -172,7 +174,7 @@ def import_sources(
     values = {name: value for name, value in given.items() if value is not None}
     filters = build_parameters(GameFilters, values, where="miai go data import")
     began = time.perf_counter()
-    report, written = _import(sources, out, filters, games_a_shard)
+    report, written = _import(sources, out, filters, size, games_a_shard)
     seconds = time.perf_counter() - began
     if as_json:
         row = {**report.as_dict(), "written": written, "seconds": round(seconds, 3)}
@@ -215,9 +217,9 @@ def annotate_games(
     from miai_go.shipped import find_weights
 
     path = find_weights(weights, default="policy-9x9")
-    oracles = _oracles(path, precision, workers)
-    network = oracles[0]
-    data = _games_of_size(source, network.encoder.size, path)
+    data = _games_for(source, path)
+    oracles = _oracles(path, [data.size], precision, workers)
+    network = oracles[0][data.size]
     plan = AnnotationPlan(
         games=data.digest(),
         weights=network.header.sha256,
@@ -233,7 +235,7 @@ def annotate_games(
         games = annotate(
             data,
             plan,
-            [NetworkValuer(oracle, oracle) for oracle in oracles],
+            [NetworkValuer(own[data.size], own[data.size]) for own in oracles],
             out,
             progress=lambda count: show(f"{count} of {len(data)} games"),
         )
@@ -249,6 +251,14 @@ def play_games(
             "--games", min=1, max=10_000_000, help="Total number of games, in whole shards."
         ),
     ] = 1024,
+    sizes: Annotated[
+        str,
+        typer.Option(
+            "--sizes",
+            help="Sizes of board, drawn for each game: 9, 7-13 or 9,13 (default: those of the "
+            "network).",
+        ),
+    ] = "",
     max_moves: Annotated[
         int,
         typer.Option(
@@ -285,17 +295,21 @@ def play_games(
     from miai.parameters import build_parameters
     from miai.progress import show_activity
     from miai_go.learning.tree_games import SelfPlayPlan, play_set
+    from miai_go.nets.inference import network_header
+    from miai_go.rules.sizes import parse_sizes
     from miai_go.search.forest import NetworkValuer
     from miai_go.shipped import find_weights
 
-    oracles = _oracles(find_weights(weights, default="policy-9x9"), precision, workers)
-    network = oracles[0]
+    path = find_weights(weights, default="policy-9x9")
+    chosen = parse_sizes(sizes) if sizes else network_header(path).sizes
+    oracles = _oracles(path, chosen, precision, workers)
+    network = oracles[0][chosen[0]]
     plan = build_parameters(
         SelfPlayPlan,
         {
             "weights": network.header.sha256,
             "precision": network.precision,
-            "size": network.encoder.size,
+            "size": chosen,
             "max_moves": max_moves,
             "komi": komi,
             "komi_spread": komi_spread,
@@ -312,7 +326,7 @@ def play_games(
         played = play_set(
             plan,
             games,
-            [NetworkValuer(oracle, oracle) for oracle in oracles],
+            [{size: NetworkValuer(o, o) for size, o in own.items()} for own in oracles],
             out,
             progress=lambda count: show(f"{min(count, games)} of {games} games"),
         )
@@ -320,24 +334,28 @@ def play_games(
 
 
 def _oracles(
-    path: Path, precision: _PrecisionName, workers: int | None
-) -> list[NetworkOracle | Ensemble]:
-    """Return the network of a weights file, loaded once for each worker."""
+    path: Path, sizes: Sequence[int], precision: _PrecisionName, workers: int | None
+) -> list[dict[int, NetworkOracle | Ensemble]]:
+    """Return the network of a weights file for each size, loaded once for each worker."""
     from miai_go.learning.making import default_threads
     from miai_go.nets.inference import load_oracle
 
-    return [load_oracle(path, precision=precision) for _ in range(workers or default_threads())]
+    return [
+        {size: load_oracle(path, size=size, precision=precision) for size in sizes}
+        for _ in range(workers or default_threads())
+    ]
 
 
-def _games_of_size(source: Path, size: int, weights: Path) -> GoDataset:
-    """Return the games of a network's size. Raises `WeightsError` if theirs is another."""
+def _games_for(source: Path, weights: Path) -> GoDataset:
+    """Return games of one size for a network. Raises `WeightsError` if it is for other sizes."""
     from miai_go.learning.dataset import GoDataset
     from miai_go.learning.importing import GameFilters
-    from miai_go.nets.weights import wrong_size
+    from miai_go.nets.inference import network_header
 
-    data = GoDataset(source, filters=GameFilters(size=size, setups=True, duplicates=True))
-    if data.size != size:
-        raise wrong_size(weights, size, data.size)
+    header = network_header(weights)
+    filters = GameFilters(size=header.size, setups=True, duplicates=True)
+    data = GoDataset(source, filters=filters)
+    header.board_size(data.size, where=weights)
     if omissions := data.left_out():
         print(omissions, file=sys.stderr)
     return data
@@ -351,7 +369,10 @@ def show_statistics(
     ] = 3,
     as_json: _Json = False,
 ) -> None:
-    """Show the number of games, their lengths, komi, results and openings."""
+    """Show the number of games, their lengths, komi, results and openings.
+
+    Of games of several sizes those of each size, with --json as a list.
+    """
     from miai_go.learning.dataset import GoDataset, statistics
     from miai_go.learning.importing import GameFilters
 
@@ -359,10 +380,15 @@ def show_statistics(
     data = GoDataset(source, filters=filters)
     if omissions := data.left_out():
         print(omissions, file=sys.stderr)
-    row = statistics(data, plies=plies)
+    rows = [statistics(data.of_size(size), plies=plies) for size in data.sizes]
     if as_json:
-        print(json.dumps(row, indent=2))
+        print(json.dumps(rows if len(rows) > 1 else rows[0], indent=2))
         return
+    for row in rows:
+        _print_statistics(row)
+
+
+def _print_statistics(row: dict[str, Any]) -> None:
     print(f"{row['games']} games of {row['size']}x{row['size']}, {row['moves']} moves")
     for name in ("length", "rating", "results", "komi"):
         if row[name]:
@@ -374,7 +400,7 @@ def show_statistics(
 
 
 def _import(
-    sources: list[Path], out: Path, filters: GameFilters, games_a_shard: int
+    sources: list[Path], out: Path, filters: GameFilters, size: int, games_a_shard: int
 ) -> tuple[ImportReport, int]:
     from miai.progress import show_activity
     from miai_go.learning.importing import ImportReport, import_games
@@ -383,7 +409,7 @@ def _import(
     report = ImportReport()
     writing = ShardWriter(
         out,
-        size=filters.size,
+        size=size,
         sources=tuple(source.name for source in sources),
         settings=filters.model_dump(mode="json"),
         games_a_shard=games_a_shard,

@@ -13,7 +13,7 @@ from miai.errors import ConfigError
 from miai.files import removed_if_refused
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pydantic import BaseModel
 
@@ -142,8 +142,8 @@ def evaluate(
         note=lambda line: print(line, file=sys.stderr),
     )
     if as_json:
-        rows = {"by_ply": measures.by_ply(), "calibration": measures.calibration()}
-        print(json.dumps({**measures.figures(), **rows}, indent=2))
+        tables = {title.replace(" ", "_"): rows for title, rows in _tables(measures)}
+        print(json.dumps({**measures.figures(), **tables}, indent=2))
     else:
         _show(measures)
 
@@ -228,10 +228,21 @@ def _show_rollout(
 
 def _show(measures: GameMeasures) -> None:
     print(measures.line())
-    for title, rows in (("by ply", measures.by_ply()), ("calibration", measures.calibration())):
+    for title, rows in _tables(measures):
         if rows:
             print(f"\n{title}")
             names = list(rows[0])
             print("  ".join(f"{name:>13}" for name in names))
             for row in rows:
-                print("  ".join(f"{row.get(name, float('nan')):13.4g}" for name in names))
+                print("  ".join(_cell(row.get(name, float("nan"))) for name in names))
+
+
+def _tables(measures: GameMeasures) -> Iterator[tuple[str, Sequence[Mapping[str, Any]]]]:
+    if parts := measures.parts():
+        yield "by size", [{"board": name, **part.figures()} for name, part in parts.items()]
+    yield "by ply", measures.by_ply()
+    yield "calibration", measures.calibration()
+
+
+def _cell(value: float | str) -> str:
+    return f"{value:>13}" if isinstance(value, str) else f"{value:13.4g}"

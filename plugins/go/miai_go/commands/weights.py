@@ -13,6 +13,7 @@ import typer
 
 from miai.errors import MissingExtraError, WeightsError
 from miai.files import sync_folder, writing
+from miai_go.rules.sizes import board_names
 
 if TYPE_CHECKING:
     from miai.tensors import FileHeader
@@ -186,22 +187,23 @@ def read_card(path: Path) -> WeightsCard:
     from miai_go.nets.weights import WeightsHeader
 
     if path.suffix == _ONNX:
-        from miai_go.nets.inference import load_oracle
+        from miai_go.nets.inference import load_oracle, network_header
 
-        return _network_card(load_oracle(path).header, None)
+        size = network_header(path).sizes[0]
+        return _network_card(load_oracle(path, size=size).header, None)
     if PatternHeader.KEY not in read_metadata(path):
         header, tensors = WeightsHeader.read_all(path)
         return _network_card(header, sum(array.size for array in tensors.values()))
     policy = PatternPolicy.load(path)
     low, high = policy.header.sizes
-    boards = f"{low}x{low}" if low == high else f"{low}x{low} to {high}x{high}"
+    boards = board_names(range(low, high + 1))
     rows = {"features": ", ".join(policy.header.features), "board": boards, "answers": "policy"}
     size = policy.weights.size
     return _card(f"patterns for {boards}, policy of rollouts", rows, policy.header, size)
 
 
 def _network_card(header: WeightsHeader, parameters: int | None) -> WeightsCard:
-    board, answers = f"{header.size}x{header.size}", ", ".join(header.outputs)
+    board, answers = board_names(header.sizes), ", ".join(header.outputs)
     low, high = header.komi
     rows = {
         "network": f"{header.network} {_listed(header.network_parameters)}",
@@ -236,7 +238,8 @@ class ExportComparison:
 
     Attributes:
       precision: fp32 or int8.
-      positions: number of positions, from games of the network against itself.
+      positions: number of positions, from games of the network against itself on each size of
+        board that it was trained for.
       tolerance: the maximum allowed.
       differences: the greatest, by answer; of the policy in probability, of the score in points.
     """
@@ -267,31 +270,39 @@ def export_checked(
     from miai_go.nets.weights import load_weights
 
     weights = load_weights(source)
-    torch_oracle = load_oracle(source, backend="torch", precision="fp32")
-    # Another seed than that of the positions on which int8 is calibrated.
-    planes = own_games(weights, torch_oracle.encoder, positions, seed=seed + 1)
     with writing(target, WeightsError):
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as folder:
             draft = Path(folder) / target.name
             export_onnx(weights, draft, precision=precision, seed=seed)
-            exported = load_oracle(draft, backend="onnx")
-            differences = _differences(torch_oracle.infer(planes), exported.infer(planes))
-            result = ExportComparison(precision, len(planes), TOLERANCES[precision], differences)
-            _check(result, source, points=weights.header.size**2)
+            count, greatest = 0, dict[str, float]()
+            sizes = weights.header.sizes
+            for size in sizes:
+                own = load_oracle(source, size=size, backend="torch", precision="fp32")
+                exported = load_oracle(draft, size=size, backend="onnx")
+                # Another seed than that of the positions on which int8 is calibrated.
+                share = -(-positions // len(sizes))
+                planes = own_games(weights, own.encoder, share, seed=seed + 1)
+                differences = _differences(own.infer(planes), exported.infer(planes))
+                _check(differences, precision, source, size=size)
+                count += len(planes)
+                for name, difference in differences.items():
+                    greatest[name] = max(difference, greatest.get(name, 0.0))
             draft.replace(target)
             sync_folder(target.parent)
-    return result
+    return ExportComparison(precision, count, TOLERANCES[precision], greatest)
 
 
-def _check(comparison: ExportComparison, source: Path, *, points: int) -> None:
-    for name, difference in comparison.differences.items():
-        allowed = comparison.tolerance * (points if name == "score" else 1)
+def _check(
+    differences: Mapping[str, float], precision: Literal["fp32", "int8"], source: Path, *, size: int
+) -> None:
+    for name, difference in differences.items():
+        allowed = TOLERANCES[precision] * (size**2 if name == "score" else 1)
         if not difference <= allowed:
             raise WeightsError(
-                f"{source}: as ONNX in {comparison.precision} its {name} differs by "
+                f"{source}: as ONNX in {precision} its {name} on {size}x{size} differs by "
                 f"{difference:.3g}, more than {allowed:g}, so nothing is written; "
-                + ("use fp32" if comparison.precision == "int8" else "report it to its authors")
+                + ("use fp32" if precision == "int8" else "report it to its authors")
             )
 
 

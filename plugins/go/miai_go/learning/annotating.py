@@ -87,8 +87,7 @@ def annotate(
     sources = tuple(sorted({name for manifest in manifests for name in manifest.sources}))
     report = progress or (lambda _games: None)
     return make_shards(
-        out,
-        math.ceil(len(data) / plan.games_a_shard),
+        [out] * math.ceil(len(data) / plan.games_a_shard),
         lambda part, valuer, stopped: _annotated(data, plan, part, valuer, stopped),
         valuers,
         settings=plan.model_dump(mode="json"),
@@ -161,7 +160,7 @@ def _roots(
 ) -> Iterator[ForestRoot]:
     """Yield positions as roots, with simple ko, by which recorded games were checked."""
     shard, game = data.locate(games)
-    rows = Rows(shard, game, games, plies, np.zeros(len(games), np.uint8))
+    rows = Rows(data.size, shard, game, games, plies, np.zeros(len(games), np.uint8))
     reached = make_batch(data.shards, rows, None, with_positions=True).positions
     assert reached is not None
     for row in range(len(games)):

@@ -31,9 +31,11 @@ if TYPE_CHECKING:
 class Batch:
     """n positions with the moves played and the results of their games.
 
-    Everything is turned by one symmetry a row; all values are from the view of the player to move.
+    All are of one board size. Everything is turned by one symmetry a row; all values are from the
+    view of the player to move.
 
     Attributes:
+      size: points on a side of all boards.
       planes: of the encoder, uint8 of shape (n, planes, size, size); None without one.
       action: the move that was played, int64 of shape (n,); size * size is the pass.
       result: 1 the player to move won, -1 lost, 0 drew, nan unknown; float32 of shape (n,).
@@ -43,7 +45,7 @@ class Batch:
       game: the game's number in the data set, int64 of shape (n,).
       symmetry: uint8 of shape (n,), see `miai_go.rules.symmetry`.
       policy: probabilities that a search found, float32 of shape (n, size * size + 1); None where
-        no shard of the data set has any. Rows of shards without any have the move that was played,
+        no shard of this size has any. Rows of shards without any have the move that was played,
         and the weight 1.
       weight: of the policy target, float32 of shape (n,), or None; 0 where the search was too fast
         to learn from.
@@ -53,6 +55,7 @@ class Batch:
       positions: what the planes were made of, where that was asked for.
     """
 
+    size: int
     planes: NDArray[np.uint8] | None
     action: NDArray[np.int64]
     result: NDArray[np.float32]
@@ -76,6 +79,7 @@ class Rows:
     """The positions of a batch; each array has shape (n,).
 
     Attributes:
+      size: points on a side of all boards.
       shard: number of the shard, int64.
       game: number of the game in its shard, int64.
       number: number of the game in the data set, int64.
@@ -83,6 +87,7 @@ class Rows:
       symmetry: uint8.
     """
 
+    size: int
     shard: NDArray[np.int64]
     game: NDArray[np.int64]
     number: NDArray[np.int64]
@@ -101,7 +106,7 @@ def make_batch(
     Raises:
       DataError: the moves of a game cannot be played: the shard is damaged.
     """
-    size = shards[0].size
+    size = rows.size
     groups = [(int(s), np.flatnonzero(rows.shard == s)) for s in np.unique(rows.shard)]
     gathered = _gather(shards, rows, groups)
     _aim_at_moves(shards, groups, gathered)
@@ -114,6 +119,7 @@ def make_batch(
     result[gathered["result"] == UNKNOWN] = np.nan
     policy, ownership = gathered.get("policy"), gathered.get("ownership")
     return Batch(
+        size=size,
         planes=planes,
         action=turned[row, gathered["moves"]].astype(np.int64),
         result=result * side.astype(np.float32),
@@ -164,7 +170,8 @@ def _gather(
     shards: Sequence[Shard], rows: Rows, groups: list[tuple[int, NDArray[np.int64]]]
 ) -> dict[str, NDArray[Any]]:
     """Return the column entries of each row, by its game or its move."""
-    columns = {name: values for shard in shards for name, values in shard.columns.items()}
+    alike = (shard for shard in shards if shard.size == rows.size)
+    columns = {name: values for shard in alike for name, values in shard.columns.items()}
     gathered: dict[str, NDArray[Any]] = {"first": np.ones(len(rows), np.int64)}
     for name in columns.keys() - _NOT_GATHERED:
         example = columns[name]
@@ -197,7 +204,7 @@ def _aim_at_moves(
 def _positions(
     shards: Sequence[Shard], rows: Rows, groups: list[tuple[int, NDArray[np.int64]]]
 ) -> Positions:
-    size = shards[0].size
+    size = rows.size
     words = np.empty((len(rows), rules.board_words(size)), np.uint32)
     trails = np.zeros((len(rows), trail.trail_words(size)), np.int16)
     for s, here in groups:
@@ -249,6 +256,7 @@ def _empty(size: int) -> NDArray[np.uint32]:
 _ORDER: Final = 1
 _PLIES: Final = 2
 _TURNS: Final = 3
+_SIZES: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,13 +309,13 @@ class BatchStream:
         self._data = data
         self._with_positions = with_positions
         self._games, self._plies = _order(data, sampling)
+        self._sizes, self._edges = self._arranged()
         if not 0 <= start <= len(self):
             raise DataError(f"there is no batch {start}: the epoch has {len(self)}")
 
     def __len__(self) -> int:
         """Number of batches in the epoch, including those before `start`."""
-        count, rest = divmod(len(self._games), self.sampling.batch_size)
-        return count + (1 if rest and not self.sampling.drop_last else 0)
+        return len(self._sizes)
 
     def __iter__(self) -> Iterator[Batch]:
         """Return itself."""
@@ -324,21 +332,23 @@ class BatchStream:
     def rows(self, number: int) -> Rows:
         """Return the positions of a batch by number, without advancing."""
         sampling = self.sampling
-        here = slice(number * sampling.batch_size, (number + 1) * sampling.batch_size)
+        here = slice(self._edges[number, 0], self._edges[number, 1])
         games = self._games[here].astype(np.int64)
         shard, game = self._data.locate(games)
         turns = np.zeros(len(games), np.uint8)
         if sampling.symmetries:
             drawn = sampling.generator(_TURNS, number).integers(0, SYMMETRIES, len(games))
             turns = drawn.astype(np.uint8)
-        return Rows(shard, game, games, self._plies[here].astype(np.int64), turns)
+        plies = self._plies[here].astype(np.int64)
+        return Rows(int(self._sizes[number]), shard, game, games, plies, turns)
 
     def batch(self, number: int) -> Batch:
         """Return a batch by number, without advancing."""
+        rows = self.rows(number)
         return make_batch(
             self._data.shards,
-            self.rows(number),
-            self._data.encoder,
+            rows,
+            self._data.encoders.get(rows.size),
             with_positions=self._with_positions,
         )
 
@@ -349,6 +359,30 @@ class BatchStream:
             "sampling": asdict(self.sampling),
             "batch": self.next_batch,
         }
+
+    def _arranged(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Sort the positions by size; return the size of each batch, and where it lies among them.
+
+        The latter is of shape (batches, 2). The seed draws the order of the sizes; each goes
+        through its positions in their order.
+        """
+        sampling, sizes = self.sampling, self._data.board_sizes()[self._games]
+        by_size = np.argsort(sizes, kind="stable")
+        self._games, self._plies = self._games[by_size], self._plies[by_size]
+        turns, edges, end = [], [], 0
+        for size, count in zip(*np.unique(sizes, return_counts=True), strict=True):
+            begin, end = end, end + int(count)
+            starts = np.arange(begin, end, sampling.batch_size)
+            ends = np.minimum(starts + sampling.batch_size, end)
+            if sampling.drop_last and len(starts) > 1 and end - starts[-1] < sampling.batch_size:
+                starts, ends = starts[:-1], ends[:-1]
+            turns.append(np.full(len(starts), size, np.int64))
+            edges.append(np.stack((starts, ends), 1))
+        order = np.concatenate(turns)
+        if sampling.shuffle and len(turns) > 1:
+            order = sampling.generator(_SIZES).permutation(order)
+        places = np.argsort(np.argsort(order, kind="stable"))
+        return order, np.concatenate(edges)[places]
 
 
 def _order(data: GoDataset, sampling: Sampling) -> tuple[NDArray[np.int32], NDArray[np.int16]]:

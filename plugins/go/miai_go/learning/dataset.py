@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from pathlib import Path
 from typing import Any, Final, Self, TypeAlias
 
@@ -21,45 +22,48 @@ from miai_go.kinds import ENCODER
 from miai_go.learning.batches import BatchStream, Sampling
 from miai_go.learning.games import FRACTIONS, Split, StoredGame, in_split, is_listed, sample_games
 from miai_go.learning.importing import GameFilters, ImportReport, import_games
-from miai_go.learning.shards import COLUMNS, Shard, open_shards, shard_folders
+from miai_go.learning.shards import COLUMNS, Shard, open_shards, sets_in
 from miai_go.nets.encoder import Encoder
 from miai_go.rules.coordinates import vertex
+from miai_go.rules.sizes import board_names, sizes_of
 from miai_go.rules.symmetry import point_tables
 
 Sources: TypeAlias = str | Path | Sequence[str | Path]
+EncoderChoice: TypeAlias = Encoder | Mapping[int, Encoder] | str | None
 
 
 class GoDataset:
-    """Games of one board size.
+    """Games, of one board size or several.
 
     Args:
-      sources: shard sets; or folders, archives and files of SGF, which are imported into memory.
-      encoder: makes the planes of batches: an encoder, the name of a component of kind
-        ``go.encoder``, or None for batches without planes.
+      sources: shard sets, or folders with a set for each size; or folders, archives and files of
+        SGF, which are imported into memory.
+      encoder: makes the planes of batches: an encoder, a mapping from sizes to encoders, the name
+        of a component of kind ``go.encoder``, or None for batches without planes.
       games: maximum number of games, a random sample.
       seed: seed of that sample, and the default seed of batches.
       avoid: games to leave out: names (16 bytes or 32 hexadecimal digits), another data set, or the
         name of a split.
       split: part of the games, see `miai_go.learning.games`.
       fractions: shares of the games for training, validation and test.
-      filters: of imported games; by default all games of the encoder's size with a result.
+      filters: of imported games; by default all games of the encoders' sizes with a result.
       verify: whether the digests of shards are checked.
 
     Attributes:
-      size: points on a side.
-      encoder: the encoder.
+      sizes: points on a side of the boards of its games, ascending.
+      encoders: the encoders by size; empty without encoder.
       report: of the import; None for shards.
       shards: shards with the games and those left out.
 
     Raises:
-      DataError: a source cannot be read, no game remains, or sizes differ.
+      DataError: a source cannot be read, no game remains, or there is no encoder for a size.
     """
 
     def __init__(
         self,
         sources: Sources,
         *,
-        encoder: Encoder | str | None = None,
+        encoder: EncoderChoice = None,
         games: int | None = None,
         seed: int = 0,
         avoid: Iterable[str | bytes] | GoDataset | Split = (),
@@ -78,7 +82,7 @@ class GoDataset:
         cls,
         stored: Sequence[StoredGame],
         *,
-        encoder: Encoder | str | None = None,
+        encoder: EncoderChoice = None,
         games: int | None = None,
         seed: int = 0,
         avoid: Iterable[str | bytes] | GoDataset | Split = (),
@@ -89,7 +93,7 @@ class GoDataset:
         if not stored:
             raise DataError("a data set needs at least one game")
         data = cls.__new__(cls)
-        data.seed, data.report, data.shards = seed, None, [Shard.of(list(stored))]
+        data.seed, data.report, data.shards = seed, None, _shards_of(stored)
         data._set_up(encoder, games, avoid, split, fractions)
         return data
 
@@ -98,7 +102,7 @@ class GoDataset:
         cls,
         shards: Sequence[Shard],
         *,
-        encoder: Encoder | str | None = None,
+        encoder: EncoderChoice = None,
         split: Split = "all",
         fractions: tuple[float, float, float] = FRACTIONS,
         seed: int = 0,
@@ -106,7 +110,7 @@ class GoDataset:
         """Return a data set of open shards; arguments as of the class.
 
         Raises:
-          DataError: there is no shard, sizes differ, or no game remains.
+          DataError: there is no shard, no encoder for a size, or no game remains.
         """
         if not shards:
             raise DataError("a data set needs at least one game")
@@ -114,6 +118,16 @@ class GoDataset:
         data.seed, data.report, data.shards = seed, None, list(shards)
         data._set_up(encoder, None, (), split, fractions)
         return data
+
+    @property
+    def size(self) -> int:
+        """Points on a side of all boards. Raises `DataError` if there are several sizes."""
+        if len(self.sizes) > 1:
+            raise DataError(
+                f"games of {board_names(self.sizes)}, where one size of board is needed; name the "
+                "set of one size"
+            )
+        return self.sizes[0]
 
     def __len__(self) -> int:
         """Number of games."""
@@ -132,6 +146,24 @@ class GoDataset:
         """Return the number of moves of each game."""
         lengths: NDArray[np.int64] = self._lengths[self._numbers]
         return lengths
+
+    def board_sizes(self) -> NDArray[np.uint8]:
+        """Return the points on a side of each game's board."""
+        sizes: NDArray[np.uint8] = self._game_sizes[self._numbers]
+        return sizes
+
+    def of_size(self, size: int) -> Self:
+        """Return the games of one size. Raises `DataError` if there are none."""
+        if size not in self.sizes:
+            raise DataError(f"there is no game of {board_names(size)}")
+        data = copy(self)
+        numbers = np.cumsum(self._game_sizes == size) - 1
+        data.shards = [shard for shard in self.shards if shard.size == size]
+        data._index()
+        data._numbers = numbers[self._numbers[self.board_sizes() == size]]
+        data.sizes = (size,)
+        data.encoders = {size: self.encoders[size]} if self.encoders else {}
+        return data
 
     def digest(self) -> str:
         """Return a digest of the games' names in order, 32 hexadecimal digits."""
@@ -163,18 +195,18 @@ class GoDataset:
     ) -> BatchStream:
         """Return the batches of one epoch, which has every position once.
 
-        The same arguments give the same batches.
+        The same arguments give the same batches. All positions of a batch are of one board size.
 
         Args:
-          batch_size: positions of a batch; the last one may have fewer.
+          batch_size: positions of a batch; the last one of each size may have fewer.
           seed: of order and symmetries; by default the data set's.
           start: number of the first batch, to continue an epoch.
           symmetries: whether each position gets a random one of the eight symmetries.
-          shuffle: whether the order is random, or that of the games.
+          shuffle: whether the order is random, or that of sizes and games.
           one_per_game: whether an epoch has only one random position of each game (Silver et al.,
             Mastering the game of Go with deep neural networks and tree search, 2016, for values).
           targets_only: whether to drop positions whose policy target has no weight.
-          drop_last: whether to drop a last, smaller batch.
+          drop_last: whether to drop the last, smaller batch of each size that has a whole one.
           with_positions: whether batches have positions beside planes.
 
         Raises:
@@ -236,22 +268,23 @@ class GoDataset:
     def _open(
         self,
         sources: list[Path],
-        encoder: Encoder | str | None,
+        encoder: EncoderChoice,
         filters: GameFilters | None,
         *,
         verify: bool,
     ) -> list[Shard]:
-        are_shards = [source.is_dir() and bool(shard_folders(source)) for source in sources]
+        sets = [sets_in(source) if source.is_dir() else [] for source in sources]
+        are_shards = [bool(folders) for folders in sets]
         if not sources or (any(are_shards) and not all(are_shards)):
             raise DataError(
                 "the sources of a data set are shard sets or SGF, not both and not none"
             )
         if all(are_shards):
-            return [s for source in sources for s in open_shards(source, verify=verify)]
+            folders = [folder for several in sets for folder in several]
+            return [shard for folder in folders for shard in open_shards(folder, verify=verify)]
         if filters is None:
-            filters = (
-                GameFilters(size=encoder.size) if isinstance(encoder, Encoder) else GameFilters()
-            )
+            sizes = tuple(_by_size(encoder))
+            filters = GameFilters(size=sizes) if sizes else GameFilters()
         self.report = ImportReport()
         games = list(import_games(sources, filters, self.report))
         if not games:
@@ -259,22 +292,25 @@ class GoDataset:
                 f"{', '.join(map(str, sources))}: none of {self.report.games} games was imported"
                 f"{self.report.reasons()}"
             )
-        return [Shard.of(games)]
+        return _shards_of(games)
+
+    def _index(self) -> None:
+        """Number the games of the shards."""
+        counts = [shard.games for shard in self.shards]
+        self._begins = np.cumsum([0, *counts], dtype=np.int64)
+        self._lengths = np.concatenate([shard.lengths() for shard in self.shards])
+        sizes = np.array([shard.size for shard in self.shards], np.uint8)
+        self._game_sizes = np.repeat(sizes, counts)
 
     def _set_up(
         self,
-        encoder: Encoder | str | None,
+        encoder: EncoderChoice,
         games: int | None,
         avoid: Iterable[str | bytes] | GoDataset | Split,
         split: Split,
         fractions: tuple[float, float, float],
     ) -> None:
-        self.size = self.shards[0].size
-        if any(shard.size != self.size for shard in self.shards):
-            raise DataError("the shard sets have different board sizes; use one size at a time")
-        self.encoder = _encoder(encoder, self.size)
-        self._begins = np.cumsum([0, *(shard.games for shard in self.shards)], dtype=np.int64)
-        self._lengths = np.concatenate([shard.lengths() for shard in self.shards])
+        self._index()
         names = self._column("names")
         wanted = in_split(names, split, fractions)
         if isinstance(avoid, GoDataset):
@@ -288,6 +324,8 @@ class GoDataset:
             self._numbers = self._numbers[sample_games(names[self._numbers], games, self.seed)]
         if not len(self._numbers):
             raise DataError(f"none of {len(names)} games remains in split {split!r}")
+        self.sizes = sizes_of(np.unique(self.board_sizes()).tolist())
+        self.encoders = _encoders(encoder, self.sizes)
 
     def _column(self, name: str) -> NDArray[Any]:
         return np.concatenate([shard.columns[name] for shard in self.shards])
@@ -298,17 +336,33 @@ def _as_paths(sources: Sources) -> list[Path]:
     return [Path(source) for source in given]
 
 
-def _encoder(encoder: Encoder | str | None, size: int) -> Encoder | None:
+def _shards_of(games: Sequence[StoredGame]) -> list[Shard]:
+    """Return games in memory, a shard for each size of board."""
+    sizes = sizes_of(game.size for game in games)
+    return [Shard.of([game for game in games if game.size == size]) for size in sizes]
+
+
+def _by_size(encoder: EncoderChoice) -> Mapping[int, Encoder]:
+    if isinstance(encoder, Mapping):
+        return encoder
+    return {encoder.size: encoder} if isinstance(encoder, Encoder) else {}
+
+
+def _encoders(encoder: EncoderChoice, sizes: tuple[int, ...]) -> dict[int, Encoder]:
+    if encoder is None:
+        return {}
     if isinstance(encoder, str):
         from miai.plugins.loader import registry
 
-        built: Encoder = registry().get(ENCODER, encoder).build(size, values={})
-        return built
-    if encoder is not None and encoder.size != size:
+        component = registry().get(ENCODER, encoder)
+        return {size: component.build(size, values={}) for size in sizes}
+    encoders = _by_size(encoder)
+    if strange := set(sizes) - set(encoders):
         raise DataError(
-            f"the games are on {size}x{size}, but the encoder is for {encoder.size}x{encoder.size}"
+            f"there are games on {board_names(strange)}, but the encoder is for "
+            f"{board_names(encoders)}; leave out their sources, or add the sizes"
         )
-    return encoder
+    return {size: encoders[size] for size in sizes}
 
 
 _RESULTS: Final = {1: "black", -1: "white", 0: "draw", 2: "unknown"}

@@ -23,6 +23,7 @@ from miai.parameters import Parameters, parameter
 from miai_go.learning.games import BLACK_WON, DRAWN, UNKNOWN, WHITE_WON, StoredGame
 from miai_go.rules.coordinates import MAX_SIZE, vertex
 from miai_go.rules.parameters import MAX_KOMI, MAX_MOVES
+from miai_go.rules.sizes import BoardSizes, sizes_of
 from miai_go.sgf.check import SgfError
 from miai_go.sgf.reading import SgfGame, preset_named, read_bytes
 from miai_go.sgf.sources import Limits, files_of
@@ -296,7 +297,9 @@ class GameFilters(Parameters):
     Games without komi need `default_komi`; games without ranks or ratings fail a minimum.
     """
 
-    size: int = parameter(9, ge=1, le=MAX_SIZE, unit="points", help="Points on a side")
+    size: BoardSizes = parameter(
+        9, unit="points", help="Points on a side; several for games of several sizes"
+    )
     komi_min: float = parameter(-MAX_KOMI, unit="points", help="Minimum komi")
     komi_max: float = parameter(MAX_KOMI, unit="points", help="Maximum komi")
     default_komi: float | None = parameter(
@@ -349,7 +352,7 @@ class GameFilters(Parameters):
 
     def refuses(self, game: ReadGame) -> str | None:
         """Return the reason to drop a game, the same words for many games; None to import it."""
-        if game.size != self.size:
+        if game.size not in sizes_of(self.size):
             return "another board size"
         if not self.setups and (game.handicap or game.stones is not None or game.first != 1):
             return "handicap or set-up"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import nn
 
 from miai.plugins.loader import registry
@@ -20,31 +22,40 @@ from miai_go.nets.encoder import Encoder, load_encoder
 from miai_go.nets.network import NetworkShape, Outputs, build_network, filled_parameters, outputs_of
 from miai_go.nets.torch_oracle import TorchOracle
 from miai_go.nets.weights import NetworkWeights, WeightsHeader, load_weights, save_weights
+from miai_go.rules.sizes import board_names, sizes_of
 from miai_go.shipped import find_weights
+
+Encoders = Mapping[int, Encoder]
+"""An encoder for each size of board, with the same planes and scales."""
 
 
 def make_network(
-    size: int, encoder: EncoderSection, network: NetworkSection, *, seed: int
-) -> tuple[nn.Module, Encoder, WeightsHeader]:
-    """Return a network, its encoder and the header of its weights.
+    size: int | Sequence[int], encoder: EncoderSection, network: NetworkSection, *, seed: int
+) -> tuple[nn.Module, Encoders, WeightsHeader]:
+    """Return a network for boards of one size or several, its encoders and its weights' header.
 
     A network that starts from weights may be larger than theirs: with more blocks or pooling, which
-    begin without effect, and with other heads, initialised by `seed`.
+    begin without effect, and with other heads, initialised by `seed`. It may also be for other
+    sizes of board, if it depends on none.
 
     Raises:
-      MiaiError: a name or parameter is wrong, or the weights to start from do not fit.
+      MiaiError: a name or parameter is wrong, the network cannot learn these sizes, or the weights
+        to start from do not fit.
     """
-    loaded_encoder = load_encoder(encoder.name, size, encoder.parameters)
+    sizes = sizes_of(size)
+    encoders = _encoders(sizes, encoder)
+    loaded_encoder = encoders[sizes[0]]
     if network.start:
-        start = _load_start(loaded_encoder, encoder, network, seed=seed)
-        return start.network, loaded_encoder, start.header
-    shape = NetworkShape(size, loaded_encoder.planes)
+        start = _load_start(sizes, loaded_encoder, encoder, network, seed=seed)
+        return start.network, encoders, start.header
+    shape = NetworkShape(sizes[0], loaded_encoder.planes)
+    _check_sizes(network.name, network.parameters, shape.planes, sizes)
     header = WeightsHeader(
         network=network.name,
         network_parameters=network.parameters,
         encoder=encoder.name,
         encoder_parameters=encoder.parameters,
-        size=size,
+        size=sizes,
         planes=loaded_encoder.planes,
         komi=(0.0, 0.0),
         history=(),
@@ -52,15 +63,90 @@ def make_network(
         sha256="",
     )
     built = build_network(network.name, shape, network.parameters, seed=seed)
-    return built, loaded_encoder, header.model_copy(update={"outputs": outputs_of(built, shape)})
+    return built, encoders, header.model_copy(update={"outputs": outputs_of(built, shape)})
+
+
+def _encoders(sizes: Sequence[int], encoder: EncoderSection) -> Encoders:
+    """Return the encoder of a config for each size. Raises `TrainingError` if they differ."""
+    encoders = {size: load_encoder(encoder.name, size, encoder.parameters) for size in sizes}
+    first = encoders[sizes[0]]
+    for other in encoders.values():
+        if other.planes != first.planes or not np.array_equal(other.scales, first.scales):
+            raise TrainingError(
+                f"encoder: '{encoder.name}' has other planes on {board_names(other.size)} than on "
+                f"{board_names(first.size)}, so one network cannot learn both; choose another, or "
+                "one size"
+            )
+    return encoders
+
+
+def scales_of(encoders: Encoders) -> NDArray[np.float32]:
+    """Return the factor of each plane, float32 of shape (planes,)."""
+    return next(iter(encoders.values())).scales
+
+
+def _check_sizes(
+    name: str,
+    values: Mapping[str, Any],
+    planes: int,
+    sizes: Sequence[int],
+    *,
+    where: str = "network",
+) -> None:
+    """Raise `TrainingError` unless one network serves boards of all sizes.
+
+    Networks made for the smallest and the largest board must have tensors of the same shapes, and
+    with the same weights give the same answers.
+    """
+    if len(sizes) == 1:
+        return
+    shapes = [NetworkShape(size, planes) for size in (sizes[0], sizes[-1])]
+    with torch.device("meta"):
+        small, large = (build_network(name, shape, values).state_dict() for shape in shapes)
+    names = sorted(small.keys() | large.keys())
+    bound = [
+        n for n in names if getattr(small.get(n), "shape", ()) != getattr(large.get(n), "shape", ())
+    ]
+    if bound:
+        reason = f"because of its {' and '.join(dict.fromkeys(n.partition('.')[0] for n in bound))}"
+    elif not _answer_alike(name, shapes, values):
+        reason = "because its answers depend on the size that it was made for"
+    else:
+        return
+    raise TrainingError(
+        f"{where}: '{name}' cannot learn {board_names(sizes)} together {reason}; use a tower with "
+        "policy = 'convolution', value = 'pooled' and margins = false, or one size of board"
+    )
+
+
+def _answer_alike(name: str, shapes: Sequence[NetworkShape], values: Mapping[str, Any]) -> bool:
+    """Return whether networks made for two sizes answer alike for planes of the larger one."""
+    size = shapes[-1].size
+    generator = torch.Generator().manual_seed(size)
+    given = torch.rand(1, shapes[-1].planes, size, size, generator=generator)
+    answers: list[Outputs] = []
+    with torch.inference_mode():
+        for shape in shapes:
+            try:
+                answers.append(build_network(name, shape, values).eval()(given))
+            except RuntimeError:  # of a shape that the layers do not take
+                return False
+    return all(
+        one is other or (one is not None and other is not None and torch.equal(one, other))
+        for one, other in zip(*answers, strict=True)
+    )
 
 
 def _load_start(
-    loaded_encoder: Encoder, encoder: EncoderSection, network: NetworkSection, *, seed: int
+    sizes: Sequence[int],
+    loaded_encoder: Encoder,
+    encoder: EncoderSection,
+    network: NetworkSection,
+    *,
+    seed: int,
 ) -> NetworkWeights:
     """Return the weights to start from, with the heads that the config adds."""
-    size = loaded_encoder.size
-    loaded = load_weights(find_weights(network.start, default=""), size=size)
+    loaded = load_weights(find_weights(network.start, default=""))
     header = loaded.header
     if header.network != network.name:
         raise TrainingError(
@@ -69,10 +155,13 @@ def _load_start(
     check_encoder(header, encoder, loaded_encoder, where="network.start")
     values = {**header.network_parameters, **network.parameters}
     filled = filled_parameters(network.name, values)
+    both = sizes_of({*header.sizes, *sizes})
+    _check_sizes(network.name, filled, header.planes, both, where="network.start")
+    header = header.model_copy(update={"size": sizes if len(sizes) > 1 else sizes[0]})
     if filled == header.network_parameters:
-        return loaded
+        return NetworkWeights(loaded.network, header)
     _check_growth(header, filled)
-    shape = NetworkShape(size, header.planes)
+    shape = header.shape
     built = build_network(network.name, shape, filled, seed=seed)
     before = header.network_parameters
     renewed = {

@@ -16,9 +16,11 @@ from miai.errors import ConfigError
 from miai_go.learning.dataset import GoDataset
 from miai_go.learning.games import SPLITS, Split
 from miai_go.learning.importing import GameFilters
-from miai_go.nets.inference import load_oracle
+from miai_go.nets.inference import load_oracle, network_header
 from miai_go.nets.network import Outputs
 from miai_go.nets.parameters import Precision
+from miai_go.nets.weights import encoder_of
+from miai_go.rules.sizes import board_names
 from miai_go.shipped import find_weights
 
 if TYPE_CHECKING:
@@ -45,6 +47,10 @@ class Measures(ABC):
     @abstractmethod
     def figures(self) -> dict[str, float]:
         """Return the figures by name."""
+
+    def parts(self) -> dict[str, Self]:
+        """Return the measurements to report beside the whole, by name; here none."""
+        return {}
 
     def line(self) -> str:
         """Return the figures as a line of text."""
@@ -89,6 +95,7 @@ class GameMeasures(Measures):
       value: predicted results for the player to move, float64 of shape (n,).
       result: results for the player to move, float64 of shape (n,), nan where unknown.
       game: the game's number, int64 of shape (n,).
+      size: points on a side of the board, int64 of shape (n,).
     """
 
     ply: NDArray[np.int64]
@@ -97,6 +104,7 @@ class GameMeasures(Measures):
     value: NDArray[np.float64]
     result: NDArray[np.float64]
     game: NDArray[np.int64]
+    size: NDArray[np.int64]
 
     def figures(self) -> dict[str, float]:
         """Return positions, top1, top5, cross_entropy, value_error (mean square) and value_sign.
@@ -117,6 +125,13 @@ class GameMeasures(Measures):
             signs = np.sign(self.value[decided]) == self.result[decided]
             out["value_sign"] = float(signs.mean())
         return out
+
+    def parts(self) -> dict[str, Self]:
+        """Return the measurements on each size of board, if there are several."""
+        sizes = np.unique(self.size).tolist()
+        if len(sizes) == 1:
+            return {}
+        return {board_names(size): self.only(self.size == size) for size in sizes}
 
     def by_ply(self) -> list[Row]:
         """Return the figures for every ten move numbers."""
@@ -181,7 +196,8 @@ def measure(
     Raises:
       DataError: a game cannot be played.
     """
-    plies, ranks, surprises, values, results, games = [], [], [], [], [], []
+    plies, ranks, surprises, values, results = [], [], [], [], []
+    games, sizes = [], []
     done = 0
     stream = data.batches(
         _BATCH, symmetries=False, shuffle=limit is not None, targets_only=targets_only
@@ -190,6 +206,7 @@ def measure(
         assert batch.planes is not None
         outputs = answers(batch.planes)
         plies.append(batch.ply)
+        sizes.append(np.full(len(batch), batch.size))
         results.append(batch.result.astype(np.float64))
         games.append(batch.game)
         if outputs.policy is not None:
@@ -208,6 +225,7 @@ def measure(
         np.concatenate(values) if values else np.zeros(0),
         np.concatenate(results),
         np.concatenate(games),
+        np.concatenate(sizes),
     )
 
 
@@ -245,16 +263,23 @@ def evaluate_weights(
     _check("split", split, SPLITS)
     _check("precision", precision, get_args(Precision))
     _check("symmetry", symmetry, ("none", "average"))
-    oracle = load_oracle(
-        find_weights(weights, default=""),
-        precision=cast("Precision", precision),
-        symmetry=cast(Any, symmetry),
-    )
-    filters = GameFilters(size=oracle.encoder.size)
-    data = GoDataset(sources, encoder=oracle.encoder, split=cast(Split, split), filters=filters)
+    path = find_weights(weights, default="")
+    header = network_header(path)
+    encoders = {size: encoder_of(header, where=str(path), size=size) for size in header.sizes}
+    filters = GameFilters(size=header.size)
+    data = GoDataset(sources, encoder=encoders, split=cast(Split, split), filters=filters)
     if note is not None and (left_out := data.left_out()):
         note(left_out)
-    return measure(lambda planes: _outputs(oracle, planes), data, limit=limit)
+    oracles = {
+        size: load_oracle(
+            path,
+            size=size,
+            precision=cast("Precision", precision),
+            symmetry=cast(Any, symmetry),
+        )
+        for size in data.sizes
+    }
+    return measure(lambda planes: _outputs(oracles[planes.shape[-1]], planes), data, limit=limit)
 
 
 def _outputs(oracle: Oracle, planes: NDArray[np.uint8]) -> Outputs:

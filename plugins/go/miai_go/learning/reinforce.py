@@ -144,9 +144,10 @@ class _Reinforcement:
         prepare_torch(config.run)
         self._plan = plan
         self._config = config
-        network, self._encoder, self._header = make_network(
+        network, encoders, self._header = make_network(
             config.game.size, config.encoder, config.network, seed=config.run.seed
         )
+        self._encoder = encoders[config.game.size]
         self._learner = Learner(
             network,
             self._encoder.scales,

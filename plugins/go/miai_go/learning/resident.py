@@ -30,12 +30,13 @@ _SEEN: Final = "seen"
 
 
 class ResidentLessons:
-    """The lessons of all positions of a data set, on a device, in about 1 KB each on 9x9.
+    """The lessons of all positions of one size, on a device, in about 1 KB each on 9x9.
 
     Planes of zeros and ones are kept as bits. Policies are kept in half precision, that of shards.
 
     Args:
-      data: the games; they need an encoder.
+      data: the games; they need encoders.
+      size: points on a side of the boards; default: the only size of the games.
       lesson: returns the lesson of a batch.
       device: where the positions are kept and lessons are made.
       taught: returns a lesson with better targets; called once for each position.
@@ -50,16 +51,18 @@ class ResidentLessons:
         data: GoDataset,
         lesson: Callable[[Batch], Lesson],
         *,
+        size: int | None = None,
         device: torch.device,
         taught: Callable[[Lesson], Lesson] | None = None,
     ) -> None:
-        assert data.encoder is not None
+        self._size = data.size if size is None else size
         self._device = device
-        self._planes = data.encoder.planes
-        self._points = data.size**2
-        lengths = data.lengths()
-        self._begins = np.cumsum(lengths) - lengths
-        tables = point_tables(data.size).astype(np.int64)
+        self._planes = data.encoders[self._size].planes
+        self._points = self._size**2
+        # Games keep their numbers in the data set; those of other sizes have no positions here.
+        self._lengths = np.where(data.board_sizes() == self._size, data.lengths(), 0)
+        self._begins = np.cumsum(self._lengths) - self._lengths
+        tables = point_tables(self._size).astype(np.int64)
         self._to = self._sent(tables)
         self._from = self._sent(tables[list(INVERSES)])
         self._wide = np.zeros(self._planes, np.bool_)
@@ -72,12 +75,12 @@ class ResidentLessons:
                 self._columns |= self._taught(taught)
         except (MemoryError, torch.OutOfMemoryError) as error:
             raise TrainingError(
-                f"data.resident: {data.positions} positions do not fit on '{device}'; lower "
+                f"data.resident: {self._lengths.sum()} positions do not fit on '{device}'; lower "
                 "data.games, or set data.resident to false"
             ) from error
 
     def lesson(self, rows: Rows) -> Lesson:
-        """Return the lesson of some positions, each turned by its symmetry."""
+        """Return the lesson of some positions of its size, each turned by its symmetry."""
         here = self._sent(self._begins[rows.number] + rows.ply)
         return self._lesson(here, self._sent(rows.symmetry.astype(np.int64)))
 
@@ -126,7 +129,7 @@ class ResidentLessons:
 
     def _unpacked(self, bits: Tensor, wide: Tensor) -> Tensor:
         """Return the planes, uint8 of shape (n, planes, size, size)."""
-        n, size = len(bits), round(self._points**0.5)
+        n, size = len(bits), self._size
         shifts = torch.arange(_BITS, dtype=torch.uint8, device=self._device)
         flat = (bits[:, :, None] >> shifts & 1).reshape(n, -1)
         narrow = flat[:, : len(self._narrow_planes) * self._points]
@@ -151,7 +154,7 @@ class ResidentLessons:
                 for name, values in part.items():
                     whole = columns.get(name)
                     if whole is None:
-                        shape = (data.positions, *values.shape[1:])
+                        shape = (int(self._lengths.sum()), *values.shape[1:])
                         whole = columns[name] = np.empty(shape, values.dtype)
                     whole[begin : begin + len(values)] = values
             else:
@@ -160,16 +163,16 @@ class ResidentLessons:
     def _parts(
         self, data: GoDataset, lesson: Callable[[Batch], Lesson]
     ) -> Iterator[tuple[int, dict[str, NDArray[Any]]]]:
-        lengths = data.lengths()
-        games = np.repeat(np.arange(len(lengths)), lengths)
+        games = np.repeat(np.arange(len(self._lengths)), self._lengths)
+        encoder = data.encoders[self._size]
         plies = np.arange(len(games)) - self._begins[games]
 
         def encoded(begin: int) -> tuple[int, dict[str, NDArray[Any]]]:
             here = slice(begin, begin + _AT_ONCE)
             shard, game = data.locate(games[here])
             unturned = np.zeros(len(shard), np.uint8)
-            rows = Rows(shard, game, games[here], plies[here], unturned)
-            return begin, self._packed(lesson(make_batch(data.shards, rows, data.encoder)))
+            rows = Rows(self._size, shard, game, games[here], plies[here], unturned)
+            return begin, self._packed(lesson(make_batch(data.shards, rows, encoder)))
 
         yield encoded(0)  # kernels are compiled once, and wide planes seen early
         with ThreadPoolExecutor(default_threads()) as pool:

@@ -27,6 +27,7 @@ from miai_go.learning.importing import GameFilters
 from miai_go.learning.run_folder import TrainingJournal, TrainingPlan
 from miai_go.learning.sections import DataSection
 from miai_go.nets.patterns import PatternHeader, PatternPolicy, pattern_room
+from miai_go.rules.sizes import only_size, sizes_of
 
 GAMES_A_CALL = 500
 
@@ -198,6 +199,7 @@ def train_rollout(
       MiaiError: the games cannot be read, or the weights cannot be written.
     """
     config = plan.config
+    size = only_size(sizes_of(config.data.size), what="data.size: a rollout policy")
     fractions = (1 - config.data.validation - config.data.test, config.data.validation)
     parts = (*fractions, config.data.test)
     games = GoDataset(
@@ -205,11 +207,11 @@ def train_rollout(
         games=config.data.games,
         split="train",
         fractions=parts,
-        filters=GameFilters(size=config.data.size, min_moves=config.data.min_moves),
+        filters=GameFilters(size=size, min_moves=config.data.min_moves),
     )
     held_out: Split = "test" if config.data.test else "validation"
     others = GoDataset.of_shards(games.shards, split=held_out, fractions=parts)
-    policy = PatternPolicy.untrained(config.data.size)
+    policy = PatternPolicy.untrained(size)
     policy.header = policy.header.model_copy(update={"licence": config.patterns.licence})
     record = plan.record(data=f"{len(games)} games, {games.digest()}")
     with journal or TrainingJournal(plan.folder) as notes:

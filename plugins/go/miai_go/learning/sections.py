@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from miai.parameters import StrictModel, parameter
+from miai_go.rules.sizes import BoardSizes
 
 
 class EncoderSection(StrictModel):
@@ -89,7 +90,9 @@ class DataSection(StrictModel):
     games: int | None = parameter(
         None, ge=1, unit="games", help="Maximum number of games, a random sample"
     )
-    size: int = parameter(9, ge=1, le=25, unit="points", help="Points on a side")
+    size: BoardSizes = parameter(
+        9, unit="points", help="Points on a side; several for a network that plays all of them"
+    )
     min_moves: int = parameter(10, ge=0, unit="moves", help="Minimum length of imported SGF games")
     validation: float = parameter(0.05, ge=0, lt=1, help="Share of games for validation")
     test: float = parameter(0.05, ge=0, lt=1, help="Share of games for the final measurement")

@@ -22,8 +22,7 @@ class StoppedError(Exception):
 
 
 def make_shards(
-    out: Path,
-    parts: int,
+    parts: Sequence[Path],
     make: Callable[[int, WorkerT, threading.Event], list[StoredGame]],
     workers: Sequence[WorkerT],
     *,
@@ -31,26 +30,29 @@ def make_shards(
     sources: tuple[str, ...] = (),
     progress: Callable[[int], None] | None = None,
 ) -> int:
-    """Write the missing shards of a set in order; return how many games were made now.
+    """Write the missing shards of sets in order; return how many games were made now.
 
     Args:
-      parts: shards of the whole set.
-      make: returns the games of a shard by number; raises `StoppedError` once the event is set.
+      parts: the folder of each shard's set; a set has its shards in this order.
+      make: returns the games of a shard by its number in `parts`; raises `StoppedError` once the
+        event is set.
       workers: what makes the games, one for each thread; equal, so that any makes the same.
       settings: all that determines the games; a set with other settings is refused.
       sources: names of the games' sources, for the manifest.
       progress: called with the number of finished shards.
 
     Raises:
-      DataError: the folder has games of other settings, or cannot be written.
+      DataError: a folder has games of other settings, or cannot be written.
       MiaiError: from `make`.
     """
-    prepare_folder(out)
-    if shard_folders(out)[:1] == [out]:
-        raise DataError(f"{out}: is a shard itself; name the set that contains it")
-    first = _finished(out, settings)
+    finished = {out: _finished(out, settings) for out in dict.fromkeys(parts)}
+    missing = []
+    for part, out in enumerate(parts):
+        finished[out] -= 1
+        if finished[out] < 0:
+            missing.append(part)
     report = progress or (lambda _parts: None)
-    report(min(first, parts))
+    report(len(parts) - len(missing))
     free, stopped = list(workers), threading.Event()
 
     def made(part: int) -> list[StoredGame]:
@@ -64,13 +66,13 @@ def make_shards(
     with ThreadPoolExecutor(len(workers)) as pool:
         ahead: deque[Future[list[StoredGame]]] = deque()
         try:
-            for part in range(first, parts):
-                while len(ahead) < 2 * len(workers) and part + len(ahead) < parts:
-                    ahead.append(pool.submit(made, part + len(ahead)))
+            for index, part in enumerate(missing):
+                for begun in missing[index + len(ahead) : index + 2 * len(workers)]:
+                    ahead.append(pool.submit(made, begun))
                 games = ahead.popleft().result()
-                _write(out, games, settings, sources)
+                _write(parts[part], games, settings, sources)
                 written += len(games)
-                report(part + 1)
+                report(len(parts) - len(missing) + index + 1)
         except BaseException:
             stopped.set()
             pool.shutdown(cancel_futures=True)
@@ -79,8 +81,14 @@ def make_shards(
 
 
 def _finished(out: Path, settings: Mapping[str, Any]) -> int:
-    """Return the number of shards that a set has. Raises `DataError` if they do not fit."""
+    """Return the number of shards that a set has; make its folder if there is none.
+
+    Raises `DataError` if they do not fit.
+    """
+    prepare_folder(out)
     folders = shard_folders(out)
+    if folders[:1] == [out]:
+        raise DataError(f"{out}: is a shard itself; name the set that contains it")
     if [int(folder.name) for folder in folders] != list(range(len(folders))):
         raise DataError(f"{out}: a shard is missing; delete the folder to start again")
     for folder in folders:

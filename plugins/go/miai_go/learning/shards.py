@@ -26,6 +26,7 @@ from miai_go.learning.shard_files import (
     prepare_folder,
 )
 from miai_go.rules.coordinates import MAX_SIZE
+from miai_go.rules.sizes import board_names
 
 COLUMNS: Final[Mapping[str, ShardColumn]] = {
     "moves": ShardColumn("<i2", "move"),
@@ -224,6 +225,22 @@ class Shard:
             first=int(columns["first"][index]) if "first" in columns else 1,
             **values,
         )
+
+
+def sets_in(folder: Path) -> list[Path]:
+    """Return the sets in a folder: the folder itself, or those of `set_of_size` in it.
+
+    Returns none where there is no shard. Raises `DataError` if the folder cannot be read.
+    """
+    if shard_folders(folder):
+        return [folder]
+    several = (set_of_size(folder, size) for size in range(1, MAX_SIZE + 1))
+    return [path for path in several if path.is_dir() and shard_folders(path)]
+
+
+def set_of_size(folder: Path, size: int) -> Path:
+    """Return the set of one size in a folder with sets of several: its subfolder ``9x9``."""
+    return folder / board_names(size)
 
 
 def shard_folders(folder: Path) -> list[Path]:

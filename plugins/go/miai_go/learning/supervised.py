@@ -15,14 +15,20 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from miai.parameters import StrictModel
-from miai_go.errors import TrainingError
+from miai_go.errors import DataError, TrainingError
 from miai_go.learning.batches import Batch, BatchStream, Prefetcher
 from miai_go.learning.checkpoints import Checkpoint
-from miai_go.learning.dataset import GoDataset
+from miai_go.learning.dataset import EncoderChoice, GoDataset
 from miai_go.learning.games import UNKNOWN
 from miai_go.learning.importing import GameFilters
 from miai_go.learning.learner import Learner, Lesson
-from miai_go.learning.making import make_network, prepare_torch, save_learnt, trained_header
+from miai_go.learning.making import (
+    make_network,
+    prepare_torch,
+    save_learnt,
+    scales_of,
+    trained_header,
+)
 from miai_go.learning.measuring import PLIES_PER_ROW, GameMeasures, measure
 from miai_go.learning.resident import ResidentLessons
 from miai_go.learning.run_folder import TrainingJournal, TrainingPlan
@@ -37,7 +43,7 @@ from miai_go.learning.sections import (
 )
 from miai_go.learning.teacher import Teacher, TeacherSection
 from miai_go.learning.training_run import TrainingResult, TrainingRun
-from miai_go.nets.encoder import Encoder
+from miai_go.rules.sizes import board_names, sizes_of
 
 
 def endless(
@@ -129,14 +135,14 @@ def train_supervised(
     """
     config = plan.config
     prepare_torch(config.run)
-    network, encoder, header = make_network(
-        config.data.size, config.encoder, config.network, seed=config.run.seed
+    network, encoders, header = make_network(
+        sizes_of(config.data.size), config.encoder, config.network, seed=config.run.seed
     )
-    train, validation = open_games(config.data, encoder)
-    lessons = _Lessons(config, train, encoder, targets_only=targets_only, ahead=ahead)
+    train, validation = open_games(config.data, encoders)
+    lessons = _Lessons(config, train, targets_only=targets_only, ahead=ahead)
     learnt_from = {"games": train.digest(), "teachers": lessons.teacher}
     learner = Learner(
-        network, encoder.scales, optimiser=config.optimiser, loss=config.loss, run=config.run
+        network, scales_of(encoders), optimiser=config.optimiser, loss=config.loss, run=config.run
     )
 
     def restore(checkpoint: Checkpoint) -> None:
@@ -189,7 +195,6 @@ class _Lessons:
         self,
         config: SupervisedConfig,
         train: GoDataset,
-        encoder: Encoder,
         *,
         targets_only: bool,
         ahead: int,
@@ -197,11 +202,13 @@ class _Lessons:
         self._config = config
         self._train = train
         self._ahead = ahead
-        self._sharpness = root_sharpness(train) if config.data.root_share else None
+        self._sharpness: dict[int, NDArray[np.float64]] = {}
+        if config.data.root_share:
+            self._sharpness = {size: root_sharpness(train.of_size(size)) for size in train.sizes}
         self._taught: Callable[[Lesson], Lesson] | None = None
         self.teacher = ""
         if config.teacher.weights:
-            teacher = Teacher(config.teacher, encoder, config.encoder, config.run)
+            teacher = Teacher(config.teacher, train.encoders, config.encoder, config.run)
             self._taught, self.teacher = teacher.taught, f"; teacher {teacher.digest[:32]}"
         self._streams = partial(
             endless_streams,
@@ -221,17 +228,24 @@ class _Lessons:
     def resident(self, first: int) -> Generator[Lesson, None, None]:
         """Yield lessons that the device makes."""
         device = torch.device(self._config.run.device)
-        resident = ResidentLessons(self._train, self._lesson, device=device, taught=self._taught)
+        resident = {
+            size: ResidentLessons(
+                self._train, self._lesson, size=size, device=device, taught=self._taught
+            )
+            for size in self._train.sizes
+        }
         for stream in self._streams(first=first):
             for number in range(stream.next_batch, len(stream)):
-                yield resident.lesson(stream.rows(number))
+                rows = stream.rows(number)
+                yield resident[rows.size].lesson(rows)
 
     def notes(self) -> list[str]:
         """Return lines about the lessons for the log."""
         omissions = self._train.left_out()
         notes = [omissions] if omissions else []
-        if self._sharpness is not None:
-            least, most = self._sharpness.min(), self._sharpness.max()
+        if self._sharpness:
+            factors = np.concatenate(list(self._sharpness.values()))
+            least, most = factors.min(), factors.max()
             notes.append(
                 f"  values of searches are sharpened, by ply, by {least:.2f} to {most:.2f}, to fit "
                 "the results"
@@ -240,14 +254,15 @@ class _Lessons:
 
     def _lesson(self, batch: Batch) -> Lesson:
         share = self._config.data.root_share
-        return lesson_of(batch, root_share=share, sharpness=self._sharpness)
+        return lesson_of(batch, root_share=share, sharpness=self._sharpness.get(batch.size))
 
 
-def open_games(data: DataSection, encoder: Encoder) -> tuple[GoDataset, GoDataset]:
+def open_games(data: DataSection, encoder: EncoderChoice) -> tuple[GoDataset, GoDataset]:
     """Return the training and the validation games of a config.
 
     Raises:
-      DataError: the games cannot be read, or a split of them is empty.
+      DataError: the games cannot be read, a split of them is empty, or a size has no games to train
+        on.
     """
     fractions = (1 - data.validation - data.test, data.validation, data.test)
     train = GoDataset(
@@ -258,6 +273,11 @@ def open_games(data: DataSection, encoder: Encoder) -> tuple[GoDataset, GoDatase
         fractions=fractions,
         filters=GameFilters(size=data.size, min_moves=data.min_moves),
     )
+    if missing := set(sizes_of(data.size)) - set(train.sizes):
+        raise DataError(
+            f"data.size: the sources have no game of {board_names(missing)} to train on; leave it "
+            "out, or add a source"
+        )
     held_out = GoDataset.of_shards(
         train.shards, encoder=encoder, split="validation", fractions=fractions
     )

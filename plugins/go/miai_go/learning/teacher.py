@@ -15,9 +15,8 @@ from torch.nn import functional
 from miai.errors import WeightsError
 from miai.parameters import StrictModel, parameter
 from miai_go.learning.learner import Column, Lesson
-from miai_go.learning.making import check_encoder
+from miai_go.learning.making import Encoders, check_encoder
 from miai_go.learning.sections import EncoderSection, TrainingRunSection
-from miai_go.nets.encoder import Encoder
 from miai_go.nets.network import Outputs
 from miai_go.nets.weights import load_weights
 from miai_go.shipped import find_weights
@@ -45,14 +44,18 @@ class Teacher:
     def __init__(
         self,
         section: TeacherSection,
-        encoder: Encoder,
+        encoders: Encoders,
         encoder_section: EncoderSection,
         run: TrainingRunSection,
     ) -> None:
         try:
-            loaded = load_weights(find_weights(section.weights, default=""), size=encoder.size)
+            path = find_weights(section.weights, default="")
+            loaded = load_weights(path)
+            for size in encoders:
+                loaded.header.board_size(size, where=path)
         except WeightsError as error:
             raise WeightsError(f"teacher.weights: {error}") from error
+        encoder = next(iter(encoders.values()))
         check_encoder(loaded.header, encoder_section, encoder, where="teacher.weights")
         self.digest = loaded.header.sha256
         self._share = section.share

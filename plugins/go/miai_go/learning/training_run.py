@@ -232,9 +232,11 @@ class TrainingRun:
     ) -> MeasuresT:
         with self._learner.averaged_weights():
             measures = measure()
-        prefix = held_out.replace(" ", "_")
-        figures = {f"{prefix}_{name}": value for name, value in measures.figures().items()}
-        journal.note(self._learner.steps, figures, line=f"  {held_out}: {measures.line()}")
+        parts = {f"{held_out} {name}": part for name, part in measures.parts().items()}
+        for title, part in {held_out: measures, **parts}.items():
+            prefix = title.replace(" ", "_")
+            figures = {f"{prefix}_{name}": value for name, value in part.figures().items()}
+            journal.note(self._learner.steps, figures, line=f"  {title}: {part.line()}")
         return measures
 
     def _write(self, **state: int) -> Checkpoint:

@@ -7,22 +7,25 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from miai.parameters import StrictModel
 from miai.seeds import derive_seed
+from miai_go.errors import DataError
 from miai_go.kernels import trail
 from miai_go.learning.games import StoredGame, finished_game
 from miai_go.learning.shard_making import StoppedError, make_shards
+from miai_go.learning.shards import set_of_size, sets_in
 from miai_go.rules.board import Board, KoRule
-from miai_go.rules.coordinates import MAX_SIZE
+from miai_go.rules.sizes import BoardSizes, sizes_of
 from miai_go.search.forest import Forest, ForestRoot, LeafValuer, TreeSettings
 
 
@@ -259,7 +262,7 @@ class SelfPlayPlan(StrictModel):
     Attributes:
       weights: digest of the network.
       precision: that in which the network runs.
-      size: points on a side.
+      size: points on a side; a game's size is drawn evenly from several.
       komi, komi_spread: in points; a game's komi is drawn evenly from those up to the spread away.
       max_moves: see `TreeGames`; 0 for one and a half times the points.
       simulations, fast_simulations, full_share, noise_share, noise_total, warm_moves: see
@@ -267,12 +270,13 @@ class SelfPlayPlan(StrictModel):
       c_puct: weight of the priors.
       forced: weight of forced playouts at the root.
       seed: of all draws.
-      games_a_shard: games of a shard, which are played in step.
+      games_a_shard: games that are played in step, with several sizes those of each size. They
+        make a shard, or a shard for each size.
     """
 
     weights: str
     precision: str = "fp32"
-    size: int = Field(default=9, ge=2, le=MAX_SIZE)
+    size: BoardSizes = 9
     komi: float = Field(default=7.0, ge=-1000, le=1000, multiple_of=0.5)
     komi_spread: float = Field(default=0.0, ge=0, le=1000, multiple_of=0.5)
     max_moves: int = Field(default=0, ge=0, le=10_000)
@@ -287,13 +291,25 @@ class SelfPlayPlan(StrictModel):
     seed: int = Field(default=0, ge=0)
     games_a_shard: int = Field(default=512, ge=1)
 
-    def rules(self) -> TreeGames:
-        """Return the settings of the games."""
+    @field_validator("size")
+    @classmethod
+    def _has_room(cls, size: int | tuple[int, ...]) -> int | tuple[int, ...]:
+        if min(sizes_of(size)) < 2:
+            raise ValueError("boards of games have at least 2x2 points")
+        return size
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The sizes of the boards, ascending."""
+        return sizes_of(self.size)
+
+    def rules(self, size: int) -> TreeGames:
+        """Return the settings of the games on boards of a size."""
         return TreeGames(
-            size=self.size,
+            size=size,
             half_komi=round(2 * self.komi),
             komi_spread=round(2 * self.komi_spread),
-            max_moves=self.max_moves or max(3 * self.size**2 // 2, 2),
+            max_moves=self.max_moves or max(3 * size**2 // 2, 2),
             tree=TreeSettings(c_puct=self.c_puct, root_fpu=0.0, forced=self.forced),
             simulations=self.simulations,
             fast_simulations=self.fast_simulations,
@@ -313,53 +329,68 @@ _NODES: Final = 10_000_000
 def play_set(
     plan: SelfPlayPlan,
     games: int,
-    valuers: Sequence[LeafValuer],
+    valuers: Sequence[Mapping[int, LeafValuer]],
     out: Path,
     *,
     progress: Callable[[int], None] | None = None,
 ) -> int:
     """Write self-play games as a shard set; return how many were played now.
 
-    Policies and root values are those of full searches; moves of fast ones have neither. An
-    interrupted run continues with the next shard. The same plan gives the same games on any number
-    of workers; more games extend a set.
+    Games of several sizes become a set for each, in folders such as ``9x9``. Policies and root
+    values are those of full searches; moves of fast ones have neither. An interrupted run continues
+    with the next shard. The same plan gives the same games on any number of workers; more games
+    extend a set.
 
     Args:
-      games: of the whole set, rounded up to whole shards.
-      valuers: one for each worker, equal.
+      games: of all sizes, rounded up to a multiple of `games_a_shard`.
+      valuers: for each worker one of each size, equal.
       progress: called with the number of games that the set has.
 
     Raises:
       DataError: the folder has games of another plan, or cannot be written.
       InferenceError: a network fails.
     """
-    largest = nodes_of(plan.rules())
-    at_once = max(min(_AT_ONCE, _NODES // largest), 1)
+    several = len(plan.sizes) > 1
+    existing = sets_in(out) if out.is_dir() else []
+    if existing and several == (out in existing):
+        kind = "games of one size" if several else "sets of several sizes"
+        raise DataError(f"{out}: has {kind}; use another folder with --out")
+    rounds = math.ceil(games / plan.games_a_shard)
+    shards = [shard for number in range(rounds) for shard in _drawn_sizes(plan, number)]
+    games_before = [0, *accumulate(count for _size, count in shards)]
 
-    def played(part: int, valuer: LeafValuer, stopped: threading.Event) -> list[StoredGame]:
-        table = TreeSelfPlay(
-            plan.rules(),
-            games=plan.games_a_shard,
-            at_once=at_once,
-            seed=derive_seed(plan.seed, part),
-        )
+    def played(
+        part: int, valuer: Mapping[int, LeafValuer], stopped: threading.Event
+    ) -> list[StoredGame]:
+        size, count = shards[part]
+        rules = plan.rules(size)
+        at_once = max(min(_AT_ONCE, _NODES // nodes_of(rules)), 1)
+        seed = derive_seed(plan.seed, part)
+        table = TreeSelfPlay(rules, games=count, at_once=at_once, seed=seed)
         done: list[StoredGame] = []
-        while len(done) < plan.games_a_shard:
+        while len(done) < count:
             if stopped.is_set():
                 raise StoppedError
-            done += map(_of_full_searches, table.step(valuer))
+            done += map(_of_full_searches, table.step(valuer[size]))
         return done
 
     report = progress or (lambda _games: None)
     return make_shards(
-        out,
-        math.ceil(games / plan.games_a_shard),
+        [set_of_size(out, size) if several else out for size, _count in shards],
         played,
         valuers,
         settings=plan.model_dump(mode="json"),
         sources=("self-play",),
-        progress=lambda parts: report(parts * plan.games_a_shard),
+        progress=lambda parts: report(games_before[parts]),
     )
+
+
+def _drawn_sizes(plan: SelfPlayPlan, number: int) -> list[tuple[int, int]]:
+    """Return the sizes of the games that are played together, and how many games have each."""
+    rng = np.random.default_rng(derive_seed(plan.seed, "sizes", number))
+    drawn = rng.choice(plan.sizes, plan.games_a_shard)
+    sizes, counts = np.unique(drawn, return_counts=True)
+    return list(zip(sizes.tolist(), counts.tolist(), strict=True))
 
 
 def _of_full_searches(game: StoredGame) -> StoredGame:

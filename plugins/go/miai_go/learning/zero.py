@@ -312,9 +312,10 @@ class _Zero:
         self._plan = plan
         self._config = config
         self._folder = plan.folder / "games"
-        network, self._encoder, self._header = make_network(
+        network, encoders, self._header = make_network(
             config.game.size, config.encoder, config.network, seed=config.run.seed
         )
+        self._encoder = encoders[config.game.size]
         if config.game.komi_spread and not getattr(self._encoder, "sees_komi", False):
             raise TrainingError(
                 f"game.komi_spread: the encoder '{config.encoder.name}' does not show komi; set "
@@ -555,12 +556,11 @@ class _Zero:
         journal.note(self._learner.steps, {"elo": rung.elo}, line=line)
 
     def _untrained(self) -> Oracle:
-        network, encoder, header = make_network(
-            self._config.game.size,
-            self._config.encoder,
-            self._config.network,
-            seed=self._config.run.seed,
+        config = self._config
+        network, encoders, header = make_network(
+            config.game.size, config.encoder, config.network, seed=config.run.seed
         )
+        encoder = encoders[config.game.size]
         return TorchOracle(NetworkWeights(network, header), encoder, threads=1)
 
     def _save(self, path: Path) -> None:

@@ -52,6 +52,7 @@ class RemoteOracle:
         self,
         path: str | Path,
         *,
+        size: int | None = None,
         settings: ServerSettings | None = None,
         folder: Path | None = None,
         timeout: float = 120.0,
@@ -60,6 +61,8 @@ class RemoteOracle:
         """Have the server open the network.
 
         Args:
+          size: points on a side of the boards to answer for; None for the only size that the
+            network was trained for.
           settings: settings of the server, if this client starts it.
           folder: folder of the server; default: the user's own.
           timeout: seconds to wait for an answer.
@@ -67,7 +70,8 @@ class RemoteOracle:
         Raises `WeightsError` if the file is damaged, `InferenceError` if the server cannot run it.
         """
         path = Path(path).resolve()
-        self._request = OpenRequest(path=str(path), sha256=file_digest(path), **options)
+        digest = file_digest(path)
+        self._request = OpenRequest(path=str(path), sha256=digest, size=size, **options)
         self._place = server_place(folder)
         self._settings = settings or ServerSettings()
         self._timeout = timeout
@@ -77,7 +81,7 @@ class RemoteOracle:
         self._header: WeightsHeader | None = None
         with self._lock:
             self._ask({"op": "status"}, {})
-        self.encoder: Encoder = encoder_of(self.header, where=str(path))
+        self.encoder: Encoder = encoder_of(self.header, where=str(path), size=size)
         self.has_policy: bool = "policy" in self.header.outputs
         self.has_value: bool = "value" in self.header.outputs
 

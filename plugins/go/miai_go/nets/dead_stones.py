@@ -7,7 +7,7 @@ from miai_go.nets.encoder import positions_of
 from miai_go.nets.inference import load_oracle
 from miai_go.nets.oracle import Oracle
 from miai_go.nets.parameters import NetworkJudgeParameters
-from miai_go.nets.weights import WeightsHeader, wrong_size
+from miai_go.nets.weights import WeightsHeader
 from miai_go.rules.board import BLACK
 from miai_go.rules.dead_stones import RefereeError, dead_chains
 from miai_go.rules.game import GoGame
@@ -30,8 +30,7 @@ class NetworkJudge:
         self._path = find_weights(parameters.weights, default=f"policy-{game.size}x{game.size}")
         self._oracle: Oracle | None = None
         header = WeightsHeader.read(self._path)
-        if header.size != game.size:
-            raise wrong_size(self._path, header.size, game.size)
+        self._size = header.board_size(game.size, where=self._path)
         if "ownership" not in header.outputs:
             raise WeightsError(
                 f"{self._path}: these weights have no ownership head, which finds dead stones; "
@@ -45,7 +44,9 @@ class NetworkJudge:
         """
         try:
             if self._oracle is None:
-                self._oracle = load_oracle(self._path, precision="fp32", symmetry="average")
+                self._oracle = load_oracle(
+                    self._path, size=self._size, precision="fp32", symmetry="average"
+                )
             planes = self._oracle.encoder.encode(positions_of([state]))
             owners = self._oracle.infer(planes).ownership
         except MiaiError as error:

@@ -131,7 +131,7 @@ def _description(entry: object) -> tuple[str, np.dtype[Any], tuple[int, ...]]:
     raise FrameError(f"does not describe an array: {str(entry)[:60]}")
 
 
-PROTOCOL = 1
+PROTOCOL = 2
 _MAX_PATH = 100  # Linux allows 107 bytes for a socket's path
 
 

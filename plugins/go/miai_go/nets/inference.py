@@ -95,6 +95,7 @@ def _mean(copies: Floats) -> Floats:
 def load_oracle(
     path: str | Path,
     *,
+    size: int | None = None,
     backend: Backend = "auto",
     precision: Precision = "auto",
     threads: int = 1,
@@ -107,6 +108,8 @@ def load_oracle(
 
     Args:
       path: a weights file, or an ``.onnx`` file that `export_onnx` wrote, which needs no torch.
+      size: points on a side of the boards to answer for; None for the only size that the network
+        was trained for.
       backend: ``torch`` or ``onnx`` (ONNX Runtime); ``auto`` takes ONNX Runtime for ``.onnx``
         files and for int8, else torch.
       precision: ``fp32``, ``bf16``, ``int8`` or ``auto``. For int8 a weights file is quantised as
@@ -123,7 +126,7 @@ def load_oracle(
       seed: seed of the random copies.
 
     Raises:
-      WeightsError: the file cannot be read or is damaged.
+      WeightsError: the file cannot be read, is not for this size, or is damaged.
       MissingExtraError: a library is not installed.
       InferenceError: the network cannot run with these settings.
     """
@@ -132,7 +135,7 @@ def load_oracle(
         raise InferenceError(f"fixed_batch is {fixed_batch}; give 1 or more, or none")
     oracle: NetworkOracle | None = None
     if path.suffix == SUFFIX and backend != "torch" and device == "cpu":
-        oracle = _exported(path, precision, threads=threads, fixed_batch=fixed_batch)
+        oracle = _exported(path, precision, size=size, threads=threads, fixed_batch=fixed_batch)
     if oracle is not None:
         pass
     elif path.suffix == ".onnx" or backend == "onnx" or precision == "int8":
@@ -143,15 +146,15 @@ def load_oracle(
             )
         from miai_go.nets.onnx_oracle import open_onnx
 
-        oracle = open_onnx(path, precision, threads=threads, fixed_batch=fixed_batch)
+        oracle = open_onnx(path, precision, size=size, threads=threads, fixed_batch=fixed_batch)
     else:
         require_torch(f"{path}")
         from miai_go.nets.torch_oracle import TorchOracle, torch_precision
 
-        weights = load_weights(path)
+        weights = load_weights(path, size=size)
         oracle = TorchOracle(
             weights,
-            encoder_of(weights.header, where=str(path)),
+            encoder_of(weights.header, where=str(path), size=size),
             precision=torch_precision(precision, device),
             threads=threads,
             fixed_batch=fixed_batch,
@@ -160,13 +163,31 @@ def load_oracle(
     return oracle if symmetry == "none" else Ensemble(oracle, symmetry, seed=seed)
 
 
+def network_header(path: Path) -> WeightsHeader:
+    """Return the header of a weights file or of an ``.onnx`` file.
+
+    Raises `WeightsError` if it cannot be read, `MissingExtraError` without ONNX Runtime for the
+    latter.
+    """
+    if path.suffix != ".onnx":
+        return WeightsHeader.read(path)
+    from miai_go.nets.onnx_oracle import onnx_header
+
+    return onnx_header(path)
+
+
 def export_beside(weights: Path) -> Path:
     """Return where the int8 export of a weights file is looked for."""
     return weights.with_suffix(".int8.onnx")
 
 
 def _exported(
-    weights: Path, precision: Precision, *, threads: int, fixed_batch: int | None
+    weights: Path,
+    precision: Precision,
+    *,
+    size: int | None,
+    threads: int,
+    fixed_batch: int | None,
 ) -> NetworkOracle | None:
     """Return the oracle of the int8 export beside weights, if it is wanted and is of these."""
     export = export_beside(weights)
@@ -175,8 +196,9 @@ def _exported(
         return None
     from miai_go.nets.onnx_oracle import open_onnx
 
-    oracle = open_onnx(export, "int8", threads=threads, fixed_batch=fixed_batch)
-    return oracle if oracle.header.sha256 == WeightsHeader.read(weights).sha256 else None
+    if network_header(export).sha256 != WeightsHeader.read(weights).sha256:
+        return None
+    return open_onnx(export, "int8", size=size, threads=threads, fixed_batch=fixed_batch)
 
 
 @cache

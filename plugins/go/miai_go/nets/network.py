@@ -55,6 +55,9 @@ class Outputs(NamedTuple):
       margins: logits of the final lead rounded to points, float of shape (n, 2 * size * size + 1),
         from -size * size.
 
+    A network that learns several sizes of board gets planes of each, whatever shape it was made
+    for, so its tensors and its answers depend on the planes alone.
+
     Only training uses `reply` and `margins` (Wu 2019, sections 3.4 and 4.1). A network keeps such a
     head in the attribute of that name, which is None without one, so that `folded` can remove it.
     """

@@ -58,17 +58,17 @@ class EquivariantTower(nn.Module):
         self.score = UnitsOfFields(fields, 1) if parameters.score else None
         self.reply = EquivariantPolicy(fields) if parameters.reply else None
         self.margins = UnitsOfFields(fields, margin_bins(shape)) if parameters.margins else None
-        self.size = shape.size
 
     def forward(self, planes: Tensor) -> Outputs:
         """Return the outputs for planes of shape (n, planes, size, size)."""
+        size = planes.shape[-1]
         features = self.blocks(torch.relu(self.first(planes)))
         owners = None if self.ownership is None else torch.tanh(self.ownership(features)).squeeze(1)
         return Outputs(
             policy=None if self.policy is None else self.policy(features),
             value=None if self.value is None else self.value(features),
             ownership=owners,
-            score=None if self.score is None else self.score(features).squeeze(1) * self.size,
+            score=None if self.score is None else self.score(features).squeeze(1) * size,
             reply=None if self.reply is None else self.reply(features),
             margins=None if self.margins is None else self.margins(features),
         )
@@ -223,14 +223,13 @@ class ScoreHead(nn.Module):
     equals, so that its weights learn at the pace of the others.
     """
 
-    def __init__(self, shape: NetworkShape, channels: int) -> None:
+    def __init__(self, channels: int) -> None:
         super().__init__()
-        self.size = shape.size
         self.points = nn.Linear(2 * channels, 1)
 
     def forward(self, features: Tensor) -> Tensor:
         """Return points, of shape (n,)."""
-        score: Tensor = self.points(board_pool(features)).squeeze(1) * self.size
+        score: Tensor = self.points(board_pool(features)).squeeze(1) * features.shape[-1]
         return score
 
 
@@ -292,7 +291,7 @@ class Tower(nn.Module):
         self.policy = _part(parameters, "policy", "go.policy-head", shape, width)
         self.value = _part(parameters, "value", "go.value-head", shape, width)
         self.ownership = Ownership(width) if parameters.ownership else None
-        self.score = ScoreHead(shape, width) if parameters.score else None
+        self.score = ScoreHead(width) if parameters.score else None
         reply = ConvolutionPolicyParameters()
         self.reply = ConvolutionPolicy(shape, width, reply) if parameters.reply else None
         self.margins = MarginHead(shape, width) if parameters.margins else None

@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -73,10 +73,13 @@ def onnx_model(
 ) -> ModelProto:
     """Return a network as an ONNX model; see `export_onnx`."""
     _require("onnx", "onnxscript")
-    encoder = encoder_of(weights.header, where="the weights")
-    model = _traced(weights, encoder)
+    sizes = weights.header.sizes
+    encoders = [encoder_of(weights.header, where="the weights", size=size) for size in sizes]
+    model = _traced(weights, encoders[0])
     if precision == "int8":
-        model = _quantized(model, own_games(weights, encoder, positions, seed=seed))
+        share = -(-positions // len(sizes))
+        games = [own_games(weights, encoder, share, seed=seed) for encoder in encoders]
+        model = _quantized(model, games)
     entries = {WeightsHeader.KEY: weights.header.to_json(), PRECISION_KEY: precision}
     del model.metadata_props[:]
     for key, text in entries.items():
@@ -96,8 +99,11 @@ def _require(*modules: str) -> None:
 def _traced(weights: NetworkWeights, encoder: Encoder) -> ModelProto:
     """Return the network as torch exports it, without traces of this machine."""
     network = _Exported(weights.network, encoder.scales).eval()
-    shape = weights.header.shape
-    planes = torch.zeros(2, shape.planes, shape.size, shape.size, dtype=torch.uint8)
+    sizes = weights.header.sizes
+    axes = {0: torch.export.Dim("positions", min=1)}
+    if len(sizes) > 1:
+        axes |= dict.fromkeys((2, 3), torch.export.Dim("size", min=sizes[0], max=sizes[-1]))
+    planes = torch.zeros(2, encoder.planes, sizes[0], sizes[0], dtype=torch.uint8)
     with _quietly():
         program = torch.onnx.export(
             network,
@@ -105,7 +111,7 @@ def _traced(weights: NetworkWeights, encoder: Encoder) -> ModelProto:
             dynamo=True,
             input_names=[INPUT],
             output_names=list(weights.header.outputs),
-            dynamic_shapes=({0: torch.export.Dim("positions", min=1)},),
+            dynamic_shapes=(axes,),
             verbose=False,
         )
     assert program is not None
@@ -137,8 +143,12 @@ def _quietly() -> Iterator[None]:
         logger.setLevel(level)
 
 
-def _quantized(model: ModelProto, planes: NDArray[np.uint8]) -> ModelProto:
-    """Return the model with int8 convolutions, its activations measured on planes."""
+def _quantized(model: ModelProto, games: Sequence[NDArray[np.uint8]]) -> ModelProto:
+    """Return the model with int8 convolutions.
+
+    Args:
+      games: the planes on which its activations are measured, for each size of board.
+    """
     _require("onnxruntime")
     import onnx
     from onnxruntime.quantization import (
@@ -151,8 +161,8 @@ def _quantized(model: ModelProto, planes: NDArray[np.uint8]) -> ModelProto:
 
     class Reader(CalibrationDataReader):  # type: ignore[misc]
         def __init__(self) -> None:
-            starts = range(0, len(planes), _CALIBRATION_BATCH)
-            self._batches = iter([planes[i : i + _CALIBRATION_BATCH] for i in starts])
+            step = _CALIBRATION_BATCH
+            self._batches = (p[i : i + step] for p in games for i in range(0, len(p), step))
 
         def get_next(self) -> dict[str, NDArray[np.uint8]] | None:
             batch = next(self._batches, None)
@@ -244,7 +254,7 @@ def _chances(
     weights: NetworkWeights, encoder: Encoder, planes: NDArray[np.uint8]
 ) -> NDArray[np.float64]:
     """Return the probabilities of the moves."""
-    actions = weights.header.shape.actions
+    actions = encoder.size**2 + 1
     if "policy" not in weights.header.outputs:
         return np.full((len(planes), actions), 1 / actions)
     inputs = torch.from_numpy(planes * encoder.scales[None, :, None, None])

@@ -26,6 +26,7 @@ class OnnxOracle(NetworkOracle):
         self,
         model: bytes,
         *,
+        size: int | None = None,
         where: str = "the model",
         threads: int = 1,
         fixed_batch: int | None = None,
@@ -33,6 +34,7 @@ class OnnxOracle(NetworkOracle):
         """Prepare a model, which carries the header of its weights.
 
         Args:
+          size: as of `miai_go.nets.inference.load_oracle`.
           where: the file, for messages.
           threads: threads of ONNX Runtime for this model.
           fixed_batch: make answers independent of the other positions of a batch. An int8 model
@@ -48,7 +50,7 @@ class OnnxOracle(NetworkOracle):
         self.precision = metadata.get(_PRECISION, "fp32")
         super().__init__(
             header,
-            encoder_of(header, where=where),
+            encoder_of(header, where=where, size=size),
             where=where,
             fixed_batch=1 if fixed_batch and self.precision == "fp32" else fixed_batch,
         )
@@ -60,14 +62,16 @@ class OnnxOracle(NetworkOracle):
 
 
 def open_onnx(
-    path: Path, precision: Precision, *, threads: int, fixed_batch: int | None
+    path: Path, precision: Precision, *, size: int | None, threads: int, fixed_batch: int | None
 ) -> OnnxOracle:
     """Return the oracle of an ``.onnx`` file, or of a weights file, which is exported in memory.
 
     Raises as `OnnxOracle`, and `InferenceError` if the file has another precision.
     """
     if path.suffix == ".onnx":
-        oracle = OnnxOracle(_read(path), where=str(path), threads=threads, fixed_batch=fixed_batch)
+        oracle = OnnxOracle(
+            _read(path), size=size, where=str(path), threads=threads, fixed_batch=fixed_batch
+        )
         if precision not in ("auto", oracle.precision):
             raise InferenceError(
                 f"{path}: was exported in {oracle.precision}, not in {precision}; leave the "
@@ -82,8 +86,18 @@ def open_onnx(
 
     model = onnx_model(load_weights(path), precision="int8" if precision == "int8" else "fp32")
     return OnnxOracle(
-        model.SerializeToString(), where=str(path), threads=threads, fixed_batch=fixed_batch
+        model.SerializeToString(),
+        size=size,
+        where=str(path),
+        threads=threads,
+        fixed_batch=fixed_batch,
     )
+
+
+def onnx_header(path: Path) -> WeightsHeader:
+    """Return the header in an ``.onnx`` file. Raises as `OnnxOracle`."""
+    metadata = _session(_read(path), str(path), 1).get_modelmeta().custom_metadata_map
+    return WeightsHeader.of_metadata(metadata, where=str(path))
 
 
 def _read(path: Path) -> bytes:
@@ -117,11 +131,15 @@ def _session(model: bytes, where: str, threads: int) -> Any:
 
 
 def _check_session(session: Any, header: WeightsHeader, where: str) -> None:
-    """Raise unless the model's inputs and outputs fit its header."""
-    size, planes = header.size, header.planes
-    shapes: dict[str, tuple[int, ...]] = {
-        _INPUT: (planes, size, size),
-        "policy": (size**2 + 1,),
+    """Raise unless the model's inputs and outputs fit its header.
+
+    Lengths that depend on the board are named, not fixed, in a model for several sizes.
+    """
+    several = len(header.sizes) > 1
+    size, actions = (None, None) if several else (header.sizes[0], header.shape.actions)
+    shapes: dict[str, tuple[int | None, ...]] = {
+        _INPUT: (header.planes, size, size),
+        "policy": (actions,),
         "value": (),
         "ownership": (size, size),
         "score": (),
@@ -131,7 +149,8 @@ def _check_session(session: Any, header: WeightsHeader, where: str) -> None:
         raise WeightsError(f"{where}: its inputs and outputs do not fit its header")
     for tensor in (*inputs, *outputs):
         wanted = "tensor(uint8)" if tensor.name == _INPUT else "tensor(float)"
-        if tensor.type != wanted or tuple(tensor.shape[1:]) != shapes[tensor.name]:
+        shape = tuple(n if isinstance(n, int) else None for n in tensor.shape[1:])
+        if tensor.type != wanted or shape != shapes[tensor.name]:
             raise WeightsError(
                 f"{where}: its '{tensor.name}' is {tensor.type} of shape {tensor.shape}, which "
                 "does not fit its header"

@@ -197,7 +197,7 @@ class ServerSettings:
 
 
 class OpenRequest(StrictModel):
-    """A client's request to open a network; see `load_oracle` for the options.
+    """A client's request to open a network; see `load_oracle` for the options and the size.
 
     Attributes:
       path: absolute path of the weights file.
@@ -206,6 +206,7 @@ class OpenRequest(StrictModel):
 
     path: str = Field(max_length=4096)
     sha256: str = Field(max_length=64)
+    size: int | None = None
     backend: Backend = "auto"
     precision: Precision = "auto"
     symmetry: Symmetry = "none"

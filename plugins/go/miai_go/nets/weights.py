@@ -23,7 +23,7 @@ from miai.tensors import MAX_NAME, FileHeader, Tensors
 from miai_go.errors import require_torch
 from miai_go.nets.encoder import Encoder, load_encoder
 from miai_go.nets.network import NetworkShape, Outputs, build_network, filled_parameters, outputs_of
-from miai_go.rules.coordinates import MAX_SIZE
+from miai_go.rules.sizes import BoardSizes, board_names, sizes_of
 
 if TYPE_CHECKING:
     from torch import nn
@@ -40,7 +40,7 @@ class WeightsHeader(FileHeader):
     Attributes:
       network, network_parameters: the component of kind ``go.network``.
       encoder, encoder_parameters: the component of kind ``go.encoder`` whose planes it takes.
-      size: points on a side.
+      size: points on a side of the boards that it was trained for: a number, or several.
       planes: planes of the encoder.
       komi: range of komi that it was trained for, rare ones left out, in points.
       outputs: names of the network's outputs, of policy, value, ownership and score.
@@ -57,7 +57,7 @@ class WeightsHeader(FileHeader):
     network_parameters: dict[str, Any] = Field(default_factory=dict)
     encoder: str = Field(max_length=MAX_NAME)
     encoder_parameters: dict[str, Any] = Field(default_factory=dict)
-    size: int = Field(ge=1, le=MAX_SIZE)
+    size: BoardSizes
     planes: int = Field(ge=1, le=MAX_PLANES)
     komi: tuple[float, float]
     outputs: tuple[str, ...] = ()
@@ -72,14 +72,42 @@ class WeightsHeader(FileHeader):
         return self
 
     @property
+    def sizes(self) -> tuple[int, ...]:
+        """The sizes of board that it was trained for, ascending."""
+        return sizes_of(self.size)
+
+    @property
     def shape(self) -> NetworkShape:
-        """The shape of the network's input."""
-        return NetworkShape(size=self.size, planes=self.planes)
+        """The shape of the network's input, on the smallest board that it was trained for."""
+        return NetworkShape(size=self.sizes[0], planes=self.planes)
+
+    def board_size(self, size: int | None, *, where: str | Path) -> int:
+        """Return the size of board to use the network for.
+
+        Args:
+          size: the size wanted; None for the only one that it was trained for.
+          where: the file, for messages.
+
+        Raises:
+          WeightsError: it was not trained for this size; or for several, and none is wanted.
+        """
+        trained = board_names(self.sizes)
+        if size is None and len(self.sizes) > 1:
+            raise WeightsError(f"{where}: weights for {trained}; say which size of board")
+        if size is not None and size not in self.sizes:
+            raise WeightsError(
+                f"{where}: weights for {trained}, not for {size}x{size}; choose weights trained on "
+                f"{size}x{size}"
+            )
+        return self.sizes[0] if size is None else size
 
 
 @dataclass(frozen=True, slots=True)
 class NetworkWeights:
-    """The content of a weights file: the network, in evaluation mode, and its header."""
+    """The content of a weights file: the network, in evaluation mode, and its header.
+
+    A network that was trained for several sizes takes planes of each of them.
+    """
 
     network: nn.Module
     header: WeightsHeader
@@ -104,22 +132,24 @@ def load_weights(path: str | Path, *, size: int | None = None) -> NetworkWeights
     """Return the network of a weights file and its header.
 
     Args:
-      size: required points on a side; None for any.
+      size: points on a side of the board to build it for; None for the smallest that it was
+        trained for.
 
     Raises:
       MissingExtraError: torch is not installed.
-      WeightsError: the file cannot be read, is for another size, or is damaged; see the module.
+      WeightsError: the file cannot be read, is not for this size, or is damaged; see the module.
     """
     require_torch(f"{path}")
     header, tensors = WeightsHeader.read_all(path)
-    if size is not None and header.size != size:
-        raise wrong_size(path, header.size, size)
+    shape = header.shape
+    if size is not None:
+        shape = NetworkShape(header.board_size(size, where=path), header.planes)
     network = fill_network(
-        lambda: build_network(header.network, header.shape, header.network_parameters),
+        lambda: build_network(header.network, shape, header.network_parameters),
         tensors,
         where=str(path),
     )
-    outputs = outputs_of(network, header.shape)
+    outputs = outputs_of(network, shape)
     if outputs != header.outputs:
         raise WeightsError(
             f"{path}: its header has the outputs {list(header.outputs)}, and its network has "
@@ -140,14 +170,6 @@ def same_weights(first: Path, second: Path) -> bool:
         return WeightsHeader.read(first).sha256 == WeightsHeader.read(second).sha256
     with reading(first, WeightsError), reading(second, WeightsError):
         return cmp(first, second, shallow=False)
-
-
-def wrong_size(path: str | Path, trained: int, size: int) -> WeightsError:
-    """Return the error for weights of another size of board than `size`."""
-    return WeightsError(
-        f"{path}: weights for {trained}x{trained}, not for {size}x{size}; choose weights trained "
-        f"on {size}x{size}"
-    )
 
 
 def tensors_of(network: nn.Module) -> Tensors:
@@ -197,10 +219,14 @@ def _check_tensors(outline: nn.Module, tensors: Tensors, *, where: str) -> None:
             )
 
 
-def encoder_of(header: WeightsHeader, *, where: str) -> Encoder:
-    """Return the encoder whose planes weights take. Raises `WeightsError` if unavailable."""
+def encoder_of(header: WeightsHeader, *, where: str, size: int | None = None) -> Encoder:
+    """Return the encoder whose planes weights take on a board of `size`.
+
+    Raises `WeightsError` as `WeightsHeader.board_size`, and if the encoder is unavailable.
+    """
+    points = header.board_size(size, where=where)
     try:
-        encoder = load_encoder(header.encoder, header.size, header.encoder_parameters)
+        encoder = load_encoder(header.encoder, points, header.encoder_parameters)
     except PluginError as error:
         raise WeightsError(f"{where}: its encoder is unavailable: {error}") from error
     if encoder.planes != header.planes:

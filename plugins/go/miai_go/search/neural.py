@@ -22,7 +22,7 @@ from miai.values import ValueUnit
 from miai_go.nets.encoder import positions_of, trail_of
 from miai_go.nets.oracle import Oracle
 from miai_go.nets.patterns import PatternPolicy
-from miai_go.nets.weights import same_weights, wrong_size
+from miai_go.nets.weights import same_weights
 from miai_go.rules.board import KoRule
 from miai_go.rules.chains import fills_eye
 from miai_go.rules.game import GoGame
@@ -224,23 +224,17 @@ class ForestSearch(TreeSearch):
 def open_oracle(weights: Path, parameters: NetworkParameters, *, size: int) -> Oracle:
     """Open a network in this process or on this machine's server.
 
-    Raises `WeightsError` if the weights cannot be read or are for another size of board, and as
+    Raises `WeightsError` if the weights cannot be read or are not for this size of board, and as
     `miai_go.nets.inference.load_oracle`.
     """
     options = parameters.oracle_options
-    oracle: Oracle
     if parameters.server:
         from miai_go.nets.client import RemoteOracle
 
-        oracle = RemoteOracle(weights, **options)
-    else:
-        from miai_go.nets.inference import load_oracle
+        return RemoteOracle(weights, size=size, **options)
+    from miai_go.nets.inference import load_oracle
 
-        oracle = load_oracle(weights, threads=parameters.threads, **options)
-    if oracle.encoder.size != size:
-        oracle.close()
-        raise wrong_size(weights, oracle.encoder.size, size)
-    return oracle
+    return load_oracle(weights, size=size, threads=parameters.threads, **options)
 
 
 def _tree_settings(own: AlphaZeroParameters | AlphaGoParameters, **others: Any) -> TreeSettings:

@@ -1,0 +1,563 @@
+"""One network for boards of several sizes, from games to play."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+from tests.go_learning.go_data_games import random_game, sgf_of
+from tests.go_learning.go_forest_slow import Judged, random_judge
+from tests.go_learning.go_sizes_small import (
+    SIMPLE,
+    TOWER,
+    by_hand,
+    games_of,
+    planes_of,
+    small_weights,
+    write_sets,
+)
+from tests.go_learning.test_go_training import _interrupting, train
+
+from miai.errors import ConfigError, WeightsError
+from miai.tensors import read_tensors
+from miai_go.errors import DataError, TrainingError
+from miai_go.learning.batches import Batch, Prefetcher
+from miai_go.learning.dataset import GoDataset
+from miai_go.learning.games import StoredGame
+from miai_go.learning.making import make_network
+from miai_go.learning.measuring import evaluate_weights, measure
+from miai_go.learning.resident import ResidentLessons
+from miai_go.learning.rollout_policy import RolloutConfig, train_rollout
+from miai_go.learning.run_folder import load_plan
+from miai_go.learning.sections import NetworkSection, TrainingRunSection
+from miai_go.learning.shards import open_shards, sets_in
+from miai_go.learning.supervised import (
+    SupervisedConfig,
+    _Lessons,
+    batches_of,
+    endless,
+    endless_streams,
+    lesson_of,
+    root_sharpness,
+    train_supervised,
+)
+from miai_go.learning.teacher import Teacher, TeacherSection
+from miai_go.learning.torch_loader import TorchBatches
+from miai_go.learning.tree_games import SelfPlayPlan, play_set
+from miai_go.nets.encoders import SimpleEncoder
+from miai_go.nets.inference import load_oracle
+from miai_go.nets.network import Outputs
+from miai_go.nets.weights import WeightsHeader, load_weights, save_weights
+from miai_go.rules.board import Board
+from miai_go.rules.sizes import board_names, parse_sizes
+
+SIZES = (5, 6, 7)
+# Names of sizes
+
+
+def test_sizes_are_read_and_named() -> None:
+    assert parse_sizes("9") == (9,)
+    assert parse_sizes("7-10") == (7, 8, 9, 10)
+    assert parse_sizes("13, 7-9,8") == (7, 8, 9, 13)
+    assert board_names(9) == "9x9"
+    assert board_names((7, 8)) == "7x7 and 8x8"
+    assert board_names((13, 7, 9)) == "7x7, 9x9 and 13x13"
+    assert board_names(range(7, 14)) == "7x7 to 13x13"
+    for wrong in ("", "0", "26", "9-7", "9,8-7", "7-", "-7", "a", "7--9", "²"):
+        with pytest.raises(ConfigError, match="write 9, 7-13 or 9,13,19"):
+            parse_sizes(wrong)
+
+
+# Weights
+
+
+def test_a_header_states_one_size_as_before_or_several(tmp_path: Path) -> None:
+    header = small_weights(tmp_path / "several.safetensors", SIZES)
+    assert header.sizes == SIZES
+    assert json.loads(header.to_json())["size"] == list(SIZES)
+    one = WeightsHeader.model_validate({**header.model_dump(), "size": [5]})
+    assert json.loads(one.to_json())["size"] == 5
+    for size in ([], [0], [5, 26], 5.0, True, "5", None):
+        with pytest.raises(ValueError, match="size"):
+            WeightsHeader.model_validate({**header.model_dump(), "size": size})
+
+
+def test_weights_are_loaded_for_their_sizes_only(tmp_path: Path) -> None:
+    path = tmp_path / "several.safetensors"
+    small_weights(path, SIZES)
+    for size in SIZES:
+        assert load_oracle(path, size=size).encoder.size == size
+        load_weights(path, size=size)
+    for load in (load_weights, load_oracle):
+        with pytest.raises(WeightsError, match="weights for 5x5 to 7x7, not for 9x9"):
+            load(path, size=9)
+    with pytest.raises(WeightsError, match="weights for 5x5 to 7x7; say which size"):
+        load_oracle(path)
+
+
+def test_a_dense_head_in_a_file_for_several_sizes_is_refused(tmp_path: Path) -> None:
+    network = NetworkSection(name="tower", parameters={"height": 1, "width": 8})
+    built, _encoders, header = make_network(5, SIMPLE, network, seed=2)
+    path = tmp_path / "dense.safetensors"
+    save_weights(path, built, header.model_copy(update={"size": (5, 6)}))
+    load_weights(path, size=5)
+    with pytest.raises(WeightsError, match=r"'value\.hidden\.weight' is float32 of shape"):
+        load_weights(path, size=6)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_answers_on_each_size_are_those_of_the_layers(tmp_path: Path, size: int) -> None:
+    path = tmp_path / "several.safetensors"
+    small_weights(path, SIZES)
+    planes = planes_of(size)
+    expected = by_hand(path, planes)
+    answers = load_oracle(path, size=size, precision="fp32").infer(planes).arrays()
+    assert answers.keys() == expected.keys()
+    for name, array in answers.items():
+        np.testing.assert_allclose(array, expected[name].numpy(), rtol=1e-4, atol=1e-4)
+
+
+# Networks that one size of board is built into
+
+
+class Sized(torch.nn.Module):
+    """A network whose answers, but not its tensors, depend on the size it was built for."""
+
+    def __init__(self, shape: Any) -> None:
+        super().__init__()
+        self.by = self.factor(shape)
+        self.layer = torch.nn.Conv2d(shape.planes, 1, 1)
+
+    def forward(self, planes: torch.Tensor) -> Outputs:
+        return Outputs(value=self.layer(planes).mean((1, 2, 3)) * self.by)
+
+    def factor(self, shape: Any) -> int:
+        return int(shape.size)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "part"),
+    [
+        ("tower", {"value": "dense"}, "value"),
+        ("tower", {"value": "none", "policy": "dense"}, "policy"),
+        ("tower", {"value": "pooled", "margins": True}, "margins"),
+        ("four-conv", {}, "policy and value"),
+        ("equivariant", {"margins": True}, "margins"),
+    ],
+)
+def test_a_head_for_one_size_is_refused_for_several(
+    name: str, parameters: dict[str, Any], part: str
+) -> None:
+    network = NetworkSection(name=name, parameters={"width": 8, **parameters})
+    make_network(5, SIMPLE, network, seed=1)
+    make_network((5,), SIMPLE, network, seed=1)
+    with pytest.raises(
+        TrainingError, match=f"'{name}' cannot learn 5x5 and 6x6 .* of its {part}; use"
+    ):
+        make_network((5, 6), SIMPLE, network, seed=1)
+
+
+def test_a_network_that_remembers_its_size_is_refused_for_several(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def build(_name: str, shape: Any, _values: object, **_options: object) -> Sized:
+        torch.manual_seed(1)
+        return Sized(shape)
+
+    monkeypatch.setattr("miai_go.learning.making.build_network", build)
+    make_network(5, SIMPLE, NetworkSection(), seed=1)
+    with pytest.raises(TrainingError, match="because its answers depend on the size"):
+        make_network((5, 6), SIMPLE, NetworkSection(), seed=1)
+    monkeypatch.setattr(Sized, "factor", lambda _self, _shape: 1)
+    make_network((5, 6), SIMPLE, NetworkSection(), seed=1)
+
+
+def test_a_start_may_be_for_other_sizes_if_it_depends_on_none(tmp_path: Path) -> None:
+    path = tmp_path / "start.safetensors"
+    before = small_weights(path, (5,))
+    network = NetworkSection(name="tower", parameters=TOWER, start=str(path))
+    built, encoders, header = make_network((6, 7), SIMPLE, network, seed=9)
+    assert (header.sizes, set(encoders), before.sizes) == ((6, 7), {6, 7}, (5,))
+    for name, tensor in built.state_dict().items():
+        assert tensor.numpy().tobytes() == read_tensors(path)[0][name].tobytes()
+    assert make_network(7, SIMPLE, network, seed=9)[2].size == 7
+    dense, _encoders, old = make_network(5, SIMPLE, NetworkSection(), seed=2)
+    save_weights(path, dense, old)
+    with pytest.raises(TrainingError, match=r"network.start: 'tower' .* 5x5 and 6x6 .* its value"):
+        make_network(6, SIMPLE, NetworkSection(start=str(path)), seed=9)
+
+
+# Games
+
+
+Key = tuple[int, bytes, int]
+
+
+def keys_of(data: GoDataset, batch: Batch) -> list[Key]:
+    """Return what identifies the positions of a batch: size, game and ply."""
+    names = data.names()
+    numbers = zip(batch.game.tolist(), batch.ply.tolist(), strict=True)
+    return [(batch.size, names[game].tobytes(), ply) for game, ply in numbers]
+
+
+def columns(batch: Batch) -> list[dict[str, NDArray[Any]]]:
+    """Return the arrays of each position of a batch."""
+    named = {f.name: getattr(batch, f.name) for f in fields(batch) if f.name != "game"}
+    arrays = {name: value for name, value in named.items() if isinstance(value, np.ndarray)}
+    return [{name: array[row] for name, array in arrays.items()} for row in range(len(batch))]
+
+
+def mixed(folder: Path) -> GoDataset:
+    encoders = {size: SimpleEncoder(size) for size in SIZES}
+    return GoDataset(write_sets(folder, *SIZES), encoder=encoders, seed=4)
+
+
+def test_positions_of_several_sizes_are_the_union_of_those_of_each(tmp_path: Path) -> None:
+    data = mixed(tmp_path)
+    assert data.sizes == SIZES
+    assert len(data) == 24
+    seen: dict[Key, dict[str, NDArray[Any]]] = {}
+    for batch in data.batches(16, seed=1, symmetries=False):
+        assert batch.planes is not None
+        assert batch.planes.shape[2:] == (batch.size, batch.size)
+        for key, row in zip(keys_of(data, batch), columns(batch), strict=True):
+            assert key not in seen
+            seen[key] = row
+    for size in SIZES:
+        single = GoDataset(tmp_path / f"{size}x{size}", encoder=SimpleEncoder(size))
+        for batch in single.batches(16, seed=2, symmetries=False):
+            for key, row in zip(keys_of(single, batch), columns(batch), strict=True):
+                other = seen.pop(key)
+                assert other.keys() == row.keys()
+                for name, values in row.items():
+                    np.testing.assert_array_equal(other[name], values)
+    assert not seen
+
+
+def test_sizes_take_turns_by_the_seed(tmp_path: Path) -> None:
+    data = mixed(tmp_path)
+
+    def turns(seed: int, epoch: int = 0, **options: Any) -> list[tuple[int, int]]:
+        stream = data.batches(16, seed=seed, epoch=epoch, **options)
+        return [(batch.size, len(batch)) for batch in stream]
+
+    whole = turns(1)
+    assert turns(1) == whole
+    assert whole != turns(2)
+    assert whole != turns(1, 1)
+    assert [size for size, _count in whole] != sorted(size for size, _count in whole)
+    assert [size for size, _ in turns(1, shuffle=False)] == sorted(size for size, _ in whole)
+    kept = turns(1, drop_last=True)
+    assert {count for _size, count in kept} == {16}
+    assert {size for size, _count in kept} == set(SIZES)
+    assert {size for size, _ in turns(1, drop_last=True) or []} == set(SIZES)
+    huge = [(b.size, len(b)) for b in data.batches(10_000, drop_last=True)]
+    assert sorted(size for size, _ in huge) == list(SIZES), "sizes without a whole batch"
+
+
+def test_epochs_of_one_size_are_those_of_before(tmp_path: Path) -> None:
+    data = GoDataset(write_sets(tmp_path, 5) / "5x5", encoder="simple", seed=4)
+    positions = np.random.default_rng([4, 2, 1, 0]).permutation(data.positions)
+    ends = np.cumsum(data.lengths())
+    games = np.searchsorted(ends, positions, side="right")
+    batches = list(data.batches(16, epoch=2))
+    np.testing.assert_array_equal(np.concatenate([b.game for b in batches]), games)
+    assert [len(b) for b in batches[:-1]] == [16] * (len(batches) - 1)
+
+
+def test_a_mixed_epoch_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    data = mixed(tmp_path)
+    whole = [b.planes for b in data.batches(16, seed=3, epoch=1)]
+    with Prefetcher(data.batches(16, seed=3, epoch=1)) as ahead:
+        for _ in range(7):
+            next(ahead)
+        state = ahead.state()
+    rest = [b.planes for b in data.resume(json.loads(json.dumps(state)))]
+    assert len(rest) == len(whole) - 7
+    for one, other in zip(whole[7:], rest, strict=True):
+        np.testing.assert_array_equal(one, other)
+    numbers = [b.planes for b, _ in zip(endless(data, 16, seed=3, first=5), range(9), strict=False)]
+    again = [b.planes for b, _ in zip(endless(data, 16, seed=3), range(14), strict=False)][5:]
+    for one, other in zip(numbers, again, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_torch_gets_batches_of_several_sizes(tmp_path: Path) -> None:
+    data = mixed(tmp_path)
+    shapes = [tuple(item["planes"].shape[2:]) for item in TorchBatches(data, 16, seed=1)]
+    assert shapes == [(b.size, b.size) for b in data.batches(16, seed=1)]
+
+
+def test_games_of_one_size_are_a_part(tmp_path: Path) -> None:
+    data = GoDataset(write_sets(tmp_path, *SIZES), split="train", fractions=(0.6, 0.4, 0.0))
+    parts = [data.of_size(size) for size in SIZES]
+    assert sum(len(part) for part in parts) == len(data)
+    for size, part in zip(SIZES, parts, strict=True):
+        expected = GoDataset(tmp_path / f"{size}x{size}", split="train", fractions=(0.6, 0.4, 0.0))
+        assert part.digest() == expected.digest()
+        assert part.size == size
+        np.testing.assert_array_equal(part.game(1).moves, expected.game(1).moves)
+    with pytest.raises(DataError, match="no game of 9x9"):
+        data.of_size(9)
+
+
+def test_sizes_without_encoder_or_games_are_refused(tmp_path: Path) -> None:
+    write_sets(tmp_path, *SIZES)
+    with pytest.raises(DataError, match="games on 6x6 and 7x7, but the encoder is for 5x5"):
+        GoDataset(tmp_path, encoder=SimpleEncoder(5))
+    with pytest.raises(DataError, match="games of 5x5 to 7x7, where one size"):
+        _ = GoDataset(tmp_path).size
+
+
+def test_sgf_of_several_sizes_is_imported(tmp_path: Path) -> None:
+    for size in (5, 6, 7):
+        for game in games_of(size, 2):
+            text = sgf_of(game.moves.tolist(), size=size)
+            (tmp_path / f"{size}-{len(game.moves)}.sgf").write_bytes(text)
+    encoders = {size: SimpleEncoder(size) for size in (5, 7)}
+    data = GoDataset(tmp_path, encoder=encoders)
+    assert data.board_sizes().tolist() == [5, 5, 7, 7]
+    assert data.report is not None
+    assert data.report.dropped == {"another board size": 2}
+
+
+# Lessons
+
+
+def test_resident_lessons_are_those_that_processors_make(tmp_path: Path) -> None:
+    data = mixed(tmp_path)
+    device = torch.device("cpu")
+    resident = {s: ResidentLessons(data, lesson_of, size=s, device=device) for s in SIZES}
+    stream = next(endless_streams(data, 16, seed=2))
+    for number in range(len(stream)):
+        rows, lesson = stream.rows(number), lesson_of(stream.batch(number))
+        made = resident[rows.size].lesson(rows)
+        for field in fields(lesson):
+            expected, values = getattr(lesson, field.name), getattr(made, field.name)
+            assert (expected is None) == (values is None), field.name
+            if expected is not None:
+                error = 1e-3 if field.name == "policy" else 0  # kept in half precision
+                np.testing.assert_allclose(values.numpy(), expected, error, error)
+
+
+def test_a_teacher_answers_on_every_size(tmp_path: Path) -> None:
+    path = tmp_path / "teacher.safetensors"
+    small_weights(path, SIZES)
+    data = mixed(tmp_path / "sets")
+    section = TeacherSection(weights=str(path), share=1.0)
+    teacher = Teacher(section, data.encoders, SIMPLE, TrainingRunSection())
+    for batch in data.batches(16, seed=1):
+        lesson = teacher.taught(lesson_of(batch))
+        assert batch.planes is not None
+        answers = by_hand(path, batch.planes)
+        policy = torch.softmax(answers["policy"], 1)
+        assert lesson.policy is not None
+        assert lesson.score is not None
+        np.testing.assert_allclose(np.asarray(lesson.policy), policy, atol=1e-5)
+        np.testing.assert_allclose(np.asarray(lesson.score), answers["score"], atol=1e-3)
+    small_weights(path, (5, 6))
+    with pytest.raises(WeightsError, match=r"teacher.weights: .*for 5x5 and 6x6, not for 7x7"):
+        Teacher(section, data.encoders, SIMPLE, TrainingRunSection())
+
+
+CONFIG = """
+[data]
+sources = ["{games}"]
+size = [5, 7, 6]
+validation = 0.25
+test = 0.0
+root_share = 0.5
+
+[encoder]
+name = "simple"
+
+[network]
+name = "tower"
+parameters = {{ height = 1, width = 8, value = "pooled", ownership = true, score = true }}
+
+[optimiser]
+rate = 0.05
+warm_steps = 2
+batch = 16
+
+[run]
+steps = 30
+seed = 3
+threads = 1
+average = 0.9
+checkpoint_every = 10
+measure_every = 10
+log_every = 5
+"""
+
+
+def config_of(folder: Path) -> Path:
+    path = folder / "sizes.toml"
+    games = write_sets(folder / "games", *SIZES)
+    path.write_text(CONFIG.format(games=games), encoding="utf-8")
+    return path
+
+
+def tensors_at(weights: Path) -> dict[str, bytes]:
+    names = ("weights.safetensors", "learner.safetensors")
+    files = [read_tensors(weights.parent / name)[0] for name in names]
+    return {f"{n}/{k}": t.tobytes() for n, f in enumerate(files) for k, t in f.items()}
+
+
+def test_a_mixed_training_resumes_and_is_the_same_wherever_lessons_are_made(
+    tmp_path: Path,
+) -> None:
+    config = config_of(tmp_path)
+    whole = train(config, tmp_path / "whole")
+    plan = load_plan(config, SupervisedConfig, kind="sl", out=tmp_path / "broken")
+    with pytest.raises(KeyboardInterrupt):
+        train_supervised(plan, journal=_interrupting(tmp_path / "broken", at=15))
+    resumed = train(config, tmp_path / "broken")
+    on_device = train(config, tmp_path / "resident", "data.resident=true")
+    assert tensors_at(whole.weights) == tensors_at(resumed.weights)
+    assert tensors_at(whole.weights) == tensors_at(on_device.weights)
+    assert WeightsHeader.read(whole.weights).sizes == SIZES
+    rows = [row.split(",") for row in (tmp_path / "whole/log.csv").read_text().splitlines()[1:]]
+    positions = {row[1]: float(row[2]) for row in rows if row[1].endswith("positions")}
+    whole_set = positions.pop("validation_positions")
+    assert set(positions) == {"validation_5x5_positions", "validation_7x7_positions"}
+    assert sum(positions.values()) == whole_set == 78
+
+
+def test_a_size_without_games_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"data.size: .* no game of 8x8 to train on"):
+        train(config_of(tmp_path), tmp_path / "run", "data.size=[5,6,7,8]")
+    with pytest.raises(DataError, match="games on 7x7, but the encoder is for 5x5 and 6x6"):
+        train(config_of(tmp_path / "."), tmp_path / "run", "data.size=[5,6]")
+    with pytest.raises(ConfigError, match=r"data.size.*from 1 to 25"):
+        train(config_of(tmp_path / "."), tmp_path / "run", "data.size=[5,26]")
+
+
+def test_a_rollout_policy_learns_one_size(tmp_path: Path) -> None:
+    path = tmp_path / "rollout.toml"
+    path.write_text(f'[data]\nsources = ["{tmp_path}"]\nsize = [5, 6]\n', encoding="utf-8")
+    plan = load_plan(path, RolloutConfig, kind="rollout", out=tmp_path / "run")
+    with pytest.raises(ConfigError, match=r"a rollout policy takes one size .* not 5x5 and 6x6"):
+        train_rollout(plan)
+
+
+def test_values_of_searches_are_sharpened_for_each_size(tmp_path: Path) -> None:
+    """Values of one size fit the results as they are, those of the other are half as sure."""
+    rng = np.random.default_rng(1)
+
+    def game(size: int, factor: float, seed: int) -> StoredGame:
+        plain = random_game(seed, size=size, length=10)
+        value = rng.uniform(-0.9, 0.9, 1)
+        result = 1 if rng.random() < (1 + value[0]) / 2 else -1
+        seen = np.tanh(factor * np.arctanh(value)) * plain.sides()
+        return replace(plain, result=result, root_value=seen.astype(np.float16))
+
+    games = [game(s, 1.0 if s == 5 else 0.5, n) for s in (5, 6) for n in range(600)]
+    data = GoDataset.of_games(games)
+    assert root_sharpness(data.of_size(5))[0] == pytest.approx(1.0, abs=0.25)
+    assert root_sharpness(data.of_size(6))[0] == pytest.approx(2.0, abs=0.5)
+    section = {"sources": ["x"], "size": [5, 6], "root_share": 1.0, "symmetries": False}
+    config = SupervisedConfig.model_validate({"data": section, "optimiser": {"batch": 64}})
+    train = GoDataset.of_games(games, encoder="simple")
+    factors = {size: root_sharpness(data.of_size(size)) for size in (5, 6)}
+    made = _Lessons(config, train, targets_only=False, ahead=0).made(0)
+    batches = batches_of(endless_streams(train, 64, seed=0, symmetries=False))
+    for lesson, batch in islice(zip(made, batches, strict=False), 20):
+        expected = lesson_of(batch, root_share=1.0, sharpness=factors[batch.size])
+        np.testing.assert_array_equal(lesson.value, expected.value)
+
+
+def test_measures_are_told_of_each_size_and_together(tmp_path: Path) -> None:
+    path = tmp_path / "several.safetensors"
+    small_weights(path, SIZES)
+    sets = write_sets(tmp_path / "sets", *SIZES)
+    together = evaluate_weights(str(path), [sets])
+    rows = {name: part.figures() for name, part in together.parts().items()}
+    assert list(rows) == ["5x5", "6x6", "7x7"]
+    for size in SIZES:
+        oracle = load_oracle(path, size=size, precision="fp32")
+        single = GoDataset(sets / f"{size}x{size}", encoder=oracle.encoder)
+        alone = measure(
+            lambda planes, own=oracle: Outputs(  # type: ignore[misc]
+                **{n: torch.from_numpy(a) for n, a in own.infer(planes).arrays().items()}
+            ),
+            single,
+        ).figures()
+        row = rows[f"{size}x{size}"]
+        assert {name: row[name] for name in alone} == pytest.approx(alone, rel=1e-5)
+    share = sum(row["top1"] * row["positions"] for row in rows.values())
+    assert together.figures()["top1"] == pytest.approx(share / together.figures()["positions"])
+    assert not evaluate_weights(str(path), [sets / "6x6"]).parts()
+    with pytest.raises(DataError, match="games on 8x8, but the encoder is for 5x5 to 7x7"):
+        evaluate_weights(str(path), [write_sets(tmp_path / "eight", 8)])
+
+
+# Self-play
+
+
+def judges(*sizes: int) -> list[dict[int, Judged]]:
+    return [{size: Judged(random_judge(size, seed=1)) for size in sizes}]
+
+
+def own_plan(**settings: Any) -> SelfPlayPlan:
+    values = {"weights": "judge", "size": [3, 4, 5], "komi": 0.5, "komi_spread": 1.0, "seed": 5}
+    values |= {"simulations": 6, "fast_simulations": 2, "full_share": 0.4, "games_a_shard": 12}
+    return SelfPlayPlan.model_validate({**values, **settings})
+
+
+def test_games_are_of_the_sizes_that_the_seed_draws(tmp_path: Path) -> None:
+    assert play_set(own_plan(), 30, judges(3, 4, 5), tmp_path) == 36, "whole rounds"
+    assert [path.name for path in sets_in(tmp_path)] == ["3x3", "4x4", "5x5"]
+    data = GoDataset(tmp_path)
+    counts = np.bincount(data.board_sizes(), minlength=6)[3:]
+    assert counts.sum() == 36
+    assert counts.min() >= 4, "about 12 of each"
+    assert len(set(counts.tolist())) > 1, "drawn, not dealt"
+    komi = set()
+    for index in range(len(data)):
+        game = data.game(index)
+        board = Board(game.size)
+        for ply, move in enumerate(game.moves.tolist()):
+            if move < game.size**2:
+                assert move in board.legal_points(ply % 2)
+                board.play(ply % 2, move)
+        passed = game.moves[-2:].tolist() == [game.size**2] * 2
+        assert passed or len(game.moves) == 3 * game.size**2 // 2
+        assert game.margin == board.area_score() - game.half_komi / 2
+        komi.add(game.half_komi)
+    assert komi == {-1, 0, 1, 2, 3}
+
+
+def test_sets_of_several_sizes_are_resumed_with_any_number_of_workers(tmp_path: Path) -> None:
+    play_set(own_plan(), 36, 2 * judges(3, 4, 5), tmp_path / "whole")
+
+    def stop(games: int) -> None:
+        if games >= 14:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        play_set(own_plan(), 24, 2 * judges(3, 4, 5), tmp_path / "parts", progress=stop)
+    before = len(GoDataset(tmp_path / "parts"))
+    assert 14 <= before < 24
+    assert play_set(own_plan(), 24, judges(3, 4, 5), tmp_path / "parts") == 24 - before
+    assert play_set(own_plan(), 36, judges(3, 4, 5), tmp_path / "parts") == 12
+    assert play_set(own_plan(), 36, judges(3, 4, 5), tmp_path / "parts") == 0
+    for size in (3, 4, 5):
+        whole, parts = (open_shards(tmp_path / n / f"{size}x{size}") for n in ("whole", "parts"))
+        assert [s.manifest and s.manifest.columns for s in whole] == [
+            s.manifest and s.manifest.columns for s in parts
+        ]
+    with pytest.raises(DataError, match="seed differ"):
+        play_set(own_plan(seed=6), 12, judges(3, 4, 5), tmp_path / "parts")
+    with pytest.raises(DataError, match="has sets of several sizes"):
+        play_set(own_plan(size=4), 12, judges(4), tmp_path / "parts")
+    play_set(own_plan(size=4), 12, judges(4), tmp_path / "one")
+    with pytest.raises(DataError, match="has games of one size"):
+        play_set(own_plan(), 12, judges(3, 4, 5), tmp_path / "one")

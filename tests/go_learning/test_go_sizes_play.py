@@ -1,0 +1,250 @@
+"""One weights file on boards of several sizes: ONNX, players, GTP, the server, commands."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+import typer
+from tests.go_learning.go_sizes_small import by_hand, planes_of, small_weights, write_sets
+from tests.go_learning.gtp_controllers import Talk
+from typer.testing import CliRunner
+
+import miai
+from miai.errors import MiaiError, WeightsError
+from miai_go.commands import add_commands
+from miai_go.commands.weights import export_checked
+from miai_go.errors import InferenceError
+from miai_go.gtp.players import player_maker
+from miai_go.learning.dataset import GoDataset
+from miai_go.nets.client import RemoteOracle, stop_server
+from miai_go.nets.dead_stones import NetworkJudge
+from miai_go.nets.encoder import Positions
+from miai_go.nets.encoders import SimpleEncoder
+from miai_go.nets.inference import load_oracle
+from miai_go.nets.onnx_export import export_onnx
+from miai_go.nets.oracle import Answers
+from miai_go.nets.parameters import NetworkJudgeParameters
+from miai_go.nets.server import ServerSettings
+from miai_go.nets.weights import WeightsHeader, load_weights
+from miai_go.rules.game import GoGame
+
+SIZES = (7, 9, 13)
+BETWEEN = 8
+"""A size for which the network would work, but was not trained."""
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    weights = tmp_path_factory.mktemp("weights") / "net.safetensors"
+    small_weights(weights, SIZES)
+    return weights
+
+
+@pytest.fixture(scope="module")
+def exports(path: Path) -> dict[str, Path]:
+    """Exports in both precisions; that in int8 is where `auto` looks for it."""
+    files = {"fp32": path.with_suffix(".onnx"), "int8": path.with_suffix(".int8.onnx")}
+    result = export_checked(path, files["fp32"], "fp32", positions=96)
+    assert result.positions == 96
+    assert set(result.differences) == {"policy", "value", "ownership", "score"}
+    export_onnx(load_weights(path), files["int8"], precision="int8", positions=96)
+    return files
+
+
+def run(*words: str | int | Path) -> str:
+    """Run a command in this process; raise what it raises."""
+    app = typer.Typer()
+    add_commands(app)
+    result = CliRunner().invoke(app, ["go", *map(str, words)])
+    if result.exception is not None:
+        raise result.exception
+    return result.stdout
+
+
+def softmax(logits: Any) -> Any:
+    powers = np.exp(np.asarray(logits) - np.asarray(logits).max(1, keepdims=True))
+    return powers / powers.sum(1, keepdims=True)
+
+
+def assert_near(answers: Answers, expected: dict[str, Any], *, tolerance: float) -> None:
+    arrays = answers.arrays()
+    assert arrays.keys() == expected.keys()
+    for name, array in arrays.items():
+        wanted = expected[name].numpy()
+        if name == "policy":
+            array, wanted = softmax(array), softmax(wanted)
+        scale = max(np.abs(wanted).max(), 1.0)
+        np.testing.assert_allclose(array / scale, wanted / scale, atol=tolerance, err_msg=name)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_an_export_answers_on_each_size(path: Path, exports: dict[str, Path], size: int) -> None:
+    planes = planes_of(size)
+    expected = by_hand(path, planes)
+    fine = load_oracle(exports["fp32"], size=size)
+    assert_near(fine.infer(planes), expected, tolerance=1e-5)
+    assert_near(fine.infer(planes[:1]), {n: a[:1] for n, a in expected.items()}, tolerance=1e-5)
+    coarse = load_oracle(path, size=size, precision="int8")
+    assert coarse.precision == "int8"
+    assert_near(coarse.infer(planes), expected, tolerance=0.15)
+
+
+def test_an_export_is_for_the_sizes_of_its_weights(exports: dict[str, Path]) -> None:
+    for file in exports.values():
+        with pytest.raises(WeightsError, match=f"for 7x7, 9x9 and 13x13, not for {BETWEEN}x"):
+            load_oracle(file, size=BETWEEN)
+        with pytest.raises(WeightsError, match="say which size"):
+            load_oracle(file)
+    with pytest.raises(InferenceError, match="planes of uint8 and shape"):
+        load_oracle(exports["fp32"], size=7).infer(planes_of(9))
+
+
+def test_a_model_whose_axes_do_not_fit_its_header_is_refused(
+    path: Path, exports: dict[str, Path], tmp_path: Path
+) -> None:
+    header = WeightsHeader.read(path)
+    free, fixed = onnx.load(exports["fp32"]), onnx.load(exports["fp32"])
+    for axis in (2, 3):
+        fixed.graph.input[0].type.tensor_type.shape.dim[axis].dim_value = 7
+    (entry,) = (e for e in free.metadata_props if e.key == header.KEY)
+    entry.value = header.model_copy(update={"size": 7}).to_json()
+    for model in (free, fixed):
+        onnx.save(model, tmp_path / "model.onnx")
+        with pytest.raises(WeightsError, match=r"its 'planes' is .* does not fit its header"):
+            load_oracle(tmp_path / "model.onnx", size=7)
+
+
+def test_an_export_is_compared_on_every_size(
+    path: Path, exports: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = load_oracle
+
+    def zeros(planes: Any) -> Any:
+        return np.zeros(len(planes), np.float32)
+
+    def wrong_on_nine(file: Path, *, size: int, **options: Any) -> Any:
+        oracle = real(file, size=size, **options)
+        if size == 9 and file.suffix == ".onnx":
+            own = oracle.infer
+            monkeypatch.setattr(oracle, "infer", lambda p: own(p)._replace(value=zeros(p)))
+        return oracle
+
+    monkeypatch.setattr("miai_go.nets.inference.load_oracle", wrong_on_nine)
+    monkeypatch.setattr(
+        "miai_go.nets.onnx_export.export_onnx",
+        lambda _weights, file, **_options: shutil.copy(exports["fp32"], file),
+    )
+    with pytest.raises(WeightsError, match="in fp32 its value on 9x9 differs by"):
+        export_checked(path, tmp_path / "other.onnx", "fp32", positions=96)
+    assert not (tmp_path / "other.onnx").exists()
+
+
+def test_searches_on_two_boards_share_a_file(path: Path) -> None:
+    """The priors at the root are those of the network on each board, in turns."""
+    games = {size: miai.load_game("go", board_size=size, komi=7) for size in (7, 9)}
+    values: dict[str, Any] = {"weights": str(path), "precision": "fp32", "simulations": 4}
+    agents = {size: miai.make_agent("alphazero", game, **values) for size, game in games.items()}
+    for _ in range(2):
+        for size, agent in agents.items():
+            agent.new_game(1, player=0)
+            search = agent.search  # type: ignore[attr-defined]
+            result = search.search(games[size].new_initial_state())
+            planes = SimpleEncoder(size).encode(Positions.room(size, 1))
+            expected = softmax(by_hand(path, planes)["policy"])[0]
+            for action, prior in result.statistics["priors"]:
+                assert prior == pytest.approx(expected[action], abs=1e-3)
+
+
+@pytest.mark.parametrize("name", ["policy", "alphazero", "alphago"])
+def test_players_obey_the_range(path: Path, name: str) -> None:
+    keys = ("policy", "value") if name == "alphago" else ("weights",)
+    values: dict[str, Any] = {**dict.fromkeys(keys, str(path)), "precision": "fp32"}
+    if name != "policy":
+        values["simulations"] = 4
+    for size in (7, 13):
+        game = miai.load_game("go", board_size=size, komi=7, max_moves=3)
+        agents = [miai.make_agent(name, game, **values) for _ in range(2)]
+        record = miai.play(game, agents, seed=1)
+        assert 2 <= len(record.moves) <= 3
+    agent = miai.make_agent(name, miai.load_game("go", board_size=BETWEEN), **values)
+    with pytest.raises(MiaiError, match="weights for 7x7, 9x9 and 13x13, not for 8x8"):
+        agent.new_game(1, player=0)
+
+
+def test_a_judge_of_dead_stones_obeys_the_range(path: Path) -> None:
+    parameters = NetworkJudgeParameters(weights=str(path))
+    for size in (7, 13):
+        game = miai.load_game("go", board_size=size)
+        assert isinstance(game, GoGame)
+        assert NetworkJudge(game, parameters).dead_points(game.new_initial_state()) == ()
+    game = miai.load_game("go", board_size=BETWEEN)
+    assert isinstance(game, GoGame)
+    with pytest.raises(WeightsError, match="not for 8x8"):
+        NetworkJudge(game, parameters)
+
+
+def test_boardsize_obeys_the_range(path: Path) -> None:
+    values = {"weights": str(path), "precision": "fp32", "simulations": 4}
+    talk = Talk("alphazero", maker=player_maker("alphazero", values), board_size=9)
+    for size in (7, 13, 9):
+        talk.ok(f"boardsize {size}")
+        assert talk.ok("genmove b")
+        assert len(talk.ok("kata-raw-nn 0").splitlines()) > 2 * size
+    assert "not for 8x8" in talk.fails("boardsize 8")
+    assert talk.ok("genmove w"), "the game before goes on"
+
+
+def test_the_server_answers_for_boards_of_two_sizes(path: Path, exports: dict[str, Path]) -> None:
+    folder = Path(tempfile.mkdtemp(prefix="miai-"))
+    settings = ServerSettings(idle_seconds=20.0)
+    try:
+        oracles = {
+            size: RemoteOracle(exports["fp32"], size=size, folder=folder, settings=settings)
+            for size in (7, 9)
+        }
+        for size, oracle in oracles.items():
+            planes = planes_of(size)
+            assert_near(oracle.infer(planes), by_hand(path, planes), tolerance=1e-5)
+            assert oracle.encoder.size == size
+        with pytest.raises(InferenceError, match="not for 8x8"):
+            RemoteOracle(exports["fp32"], size=8, folder=folder, settings=settings)
+        for oracle in oracles.values():
+            oracle.close()
+    finally:
+        stop_server(folder)
+        shutil.rmtree(folder)
+
+
+def test_commands_show_sizes_and_obey_them(path: Path, tmp_path: Path) -> None:
+    assert "board    7x7, 9x9 and 13x13, komi 5.5 to 7.5" in run("weights", "show", path)
+    assert json.loads(run("weights", "show", path, "--json"))["size"] == [7, 9, 13]
+    out = tmp_path / "own"
+    play = ("data", "play", "--weights", path, "--out", out, "--precision", "fp32")
+    few = ("--games-a-shard", 6, "--simulations", 2, "--fast-simulations", 1, "--max-moves", 8)
+    played = run(*play, *few, "--games", 6, "--sizes", "7,9", "--workers", 1)
+    assert "6  games played" in played
+    assert {child.name for child in out.iterdir()} == {"7x7", "9x9"}
+    rows = json.loads(run("data", "stats", out, "--json"))
+    assert [row["size"] for row in rows] == [7, 9]
+    assert sum(row["games"] for row in rows) == 6
+    assert "games of 9x9" in run("data", "stats", out)
+    with pytest.raises(WeightsError, match="not for 8x8"):
+        run(*play, *few, "--sizes", "7-9")
+    annotated = ("--out", tmp_path / "annotated", "--weights", path, "--simulations", 2)
+    run("data", "annotate", out / "7x7", *annotated, "--precision", "fp32", "--workers", 1)
+    assert GoDataset(tmp_path / "annotated").size == 7
+    with pytest.raises(MiaiError, match="games of 7x7 and 9x9, where one size of board"):
+        run("data", "annotate", out, *annotated)
+    sets = write_sets(tmp_path / "sets", 7, 13)
+    figures = json.loads(run("eval", path, sets, "--json"))
+    assert [row["board"] for row in figures["by_size"]] == ["7x7", "13x13"]
+    assert figures["positions"] == sum(row["positions"] for row in figures["by_size"])
+    assert "by size" in run("eval", path, sets)
+    assert "by size" not in run("eval", path, sets / "7x7")
