@@ -141,6 +141,26 @@ def writing(path: object, error: Callable[[str], Exception], *, remedy: str = ""
 
 
 @contextmanager
+def locked(path: Path, busy: MiaiError) -> Iterator[None]:
+    """Keep other processes out while the block runs, by a lock on a file, which stays behind.
+
+    The system releases the lock when the process ends, even if it is killed.
+
+    Raises:
+      MiaiError: `busy`, if another process has the lock.
+      OSError: the file cannot be written or locked.
+    """
+    import fcntl
+
+    with path.open("ab") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise busy from None
+        yield
+
+
+@contextmanager
 def removed_if_refused(folder: Path, scaffolding: Collection[str]) -> Iterator[None]:
     """Remove a folder that the block makes if the block then raises `MiaiError`.
 

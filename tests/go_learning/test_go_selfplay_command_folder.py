@@ -122,7 +122,7 @@ def test_games_in_any_order_and_deaths_at_any_time(
         if rng.random() < 0.5:
             with (tmp_path / "journal").open("ab") as file:
                 file.write(b"12345")
-        folder._unlock()  # as its death would
+        folder._lock.close()  # as its death would
     print(f"seed {seed}: {games} games, {shard} a shard, {lives} lives, {deaths} deaths")
     assert sorted(played) == list(range(games))
     assert numbers(tmp_path) == list(range(games))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from miai.errors import MiaiError
 from miai_go.commands import add_commands
 from miai_go.errors import DataError
 from miai_go.learning.dataset import GoDataset
+from miai_go.learning.shard_making import LOCK
 from miai_go.learning.shards import open_shards, shard_folders
 from miai_go.learning.tree_games import SelfPlayPlan, play_set
 from miai_go.rules.board import Board
@@ -121,6 +124,26 @@ def test_folders_that_are_no_sets_are_refused_before_a_game(tmp_path: Path) -> N
     (tmp_path / "file").touch()
     with pytest.raises(DataError, match="file"):
         play_set(plan_of(), 3, judges(1), tmp_path / "file")
+
+
+def test_two_processes_do_not_make_one_set(tmp_path: Path) -> None:
+    out = tmp_path / "set"
+    out.mkdir()
+    holder = f"import fcntl,sys; f = open({str(out / LOCK)!r}, 'ab'); fcntl.flock(f, 2)"
+    other = subprocess.Popen(
+        [sys.executable, "-c", f"{holder}; print(flush=True); sys.stdin.read()"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    try:
+        assert other.stdout is not None
+        other.stdout.readline()
+        with pytest.raises(DataError, match="set: another process makes games there"):
+            play_set(plan_of(), 3, judges(1), out)
+    finally:
+        other.kill()
+        other.communicate()
+    assert play_set(plan_of(), 3, judges(1), out) == 3, "a killed process has no lock"
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -132,7 +133,7 @@ def test_lessons_teach_the_same_wherever_they_are_made_bit_for_bit(tmp_path: Pat
 
 
 def test_time_ends_a_run_and_lowers_the_rate(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     clock = count(step=0.25)
     monkeypatch.setattr("miai_go.learning.learner.time", SimpleNamespace(monotonic=clock.__next__))
@@ -140,6 +141,9 @@ def test_time_ends_a_run_and_lowers_the_rate(
     settings = ("run.steps=1000000", "run.minutes=0.1", "run.log_every=1")
     learnt = train(config, tmp_path / "run", *settings)
     assert 4 < learnt.steps < 24
+    assert re.search(
+        r"^\[4/1000000, 0\.0\d? of 0\.1 minutes\]", capfd.readouterr().err, re.MULTILINE
+    )
     latest = Checkpoints(tmp_path / "run/checkpoints").latest()
     assert latest is not None
     assert latest.step == learnt.steps

@@ -15,12 +15,12 @@ run killed at any moment therefore has every finished game exactly once.
 
 from __future__ import annotations
 
-import fcntl
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
-from typing import IO, Any, Final, Self
+from typing import Any, Final, Self
 
-from miai.files import DRAFT_PATTERN, Journal, reading, write_text, writing
+from miai.files import DRAFT_PATTERN, Journal, locked, reading, write_text, writing
 from miai.plain import dumps, loads
 from miai_go.errors import DataError
 from miai_go.learning.agent_games import COLORS, GamesPlan, PlayedGame, pack, unpack
@@ -72,7 +72,7 @@ class GameFolder:
         self._waiting: dict[int, PlayedGame | None] = {}
         """Games that finished before their turn."""
         self._lost: dict[int, str] = {}
-        self._lock: IO[bytes] | None = None
+        self._lock = ExitStack()
 
     @property
     def torn(self) -> int:
@@ -80,19 +80,16 @@ class GameFolder:
         return self._journal.torn
 
     def __enter__(self) -> Self:
+        busy = DataError(f"{self.folder}: another process is playing games into it; wait for it")
         with writing(self.folder, DataError):
             (self.folder / "sgf").mkdir(parents=True, exist_ok=True)
             (self.folder / "games").mkdir(exist_ok=True)
-            self._lock = (self.folder / ".lock").open("ab")
+            self._lock.enter_context(locked(self.folder / ".lock", busy))
         try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             self._settle_plan()
             self._recover()
-        except BlockingIOError:
-            self._unlock()
-            raise DataError(f"{self.folder}: another process is playing games into it") from None
         except BaseException:
-            self._unlock()
+            self._lock.close()
             raise
         return self
 
@@ -102,7 +99,7 @@ class GameFolder:
                 self._ready.pop()
             self._publish()
         finally:
-            self._unlock()
+            self._lock.close()
 
     def missing(self, games: int) -> Iterator[int]:
         """Yield the numbers below `games` of missing games, in order."""
@@ -219,11 +216,6 @@ class GameFolder:
         for place in (self.folder, self.sgf_file(self.turn).parent):
             for draft in place.glob(DRAFT_PATTERN):
                 draft.unlink(missing_ok=True)
-
-    def _unlock(self) -> None:
-        if self._lock is not None:
-            self._lock.close()
-            self._lock = None
 
 
 def settings_of(plan: GamesPlan) -> dict[str, Any]:

@@ -126,6 +126,11 @@ class Learner:
         """Return whether the run's time limit has passed."""
         return self._spent() >= 1
 
+    def limits(self) -> str:
+        """Return the steps of the run, and how much of its time has passed if that is limited."""
+        steps, minutes = str(self._run.steps), self._run.minutes
+        return f"{steps}, {self.seconds / 60:.1f} of {minutes:g} minutes" if minutes else steps
+
     @property
     def seconds(self) -> float:
         """Wall time since the first step, earlier invocations included."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import csv
 import datetime
-import fcntl
 import hashlib
 import io
 import re
@@ -16,14 +15,15 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Final, Generic, Self, TextIO, TypeVar
+from typing import Any, Final, Generic, Self, TextIO, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from miai.errors import ConfigError
-from miai.files import write_text, writing
+from miai.files import locked, write_text, writing
 from miai.parameters import assign, fill, read_toml
 from miai.plain import dumps
 from miai.plugins.configs import refuse_other_config
@@ -186,9 +186,14 @@ class TrainingJournal:
     def __init__(self, folder: Path, *, step: int = 0, quiet: bool = False) -> None:
         self._path = folder / _FILE
         self._out: TextIO | None = None if quiet else sys.stderr
+        self._lock = ExitStack()
+        busy = TrainingError(
+            f"{folder}: another process is training there; wait for it, or give another folder "
+            "with --out"
+        )
         with writing(folder, TrainingError):
             folder.mkdir(parents=True, exist_ok=True)
-            self._lock = _locked(folder / _LOCK)
+            self._lock.enter_context(locked(folder / _LOCK, busy))
             _drop_beyond(self._path, step)
             self._file = self._path.open("a", newline="", encoding="utf-8")
         self._events = _event_writer(folder / _EVENTS, step)
@@ -247,20 +252,6 @@ class ProgressTicker:
             if now - self._said >= EVERY:
                 self._said = now
                 self._say(f"  {self._done}/{self._total} {self._what}")
-
-
-def _locked(path: Path) -> IO[bytes]:
-    """Return the open file whose lock keeps other processes out, as long as it is open."""
-    lock = path.open("ab")
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        lock.close()
-        raise TrainingError(
-            f"{path.parent}: another process is training there; wait for it, or give another "
-            "folder with --out"
-        ) from None
-    return lock
 
 
 def _event_writer(folder: Path, step: int) -> Any:

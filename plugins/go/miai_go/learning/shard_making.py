@@ -6,15 +6,18 @@ import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
+from miai.files import locked, writing
 from miai_go.errors import DataError
 from miai_go.learning.games import StoredGame
-from miai_go.learning.shard_files import prepare_folder
+from miai_go.learning.shard_files import MANIFEST, prepare_folder
 from miai_go.learning.shards import GAME_SHARDS, ShardWriter, shard_folders
 
 WorkerT = TypeVar("WorkerT")
+LOCK: Final = ".lock"
 
 
 class StoppedError(Exception):
@@ -42,16 +45,37 @@ def make_shards(
       progress: called with the number of finished shards.
 
     Raises:
-      DataError: a folder has games of other settings, or cannot be written.
+      DataError: a folder has games of other settings, cannot be written, or another process makes
+        games there.
       MiaiError: from `make`.
     """
-    finished = {out: _finished(out, settings) for out in dict.fromkeys(parts)}
-    missing = []
-    for part, out in enumerate(parts):
-        finished[out] -= 1
-        if finished[out] < 0:
-            missing.append(part)
-    report = progress or (lambda _parts: None)
+    with ExitStack() as locks:
+        finished = {out: _finished(out, settings, locks) for out in dict.fromkeys(parts)}
+        missing = []
+        for part, out in enumerate(parts):
+            finished[out] -= 1
+            if finished[out] < 0:
+                missing.append(part)
+        return _make_missing(
+            parts,
+            missing,
+            make,
+            workers,
+            write=lambda out, games: _write(out, games, settings, sources),
+            report=progress or (lambda _parts: None),
+        )
+
+
+def _make_missing(
+    parts: Sequence[Path],
+    missing: Sequence[int],
+    make: Callable[[int, WorkerT, threading.Event], list[StoredGame]],
+    workers: Sequence[WorkerT],
+    *,
+    write: Callable[[Path, list[StoredGame]], None],
+    report: Callable[[int], None],
+) -> int:
+    """Make shards by their numbers in `parts` and write them in order; return how many games."""
     report(len(parts) - len(missing))
     free, stopped = list(workers), threading.Event()
 
@@ -70,7 +94,7 @@ def make_shards(
                 for begun in missing[index + len(ahead) : index + 2 * len(workers)]:
                     ahead.append(pool.submit(made, begun))
                 games = ahead.popleft().result()
-                _write(parts[part], games, settings, sources)
+                write(parts[part], games)
                 written += len(games)
                 report(len(parts) - len(missing) + index + 1)
         except BaseException:
@@ -80,15 +104,19 @@ def make_shards(
     return written
 
 
-def _finished(out: Path, settings: Mapping[str, Any]) -> int:
-    """Return the number of shards that a set has; make its folder if there is none.
+def _finished(out: Path, settings: Mapping[str, Any], locks: ExitStack) -> int:
+    """Lock a set, or make one; return the number of its shards.
 
-    Raises `DataError` if they do not fit.
+    Raises `DataError` if they do not fit, or another process has the lock.
     """
+    busy = DataError(f"{out}: another process makes games there; wait for it, or use another --out")
+    with writing(out, DataError):
+        if (out / MANIFEST).is_file():
+            raise DataError(f"{out}: is a shard itself; name the set that contains it")
+        out.mkdir(parents=True, exist_ok=True)
+        locks.enter_context(locked(out / LOCK, busy))
     prepare_folder(out)
     folders = shard_folders(out)
-    if folders[:1] == [out]:
-        raise DataError(f"{out}: is a shard itself; name the set that contains it")
     if [int(folder.name) for folder in folders] != list(range(len(folders))):
         raise DataError(f"{out}: a shard is missing; delete the folder to start again")
     for folder in folders:

@@ -156,7 +156,7 @@ class TrainingRun:
                 step = learner.steps
                 if step % run.log_every == 0:
                     speed = (step - first) * positions / (time.perf_counter() - began)
-                    _note_losses(journal, step, means.take(), of=run.steps, speed=speed)
+                    _note_losses(journal, step, means.take(), of=learner.limits(), speed=speed)
                 if step % run.measure_every == 0:
                     measures, measured = self._measure(journal, measure, held_out), step
                 if step % run.checkpoint_every == 0 or step == run.steps:
@@ -249,7 +249,7 @@ class TrainingRun:
 
 
 def _note_losses(
-    journal: TrainingJournal, step: int, means: Mapping[str, float], *, of: int, speed: float
+    journal: TrainingJournal, step: int, means: Mapping[str, float], *, of: str, speed: float
 ) -> None:
     """Write mean losses to the journal, with the speed in positions per second on its line."""
     losses = "  ".join(f"{n} {v:.4g}" for n, v in means.items() if n != "rate")
