@@ -65,7 +65,7 @@ class Side:
         values |= {"simulations": arguments.simulations, **given}
         values |= {"root_fpu": values["fpu"], "rollouts": int(values["mix"] > 0)}
         self.budget = int(values["simulations"])
-        oracle = load_oracle(find_weights(weights, default="policy-9x9"))
+        oracle = load_oracle(find_weights(weights, default="policy-9x9"), size=arguments.size)
         self.size = oracle.encoder.size
         self.valuer: LeafValuer = NetworkValuer(oracle, oracle, score_weight=values["score_weight"])
         if positions := games * int(values["remembered"]):
@@ -211,6 +211,8 @@ def main() -> None:
     )
     parser.add_argument("--weights", default="", help="Weights file or a shipped name")
     parser.add_argument("--their-weights", help="Those of the opponent (default: the same)")
+    parser.add_argument("--size", type=int, help="Size of board (default: that of the weights)")
+    parser.add_argument("--komi", type=float, default=7.0, help="Komi (default: 7)")
     parser.add_argument("--simulations", type=int, default=100, help="Simulations per move")
     parser.add_argument("--at-once", type=int, default=32, help="Pairs of games played in step")
     parser.add_argument("--rounds", type=int, default=10, help="Maximum number of such batches")
@@ -224,7 +226,7 @@ def main() -> None:
         Side(dict(given), weights, arguments, 2 * arguments.at_once)
         for given, weights in ((arguments.ours, arguments.weights), (arguments.theirs, theirs))
     )
-    game = miai.load_game("go", board_size=sides[0].size, komi=7.0)
+    game = miai.load_game("go", board_size=sides[0].size, komi=arguments.komi)
     assert isinstance(game, GoGame)
     pairs: list[float] = []
     leads: list[float] = []
@@ -243,6 +245,7 @@ def main() -> None:
         "ours": dict(arguments.ours),
         "theirs": dict(arguments.theirs),
         "weights": [arguments.weights, theirs],
+        "board": f"{game.size}x{game.size}, komi {arguments.komi:g}",
         "simulations": arguments.simulations,
         "pairs": len(pairs),
         "points": round(float(shares.mean()), 4),
