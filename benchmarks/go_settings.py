@@ -45,7 +45,7 @@ OWN = ("leaves", "remembered", "simulations")
 TREE = sorted({field.name for field in fields(TreeSettings)} & set(AlphaGoParameters.model_fields))
 HOPELESS = -0.9
 """A value below which a player resigns at its second move in a row."""
-LONGEST = 200
+LONGEST = 300
 """Moves after which a game is counted as it lies."""
 
 
