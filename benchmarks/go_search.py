@@ -189,7 +189,7 @@ class Subject:
 
     def oracle(self, precision: Precision) -> Oracle:
         """Return the network, running on one thread."""
-        return load_oracle(self.path, precision=precision, threads=1)
+        return load_oracle(self.path, size=SIZE, precision=precision, threads=1)
 
 
 def measure_batches(

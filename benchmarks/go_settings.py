@@ -180,11 +180,12 @@ def _root(state: GoState) -> ForestRoot:
 
 def _mean_leads(leads: NDArray[np.float64]) -> dict[str, float]:
     """Return the mean lead of each side in the games that it won, and that of the first in all."""
-    return {
-        "lead": round(float(leads.mean()), 2),
-        "lead_when_winning": round(float(leads[leads > 0].mean()), 2),
-        "their_lead_when_winning": round(float(-leads[leads < 0].mean()), 2),
+    parts = {
+        "lead": leads,
+        "lead_when_winning": leads[leads > 0],
+        "their_lead_when_winning": -leads[leads < 0],
     }
+    return {name: round(float(part.mean()), 2) for name, part in parts.items() if len(part)}
 
 
 def setting(text: str) -> tuple[str, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ pytest.importorskip("torch")
 
 import torch
 import typer
-from tests.go_learning.go_networks_small import random_planes, small_file, small_header
+from tests.go_learning.go_networks_small import random_planes, small_file
 from tests.go_learning.go_training_games import write_games
 from torch import Tensor, nn
 from typer.testing import CliRunner
@@ -23,7 +24,9 @@ from miai_go.errors import DataError
 from miai_go.learning.calibrating import fitted_factor, scale_values
 from miai_go.learning.measuring import evaluate_weights
 from miai_go.nets.network import Outputs
-from miai_go.nets.weights import NetworkWeights, load_weights, save_weights
+from miai_go.nets.onnx_export import own_games
+from miai_go.nets.weights import encoder_of, load_weights, save_weights
+from miai_go.shipped import find_weights
 
 
 def run(*words: str | Path) -> str:
@@ -62,14 +65,14 @@ def test_the_factor_that_drew_the_results_is_found(factor: float) -> None:
     values = rng.uniform(-0.95, 0.95, 200_000)
     odds = ((1 + values) / (1 - values)) ** factor
     results = np.where(rng.random(len(values)) < odds / (1 + odds), 1.0, -1.0)
-    found = fitted_factor(values, results)
-    assert found == pytest.approx(factor, rel=0.02)
+    fitted = fitted_factor(values, results)
+    assert fitted == pytest.approx(factor, rel=0.02)
 
     def likelihood(factor: float) -> float:
         odds = ((1 + values) / (1 - values)) ** factor
         return float(np.log(np.where(results > 0, odds, 1) / (1 + odds)).mean())
 
-    assert likelihood(found) > max(likelihood(found * 1.01), likelihood(found * 0.99))
+    assert likelihood(fitted) > max(likelihood(fitted * 1.01), likelihood(fitted * 0.99))
 
 
 def test_a_draw_is_half_won_and_half_lost() -> None:
@@ -123,26 +126,64 @@ def test_what_it_cannot_calibrate_is_named(tmp_path: Path, games: Path) -> None:
         run("calibrate", policy, games, *out)
     with pytest.raises(WeightsError, match="name weights of a network"):
         run("calibrate", "rollout-9x9", games, *out)
+    export = tmp_path / "net.onnx"
+    export.write_bytes(b"no matter")
+    with pytest.raises(WeightsError, match=r"net\.onnx: is an export; calibrate its \.safetensors"):
+        run("calibrate", export, games, *out)
+    for bad in (tmp_path, tmp_path / "net.txt"):
+        with pytest.raises(WeightsError, match=r"--out .*: name a file that ends in \.safetensors"):
+            run("calibrate", policy, games, "--out", bad)
     with pytest.raises(MiaiError, match="--split tests: unknown; choose from"):
         run("calibrate", small_file(tmp_path / "n.safetensors"), games, *out, "--split", "tests")
     assert not out[1].exists()
 
 
-class Clamped(nn.Module):
-    """A network whose values are no tanh."""
+class OnPlanes(nn.Module):
+    """A network whose values are a function of a linear layer; by default one that fits."""
 
-    def __init__(self) -> None:
+    def __init__(self, function: Callable[[Tensor], Tensor] = torch.tanh, bias: float = 0) -> None:
         super().__init__()
         self.value = nn.Linear(4, 1)
+        self.function = function
+        nn.init.constant_(self.value.bias, bias)
 
     def forward(self, planes: Tensor) -> Outputs:
-        return Outputs(value=self.value(planes.mean((2, 3))).clamp(-0.9, 0.9).squeeze(1))
+        return Outputs(value=self.function(self.value(planes.mean((2, 3)))).squeeze(1))
 
 
-def test_values_that_are_no_tanh_are_left_alone() -> None:
-    weights = NetworkWeights(Clamped(), small_header())
-    before = {name: tensor.clone() for name, tensor in weights.network.state_dict().items()}
+PLANES = torch.from_numpy(random_planes(16, seed=3))
+
+
+def test_the_last_layer_is_scaled() -> None:
+    network = OnPlanes()
+    weight, bias = (parameter.clone() for parameter in network.value.parameters())
+    scale_values(network, 1.5, PLANES, where="net")
+    torch.testing.assert_close(network.value.weight, 1.5 * weight)
+    torch.testing.assert_close(network.value.bias, 1.5 * bias)
+
+
+@pytest.mark.parametrize(
+    "network",
+    [
+        OnPlanes(lambda logits: logits.clamp(-0.9, 0.9)),
+        OnPlanes(lambda logits: torch.tanh(logits) ** 3),
+        OnPlanes(torch.tanh, bias=60.0),
+        nn.Flatten(),
+    ],
+    ids=["clamped", "cubed", "sure of all", "no head"],
+)
+def test_values_that_are_no_tanh_of_a_layer_are_left_alone(network: nn.Module) -> None:
+    before = {name: tensor.clone() for name, tensor in network.state_dict().items()}
     with pytest.raises(WeightsError, match=r"net: its values cannot be scaled: they are not"):
-        scale_values(weights, 1.5, where="net")
-    for name, tensor in weights.network.state_dict().items():
+        scale_values(network, 1.5, PLANES, where="net")
+    for name, tensor in network.state_dict().items():
         assert torch.equal(tensor, before[name])
+
+
+@pytest.mark.parametrize("factor", [0.1, 0.5, 1.5, 8.0])
+def test_shipped_networks_can_be_scaled(factor: float) -> None:
+    path = find_weights("policy-9x9", default="")
+    loaded = load_weights(path)
+    encoder = encoder_of(loaded.header, where="")
+    planes = own_games(loaded, encoder, 32, seed=2) * encoder.scales[:, None, None]
+    scale_values(loaded.network, factor, torch.from_numpy(planes), where="")

@@ -553,9 +553,9 @@ def test_the_interval_of_a_calibration_is_that_of_resampled_games() -> None:
     means = mine[drawn].sum(1) / counts[drawn].sum(1)
     low, high = np.quantile(means, (0.025, 0.975))
     assert rows[0]["positions"] == len(game)
-    assert rows[0]["within"] == pytest.approx((high - low) / 2, rel=0.05)
+    assert rows[0]["margin_95"] == pytest.approx((high - low) / 2, rel=0.05)
     # Positions of a game are not taken for games.
-    assert rows[0]["within"] > 1.5 * 1.96 * (result - value).std() / len(game) ** 0.5
+    assert rows[0]["margin_95"] > 1.5 * 1.96 * (result - value).std() / len(game) ** 0.5
 
 
 def test_negative_weights_make_moves_less_likely() -> None:

@@ -143,7 +143,7 @@ def evaluate(
     )
     if as_json:
         tables = {title.replace(" ", "_"): rows for title, rows in _tables(measures)}
-        print(json.dumps({**measures.figures(), **tables}, indent=2))
+        print(json.dumps({**measures.figures(), **tables}, indent=2, allow_nan=False))
     else:
         _show(measures)
 
@@ -170,7 +170,7 @@ def calibrate(
         "factor": result.factor,
         "positions": len(result.measures.ply),
         "value_error": dict(zip(names, result.errors, strict=True)),
-        "cross_entropy": dict(zip(names, result.surprises, strict=True)),
+        "cross_entropy": dict(zip(names, result.cross_entropies, strict=True)),
     }
     if as_json:
         print(json.dumps({"file": out.name, **figures}, indent=2))
@@ -178,7 +178,7 @@ def calibrate(
     print(
         f"{out}: log odds times {result.factor:.4f}; on {figures['positions']} positions the value "
         f"error was {result.errors[0]:.4f} and is {result.errors[1]:.4f}, the cross-entropy of "
-        f"results was {result.surprises[0]:.4f} and is {result.surprises[1]:.4f}"
+        f"results was {result.cross_entropies[0]:.4f} and is {result.cross_entropies[1]:.4f}"
     )
 
 
@@ -231,7 +231,7 @@ def _show(measures: GameMeasures) -> None:
     for title, rows in _tables(measures):
         if rows:
             print(f"\n{title}")
-            names = list(rows[0])
+            names = list(dict.fromkeys(name for row in rows for name in row))
             print("  ".join(f"{name:>13}" for name in names))
             for row in rows:
                 print("  ".join(_cell(row.get(name, float("nan"))) for name in names))

@@ -73,10 +73,9 @@ def show(
             print(f"{name:9}{text}")
     for number, step in enumerate(card.header.history, 1):
         print(f"step {number}   {step.command}")
-        print(
-            f"         {step.steps} steps, seed {step.seed}, config {step.config or 'unknown'}, "
-            f"{step.date or 'no date'}" + (f"; from {step.data}" if step.data else "")
-        )
+        trained = f"{step.steps} steps, seed {step.seed}" if step.steps else ""
+        config = f"config {step.config}" if step.config else ""
+        print(f"         {'; '.join(filter(None, (trained, config, step.date, step.data)))}")
 
 
 def checksum(

@@ -1,34 +1,41 @@
 """Calibration of values: one factor of their log odds, fitted on games that were held out.
 
-A value v is the log odds 2 artanh(v) of winning. Training leaves them too small or too large on
-new games; one factor mends the most of it (temperature scaling, Guo et al. 2017), and changes
-neither the order of values nor the moves that a network predicts.
+A value v stands for log odds of winning, 2 artanh(v). After training these are too small or too
+large on new games; one factor corrects most of this (temperature scaling, Guo et al. 2017), and
+changes neither the order of values nor the moves that a network predicts.
 """
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import nn
+from torch import Tensor, nn
 
 from miai.errors import WeightsError
 from miai.tensors import TrainingRecord
 from miai_go.errors import DataError
 from miai_go.learning.measuring import GameMeasures, evaluate_weights
-from miai_go.nets.network import TRAINING_ONLY, Outputs
-from miai_go.nets.weights import NetworkWeights, WeightsHeader, load_weights, save_weights
+from miai_go.nets.network import TRAINING_ONLY
+from miai_go.nets.onnx_export import own_games
+from miai_go.nets.weights import SUFFIX, WeightsHeader, encoder_of, load_weights, save_weights
 from miai_go.shipped import find_weights
+
+if TYPE_CHECKING:
+    from miai_go.nets.network import Outputs
 
 _NEAREST: Final = 1 - 1e-6  # values are taken no nearer to 1, whose log odds are infinite
 _BOUNDS: Final = (0.05, 20.0)
-_SAME: Final = 1e-4
+_POSITIONS: Final = 64  # on which a scaled network is compared with itself
+_UNSATURATED: Final = 1 - 1e-9
+_SAME: Final = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,20 +47,20 @@ class Calibration:
       factor: of the log odds of winning; above 1 the values were too near to 0.
       measures: of the network before, on the games of the fit.
       errors: mean square error of values on these games, before and after.
-      surprises: cross-entropy of their results in nats, before and after.
+      cross_entropies: cross-entropy of their results in nats, before and after.
     """
 
     header: WeightsHeader
     factor: float
     measures: GameMeasures
     errors: tuple[float, float]
-    surprises: tuple[float, float]
+    cross_entropies: tuple[float, float]
 
 
 def calibrate(
     weights: str, sources: Sequence[Path], out: Path, *, split: str = "validation"
 ) -> Calibration:
-    """Write weights whose values have the most likely factor of their log odds.
+    """Scale a network's values to fit the results of held-out games, and write the weights.
 
     Args:
       weights: a weights file, or the name of shipped weights.
@@ -67,17 +74,20 @@ def calibrate(
       DataError: the games cannot be read, or their results tell nothing about a factor.
     """
     path = find_weights(weights, default="")
+    _check_files(path, out)
     loaded = load_weights(path)
     if "value" not in loaded.header.outputs:
         raise WeightsError(f"{path}: has no value head, so there is nothing to calibrate")
     measures = evaluate_weights(str(path), sources, split=split)
-    known = ~np.isnan(measures.result)
-    values, results = measures.value[known], measures.result[known]
+    over = ~np.isnan(measures.result)
+    values, results = measures.value[over], measures.result[over]
     factor = fitted_factor(values, results)
-    scale_values(loaded, factor, where=str(path))
+    encoder = encoder_of(loaded.header, where=str(path), size=loaded.header.sizes[0])
+    planes = own_games(loaded, encoder, _POSITIONS, seed=1) * encoder.scales[:, None, None]
+    scale_values(loaded.network, factor, torch.from_numpy(planes), where=str(path))
     record = TrainingRecord(
         command=f"miai go calibrate --split {split}",
-        data=f"{len(np.unique(measures.game[known]))} games, {len(values)} positions; "
+        data=f"{len(np.unique(measures.game[over]))} games, {len(values)} positions; "
         f"factor {factor:.4f}",
         date=datetime.now(UTC).date().isoformat(),
     )
@@ -88,13 +98,24 @@ def calibrate(
         factor=factor,
         measures=measures,
         errors=(_error(values, results), _error(scaled, results)),
-        surprises=(_surprise(values, results), _surprise(scaled, results)),
+        cross_entropies=(_cross_entropy(values, results), _cross_entropy(scaled, results)),
     )
 
 
-def scaled_values(values: NDArray[np.float64], factor: float) -> NDArray[np.float64]:
-    """Return values, of any shape, with their log odds multiplied by a factor."""
-    scaled: NDArray[np.float64] = np.tanh(factor * np.arctanh(_bounded(values)))
+def _check_files(path: Path, out: Path) -> None:
+    if path.suffix == ".onnx":
+        raise WeightsError(
+            f"{path}: is an export; calibrate its {SUFFIX} file, and export that again"
+        )
+    if out.suffix != SUFFIX or out.is_dir():
+        raise WeightsError(f"--out {out}: name a file that ends in {SUFFIX}")
+
+
+def scaled_values(
+    values: NDArray[np.floating], factor: NDArray[np.float64] | float
+) -> NDArray[Any]:
+    """Return values, of any shape, with their log odds multiplied."""
+    scaled: NDArray[Any] = np.tanh(factor * np.arctanh(_bounded(values)))
     return scaled
 
 
@@ -128,44 +149,73 @@ def fitted_factor(values: NDArray[np.float64], results: NDArray[np.float64]) -> 
     return low
 
 
-def scale_values(weights: NetworkWeights, factor: float, *, where: str) -> None:
+def scale_values(network: nn.Module, factor: float, planes: Tensor, *, where: str) -> None:
     """Multiply the log odds of a network's values, in the last linear layer of its value head.
+
+    Args:
+      planes: positions on which to see that this changes the values as it should, and no other
+        answer; scaled, of shape (n, planes, size, size).
 
     Raises:
       WeightsError: the network's values are not the tanh of such a layer; it is unchanged.
     """
-    head = getattr(weights.network, "value", None)
+    trial = copy.deepcopy(network).double().eval()
+    layer = _last_linear(trial)
+    if layer is not None:
+        before = _answers(trial, planes)
+        _multiply(layer, factor)
+        if _scaled_alone(before, _answers(trial, planes), factor):
+            last = _last_linear(network)
+            assert last is not None
+            _multiply(last, factor)
+            return
+    raise WeightsError(
+        f"{where}: its values cannot be scaled: they are not the tanh of a linear layer at the end "
+        "of the network's attribute `value`"
+    )
+
+
+def _last_linear(network: nn.Module) -> nn.Linear | None:
+    head = getattr(network, "value", None)
     layers = head.modules() if isinstance(head, nn.Module) else ()
     linear = [layer for layer in layers if isinstance(layer, nn.Linear)]
-    before = _some_answers(weights)
-    state = {name: tensor.clone() for name, tensor in weights.network.state_dict().items()}
-    if linear:
-        with torch.no_grad():
-            for parameter in linear[-1].parameters():
-                parameter.mul_(factor)
-    after = _some_answers(weights)
-    for name, answer in before._asdict().items():
-        if answer is None or name in TRAINING_ONLY:
-            continue
-        expected = torch.tanh(factor * torch.atanh(answer)) if name == "value" else answer
-        if not torch.allclose(getattr(after, name), expected, atol=_SAME):
-            weights.network.load_state_dict(state)
-            raise WeightsError(
-                f"{where}: its values cannot be scaled: they are not the tanh of a linear layer at "
-                "the end of the network's attribute `value`"
-            )
+    return linear[-1] if linear else None
 
 
-def _some_answers(weights: NetworkWeights) -> Outputs:
-    shape = weights.header.shape
-    generator = torch.Generator().manual_seed(1)
-    planes = torch.rand(16, shape.planes, shape.size, shape.size, generator=generator)
+def _multiply(layer: nn.Linear, factor: float) -> None:
     with torch.no_grad():
-        answers: Outputs = weights.network(planes)
-    return answers
+        for parameter in layer.parameters():
+            parameter.mul_(factor)
 
 
-def _bounded(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _answers(network: nn.Module, planes: Tensor) -> dict[str, Tensor]:
+    with torch.no_grad():
+        outputs: Outputs = network(planes.double())
+    return {
+        name: answer
+        for name, answer in outputs._asdict().items()
+        if answer is not None and name not in TRAINING_ONLY
+    }
+
+
+def _scaled_alone(before: dict[str, Tensor], after: dict[str, Tensor], factor: float) -> bool:
+    """Return whether the log odds of values are multiplied, and the other answers are the same."""
+    values = before["value"]
+    telling = (values.abs() < _UNSATURATED) & (values != 0)
+    expected = {**before, "value": torch.tanh(factor * torch.atanh(values))}
+    alike = (
+        torch.allclose(
+            after[name][telling] if name == "value" else after[name],
+            answer[telling] if name == "value" else answer,
+            rtol=0,
+            atol=_SAME,
+        )
+        for name, answer in expected.items()
+    )
+    return bool(telling.any()) and all(alike)
+
+
+def _bounded(values: NDArray[Any]) -> NDArray[Any]:
     return np.clip(values, -_NEAREST, _NEAREST)
 
 
@@ -173,7 +223,7 @@ def _error(values: NDArray[np.float64], results: NDArray[np.float64]) -> float:
     return float(((values - results) ** 2).mean())
 
 
-def _surprise(values: NDArray[np.float64], results: NDArray[np.float64]) -> float:
+def _cross_entropy(values: NDArray[np.float64], results: NDArray[np.float64]) -> float:
     chance = (1 + _bounded(values)) / 2
     won = (1 + results) / 2
     return float(-(won * np.log(chance) + (1 - won) * np.log(1 - chance)).mean())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
@@ -144,8 +143,9 @@ class GameMeasures(Measures):
     def calibration(self) -> list[dict[str, float]]:
         """Return for each tenth of the values their mean and the mean result, with counts.
 
-        ``within`` is the half width of a 95 % interval of the difference between the two. Positions
-        of one game share its result, so the games are what is counted (Liang and Zeger 1986).
+        ``margin_95`` is the half width of a 95 % interval of their difference, clustered by game
+        because the positions of a game share its result (Liang and Zeger 1986); missing if all are
+        of one game.
         """
         known = self._known()
         return [
@@ -153,7 +153,7 @@ class GameMeasures(Measures):
                 "from": 2 * number / BINS - 1,
                 "value": float(self.value[mask].mean()),
                 "result": float(self.result[mask].mean()),
-                "within": _within((self.result - self.value)[mask], self.game[mask]),
+                **_margin((self.result - self.value)[mask], self.game[mask]),
                 "positions": float(mask.sum()),
             }
             for number, tenth in enumerate(tenths(self.value, low=-1.0))
@@ -164,19 +164,15 @@ class GameMeasures(Measures):
         return ~np.isnan(self.result) if len(self.value) else np.zeros(0, np.bool_)
 
 
-def _within(differences: NDArray[np.float64], games: NDArray[np.int64]) -> float:
-    """Return the half width of a 95 % interval of a mean; positions of a game depend on it.
-
-    Args:
-      differences: float64 of shape (n,).
-      games: the game of each, int64 of shape (n,). One game tells nothing: the width is nan.
-    """
+def _margin(differences: NDArray[np.float64], games: NDArray[np.int64]) -> dict[str, float]:
+    """Return the half width of a 95 % interval of the mean of differences, clustered by game."""
     _, game = np.unique(games, return_inverse=True)
     sums = np.bincount(game, weights=differences - differences.mean())
-    if len(sums) < 2:
-        return math.nan
-    deviation = np.sqrt((sums**2).sum() * len(sums) / (len(sums) - 1)) / len(differences)
-    return float(_NORMAL * deviation)
+    count = len(sums)
+    if count < 2:
+        return {}
+    deviation = np.sqrt((sums**2).sum() * count / (count - 1)) / len(differences)
+    return {"margin_95": float(_NORMAL * deviation)}
 
 
 def measure(

@@ -17,6 +17,7 @@ from pydantic import Field
 from miai.parameters import StrictModel
 from miai_go.errors import DataError, TrainingError
 from miai_go.learning.batches import Batch, BatchStream, Prefetcher
+from miai_go.learning.calibrating import scaled_values
 from miai_go.learning.checkpoints import Checkpoint
 from miai_go.learning.dataset import EncoderChoice, GoDataset
 from miai_go.learning.games import UNKNOWN
@@ -318,9 +319,8 @@ def sharpened(
     values: NDArray[np.floating], sharpness: NDArray[np.float64] | float
 ) -> NDArray[np.float32]:
     """Return values, from -1 to 1, with their log odds multiplied."""
-    odds = np.arctanh(np.clip(values, -_SURE, _SURE))
-    sharp: NDArray[np.float32] = np.tanh(sharpness * odds).astype(np.float32)
-    return sharp
+    sharp = scaled_values(np.clip(values, -_SURE, _SURE), sharpness)
+    return sharp.astype(np.float32)
 
 
 _SURE: Final = 0.999

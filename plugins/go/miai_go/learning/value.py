@@ -148,7 +148,7 @@ def _make_games(plan: TrainingPlan[ValueConfig], journal: TrainingJournal) -> No
 
     def player(named: str) -> Oracle:
         path = find_weights(named, default=f"policy-{game.size}x{game.size}")
-        return load_oracle(path, precision=precision, device=run.device)
+        return load_oracle(path, size=game.size, precision=precision, device=run.device)
 
     rules = PolicyGames(
         size=game.size,
