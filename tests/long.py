@@ -17,7 +17,7 @@ from pathlib import Path
 
 LIST = Path(__file__).with_suffix(".txt")
 SECONDS = 2.5
-"""A test is long from here on."""
+"""Minimum duration of a long test."""
 _DURATION = re.compile(r"^([\d.]+)s (setup|call|teardown) +(\S.*)$", re.MULTILINE)
 
 
@@ -73,7 +73,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("durations", type=Path, help="Output of pytest with --durations=0")
     parser.add_argument(
-        "--seconds", type=float, default=SECONDS, help=f"From when on (default {SECONDS:g})"
+        "--seconds", type=float, default=SECONDS, help=f"Minimum seconds of a long test (default {SECONDS:g})"
     )
     options = parser.parse_args()
     lines = chosen(options.durations.read_text(encoding="utf-8"), seconds=options.seconds)

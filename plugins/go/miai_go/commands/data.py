@@ -371,7 +371,7 @@ def show_statistics(
 ) -> None:
     """Show the number of games, their lengths, komi, results and openings.
 
-    Of games of several sizes those of each size, with --json as a list.
+    Several sizes of board are shown separately; --json then prints a list.
     """
     from miai_go.learning.dataset import GoDataset, statistics
     from miai_go.learning.importing import GameFilters
