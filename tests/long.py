@@ -73,7 +73,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("durations", type=Path, help="Output of pytest with --durations=0")
     parser.add_argument(
-        "--seconds", type=float, default=SECONDS, help=f"Minimum seconds of a long test (default {SECONDS:g})"
+        "--seconds",
+        type=float,
+        default=SECONDS,
+        help=f"Minimum seconds of a long test (default {SECONDS:g})",
     )
     options = parser.parse_args()
     lines = chosen(options.durations.read_text(encoding="utf-8"), seconds=options.seconds)

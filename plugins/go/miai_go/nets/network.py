@@ -55,8 +55,8 @@ class Outputs(NamedTuple):
       margins: logits of the final lead rounded to points, float of shape (n, 2 * size * size + 1),
         from -size * size.
 
-    A network that learns several sizes of board gets planes of each, whatever shape it was made
-    for, so its tensors and its answers depend on the planes alone.
+    The tensors and answers of a network that learns several sizes of board must not depend on the
+    shape that it was built for: it gets planes of each size.
 
     Only training uses `reply` and `margins` (Wu 2019, sections 3.4 and 4.1). A network keeps such a
     head in the attribute of that name, which is None without one, so that `folded` can remove it.
