@@ -28,6 +28,7 @@ from tests.go_learning.test_go_training import _interrupting, train
 from miai.errors import ConfigError, WeightsError
 from miai.tensors import read_tensors
 from miai_go.errors import DataError, TrainingError
+from miai_go.learning import making
 from miai_go.learning.batches import Batch, Prefetcher
 from miai_go.learning.dataset import GoDataset
 from miai_go.learning.games import StoredGame
@@ -53,6 +54,7 @@ from miai_go.learning.torch_loader import TorchBatches
 from miai_go.learning.tree_games import SelfPlayPlan, play_set
 from miai_go.nets.encoders import SimpleEncoder
 from miai_go.nets.inference import load_oracle
+from miai_go.nets.layers import PoolBias
 from miai_go.nets.network import Outputs
 from miai_go.nets.weights import WeightsHeader, load_weights, save_weights
 from miai_go.rules.board import Board
@@ -177,6 +179,30 @@ def test_a_network_that_remembers_its_size_is_refused_for_several(
         make_network((5, 6), SIMPLE, NetworkSection(), seed=1)
     monkeypatch.setattr(Sized, "factor", lambda _self, _shape: 1)
     make_network((5, 6), SIMPLE, NetworkSection(), seed=1)
+
+    def fails(_self: Sized, _planes: object) -> Outputs:
+        raise KeyError("a\nb")
+
+    monkeypatch.setattr(Sized, "forward", fails)
+    with pytest.raises(TrainingError, match=r"one made for 5x5 fails on 6x6 \('a.nb'\); use"):
+        make_network((5, 6), SIMPLE, NetworkSection(), seed=1)
+
+
+def test_a_size_behind_layers_of_zeros_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    network = NetworkSection(name="tower", parameters=TOWER)
+    make_network((5, 6), SIMPLE, network, seed=1)
+    build = making.build_network
+
+    def with_memory(name: str, shape: Any, values: Any, **options: Any) -> torch.nn.Module:
+        built = build(name, shape, values, **options)
+        for module in built.modules():
+            if isinstance(module, PoolBias):
+                module.register_forward_pre_hook(lambda _module, inputs: (inputs[0] * shape.size,))
+        return built
+
+    monkeypatch.setattr(making, "build_network", with_memory)
+    with pytest.raises(TrainingError, match="because its answers depend on the size"):
+        make_network((5, 6), SIMPLE, network, seed=1)
 
 
 def test_a_start_may_be_for_other_sizes_if_it_depends_on_none(tmp_path: Path) -> None:
