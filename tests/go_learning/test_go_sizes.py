@@ -582,6 +582,11 @@ def test_sets_of_several_sizes_are_resumed_with_any_number_of_workers(tmp_path: 
         ]
     with pytest.raises(DataError, match="seed differ"):
         play_set(own_plan(seed=6), 12, judges(3, 4, 5), tmp_path / "parts")
+    with pytest.raises(
+        DataError, match=r"3x3.000000: .* \(size, seed differ\); use another folder"
+    ):
+        play_set(own_plan(size=[6, 7], seed=6), 12, judges(6, 7), tmp_path / "parts")
+    assert not (tmp_path / "parts" / "6x6").exists()
     with pytest.raises(DataError, match="has sets of several sizes"):
         play_set(own_plan(size=4), 12, judges(4), tmp_path / "parts")
     play_set(own_plan(size=4), 12, judges(4), tmp_path / "one")

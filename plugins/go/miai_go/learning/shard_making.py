@@ -119,7 +119,13 @@ def _finished(out: Path, settings: Mapping[str, Any], locks: ExitStack) -> int:
     folders = shard_folders(out)
     if [int(folder.name) for folder in folders] != list(range(len(folders))):
         raise DataError(f"{out}: a shard is missing; delete the folder to start again")
-    for folder in folders:
+    check_settings(folders, settings)
+    return len(folders)
+
+
+def check_settings(shards: Sequence[Path], settings: Mapping[str, Any]) -> None:
+    """Raise `DataError` if shards were made with other settings, or cannot be read."""
+    for folder in shards:
         before = GAME_SHARDS.read_manifest(folder).settings
         differing = [name for name, value in settings.items() if before.get(name) != value]
         if differing:
@@ -127,7 +133,6 @@ def _finished(out: Path, settings: Mapping[str, Any], locks: ExitStack) -> int:
                 f"{folder}: was made with other settings ({', '.join(differing)} differ); use "
                 "another folder with --out"
             )
-    return len(folders)
 
 
 def _write(
