@@ -25,7 +25,8 @@ from tests.go_learning.go_sizes_small import (
 )
 from tests.go_learning.test_go_training import _interrupting, train
 
-from miai.errors import ConfigError, WeightsError
+from miai.errors import ConfigError, ParameterError, WeightsError
+from miai.parameters import build_parameters, describe_parameters
 from miai.tensors import read_tensors
 from miai_go.errors import DataError, TrainingError
 from miai_go.learning import making
@@ -37,7 +38,7 @@ from miai_go.learning.measuring import evaluate_weights, measure
 from miai_go.learning.resident import ResidentLessons
 from miai_go.learning.rollout_policy import RolloutConfig, train_rollout
 from miai_go.learning.run_folder import load_plan
-from miai_go.learning.sections import NetworkSection, TrainingRunSection
+from miai_go.learning.sections import DataSection, NetworkSection, TrainingRunSection
 from miai_go.learning.shards import open_shards, sets_in
 from miai_go.learning.supervised import (
     SupervisedConfig,
@@ -72,7 +73,7 @@ def test_sizes_are_read_and_named() -> None:
     assert board_names((7, 8)) == "7x7 and 8x8"
     assert board_names((13, 7, 9)) == "7x7, 9x9 and 13x13"
     assert board_names(range(7, 14)) == "7x7 to 13x13"
-    for wrong in ("", "0", "26", "9-7", "9,8-7", "7-", "-7", "a", "7--9", "²"):
+    for wrong in ("", "0", "26", "9-7", "9,8-7", "7-", "-7", "a", "7--9", "²", "9" * 5000, "009"):
         with pytest.raises(ConfigError, match="write 9, 7-13 or 9,13,19"):
             parse_sizes(wrong)
 
@@ -86,9 +87,15 @@ def test_a_header_states_one_size_as_before_or_several(tmp_path: Path) -> None:
     assert json.loads(header.to_json())["size"] == list(SIZES)
     one = WeightsHeader.model_validate({**header.model_dump(), "size": [5]})
     assert json.loads(one.to_json())["size"] == 5
-    for size in ([], [0], [5, 26], 5.0, True, "5", None):
+    for size in ([], [0], [5, 26], 5.0, True, "5", None, [5.0], [True, 5], ["5"], [[5]], {5: 6}):
         with pytest.raises(ValueError, match="size"):
             WeightsHeader.model_validate({**header.model_dump(), "size": size})
+    for model, unit in ((SelfPlayPlan, None), (DataSection, "points")):
+        (row,) = (r for r in describe_parameters(model) if r["name"] == "size")
+        assert (row["type"], row["unit"]) == ("integer or array", unit)
+        assert row["limits"] == {"minimum": 1, "maximum": 25}
+    with pytest.raises(ParameterError, match=r"^size: a size from 1 to 25, or a list of such .*$"):
+        build_parameters(SelfPlayPlan, {"weights": "w", "size": [7, 26]})
 
 
 def test_weights_are_loaded_for_their_sizes_only(tmp_path: Path) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, TypeAlias
 
-from pydantic import PlainSerializer, PlainValidator
+from pydantic import Field, PlainSerializer, PlainValidator, TypeAdapter, WithJsonSchema
 
 from miai.errors import ConfigError
 from miai_go.rules.coordinates import MAX_SIZE
@@ -31,7 +32,7 @@ def parse_sizes(text: str) -> tuple[int, ...]:
     for word in text.split(","):
         low, dash, high = word.strip().partition("-")
         ends = (low, high if dash else low)
-        numbers = [int(end) for end in ends if end.isascii() and end.isdigit()]
+        numbers = [int(end) for end in ends if re.fullmatch("[0-9]{1,2}", end)]
         if len(numbers) < len(ends) or not 1 <= numbers[0] <= numbers[1] <= MAX_SIZE:
             raise ConfigError(
                 f"sizes {text[:40]!r}: write 9, 7-13 or 9,13,19, each from 1 to {MAX_SIZE}"
@@ -55,9 +56,11 @@ def _checked(value: Any) -> int | tuple[int, ...]:
     return ordered if len(ordered) > 1 else ordered[0]
 
 
+_Size: TypeAlias = Annotated[int, Field(ge=1, le=MAX_SIZE)]
 BoardSizes: TypeAlias = Annotated[
     int | tuple[int, ...],
     PlainValidator(_checked),
+    WithJsonSchema(TypeAdapter(_Size | tuple[_Size, ...]).json_schema()),
     PlainSerializer(lambda value: value, return_type=int | tuple[int, ...]),
 ]
 """A field of one size, or of several, ascending; see `sizes_of`."""
