@@ -22,7 +22,7 @@ from miai_go.nets.encoder import Encoder, load_encoder
 from miai_go.nets.network import NetworkShape, Outputs, build_network, filled_parameters, outputs_of
 from miai_go.nets.torch_oracle import TorchOracle
 from miai_go.nets.weights import NetworkWeights, WeightsHeader, load_weights, save_weights
-from miai_go.rules.sizes import board_names, sizes_of
+from miai_go.rules.sizes import board_names, plain_sizes, sizes_of
 from miai_go.shipped import find_weights
 
 Encoders = Mapping[int, Encoder]
@@ -55,7 +55,7 @@ def make_network(
         network_parameters=network.parameters,
         encoder=encoder.name,
         encoder_parameters=encoder.parameters,
-        size=sizes,
+        size=plain_sizes(sizes),
         planes=loaded_encoder.planes,
         komi=(0.0, 0.0),
         history=(),
@@ -180,7 +180,7 @@ def _load_start(
     filled = filled_parameters(network.name, values)
     all_sizes = sizes_of({*header.sizes, *sizes})
     _check_sizes(network.name, filled, header.planes, all_sizes, where="network.start")
-    header = header.model_copy(update={"size": sizes if len(sizes) > 1 else sizes[0]})
+    header = header.model_copy(update={"size": plain_sizes(sizes)})
     if filled == header.network_parameters:
         return NetworkWeights(loaded.network, header)
     _check_growth(header, filled)

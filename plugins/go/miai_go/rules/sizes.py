@@ -17,6 +17,12 @@ def sizes_of(value: int | Iterable[int]) -> tuple[int, ...]:
     return (value,) if isinstance(value, int) else tuple(sorted(set(value)))
 
 
+def plain_sizes(value: int | Iterable[int]) -> int | tuple[int, ...]:
+    """Return sizes as files and settings state them: a single one as a number, or several."""
+    sizes = sizes_of(value)
+    return sizes if len(sizes) > 1 else sizes[0]
+
+
 def board_names(sizes: int | Iterable[int]) -> str:
     """Return sizes as text: ``9x9``, ``7x7 to 13x13`` or ``7x7, 9x9 and 13x13``."""
     ordered = sizes_of(sizes)
@@ -52,8 +58,7 @@ def _checked(value: Any) -> int | tuple[int, ...]:
     sizes = list(value) if isinstance(value, list | tuple) else [value]
     if not sizes or not all(type(size) is int and 1 <= size <= MAX_SIZE for size in sizes):
         raise ValueError(f"a size from 1 to {MAX_SIZE}, or a list of such sizes, is required")
-    ordered = sizes_of(sizes)
-    return ordered if len(ordered) > 1 else ordered[0]
+    return plain_sizes(sizes)
 
 
 _Size: TypeAlias = Annotated[int, Field(ge=1, le=MAX_SIZE)]
@@ -61,6 +66,6 @@ BoardSizes: TypeAlias = Annotated[
     int | tuple[int, ...],
     PlainValidator(_checked),
     WithJsonSchema(TypeAdapter(_Size | tuple[_Size, ...]).json_schema()),
-    PlainSerializer(lambda value: value, return_type=int | tuple[int, ...]),
+    PlainSerializer(plain_sizes, return_type=int | tuple[int, ...]),
 ]
-"""A field of one size, or of several, ascending; see `sizes_of`."""
+"""A field of one size, or of several, ascending; see `plain_sizes`."""
