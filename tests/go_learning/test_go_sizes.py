@@ -29,7 +29,6 @@ from miai.errors import ConfigError, ParameterError, WeightsError
 from miai.parameters import build_parameters, describe_parameters
 from miai.tensors import read_tensors
 from miai_go.errors import DataError, TrainingError
-from miai_go.learning import making
 from miai_go.learning.batches import Batch, Prefetcher
 from miai_go.learning.dataset import GoDataset
 from miai_go.learning.games import StoredGame
@@ -56,7 +55,7 @@ from miai_go.learning.tree_games import SelfPlayPlan, play_set
 from miai_go.nets.encoders import SimpleEncoder
 from miai_go.nets.inference import load_oracle
 from miai_go.nets.layers import PoolBias
-from miai_go.nets.network import Outputs
+from miai_go.nets.network import Outputs, build_network
 from miai_go.nets.weights import WeightsHeader, load_weights, save_weights
 from miai_go.rules.board import Board
 from miai_go.rules.sizes import board_names, parse_sizes
@@ -87,8 +86,8 @@ def test_a_header_states_one_size_as_before_or_several(tmp_path: Path) -> None:
     assert json.loads(header.to_json())["size"] == list(SIZES)
     one = WeightsHeader.model_validate({**header.model_dump(), "size": [5]})
     assert json.loads(one.to_json())["size"] == 5
-    for size, stated in (((5,), 5), ((7, 5), [5, 7])):
-        copy = header.model_copy(update={"size": size})
+    for sizes, stated in (((5,), 5), ((7, 5), [5, 7])):
+        copy = header.model_copy(update={"size": sizes})
         assert json.loads(copy.to_json())["size"] == stated
     for size in ([], [0], [5, 26], 5.0, True, "5", None, [5.0], [True, 5], ["5"], [[5]], {5: 6}):
         with pytest.raises(ValueError, match="size"):
@@ -201,16 +200,15 @@ def test_a_network_that_remembers_its_size_is_refused_for_several(
 def test_a_size_behind_layers_of_zeros_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     network = NetworkSection(name="tower", parameters=TOWER)
     make_network((5, 6), SIMPLE, network, seed=1)
-    build = making.build_network
 
     def with_memory(name: str, shape: Any, values: Any, **options: Any) -> torch.nn.Module:
-        built = build(name, shape, values, **options)
+        built = build_network(name, shape, values, **options)
         for module in built.modules():
             if isinstance(module, PoolBias):
                 module.register_forward_pre_hook(lambda _module, inputs: (inputs[0] * shape.size,))
         return built
 
-    monkeypatch.setattr(making, "build_network", with_memory)
+    monkeypatch.setattr("miai_go.learning.making.build_network", with_memory)
     with pytest.raises(TrainingError, match="because its answers depend on the size"):
         make_network((5, 6), SIMPLE, network, seed=1)
 

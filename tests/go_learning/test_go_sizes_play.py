@@ -123,7 +123,8 @@ def test_a_model_whose_axes_do_not_fit_its_header_is_refused(
 
 def with_policy(model: onnx.ModelProto, *nodes: onnx.NodeProto) -> onnx.ModelProto:
     """Return a model whose policy is made by nodes from the former one, called 'former'."""
-    changed = onnx.ModelProto.FromString(model.SerializeToString())
+    changed = onnx.ModelProto()
+    changed.CopyFrom(model)
     for node in changed.graph.node:
         for names in (node.input, node.output):
             names[:] = ["former" if name == "policy" else name for name in names]
