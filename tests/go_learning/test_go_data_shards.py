@@ -18,6 +18,7 @@ from tests.go_learning.go_data_games import random_game, random_moves, sgf_of
 from miai_go.errors import DataError
 from miai_go.learning.games import StoredGame
 from miai_go.learning.importing import GameFilters, ImportReport, import_games
+from miai_go.learning.shard_files import LOCK
 from miai_go.learning.shards import (
     COLUMNS,
     Shard,
@@ -199,9 +200,25 @@ def test_an_unwritable_shard_leaves_the_others_intact(tmp_path: Path) -> None:
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
         signal.signal(signal.SIGXFSZ, before)
-    assert [child.name for child in tmp_path.iterdir()] == ["000000"]
+    assert {child.name for child in tmp_path.iterdir()} == {LOCK, "000000"}
     assert writer.flush() is not None  # what could not be written is not lost
     assert [shard.games for shard in open_shards(tmp_path)] == [3, 1]
+
+
+def test_one_writer_has_a_set_at_a_time(tmp_path: Path) -> None:
+    draft = tmp_path / ".unfinished-1"
+    with ShardWriter(tmp_path, size=9) as writer:
+        draft.mkdir()
+        with pytest.raises(DataError, match="another process is writing games there; wait for it"):
+            ShardWriter(tmp_path, size=9)
+        assert draft.exists(), "it is the writer's"
+        writer.add(random_game(1, length=5))
+    with pytest.raises(DataError, match="another folder"):
+        ShardWriter(tmp_path, size=7)
+    with ShardWriter(tmp_path, size=9) as writer:
+        assert not draft.exists()
+        writer.add(random_game(2, length=5))
+    assert [shard.games for shard in open_shards(tmp_path)] == [1, 1]
 
 
 def test_other_sizes_are_refused(tmp_path: Path) -> None:

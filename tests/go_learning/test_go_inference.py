@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
+import onnxruntime
 import pytest
 import torch
 from numpy.typing import NDArray
@@ -25,6 +26,7 @@ from torch import nn
 
 from miai.errors import WeightsError
 from miai_go.errors import InferenceError
+from miai_go.nets import onnx_export
 from miai_go.nets.inference import Ensemble, export_beside, load_oracle, prefers_int8
 from miai_go.nets.onnx_export import export_onnx
 from miai_go.nets.onnx_oracle import OnnxOracle
@@ -175,6 +177,51 @@ def test_an_int8_export_beside_weights_is_used_while_it_is_of_these(tmp_path: Pa
     save_weights(weights, small_network(header, seed=9), header)
     assert distance(load_oracle(weights, precision="int8").infer(planes), exported) > INT8
     assert isinstance(load_oracle(weights), TorchOracle)
+
+
+def test_an_export_beside_weights_is_opened_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    weights = small_file(tmp_path / "net.safetensors")
+    export_onnx(load_weights(weights), export_beside(weights), precision="int8", positions=64)
+    opened: list[bytes] = []
+    session = onnxruntime.InferenceSession
+
+    def noted(model: bytes, **options: Any) -> Any:
+        opened.append(model)
+        return session(model, **options)
+
+    monkeypatch.setattr(onnxruntime, "InferenceSession", noted)
+    oracle = load_oracle(weights, precision="int8")
+    assert (oracle.precision, len(opened)) == ("int8", 1)
+
+
+def test_weights_are_exported_once_for_all_oracles_until_they_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    weights, planes = (
+        small_file(tmp_path / "net.safetensors", "four-conv"),
+        random_planes(5, seed=4),
+    )
+    exported: list[Path] = []
+    export = onnx_export.onnx_model
+
+    def noted(*args: Any, **options: Any) -> Any:
+        exported.append(weights)
+        return export(*args, **options)
+
+    monkeypatch.setattr(onnx_export, "onnx_model", noted)
+    first, second = (load_oracle(weights, backend="onnx") for _ in range(2))
+    assert distance(first.infer(planes), second.infer(planes)) == 0
+    assert len(exported) == 1
+    header = small_header("four-conv")
+    save_weights(weights, small_network(header, seed=9), header)
+    trained_on = load_oracle(weights, backend="onnx")
+    assert distance(trained_on.infer(planes), own_answers(weights, planes)) < ROUNDING
+    assert len(exported) == 2
+    weights.write_bytes(weights.read_bytes()[:-4] + bytes(4))
+    with pytest.raises(WeightsError, match="digest"):
+        load_oracle(weights, backend="onnx")
 
 
 def test_onnx_gives_the_network_s_answers(path: Path, onnx_path: Path) -> None:

@@ -17,7 +17,7 @@ from miai.errors import MiaiError
 from miai_go.commands import add_commands
 from miai_go.errors import DataError
 from miai_go.learning.dataset import GoDataset
-from miai_go.learning.shard_making import LOCK
+from miai_go.learning.shard_files import LOCK
 from miai_go.learning.shards import open_shards, shard_folders
 from miai_go.learning.tree_games import SelfPlayPlan, play_set
 from miai_go.rules.board import Board
@@ -138,7 +138,7 @@ def test_two_processes_do_not_make_one_set(tmp_path: Path) -> None:
     try:
         assert other.stdout is not None
         other.stdout.readline()
-        with pytest.raises(DataError, match="set: another process makes games there"):
+        with pytest.raises(DataError, match="set: another process is writing games there"):
             play_set(plan_of(), 3, judges(1), out)
     finally:
         other.kill()

@@ -25,7 +25,8 @@ from tests.go_learning.go_sizes_small import (
 )
 from tests.go_learning.test_go_training import _interrupting, train
 
-from miai.errors import ConfigError, WeightsError
+from miai.errors import ConfigError, ParameterError, WeightsError
+from miai.parameters import build_parameters, describe_parameters
 from miai.tensors import read_tensors
 from miai_go.errors import DataError, TrainingError
 from miai_go.learning.batches import Batch, Prefetcher
@@ -36,7 +37,7 @@ from miai_go.learning.measuring import evaluate_weights, measure
 from miai_go.learning.resident import ResidentLessons
 from miai_go.learning.rollout_policy import RolloutConfig, train_rollout
 from miai_go.learning.run_folder import load_plan
-from miai_go.learning.sections import NetworkSection, TrainingRunSection
+from miai_go.learning.sections import DataSection, NetworkSection, TrainingRunSection
 from miai_go.learning.shards import open_shards, sets_in
 from miai_go.learning.supervised import (
     SupervisedConfig,
@@ -53,7 +54,8 @@ from miai_go.learning.torch_loader import TorchBatches
 from miai_go.learning.tree_games import SelfPlayPlan, play_set
 from miai_go.nets.encoders import SimpleEncoder
 from miai_go.nets.inference import load_oracle
-from miai_go.nets.network import Outputs
+from miai_go.nets.layers import PoolBias
+from miai_go.nets.network import Outputs, build_network
 from miai_go.nets.weights import WeightsHeader, load_weights, save_weights
 from miai_go.rules.board import Board
 from miai_go.rules.sizes import board_names, parse_sizes
@@ -70,7 +72,7 @@ def test_sizes_are_read_and_named() -> None:
     assert board_names((7, 8)) == "7x7 and 8x8"
     assert board_names((13, 7, 9)) == "7x7, 9x9 and 13x13"
     assert board_names(range(7, 14)) == "7x7 to 13x13"
-    for wrong in ("", "0", "26", "9-7", "9,8-7", "7-", "-7", "a", "7--9", "²"):
+    for wrong in ("", "0", "26", "9-7", "9,8-7", "7-", "-7", "a", "7--9", "²", "9" * 5000, "009"):
         with pytest.raises(ConfigError, match="write 9, 7-13 or 9,13,19"):
             parse_sizes(wrong)
 
@@ -84,9 +86,18 @@ def test_a_header_states_one_size_as_before_or_several(tmp_path: Path) -> None:
     assert json.loads(header.to_json())["size"] == list(SIZES)
     one = WeightsHeader.model_validate({**header.model_dump(), "size": [5]})
     assert json.loads(one.to_json())["size"] == 5
-    for size in ([], [0], [5, 26], 5.0, True, "5", None):
+    for sizes, stated in (((5,), 5), ((7, 5), [5, 7])):
+        copy = header.model_copy(update={"size": sizes})
+        assert json.loads(copy.to_json())["size"] == stated
+    for size in ([], [0], [5, 26], 5.0, True, "5", None, [5.0], [True, 5], ["5"], [[5]], {5: 6}):
         with pytest.raises(ValueError, match="size"):
             WeightsHeader.model_validate({**header.model_dump(), "size": size})
+    for model, unit in ((SelfPlayPlan, None), (DataSection, "points")):
+        (row,) = (r for r in describe_parameters(model) if r["name"] == "size")
+        assert (row["type"], row["unit"]) == ("integer or array", unit)
+        assert row["limits"] == {"minimum": 1, "maximum": 25}
+    with pytest.raises(ParameterError, match=r"^size: a size from 1 to 25, or a list of such .*$"):
+        build_parameters(SelfPlayPlan, {"weights": "w", "size": [7, 26]})
 
 
 def test_weights_are_loaded_for_their_sizes_only(tmp_path: Path) -> None:
@@ -178,6 +189,29 @@ def test_a_network_that_remembers_its_size_is_refused_for_several(
     monkeypatch.setattr(Sized, "factor", lambda _self, _shape: 1)
     make_network((5, 6), SIMPLE, NetworkSection(), seed=1)
 
+    def fails(_self: Sized, _planes: object) -> Outputs:
+        raise KeyError("a\nb")
+
+    monkeypatch.setattr(Sized, "forward", fails)
+    with pytest.raises(TrainingError, match=r"one made for 5x5 fails on 6x6 \('a.nb'\); use"):
+        make_network((5, 6), SIMPLE, NetworkSection(), seed=1)
+
+
+def test_a_size_behind_layers_of_zeros_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    network = NetworkSection(name="tower", parameters=TOWER)
+    make_network((5, 6), SIMPLE, network, seed=1)
+
+    def with_memory(name: str, shape: Any, values: Any, **options: Any) -> torch.nn.Module:
+        built = build_network(name, shape, values, **options)
+        for module in built.modules():
+            if isinstance(module, PoolBias):
+                module.register_forward_pre_hook(lambda _module, inputs: (inputs[0] * shape.size,))
+        return built
+
+    monkeypatch.setattr("miai_go.learning.making.build_network", with_memory)
+    with pytest.raises(TrainingError, match="because its answers depend on the size"):
+        make_network((5, 6), SIMPLE, network, seed=1)
+
 
 def test_a_start_may_be_for_other_sizes_if_it_depends_on_none(tmp_path: Path) -> None:
     path = tmp_path / "start.safetensors"
@@ -257,7 +291,6 @@ def test_sizes_take_turns_by_the_seed(tmp_path: Path) -> None:
     kept = turns(1, drop_last=True)
     assert {count for _size, count in kept} == {16}
     assert {size for size, _count in kept} == set(SIZES)
-    assert {size for size, _ in turns(1, drop_last=True) or []} == set(SIZES)
     huge = [(b.size, len(b)) for b in data.batches(10_000, drop_last=True)]
     assert sorted(size for size, _ in huge) == list(SIZES), "sizes without a whole batch"
 
@@ -556,6 +589,11 @@ def test_sets_of_several_sizes_are_resumed_with_any_number_of_workers(tmp_path: 
         ]
     with pytest.raises(DataError, match="seed differ"):
         play_set(own_plan(seed=6), 12, judges(3, 4, 5), tmp_path / "parts")
+    with pytest.raises(
+        DataError, match=r"3x3.000000: .* \(size, seed differ\); use another folder"
+    ):
+        play_set(own_plan(size=[6, 7], seed=6), 12, judges(6, 7), tmp_path / "parts")
+    assert not (tmp_path / "parts" / "6x6").exists()
     with pytest.raises(DataError, match="has sets of several sizes"):
         play_set(own_plan(size=4), 12, judges(4), tmp_path / "parts")
     play_set(own_plan(size=4), 12, judges(4), tmp_path / "one")

@@ -121,6 +121,38 @@ def test_a_model_whose_axes_do_not_fit_its_header_is_refused(
             load_oracle(tmp_path / "model.onnx", size=7)
 
 
+def with_policy(model: onnx.ModelProto, *nodes: onnx.NodeProto) -> onnx.ModelProto:
+    """Return a model whose policy is made by nodes from the former one, called 'former'."""
+    changed = onnx.ModelProto()
+    changed.CopyFrom(model)
+    for node in changed.graph.node:
+        for names in (node.input, node.output):
+            names[:] = ["former" if name == "policy" else name for name in names]
+    for name, number in (("zero", 0), ("one", 1), ("five", 5)):
+        changed.graph.initializer.append(onnx.numpy_helper.from_array(np.array([number]), name))
+    changed.graph.node.extend(nodes)
+    return changed
+
+
+@pytest.mark.parametrize("fixed_batch", [None, 16])
+def test_answers_of_a_wrong_shape_reach_no_search(
+    exports: dict[str, Path], tmp_path: Path, fixed_batch: int | None
+) -> None:
+    node = onnx.helper.make_node
+    long = node("Concat", ["former"] * 40, ["policy"], axis=1)
+    short = node("Slice", ["former", "zero", "five", "one"], ["policy"])
+    many = node("Concat", ["former"] * 2, ["policy"], axis=0)
+    for precision in ("fp32", "int8"):
+        model = onnx.load(exports[precision])
+        for wrong, shape in ((long, (12, 2000)), (short, (12, 5)), (many, (24, 50))):
+            onnx.save(with_policy(model, wrong), tmp_path / "model.onnx")
+            oracle = load_oracle(tmp_path / "model.onnx", size=7, fixed_batch=fixed_batch)
+            with pytest.raises(InferenceError, match=r"model\.onnx: its policy for") as error:
+                oracle.infer(planes_of(7))
+            if fixed_batch is None:
+                assert f"12 positions on 7x7 has shape {shape}, not (12, 50)" in str(error.value)
+
+
 def test_an_export_is_compared_on_every_size(
     path: Path, exports: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -201,7 +233,9 @@ def test_boardsize_obeys_the_range(path: Path) -> None:
     assert talk.ok("genmove w"), "the game before goes on"
 
 
-def test_the_server_answers_for_boards_of_two_sizes(path: Path, exports: dict[str, Path]) -> None:
+def test_the_server_answers_for_boards_of_two_sizes(
+    path: Path, exports: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = Path(tempfile.mkdtemp(prefix="miai-"))
     settings = ServerSettings(idle_seconds=20.0)
     try:
@@ -215,6 +249,11 @@ def test_the_server_answers_for_boards_of_two_sizes(path: Path, exports: dict[st
             assert oracle.encoder.size == size
         with pytest.raises(InferenceError, match="not for 8x8"):
             RemoteOracle(exports["fp32"], size=8, folder=folder, settings=settings)
+        seven, ask = oracles[7], oracles[7]._ask
+        cut = {"policy": np.zeros((12, 5), np.float32)}
+        monkeypatch.setattr(seven, "_ask", lambda *asked: (None, {**ask(*asked)[1], **cut}))
+        with pytest.raises(InferenceError, match=r"policy for 12 .* has shape \(12, 5\), not"):
+            seven.infer(planes_of(7))
         for oracle in oracles.values():
             oracle.close()
     finally:

@@ -23,6 +23,7 @@ from miai_go.learning.life_dataset import (
 )
 from miai_go.learning.life_making import make_set
 from miai_go.learning.life_sources import PASS, draw_room_zone, grow
+from miai_go.learning.shard_files import locked_folder
 from miai_go.life.kernels.stones import PASS as KERNEL_PASS
 from miai_go.life.prover import ProofVerdict, Prover, ZonePosition
 
@@ -154,6 +155,14 @@ def test_another_set_is_not_continued(tmp_path: Path) -> None:
     other = SETTINGS.model_copy(update={"seed": 6})
     with pytest.raises(DataError, match="with other settings"):
         make_set(tmp_path, settings=other, positions=100)
+
+
+def test_one_process_makes_a_set_at_a_time(tmp_path: Path) -> None:
+    with (
+        locked_folder(tmp_path),
+        pytest.raises(DataError, match="another process is writing games there"),
+    ):
+        make_set(tmp_path, settings=SETTINGS, positions=100)
 
 
 def test_folds_keep_connected_problems_together(positions: LabelledPositions) -> None:

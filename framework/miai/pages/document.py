@@ -2,7 +2,7 @@
 
 `miai_tournaments.report.sections` builds the document of a report.
 `miai_tournaments.report.printing` shows documents on terminals, as plain text and as Markdown,
-`miai_tournaments.report.page` as HTML. All texts of a document are printable (see `printable`).
+`miai_tournaments.report.files` as HTML. All texts of a document are printable (see `printable`).
 """
 
 from __future__ import annotations

@@ -367,8 +367,9 @@ class BatchStream:
         through its positions in their order.
         """
         sampling, sizes = self.sampling, self._data.board_sizes()[self._games]
-        by_size = np.argsort(sizes, kind="stable")
-        self._games, self._plies = self._games[by_size], self._plies[by_size]
+        if len(self._data.sizes) > 1:
+            by_size = np.argsort(sizes, kind="stable")
+            self._games, self._plies = self._games[by_size], self._plies[by_size]
         turns, edges, end = [], [], 0
         for size, count in zip(*np.unique(sizes, return_counts=True), strict=True):
             begin, end = end, end + int(count)

@@ -20,11 +20,11 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final, Self
 
-from miai.files import DRAFT_PATTERN, Journal, locked, reading, write_text, writing
+from miai.files import DRAFT_PATTERN, Journal, reading, write_text, writing
 from miai.plain import dumps, loads
 from miai_go.errors import DataError
 from miai_go.learning.agent_games import COLORS, GamesPlan, PlayedGame, pack, unpack
-from miai_go.learning.shard_files import digest_of
+from miai_go.learning.shard_files import LOCK, digest_of, locked_folder
 from miai_go.learning.shards import GAME_SHARDS, ShardWriter, shard_folders
 
 PLAN: Final = "selfplay.json"
@@ -34,7 +34,7 @@ _UNLIMITED_MOVES: Final = 1 << 40
 _MAX_PLAN_BYTES: Final = 1 << 20
 _MAX_PATH_LENGTH: Final = 4096
 
-SCAFFOLDING: Final = frozenset((".lock", PLAN))
+SCAFFOLDING: Final = frozenset((LOCK, PLAN))
 """Files that a folder of games has before its first game."""
 
 
@@ -80,12 +80,11 @@ class GameFolder:
         return self._journal.torn
 
     def __enter__(self) -> Self:
-        busy = DataError(f"{self.folder}: another process is playing games into it; wait for it")
-        with writing(self.folder, DataError):
-            (self.folder / "sgf").mkdir(parents=True, exist_ok=True)
-            (self.folder / "games").mkdir(exist_ok=True)
-            self._lock.enter_context(locked(self.folder / ".lock", busy))
+        self._lock.enter_context(locked_folder(self.folder))
         try:
+            with writing(self.folder, DataError):
+                (self.folder / "sgf").mkdir(exist_ok=True)
+                (self.folder / "games").mkdir(exist_ok=True)
             self._settle_plan()
             self._recover()
         except BaseException:

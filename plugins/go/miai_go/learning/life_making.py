@@ -24,7 +24,7 @@ from miai.seeds import derive_seed
 from miai_go.errors import DataError, ProblemError
 from miai_go.learning.life_dataset import COLUMNS, LIFE_SHARDS, joined, rows_of
 from miai_go.learning.life_sources import draw_fight_zone, draw_room_zone, grow
-from miai_go.learning.shard_files import numbered_folders, prepare_folder
+from miai_go.learning.shard_files import locked_set, numbered_folders
 from miai_go.life.problems import Problem
 from miai_go.life.prover import load_prover
 from miai_go.life.zones import Zone, find_zone
@@ -164,12 +164,13 @@ def make_set(
       progress: called after every job.
 
     Raises:
-      DataError: the folder has other settings, is damaged, or cannot be written; or workers died.
+      DataError: the folder has other settings, is damaged, or cannot be written; another process
+        writes to it; or workers died.
     """
-    prepare_folder(folder)
-    making = _Making(folder, settings, positions, problems, progress)
-    with closing(making.results(workers)) as results:
-        return making.run(results)
+    with locked_set(folder):
+        making = _Making(folder, settings, positions, problems, progress)
+        with closing(making.results(workers)) as results:
+            return making.run(results)
 
 
 class _Making:

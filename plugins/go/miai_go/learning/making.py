@@ -22,7 +22,7 @@ from miai_go.nets.encoder import Encoder, load_encoder
 from miai_go.nets.network import NetworkShape, Outputs, build_network, filled_parameters, outputs_of
 from miai_go.nets.torch_oracle import TorchOracle
 from miai_go.nets.weights import NetworkWeights, WeightsHeader, load_weights, save_weights
-from miai_go.rules.sizes import board_names, sizes_of
+from miai_go.rules.sizes import board_names, plain_sizes, sizes_of
 from miai_go.shipped import find_weights
 
 Encoders = Mapping[int, Encoder]
@@ -55,7 +55,7 @@ def make_network(
         network_parameters=network.parameters,
         encoder=encoder.name,
         encoder_parameters=encoder.parameters,
-        size=sizes,
+        size=plain_sizes(sizes),
         planes=loaded_encoder.planes,
         komi=(0.0, 0.0),
         history=(),
@@ -104,37 +104,60 @@ def _check_sizes(
     with torch.device("meta"):
         small, large = (build_network(name, shape, values).state_dict() for shape in shapes)
     names = sorted(small.keys() | large.keys())
-    bound = [
+    sized = [
         n for n in names if getattr(small.get(n), "shape", ()) != getattr(large.get(n), "shape", ())
     ]
-    if bound:
-        reason = f"because of its {' and '.join(dict.fromkeys(n.partition('.')[0] for n in bound))}"
-    elif not _answer_alike(name, shapes, values):
-        reason = "because its answers depend on the size that it was made for"
+    if sized:
+        reason = f"of its {' and '.join(dict.fromkeys(n.partition('.')[0] for n in sized))}"
     else:
-        return
-    raise TrainingError(
-        f"{where}: '{name}' cannot learn {board_names(sizes)} together {reason}; use a tower with "
-        "policy = 'convolution', value = 'pooled' and margins = false, or one size of board"
-    )
+        reason = _difference(name, shapes, values)
+    if reason:
+        raise TrainingError(
+            f"{where}: '{name}' cannot learn {board_names(sizes)} together because {reason}; use a "
+            "tower with policy = 'convolution', value = 'pooled' and margins = false, or one size "
+            "of board"
+        )
 
 
-def _answer_alike(name: str, shapes: Sequence[NetworkShape], values: Mapping[str, Any]) -> bool:
-    """Return whether networks made for two sizes answer alike for planes of the larger one."""
+def _difference(name: str, shapes: Sequence[NetworkShape], values: Mapping[str, Any]) -> str:
+    """Return why networks made for two sizes answer differently on the larger board, or ''.
+
+    Their weights are random: a new network's layers of zeros hide what comes before them.
+    """
     size = shapes[-1].size
     generator = torch.Generator().manual_seed(size)
-    given = torch.rand(1, shapes[-1].planes, size, size, generator=generator)
+    planes = torch.rand(1, shapes[-1].planes, size, size, generator=generator)
+    networks = [build_network(name, shape, values).eval() for shape in shapes]
+    weights = _random_weights(networks[0], generator)
     answers: list[Outputs] = []
     with torch.inference_mode():
-        for shape in shapes:
+        for shape, network in zip(shapes, networks, strict=True):
             try:
-                answers.append(build_network(name, shape, values).eval()(given))
-            except RuntimeError:  # of a shape that the layers do not take
-                return False
-    return all(
+                network.load_state_dict(weights)
+                answers.append(network(planes))
+            except Exception as error:  # of any kind, by a plugin's network
+                reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+                return f"one made for {board_names(shape.size)} fails on {size}x{size} ({reason})"
+    alike = all(
         one is other or (one is not None and other is not None and torch.equal(one, other))
         for one, other in zip(*answers, strict=True)
     )
+    return "" if alike else "its answers depend on the size that it was made for"
+
+
+def _random_weights(network: nn.Module, generator: torch.Generator) -> dict[str, torch.Tensor]:
+    """Return weights for a network, none of them zero, that keep its answers moderate.
+
+    Biases and the weights of norms are positive, so that few features are cut off.
+    """
+    weights = dict(network.state_dict())
+    for name, tensor in network.named_parameters():
+        if tensor.dim() > 1:
+            drawn = torch.randn(tensor.shape, generator=generator)
+            weights[name] = drawn / max(tensor[0].numel(), 1) ** 0.5
+        else:
+            weights[name] = torch.rand(tensor.shape, generator=generator)
+    return weights
 
 
 def _load_start(
@@ -155,9 +178,9 @@ def _load_start(
     check_encoder(header, encoder, loaded_encoder, where="network.start")
     values = {**header.network_parameters, **network.parameters}
     filled = filled_parameters(network.name, values)
-    both = sizes_of({*header.sizes, *sizes})
-    _check_sizes(network.name, filled, header.planes, both, where="network.start")
-    header = header.model_copy(update={"size": sizes if len(sizes) > 1 else sizes[0]})
+    all_sizes = sizes_of({*header.sizes, *sizes})
+    _check_sizes(network.name, filled, header.planes, all_sizes, where="network.start")
+    header = header.model_copy(update={"size": plain_sizes(sizes)})
     if filled == header.network_parameters:
         return NetworkWeights(loaded.network, header)
     _check_growth(header, filled)

@@ -188,8 +188,7 @@ class TrainingJournal:
         self._out: TextIO | None = None if quiet else sys.stderr
         self._lock = ExitStack()
         busy = TrainingError(
-            f"{folder}: another process is training there; wait for it, or give another folder "
-            "with --out"
+            f"{folder}: another process is training there; wait for it, or use another --out"
         )
         with writing(folder, TrainingError):
             folder.mkdir(parents=True, exist_ok=True)

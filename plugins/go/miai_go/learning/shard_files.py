@@ -13,7 +13,8 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
@@ -23,7 +24,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from miai.errors import ParameterError
-from miai.files import atomic_file, reading, sync_folder, write_text, writing
+from miai.files import atomic_file, locked, reading, sync_folder, write_text, writing
 from miai.parameters import StrictModel, build_parameters
 from miai_go.errors import DataError
 
@@ -32,6 +33,8 @@ Columns = Mapping[str, NDArray[Any]]
 MANIFEST: Final = "manifest.json"
 _SHARD_NAME: Final = re.compile(r"[0-9]{6}")
 _UNREADABLE = (ValueError, EOFError, SyntaxError, MemoryError, OverflowError, TypeError)
+LOCK: Final = ".lock"
+"""File that a process which writes to a folder has locked; it stays behind."""
 _UNFINISHED: Final = ".unfinished-"
 _MAX_MANIFEST_BYTES: Final = 4 * 1024**2
 
@@ -223,16 +226,39 @@ def numbered_folders(folder: Path) -> list[Path]:
         return sorted(child for child in folder.iterdir() if _SHARD_NAME.fullmatch(child.name))
 
 
-def prepare_folder(folder: Path) -> None:
-    """Make the folder of a set and remove what killed writers left.
+@contextmanager
+def locked_folder(folder: Path) -> Iterator[None]:
+    """Make a folder for games, and keep other processes from writing there while the block runs.
 
     Raises:
-      DataError: the folder cannot be written.
+      DataError: another process writes there, or the folder cannot be written.
+    """
+    busy = DataError(
+        f"{folder}: another process is writing games there; wait for it, or use another --out"
+    )
+    with ExitStack() as lock:
+        with writing(folder, DataError):
+            folder.mkdir(parents=True, exist_ok=True)
+            lock.enter_context(locked(folder / LOCK, busy))
+        yield
+
+
+@contextmanager
+def locked_set(folder: Path) -> Iterator[None]:
+    """Lock the folder of a set, as `locked_folder` does, and remove what killed writers left.
+
+    Raises:
+      DataError: the folder is itself a shard, another process writes there, or it cannot be
+        written.
     """
     with writing(folder, DataError):
-        folder.mkdir(parents=True, exist_ok=True)
-        for leftover in folder.glob(f"{_UNFINISHED}*"):
-            shutil.rmtree(leftover)
+        if (folder / MANIFEST).is_file():
+            raise DataError(f"{folder}: is a shard itself; name the set that contains it")
+    with locked_folder(folder):
+        with writing(folder, DataError):
+            for leftover in folder.glob(f"{_UNFINISHED}*"):
+                shutil.rmtree(leftover)
+        yield
 
 
 def digest_of(path: Path) -> str:

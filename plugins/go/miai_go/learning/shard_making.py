@@ -8,16 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
-from miai.files import locked, writing
 from miai_go.errors import DataError
 from miai_go.learning.games import StoredGame
-from miai_go.learning.shard_files import MANIFEST, prepare_folder
-from miai_go.learning.shards import GAME_SHARDS, ShardWriter, shard_folders
+from miai_go.learning.shard_files import locked_set
+from miai_go.learning.shards import GAME_SHARDS, shard_folders, write_shard
 
 WorkerT = TypeVar("WorkerT")
-LOCK: Final = ".lock"
 
 
 class StoppedError(Exception):
@@ -45,8 +43,8 @@ def make_shards(
       progress: called with the number of finished shards.
 
     Raises:
-      DataError: a folder has games of other settings, cannot be written, or another process makes
-        games there.
+      DataError: a folder has games of other settings, cannot be written, or another process writes
+        there.
       MiaiError: from `make`.
     """
     with ExitStack() as locks:
@@ -61,7 +59,7 @@ def make_shards(
             missing,
             make,
             workers,
-            write=lambda out, games: _write(out, games, settings, sources),
+            write=lambda out, games: write_shard(out, games, sources=sources, settings=settings),
             report=progress or (lambda _parts: None),
         )
 
@@ -72,7 +70,7 @@ def _make_missing(
     make: Callable[[int, WorkerT, threading.Event], list[StoredGame]],
     workers: Sequence[WorkerT],
     *,
-    write: Callable[[Path, list[StoredGame]], None],
+    write: Callable[[Path, list[StoredGame]], object],
     report: Callable[[int], None],
 ) -> int:
     """Make shards by their numbers in `parts` and write them in order; return how many games."""
@@ -109,17 +107,17 @@ def _finished(out: Path, settings: Mapping[str, Any], locks: ExitStack) -> int:
 
     Raises `DataError` if they do not fit, or another process has the lock.
     """
-    busy = DataError(f"{out}: another process makes games there; wait for it, or use another --out")
-    with writing(out, DataError):
-        if (out / MANIFEST).is_file():
-            raise DataError(f"{out}: is a shard itself; name the set that contains it")
-        out.mkdir(parents=True, exist_ok=True)
-        locks.enter_context(locked(out / LOCK, busy))
-    prepare_folder(out)
+    locks.enter_context(locked_set(out))
     folders = shard_folders(out)
     if [int(folder.name) for folder in folders] != list(range(len(folders))):
         raise DataError(f"{out}: a shard is missing; delete the folder to start again")
-    for folder in folders:
+    check_settings(folders, settings)
+    return len(folders)
+
+
+def check_settings(shards: Sequence[Path], settings: Mapping[str, Any]) -> None:
+    """Raise `DataError` if shards were made with other settings, or cannot be read."""
+    for folder in shards:
         before = GAME_SHARDS.read_manifest(folder).settings
         differing = [name for name, value in settings.items() if before.get(name) != value]
         if differing:
@@ -127,19 +125,3 @@ def _finished(out: Path, settings: Mapping[str, Any], locks: ExitStack) -> int:
                 f"{folder}: was made with other settings ({', '.join(differing)} differ); use "
                 "another folder with --out"
             )
-    return len(folders)
-
-
-def _write(
-    out: Path, games: list[StoredGame], settings: Mapping[str, Any], sources: tuple[str, ...]
-) -> None:
-    with ShardWriter(
-        out,
-        size=games[0].size,
-        sources=sources,
-        settings=settings,
-        games_a_shard=len(games) + 1,
-        moves_a_shard=1 << 40,
-    ) as writer:
-        for game in games:
-            writer.add(game)

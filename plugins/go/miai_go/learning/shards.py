@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Self
@@ -22,8 +23,8 @@ from miai_go.learning.shard_files import (
     ShardColumn,
     ShardFormat,
     ShardManifest,
+    locked_set,
     numbered_folders,
-    prepare_folder,
 )
 from miai_go.rules.coordinates import MAX_SIZE
 from miai_go.rules.sizes import board_names
@@ -288,11 +289,34 @@ GAMES_A_SHARD: Final = 20_000
 MOVES_A_SHARD: Final = 2_000_000
 
 
+def write_shard(
+    folder: Path,
+    games: Sequence[StoredGame],
+    *,
+    sources: Sequence[str],
+    settings: Mapping[str, Any],
+) -> Path:
+    """Write games of one size as the next shard of a set that is locked; return its folder.
+
+    Raises:
+      DataError: the shard cannot be written.
+    """
+    number = max((int(shard.name) for shard in numbered_folders(folder)), default=-1) + 1
+    fields = {
+        "size": games[0].size,
+        "games": len(games),
+        "moves": sum(len(game.moves) for game in games),
+        "sources": list(sources),
+        "settings": dict(settings),
+    }
+    return GAME_SHARDS.write(folder, number, columns_of(games), fields)
+
+
 class ShardWriter:
     """Appends games to a shard set.
 
-    Use it in a ``with`` statement, which finishes the last shard. After an error, games that are
-    not in a finished shard are dropped.
+    Use it in a ``with`` statement, which finishes the last shard and lets other processes write to
+    the set again. After an error, games that are not in a finished shard are dropped.
 
     Args:
       folder: of the set; made if missing, else extended.
@@ -305,7 +329,8 @@ class ShardWriter:
       written: games in the shards that this writer finished.
 
     Raises:
-      DataError: the set has another board size, or the folder cannot be written.
+      DataError: the set has another board size, another process writes to it, or the folder cannot
+        be written.
     """
 
     def __init__(
@@ -321,18 +346,23 @@ class ShardWriter:
         self.folder = folder
         self.written = 0
         self._size = size
-        self._head = {"sources": list(sources), "settings": dict(settings or {})}
+        self._sources = sources
+        self._settings = dict(settings or {})
         self._limits = (games_a_shard, moves_a_shard)
         self._games: list[StoredGame] = []
         self._moves = 0
-        self._prepare()
+        with ExitStack() as lock:
+            lock.enter_context(locked_set(folder))
+            self._check_size()
+            self._lock = lock.pop_all()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
-        if kind is None:
-            self.flush()
+        with self._lock:
+            if kind is None:
+                self.flush()
 
     def add(self, game: StoredGame) -> None:
         """Append a game, and write the shard if it is full.
@@ -358,18 +388,15 @@ class ShardWriter:
         """
         if not self._games:
             return None
-        number = max((int(shard.name) for shard in numbered_folders(self.folder)), default=-1) + 1
-        fields = {"size": self._size, "games": len(self._games), "moves": self._moves, **self._head}
-        shard = GAME_SHARDS.write(self.folder, number, columns_of(self._games), fields)
+        shard = write_shard(
+            self.folder, self._games, sources=self._sources, settings=self._settings
+        )
         self.written += len(self._games)
         self._games, self._moves = [], 0
         return shard
 
-    def _prepare(self) -> None:
-        prepare_folder(self.folder)
+    def _check_size(self) -> None:
         for shard in shard_folders(self.folder)[:1]:
-            if shard == self.folder:
-                raise DataError(f"{self.folder}: is a shard itself; name the set that contains it")
             size = GAME_SHARDS.read_manifest(shard).size
             if size != self._size:
                 raise DataError(

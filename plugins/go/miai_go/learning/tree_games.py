@@ -22,8 +22,8 @@ from miai.seeds import derive_seed
 from miai_go.errors import DataError
 from miai_go.kernels import trail
 from miai_go.learning.games import StoredGame, finished_game
-from miai_go.learning.shard_making import StoppedError, make_shards
-from miai_go.learning.shards import set_of_size, sets_in
+from miai_go.learning.shard_making import StoppedError, check_settings, make_shards
+from miai_go.learning.shards import set_of_size, sets_in, shard_folders
 from miai_go.rules.board import Board, KoRule
 from miai_go.rules.sizes import BoardSizes, sizes_of
 from miai_go.search.forest import Forest, ForestRoot, LeafValuer, TreeSettings
@@ -355,6 +355,9 @@ def play_set(
     if existing and several == (out in existing):
         kind = "games of one size" if several else "sets of several sizes"
         raise DataError(f"{out}: has {kind}; use another folder with --out")
+    settings = plan.model_dump(mode="json")
+    for other in existing if several else ():  # also of sizes that this plan does not play
+        check_settings(shard_folders(other), settings)
     rounds = math.ceil(games / plan.games_a_shard)
     shards = [shard for number in range(rounds) for shard in _drawn_sizes(plan, number)]
     games_before = [0, *accumulate(count for _size, count in shards)]
@@ -379,7 +382,7 @@ def play_set(
         [set_of_size(out, size) if several else out for size, _count in shards],
         played,
         valuers,
-        settings=plan.model_dump(mode="json"),
+        settings=settings,
         sources=("self-play",),
         progress=lambda parts: report(games_before[parts]),
     )

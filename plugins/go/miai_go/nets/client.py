@@ -30,7 +30,15 @@ from miai_go.nets.frames import (
     send,
     server_place,
 )
-from miai_go.nets.oracle import MAX_BATCH, Answers, Planes, WorkCounter, check_planes, join
+from miai_go.nets.oracle import (
+    MAX_BATCH,
+    Answers,
+    Planes,
+    WorkCounter,
+    check_answers,
+    check_planes,
+    join,
+)
 from miai_go.nets.parameters import OracleOptions
 from miai_go.nets.server import OpenRequest, ServerSettings, file_digest
 from miai_go.nets.weights import WeightsHeader, encoder_of
@@ -99,8 +107,10 @@ class RemoteOracle:
         parts = []
         with self._lock:
             for begin in range(0, len(planes), most):
-                _, arrays = self._ask({"op": "infer"}, {"planes": planes[begin : begin + most]})
+                batch = planes[begin : begin + most]
+                _, arrays = self._ask({"op": "infer"}, {"planes": batch})
                 parts.append(Answers(**arrays))
+                check_answers(parts[-1], self.header.outputs, batch, where="the inference server")
         seconds = time.perf_counter() - began
         self._counter.add(positions=len(planes), seconds=seconds, batches=len(parts))
         return join(parts)

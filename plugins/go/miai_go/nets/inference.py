@@ -144,9 +144,10 @@ def load_oracle(
                 f"{path}: ONNX Runtime runs it, on the CPU; backend '{backend}' on device "
                 f"'{device}' cannot: give fp32 or bf16 and a .safetensors file"
             )
-        from miai_go.nets.onnx_oracle import open_onnx
+        from miai_go.nets.onnx_oracle import OnnxOracle, open_onnx
 
-        oracle = open_onnx(path, precision, size=size, threads=threads, fixed_batch=fixed_batch)
+        model = open_onnx(path, precision, threads=threads)
+        oracle = OnnxOracle(model, size=size, fixed_batch=fixed_batch)
     else:
         require_torch(f"{path}")
         from miai_go.nets.torch_oracle import TorchOracle, torch_precision
@@ -171,9 +172,9 @@ def network_header(path: Path) -> WeightsHeader:
     """
     if path.suffix != ".onnx":
         return WeightsHeader.read(path)
-    from miai_go.nets.onnx_oracle import onnx_header
+    from miai_go.nets.onnx_oracle import OnnxModel
 
-    return onnx_header(path)
+    return OnnxModel.read(path).header
 
 
 def export_beside(weights: Path) -> Path:
@@ -194,11 +195,13 @@ def _exported(
     wanted = precision == "int8" or (precision == "auto" and prefers_int8())
     if not (wanted and export.is_file() and find_spec("onnxruntime")):
         return None
-    from miai_go.nets.onnx_oracle import open_onnx
+    from miai_go.nets.onnx_oracle import OnnxOracle, open_onnx
 
-    if network_header(export).sha256 != WeightsHeader.read(weights).sha256:
+    model = open_onnx(export, "auto", threads=threads)
+    same = model.header.sha256 == WeightsHeader.read(weights).sha256
+    if not same or model.precision != "int8":
         return None
-    return open_onnx(export, "int8", size=size, threads=threads, fixed_batch=fixed_batch)
+    return OnnxOracle(model, size=size, fixed_batch=fixed_batch)
 
 
 @cache

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from miai.errors import MissingExtraError, WeightsError
 from miai.files import reading
@@ -19,12 +20,40 @@ _PRECISION = "miai_precision"
 _QUIET = 3  # ONNX Runtime's level of errors; its warnings are about its own graph work
 
 
+class OnnxModel:
+    """A model that ONNX Runtime has opened.
+
+    Attributes:
+      session: ONNX Runtime's.
+      header: of its weights.
+      precision: of the model.
+      where: the file, for messages.
+    """
+
+    def __init__(self, model: bytes, *, where: str = "the model", threads: int = 1) -> None:
+        """Open a model, with a number of threads for it.
+
+        Raises `MissingExtraError` without ONNX Runtime, `WeightsError` for another kind of bytes.
+        """
+        self.session = _session(model, where, threads)
+        metadata = self.session.get_modelmeta().custom_metadata_map
+        self.header = WeightsHeader.of_metadata(metadata, where=where)
+        self.precision: str = metadata.get(_PRECISION, "fp32")
+        self.where = where
+        _check_session(self.session, self.header, where)
+
+    @classmethod
+    def read(cls, path: Path, *, threads: int = 1) -> OnnxModel:
+        """Open an ``.onnx`` file. Raises as `OnnxModel`, also if it cannot be read."""
+        return cls(_read(path), where=str(path), threads=threads)
+
+
 class OnnxOracle(NetworkOracle):
     """A network that ONNX Runtime runs on the CPU, in the precision of the model."""
 
     def __init__(
         self,
-        model: bytes,
+        model: OnnxModel | bytes,
         *,
         size: int | None = None,
         where: str = "the model",
@@ -34,6 +63,7 @@ class OnnxOracle(NetworkOracle):
         """Prepare a model, which carries the header of its weights.
 
         Args:
+          model: an opened model, or the bytes of one to open with `where` and `threads`.
           size: as of `miai_go.nets.inference.load_oracle`.
           where: the file, for messages.
           threads: threads of ONNX Runtime for this model.
@@ -41,17 +71,16 @@ class OnnxOracle(NetworkOracle):
             gets batches padded to this size. An fp32 model gets one position at a time, which is
             about as fast, since its sums depend on the place in the batch, too.
 
-        Raises `MissingExtraError` without ONNX Runtime, `WeightsError` for another kind of bytes.
+        Raises as `OnnxModel`, and `WeightsError` if the network is not for this size.
         """
-        self._session = _session(model, where, threads)
-        metadata = self._session.get_modelmeta().custom_metadata_map
-        header = WeightsHeader.of_metadata(metadata, where=where)
-        _check_session(self._session, header, where)
-        self.precision = metadata.get(_PRECISION, "fp32")
+        if isinstance(model, bytes):
+            model = OnnxModel(model, where=where, threads=threads)
+        self._session = model.session
+        self.precision = model.precision
         super().__init__(
-            header,
-            encoder_of(header, where=where, size=size),
-            where=where,
+            model.header,
+            encoder_of(model.header, where=model.where, size=size),
+            where=model.where,
             fixed_batch=1 if fixed_batch and self.precision == "fp32" else fixed_batch,
         )
 
@@ -61,43 +90,35 @@ class OnnxOracle(NetworkOracle):
         return Answers(**dict(zip(names, outputs, strict=True)))
 
 
-def open_onnx(
-    path: Path, precision: Precision, *, size: int | None, threads: int, fixed_batch: int | None
-) -> OnnxOracle:
-    """Return the oracle of an ``.onnx`` file, or of a weights file, which is exported in memory.
+def open_onnx(path: Path, precision: Precision, *, threads: int) -> OnnxModel:
+    """Open an ``.onnx`` file, or a weights file, which is exported in memory.
 
-    Raises as `OnnxOracle`, and `InferenceError` if the file has another precision.
+    Raises as `OnnxModel`, and `InferenceError` if the file has another precision.
     """
     if path.suffix == ".onnx":
-        oracle = OnnxOracle(
-            _read(path), size=size, where=str(path), threads=threads, fixed_batch=fixed_batch
-        )
-        if precision not in ("auto", oracle.precision):
+        model = OnnxModel.read(path, threads=threads)
+        if precision not in ("auto", model.precision):
             raise InferenceError(
-                f"{path}: was exported in {oracle.precision}, not in {precision}; leave the "
+                f"{path}: was exported in {model.precision}, not in {precision}; leave the "
                 "precision out, or export it again"
             )
-        return oracle
+        return model
     if precision == "bf16":
         raise InferenceError(f"{path}: ONNX Runtime runs fp32 and int8 here; bf16 runs in torch")
     require_torch(f"{path}")
+    header, _tensors = WeightsHeader.read_all(path)
+    exported = _exported(path, header.to_json(), "int8" if precision == "int8" else "fp32")
+    return OnnxModel(exported, where=str(path), threads=threads)
+
+
+@lru_cache(maxsize=1)  # an export takes seconds, and workers and sizes open the same one in turn
+def _exported(path: Path, header: str, precision: Literal["fp32", "int8"]) -> bytes:
+    """Return the ONNX model of a weights file, whose header identifies its content."""
     from miai_go.nets.onnx_export import onnx_model
     from miai_go.nets.weights import load_weights
 
-    model = onnx_model(load_weights(path), precision="int8" if precision == "int8" else "fp32")
-    return OnnxOracle(
-        model.SerializeToString(),
-        size=size,
-        where=str(path),
-        threads=threads,
-        fixed_batch=fixed_batch,
-    )
-
-
-def onnx_header(path: Path) -> WeightsHeader:
-    """Return the header in an ``.onnx`` file. Raises as `OnnxOracle`."""
-    metadata = _session(_read(path), str(path), 1).get_modelmeta().custom_metadata_map
-    return WeightsHeader.of_metadata(metadata, where=str(path))
+    model: bytes = onnx_model(load_weights(path), precision=precision).SerializeToString()
+    return model
 
 
 def _read(path: Path) -> bytes:

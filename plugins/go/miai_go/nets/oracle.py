@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -140,7 +140,10 @@ class NetworkOracle(ABC):
         self._counter = WorkCounter()
 
     def infer(self, planes: Planes) -> Answers:
-        """Return the answers. Raises `InferenceError` also if the network fails or answers NaN."""
+        """Return the answers.
+
+        Raises `InferenceError` also if the network fails, or answers NaN or in a wrong shape.
+        """
         check_planes(planes, self.encoder)
         with self._lock:
             began = time.perf_counter()
@@ -158,12 +161,14 @@ class NetworkOracle(ABC):
 
     def _answer(self, batch: Planes) -> Answers:
         try:
-            return self._run(batch)
+            answers = self._run(batch)
         except Exception as error:  # of many kinds, by the library that runs the network
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise InferenceError(
                 f"{self._where}: failed on {len(batch)} positions: {reason}"
             ) from error
+        check_answers(answers, self.header.outputs, batch, where=self._where)
+        return answers
 
     def statistics(self) -> dict[str, float]:
         """Return counts and times of the work so far; see `WorkCounter.statistics`."""
@@ -185,6 +190,33 @@ def check_planes(planes: Planes, encoder: Encoder) -> None:
             f"planes of {planes.dtype} and shape {planes.shape}; the network takes uint8 of shape "
             f"(n, {', '.join(map(str, shape))}), n at least 1: encode with the oracle's encoder"
         )
+
+
+def check_answers(
+    answers: Answers, outputs: Collection[str], planes: Planes, *, where: str
+) -> None:
+    """Raise `InferenceError` unless the answers have the shapes that those for the planes have.
+
+    A search reads them without checks.
+
+    Args:
+      outputs: names of the network's outputs.
+      where: the network, for messages.
+    """
+    count, size = len(planes), planes.shape[-1]
+    shapes = {
+        "policy": (count, size**2 + 1),
+        "value": (count,),
+        "ownership": (count, size, size),
+        "score": (count,),
+    }
+    for name, array in answers._asdict().items():
+        shape = None if array is None else array.shape
+        if shape != shapes[name] and (array is not None or name in outputs):
+            raise InferenceError(
+                f"{where}: its {name} for {count} positions on {size}x{size} has shape {shape}, "
+                f"not {shapes[name]}: use another file, or export it again"
+            )
 
 
 def join(parts: list[Answers]) -> Answers:
