@@ -216,7 +216,8 @@ def _scaled_alone(before: dict[str, Tensor], after: dict[str, Tensor], factor: f
 
 
 def _bounded(values: NDArray[Any]) -> NDArray[Any]:
-    return np.clip(values, -_NEAREST, _NEAREST)
+    bounded: NDArray[Any] = np.clip(values, -_NEAREST, _NEAREST)
+    return bounded
 
 
 def _error(values: NDArray[np.float64], results: NDArray[np.float64]) -> float:
