@@ -166,11 +166,11 @@ class TreeParameters(NetworkParameters, SearchParameters):
         "bytes each on 9x9); 0: none",
     )
     virtual_loss: float = parameter(
-        1.0,
+        0.0,
         ge=0,
         le=100,
         unit="losses",
-        help="Losses that a leaf counts as until it is valued",
+        help="Losses that a leaf counts as until it is valued, beside the visit that it counts as",
     )
     temperature: float = parameter(
         1.0, gt=0, le=100, help="Temperature of priors; below 1 sharpens"
