@@ -484,7 +484,10 @@ def test_an_engine_dies_with_the_process_that_started_it(token: str) -> None:
 
 def test_a_dropped_client_ends_its_engine(token: str) -> None:
     engine = EngineProcess([*ENGINE, "--stubborn"])
-    assert running_with(token)
+    until = time.monotonic() + 10
+    while not running_with(token):  # a process that is just being started has no environment
+        assert time.monotonic() < until, "the engine does not run"
+        time.sleep(0.02)
     with pytest.warns(ResourceWarning):
         del engine
     assert all_gone(token)

@@ -13,7 +13,6 @@ import typer
 
 from miai.errors import MissingExtraError, WeightsError
 from miai.files import sync_folder, writing
-from miai_go.rules.sizes import board_names
 
 if TYPE_CHECKING:
     from miai.tensors import FileHeader
@@ -184,6 +183,7 @@ def read_card(path: Path) -> WeightsCard:
     from miai.tensors import read_metadata
     from miai_go.nets.patterns import PatternHeader, PatternPolicy
     from miai_go.nets.weights import WeightsHeader
+    from miai_go.rules.sizes import board_names
 
     if path.suffix == _ONNX:
         from miai_go.nets.inference import load_oracle, network_header
@@ -202,6 +202,8 @@ def read_card(path: Path) -> WeightsCard:
 
 
 def _network_card(header: WeightsHeader, parameters: int | None) -> WeightsCard:
+    from miai_go.rules.sizes import board_names
+
     board, answers = board_names(header.sizes), ", ".join(header.outputs)
     low, high = header.komi
     rows = {
