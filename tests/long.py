@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 
 LIST = Path(__file__).with_suffix(".txt")
-SECONDS = 2.5
+SECONDS = 2.0
 """Minimum duration of a long test."""
 _DURATION = re.compile(r"^([\d.]+)s (setup|call|teardown) +(\S.*)$", re.MULTILINE)
 
