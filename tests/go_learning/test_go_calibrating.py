@@ -12,14 +12,12 @@ import pytest
 pytest.importorskip("torch")
 
 import torch
-import typer
+from tests.go_learning.go_commands import run
 from tests.go_learning.go_networks_small import random_planes, small_file
 from tests.go_learning.go_training_games import write_games
 from torch import Tensor, nn
-from typer.testing import CliRunner
 
 from miai.errors import MiaiError, WeightsError
-from miai_go.commands import add_commands
 from miai_go.errors import DataError
 from miai_go.learning.calibrating import fitted_factor, scale_values
 from miai_go.learning.measuring import evaluate_weights
@@ -27,16 +25,6 @@ from miai_go.nets.network import Outputs
 from miai_go.nets.onnx_export import own_games
 from miai_go.nets.weights import encoder_of, load_weights, save_weights
 from miai_go.shipped import find_weights
-
-
-def run(*words: str | Path) -> str:
-    """Run a command in this process; raise what it raises."""
-    app = typer.Typer()
-    add_commands(app)
-    result = CliRunner().invoke(app, ["go", *map(str, words)])
-    if result.exception is not None:
-        raise result.exception
-    return result.stdout
 
 
 @pytest.fixture(scope="module")

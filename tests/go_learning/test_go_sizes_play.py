@@ -11,14 +11,12 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-import typer
+from tests.go_learning.go_commands import run
 from tests.go_learning.go_sizes_small import by_hand, planes_of, small_weights, write_sets
 from tests.go_learning.gtp_controllers import Talk
-from typer.testing import CliRunner
 
 import miai
 from miai.errors import MiaiError, WeightsError
-from miai_go.commands import add_commands
 from miai_go.commands.weights import export_checked
 from miai_go.errors import InferenceError
 from miai_go.gtp.players import player_maker
@@ -56,16 +54,6 @@ def exports(path: Path) -> dict[str, Path]:
     assert set(result.differences) == {"policy", "value", "ownership", "score"}
     export_onnx(load_weights(path), files["int8"], precision="int8", positions=96)
     return files
-
-
-def run(*words: str | int | Path) -> str:
-    """Run a command in this process; raise what it raises."""
-    app = typer.Typer()
-    add_commands(app)
-    result = CliRunner().invoke(app, ["go", *map(str, words)])
-    if result.exception is not None:
-        raise result.exception
-    return result.stdout
 
 
 def softmax(logits: Any) -> Any:

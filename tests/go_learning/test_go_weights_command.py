@@ -13,13 +13,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-import typer
+from tests.go_learning.go_commands import run
 from tests.go_learning.go_networks_small import random_planes, small_file
-from typer.testing import CliRunner
 
 from miai.errors import MiaiError, MissingExtraError, WeightsError
 from miai_go import shipped
-from miai_go.commands import add_commands, weights
+from miai_go.commands import weights
 
 
 @pytest.fixture(autouse=True)
@@ -33,16 +32,6 @@ def _one_thread() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return small_file(tmp_path_factory.mktemp("weights") / "net.safetensors")
-
-
-def run(*words: str | Path) -> str:
-    """Run a command in this process; raise what it raises."""
-    app = typer.Typer()
-    add_commands(app)
-    result = CliRunner().invoke(app, ["go", *map(str, words)])
-    if result.exception is not None:
-        raise result.exception
-    return result.stdout
 
 
 def test_weights_are_shown_with_what_made_them(path: Path) -> None:

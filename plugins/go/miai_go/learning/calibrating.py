@@ -68,7 +68,7 @@ def calibrate(
       out: file to write.
 
     Raises:
-      ConfigError: there is no such split.
+      ConfigError: the split is unknown.
       WeightsError: the weights cannot be read or written, have no values, or their values cannot be
         scaled because they do not come from a linear layer through tanh.
       DataError: the games cannot be read, or their results tell nothing about a factor.

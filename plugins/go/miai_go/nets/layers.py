@@ -83,8 +83,8 @@ class PoolBias(nn.Module):
     """A bias for every point from features pooled over the board (Wu 2019, section 3.3).
 
     Planes of shape (n, channels, size, size) in and (n, outputs, 1, 1) out. KataGo's third pooling,
-    the mean scaled by the size of the board, is left out. The bias begins at zero, so that pooling
-    can be added to a trained network.
+    the mean scaled by the size of the board, is left out: it would change the tensors of trained
+    weights. The bias begins at zero, so that pooling can be added to a trained network.
     """
 
     def __init__(self, channels: int, outputs: int) -> None:
