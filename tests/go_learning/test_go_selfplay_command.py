@@ -355,6 +355,7 @@ def test_a_run_that_is_refused_leaves_no_folder(tmp_path: Path) -> None:
     ("command", "config"),
     [
         (("go", "train", "zero"), '[network]\nstart = "no-such-weights"\n'),
+        (("go", "train", "value"), '[game]\npolicy = ""\nplayer = "no-such-weights"\n'),
         (("go", "tsumego", "train"), '[data]\nfolder = "no-such-set"\n'),
     ],
 )

@@ -252,13 +252,13 @@ def play_games(
         ),
     ] = 1024,
     sizes: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--sizes",
             help="Sizes of board, drawn for each game: 9, 7-13 or 9,13 (default: those of the "
             "network).",
         ),
-    ] = "",
+    ] = None,
     max_moves: Annotated[
         int,
         typer.Option(
@@ -301,7 +301,7 @@ def play_games(
     from miai_go.shipped import find_weights
 
     path = find_weights(weights, default="policy-9x9")
-    chosen = parse_sizes(sizes) if sizes else network_header(path).sizes
+    chosen = network_header(path).sizes if sizes is None else parse_sizes(sizes)
     oracles = _oracles(path, chosen, precision, workers)
     network = oracles[0][chosen[0]]
     plan = build_parameters(

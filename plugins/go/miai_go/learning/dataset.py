@@ -18,12 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miai_go.errors import DataError
-from miai_go.kinds import ENCODER
 from miai_go.learning.batches import BatchStream, Sampling
 from miai_go.learning.games import FRACTIONS, Split, StoredGame, in_split, is_listed, sample_games
 from miai_go.learning.importing import GameFilters, ImportReport, import_games
 from miai_go.learning.shards import COLUMNS, Shard, open_shards, sets_in
-from miai_go.nets.encoder import Encoder
+from miai_go.nets.encoder import Encoder, load_encoder
 from miai_go.rules.coordinates import vertex
 from miai_go.rules.sizes import board_names, sizes_of
 from miai_go.rules.symmetry import point_tables
@@ -325,7 +324,7 @@ class GoDataset:
         if not len(self._numbers):
             raise DataError(f"none of {len(names)} games remains in split {split!r}")
         self.sizes = sizes_of(np.unique(self.board_sizes()).tolist())
-        self.encoders = _encoders(encoder, self.sizes)
+        self.encoders = _encoders_for(encoder, self.sizes)
 
     def _column(self, name: str) -> NDArray[Any]:
         return np.concatenate([shard.columns[name] for shard in self.shards])
@@ -348,14 +347,11 @@ def _by_size(encoder: EncoderChoice) -> Mapping[int, Encoder]:
     return {encoder.size: encoder} if isinstance(encoder, Encoder) else {}
 
 
-def _encoders(encoder: EncoderChoice, sizes: tuple[int, ...]) -> dict[int, Encoder]:
+def _encoders_for(encoder: EncoderChoice, sizes: tuple[int, ...]) -> dict[int, Encoder]:
     if encoder is None:
         return {}
     if isinstance(encoder, str):
-        from miai.plugins.loader import registry
-
-        component = registry().get(ENCODER, encoder)
-        return {size: component.build(size, values={}) for size in sizes}
+        return {size: load_encoder(encoder, size) for size in sizes}
     encoders = _by_size(encoder)
     if strange := set(sizes) - set(encoders):
         raise DataError(

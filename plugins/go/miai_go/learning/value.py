@@ -120,8 +120,9 @@ def train_value(
       MiaiError: names or weights are wrong, a loss is not finite, or nothing can be written.
     """
     config, games = plan.config, plan.folder / "games"
+    players = _players(config)
     with journal or TrainingJournal(plan.folder / "making") as own:
-        _make_games(plan, own)
+        _make_games(plan, players, own)
     learning_threads(config.run)  # self-play left torch with one
     learning = SupervisedConfig(
         data=LessonSection(
@@ -142,14 +143,20 @@ def train_value(
     return train_supervised(inner, targets_only=True)
 
 
-def _make_games(plan: TrainingPlan[ValueConfig], journal: TrainingJournal) -> None:
-    game, run = plan.config.game, plan.config.run
-    precision = run.precision
+def _players(config: ValueConfig) -> tuple[Oracle, Oracle]:
+    game, run = config.game, config.run
 
     def player(named: str) -> Oracle:
         path = find_weights(named, default=f"policy-{game.size}x{game.size}")
-        return load_oracle(path, size=game.size, precision=precision, device=run.device)
+        return load_oracle(path, size=game.size, precision=run.precision, device=run.device)
 
+    return player(game.policy), player(game.player)
+
+
+def _make_games(
+    plan: TrainingPlan[ValueConfig], players: tuple[Oracle, Oracle], journal: TrainingJournal
+) -> None:
+    game, run = plan.config.game, plan.config.run
     rules = PolicyGames(
         size=game.size,
         half_komi=round(2 * game.komi),
@@ -158,7 +165,7 @@ def _make_games(plan: TrainingPlan[ValueConfig], journal: TrainingJournal) -> No
     )
     make_value_games(
         plan.folder / "games",
-        (player(game.policy), player(game.player)),
+        players,
         rules,
         games=game.games,
         batch=game.batch,
