@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -288,8 +289,12 @@ def test_only_positions_with_targets_when_asked(data: GoDataset) -> None:
     chosen = [(int(g), int(p)) for b in one for g, p in zip(b.game, b.ply, strict=True)]
     assert set(chosen) <= expected
     assert len(chosen) == len({g for g, _ in expected}) == len({g for g, _ in chosen})
+    without_weights = GoDataset.of_games(GAMES[:1])
+    (batch,) = without_weights.batches(64, targets_only=True)
+    assert sorted(batch.ply.tolist()) == list(range(len(GAMES[0].moves)))
+    fast = replace(GAMES[1], weight=np.zeros(len(GAMES[1].moves), np.float16))
     with pytest.raises(DataError, match="no position"):
-        GoDataset.of_games(GAMES[:1]).batches(4, targets_only=True)
+        GoDataset.of_games([fast]).batches(4, targets_only=True)
 
 
 def test_last_batches_may_be_left_out(data: GoDataset) -> None:

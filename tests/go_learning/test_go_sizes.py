@@ -515,7 +515,7 @@ def test_values_of_searches_are_sharpened_for_each_size(tmp_path: Path) -> None:
     config = SupervisedConfig.model_validate({"data": section, "optimiser": {"batch": 64}})
     train = GoDataset.of_games(games, encoder="simple")
     factors = {size: root_sharpness(data.of_size(size)) for size in (5, 6)}
-    made = _Lessons(config, train, targets_only=False, ahead=0).made(0)
+    made = _Lessons(config, train, ahead=0).made(0)
     batches = batches_of(endless_streams(train, 64, seed=0, symmetries=False))
     for lesson, batch in islice(zip(made, batches, strict=False), 20):
         expected = lesson_of(batch, root_share=1.0, sharpness=factors[batch.size])

@@ -12,7 +12,7 @@ import sys
 import time
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
-from itertools import count
+from itertools import count, islice
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -22,6 +22,7 @@ import pytest
 pytest.importorskip("torch")
 
 import torch
+from tests.go_learning.go_data_games import random_game
 from tests.go_learning.go_training_games import SIZE, rollout_games, supervised_config
 
 from miai.errors import ConfigError, MiaiError
@@ -42,7 +43,12 @@ from miai_go.learning.sections import (
     TrainingRunSection,
 )
 from miai_go.learning.shards import ShardWriter
-from miai_go.learning.supervised import SupervisedConfig, lesson_of, train_supervised
+from miai_go.learning.supervised import (
+    SupervisedConfig,
+    _Lessons,
+    lesson_of,
+    train_supervised,
+)
 from miai_go.learning.training_run import TrainingResult
 from miai_go.learning.zero import train_zero
 from miai_go.learning.zero_config import ZeroConfig
@@ -70,6 +76,20 @@ def small_learner(
     return Learner(
         built, feeders[SIZE].scales, optimiser=optimiser, loss=LossSection(), run=settings
     )
+
+
+def test_positions_of_fast_searches_are_left_out_when_asked() -> None:
+    data = GoDataset.of_games([random_game(7, length=40, search=True)], encoder="simple")
+    section = {"sources": ["x"], "symmetries": False}
+    settings = {"data": section, "optimiser": {"batch": 8}}
+
+    def weights() -> list[float]:
+        lessons = _Lessons(SupervisedConfig.model_validate(settings), data, ahead=0).made(0)
+        return [float(w) for lesson in islice(lessons, 8) for w in np.asarray(lesson.weight)]
+
+    assert min(weights()) == 0
+    section["targets_only"] = True
+    assert min(weights()) == 1
 
 
 def test_a_network_learns_and_its_weights_say_how(tmp_path: Path) -> None:

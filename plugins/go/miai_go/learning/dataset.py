@@ -248,12 +248,15 @@ class GoDataset:
         return shards, numbers - self._begins[shards]
 
     def targets(self) -> NDArray[np.bool_]:
-        """Return which positions, game after game, have a policy target with a weight."""
+        """Return which positions, game after game, have a policy target with a weight.
+
+        Where a shard has no weights, those are all: the move that was played is the target.
+        """
         rows = []
         for s, shard in enumerate(self.shards):
             weight = shard.columns.get("weight")
             counts = (
-                np.zeros(len(shard.columns["moves"]), np.bool_) if weight is None else weight > 0
+                np.ones(len(shard.columns["moves"]), np.bool_) if weight is None else weight > 0
             )
             offsets = shard.columns["offsets"]
             inside = self._numbers[

@@ -109,6 +109,11 @@ class LessonSection(DataSection):
         help="Weight of a search's value beside the result in the target of the value, in games "
         "that have such values; see miai go data annotate",
     )
+    targets_only: bool = parameter(
+        False,
+        help="Learn only from positions with a target for the policy: in games that a search "
+        "played, those of its full searches",
+    )
     resident: bool = parameter(
         False,
         help="Encode all positions once and keep them on the device, about 1 KB each on 9x9; for a "

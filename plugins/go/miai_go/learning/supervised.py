@@ -120,14 +120,12 @@ def train_supervised(
     plan: TrainingPlan[SupervisedConfig],
     *,
     journal: TrainingJournal | None = None,
-    targets_only: bool = False,
     ahead: int = AHEAD,
 ) -> TrainingResult[GameMeasures]:
     """Train to the last step, from the newest checkpoint of the plan's folder if there is one.
 
     Args:
       journal: receives the figures; by default the folder's own.
-      targets_only: train only on positions marked as targets.
       ahead: batches that a thread prepares in advance; 0 makes each on demand. The batches are the
         same.
 
@@ -140,7 +138,7 @@ def train_supervised(
         sizes_of(config.data.size), config.encoder, config.network, seed=config.run.seed
     )
     train, validation = open_games(config.data, encoders)
-    lessons = _Lessons(config, train, targets_only=targets_only, ahead=ahead)
+    lessons = _Lessons(config, train, ahead=ahead)
     learnt_from = {"games": train.digest(), "teachers": lessons.teacher}
     learner = Learner(
         network, scales_of(encoders), optimiser=config.optimiser, loss=config.loss, run=config.run
@@ -177,7 +175,10 @@ def train_supervised(
         run=config.run,
         positions=config.optimiser.batch,
         measure=lambda: measure(
-            learner.answers, validation, limit=_MEASURED, targets_only=targets_only
+            learner.answers,
+            validation,
+            limit=_MEASURED,
+            targets_only=config.data.targets_only,
         ),
         held_out="validation",
         greeting=f"{len(train)} games, {train.positions} positions; {weights} weights",
@@ -192,14 +193,7 @@ class _Lessons:
       teacher: what the training record says of the teacher; empty without one.
     """
 
-    def __init__(
-        self,
-        config: SupervisedConfig,
-        train: GoDataset,
-        *,
-        targets_only: bool,
-        ahead: int,
-    ) -> None:
+    def __init__(self, config: SupervisedConfig, train: GoDataset, *, ahead: int) -> None:
         self._config = config
         self._train = train
         self._ahead = ahead
@@ -217,7 +211,7 @@ class _Lessons:
             config.optimiser.batch,
             seed=config.run.seed,
             symmetries=config.data.symmetries,
-            targets_only=targets_only,
+            targets_only=config.data.targets_only,
         )
 
     def made(self, first: int) -> Generator[Lesson, None, None]:

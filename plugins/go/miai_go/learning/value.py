@@ -132,6 +132,7 @@ def train_value(
             min_moves=0,
             validation=config.game.validation,
             test=0.0,
+            targets_only=True,
         ),
         encoder=config.encoder,
         network=config.network,
@@ -140,7 +141,7 @@ def train_value(
         run=config.run,
     )
     inner = TrainingPlan(learning, plan.folder, plan.digest, plan.command)
-    return train_supervised(inner, targets_only=True)
+    return train_supervised(inner)
 
 
 def _players(config: ValueConfig) -> tuple[Oracle, Oracle]:
