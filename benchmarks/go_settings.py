@@ -65,7 +65,7 @@ class Side:
         values |= {"simulations": arguments.simulations, **given}
         values |= {"root_fpu": values["fpu"], "rollouts": int(values["mix"] > 0)}
         self.budget = int(values["simulations"])
-        oracle = load_oracle(find_weights(weights, default="policy-9x9"), size=arguments.size)
+        oracle = load_oracle(find_weights(weights), size=arguments.size)
         self.size = oracle.encoder.size
         self.valuer: LeafValuer = NetworkValuer(oracle, oracle, score_weight=values["score_weight"])
         if positions := games * int(values["remembered"]):
@@ -210,7 +210,7 @@ def main() -> None:
         metavar="NAME=VALUE",
         help="Settings of the opponent; those not named are the defaults of alphago",
     )
-    parser.add_argument("--weights", default="", help="Weights file or a shipped name")
+    parser.add_argument("--weights", default="policy-9x9", help="Weights file or a shipped name")
     parser.add_argument("--their-weights", help="Those of the opponent (default: the same)")
     parser.add_argument("--size", type=int, help="Size of board (default: that of the weights)")
     parser.add_argument("--komi", type=float, default=7.0, help="Komi (default: 7)")

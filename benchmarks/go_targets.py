@@ -39,7 +39,7 @@ class Positions:
     """Positions reached by the first moves of games, and searches of them in step."""
 
     def __init__(self, arguments: argparse.Namespace) -> None:
-        path = find_weights(arguments.weights, default="")
+        path = find_weights(arguments.weights)
         oracle = load_oracle(path, precision=arguments.precision, threads=1)
         self.valuer = NetworkValuer(oracle, oracle)
         self.size, self.count = oracle.encoder.size, arguments.positions

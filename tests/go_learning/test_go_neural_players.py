@@ -464,12 +464,14 @@ def test_unavailable_weights_are_refused(folder: Path) -> None:
         assert "no weights 'nowhere.safetensors'" in refusal(
             name, 5, {"weights": "nowhere.safetensors"}
         )
-        assert "are shipped" in refusal(name, 2, {})
+        assert "no network for 2x2 is shipped" in refusal(name, 2, {})
         assert "weights for 5x5, not for 7x7" in refusal(name, 7, {"weights": five})
         assert "policy head" in refusal(name, 5, {"weights": value})
     assert "value head" in refusal("alphazero", 5, {"weights": policy})
-    assert "no weights 'policy-2x2'" in refusal("alphago", 2, {})
-    assert "no weights 'value-2x2'" in refusal("alphago", 2, {"policy": str(write(folder, 2))})
+    assert "no network for 2x2 is shipped" in refusal("alphago", 2, {})
+    assert "no network for 2x2 is shipped" in refusal(
+        "alphago", 2, {"policy": str(write(folder, 2))}
+    )
     assert "value head" in refusal("alphago", 5, {"policy": five, "value": policy})
     assert "not for 7x7" in refusal("alphago", 7, {"policy": five, "mix": 1})
     spoilt = folder / "spoilt.safetensors"

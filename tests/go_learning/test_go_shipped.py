@@ -37,6 +37,7 @@ SUMS = {
 HEADS = [("loss", "reply"), ("loss", "margins")]
 TIME = ("run", "minutes")
 LATER = {
+    "policy-9x9": [("data", "targets_only")],
     "policy-rl-9x9": [*HEADS, TIME],
     "zero-9x9": [
         *HEADS,
@@ -60,8 +61,8 @@ def test_checksums_are_those_of_the_files() -> None:
 def test_there_are_weights_for_every_player() -> None:
     expected = {"policy-9x9", "policy-rl-9x9", "rollout-9x9", "zero-9x9"}
     assert expected <= set(shipped_names())
-    assert find_weights("value-9x9", default="") == find_weights("policy-9x9", default="")
-    header = WeightsHeader.read(find_weights("policy-9x9", default=""))
+    assert find_weights("value-9x9") == find_weights("policy-9x9")
+    header = WeightsHeader.read(find_weights("policy-9x9"))
     assert header.outputs == ("policy", "value", "ownership", "score")
     assert sum(path.stat().st_size for path in FOLDER.glob("*.safetensors")) < 16 * 2**20
 
@@ -103,7 +104,7 @@ def _softmax(logits: NDArray[np.float32]) -> NDArray[np.float32]:
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_weights_say_what_made_them(name: str) -> None:
-    header = WeightsHeader.read(find_weights(name, default=""))
+    header = WeightsHeader.read(find_weights(name))
     assert header.licence
     assert header.history
     for record in header.history:
@@ -116,7 +117,7 @@ def test_weights_say_what_made_them(name: str) -> None:
         assert Path("configs", config[1]).is_file()
         assert "/" not in record.command.replace(config[1], "")
         assert record.steps > 0
-    assert load_weights(find_weights(name, default=""), size=header.sizes[0]).header == header
+    assert load_weights(find_weights(name), size=header.sizes[0]).header == header
 
 
 @pytest.mark.parametrize(
@@ -131,7 +132,7 @@ def test_weights_say_what_made_them(name: str) -> None:
 def test_they_were_made_with_the_shipped_config(
     name: str, kind: str, model: type[Any], tmp_path: Path
 ) -> None:
-    path = find_weights(name, default="")
+    path = find_weights(name)
     if kind == "rollout":
         made = PatternPolicy.load(path, size=9).header.history[-1]
     else:
@@ -154,7 +155,7 @@ def test_they_were_made_with_the_shipped_config(
 
 
 def test_the_rollout_policy_says_what_made_it() -> None:
-    header = PatternPolicy.load(find_weights("rollout-9x9", default=""), size=9).header
+    header = PatternPolicy.load(find_weights("rollout-9x9"), size=9).header
     assert header.licence
     assert "go-rollout.toml" in header.history[-1].command
 

@@ -216,7 +216,7 @@ def annotate_games(
     from miai_go.search.forest import NetworkValuer
     from miai_go.shipped import find_weights
 
-    path = find_weights(weights, default="policy-9x9")
+    path = find_weights(weights)
     data = _games_for(source, path)
     oracles = _oracles(path, [data.size], precision, workers)
     network = oracles[0][data.size]
@@ -300,7 +300,7 @@ def play_games(
     from miai_go.search.forest import NetworkValuer
     from miai_go.shipped import find_weights
 
-    path = find_weights(weights, default="policy-9x9")
+    path = find_weights(weights)
     chosen = network_header(path).sizes if sizes is None else parse_sizes(sizes)
     oracles = _oracles(path, chosen, precision, workers)
     network = oracles[0][chosen[0]]

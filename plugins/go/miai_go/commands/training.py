@@ -122,7 +122,7 @@ def evaluate(
     from miai_go.nets.patterns import is_pattern_policy
     from miai_go.shipped import find_weights
 
-    path = find_weights(weights, default="")
+    path = find_weights(weights)
     if is_pattern_policy(path):
         if (precision, symmetry) != ("fp32", "none"):
             raise ConfigError(

@@ -145,7 +145,7 @@ def export(
 def _file(name: str) -> Path:
     from miai_go.shipped import find_weights
 
-    return find_weights(name, default=name)
+    return find_weights(name)
 
 
 # The content of a file

@@ -73,7 +73,7 @@ def calibrate(
         scaled because they do not come from a linear layer through tanh.
       DataError: the games cannot be read, or their results tell nothing about a factor.
     """
-    path = find_weights(weights, default="")
+    path = find_weights(weights)
     _check_files(path, out)
     loaded = load_weights(path)
     if "value" not in loaded.header.outputs:

@@ -169,7 +169,7 @@ def _load_start(
     seed: int,
 ) -> NetworkWeights:
     """Return the weights to start from, with the heads that the config adds."""
-    loaded = load_weights(find_weights(network.start, default=""))
+    loaded = load_weights(find_weights(network.start))
     header = loaded.header
     if header.network != network.name:
         raise TrainingError(

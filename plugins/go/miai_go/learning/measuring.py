@@ -259,7 +259,7 @@ def evaluate_weights(
     _check("split", split, SPLITS)
     _check("precision", precision, get_args(Precision))
     _check("symmetry", symmetry, ("none", "average"))
-    path = find_weights(weights, default="")
+    path = find_weights(weights)
     header = network_header(path)
     encoders = {size: encoder_of(header, where=str(path), size=size) for size in header.sizes}
     filters = GameFilters(size=header.size)

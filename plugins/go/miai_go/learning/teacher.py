@@ -49,7 +49,7 @@ class Teacher:
         run: TrainingRunSection,
     ) -> None:
         try:
-            path = find_weights(section.weights, default="")
+            path = find_weights(section.weights)
             loaded = load_weights(path)
             for size in encoders:
                 loaded.header.board_size(size, where=path)

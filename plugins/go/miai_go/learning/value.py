@@ -148,7 +148,7 @@ def _players(config: ValueConfig) -> tuple[Oracle, Oracle]:
     game, run = config.game, config.run
 
     def player(named: str) -> Oracle:
-        path = find_weights(named, default=f"policy-{game.size}x{game.size}")
+        path = find_weights(named, size=game.size)
         return load_oracle(path, size=game.size, precision=run.precision, device=run.device)
 
     return player(game.policy), player(game.player)

@@ -27,7 +27,7 @@ class NetworkJudge:
 
     def __init__(self, game: GoGame, parameters: NetworkJudgeParameters) -> None:
         self._parameters = parameters
-        self._path = find_weights(parameters.weights, default=f"policy-{game.size}x{game.size}")
+        self._path = find_weights(parameters.weights, size=game.size)
         self._oracle: Oracle | None = None
         header = WeightsHeader.read(self._path)
         self._size = header.board_size(game.size, where=self._path)

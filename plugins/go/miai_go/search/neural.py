@@ -253,7 +253,7 @@ class AlphaZero(ForestSearch):
         own = parameters or AlphaZeroParameters()
 
         def valuer() -> NetworkValuer:
-            path = find_weights(own.weights, default=f"policy-{game.size}x{game.size}")
+            path = find_weights(own.weights, size=game.size)
             oracle = open_oracle(path, own, size=game.size)
             return NetworkValuer(oracle, oracle, score_weight=own.score_weight)
 
@@ -270,14 +270,13 @@ class AlphaGo(ForestSearch):
 
     def __init__(self, game: GoGame, parameters: AlphaGoParameters | None = None) -> None:
         own = parameters or AlphaGoParameters()
-        board = f"{game.size}x{game.size}"
 
         def valuer() -> NetworkValuer:
-            path = find_weights(own.policy, default=f"policy-{board}")
+            path = find_weights(own.policy, size=game.size)
             policy = open_oracle(path, own, size=game.size)
             if own.mix == 1:
                 return NetworkValuer(policy, None)
-            value_path = find_weights(own.value, default=f"value-{board}")
+            value_path = find_weights(own.value, size=game.size)
             if same_weights(value_path, path):
                 value = policy  # one evaluation has both answers
             else:
@@ -304,7 +303,7 @@ def _rollout_policy(name: str, size: int) -> PatternPolicy | None:
     """Return the policy of rollouts; None for light playouts. Raises `WeightsError`."""
     if name == "light":
         return None
-    return PatternPolicy.load(find_weights(name, default=""), size=size)
+    return PatternPolicy.load(find_weights(name), size=size)
 
 
 class PolicyPlayer:
@@ -358,7 +357,7 @@ class PolicyPlayer:
         oracle = self.oracle
         if oracle is None:
             size, own = self.game.size, self.parameters
-            path = find_weights(own.weights, default=f"policy-{size}x{size}")
+            path = find_weights(own.weights, size=size)
             oracle = self.oracle = open_oracle(path, own, size=size)
         answers = oracle.infer(oracle.encoder.encode(positions_of([state])))
         value = None if answers.value is None else float(answers.value[0])

@@ -22,33 +22,42 @@ def shipped_names() -> list[str]:
     return sorted(path.stem for path in FOLDER.glob(f"*{SUFFIX}"))
 
 
-def find_weights(named: str, *, default: str) -> Path:
+def find_weights(named: str, *, size: int | None = None) -> Path:
     """Return the weights file that a parameter names.
 
     `value-9x9` is another name of `policy-9x9`, whose network has a policy and a value head.
 
     Args:
-      named: a file, or the name of shipped weights; empty for the default.
-      default: a name of shipped weights.
+      named: a file, or the name of shipped weights; empty for the shipped network for `size`.
+      size: points on a side of the board on which a network is to play.
 
     Raises:
-      WeightsError: there is neither a file nor shipped weights of that name.
+      WeightsError: there is neither a file nor shipped weights of that name, or none are shipped
+        for the size.
     """
-    wanted = named or default
-    shipped = FOLDER / f"{_OTHER_NAMES.get(wanted, wanted)}{SUFFIX}"
-    if "/" not in wanted and shipped.is_file():
+    if not named and size is not None:
+        return _shipped_for(size)
+    shipped = FOLDER / f"{_OTHER_NAMES.get(named, named)}{SUFFIX}"
+    if "/" not in named and shipped.is_file():
         return shipped
-    path = Path(wanted).expanduser()
+    path = Path(named).expanduser()
     if path.is_file():
         return path
-    names = shipped_names()
-    if not named:
-        raise WeightsError(
-            f"no weights '{default}' are shipped: name a file that training made; shipped are: "
-            f"{', '.join(names) or 'none'}"
-        )
-    near = near_matches(named, names)
+    near = near_matches(named, shipped_names())
     raise WeightsError(
-        f"no weights '{named}': it is not a file, and shipped are: {', '.join(names) or 'none'}"
+        f"no weights '{named}': it is not a file, and {_listed()}"
         + (f". {near}" if near.startswith("Did") else "")
     )
+
+
+def _shipped_for(size: int) -> Path:
+    shipped = FOLDER / f"policy-{size}x{size}{SUFFIX}"
+    if shipped.is_file():
+        return shipped
+    raise WeightsError(
+        f"no network for {size}x{size} is shipped: name a file that training made; {_listed()}"
+    )
+
+
+def _listed() -> str:
+    return f"shipped are: {', '.join(shipped_names()) or 'none'}"
