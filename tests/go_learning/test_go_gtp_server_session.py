@@ -9,7 +9,6 @@ import re
 import time
 from itertools import pairwise
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,16 +16,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from tests.go_learning.go_sizes_small import small_weights
 from tests.go_learning.gtp_controllers import Talk
 
 from miai import load_game
+from miai.clock import ClockReading
 from miai.game import State
 from miai.search.agent import SearchAgent
 from miai.search.protocol import SearchResult
 from miai.values import ValueUnit
 from miai_go.gtp.clocks import SessionClock, named_settings, plain_settings
 from miai_go.gtp.commands import COMMANDS, STREAMING
-from miai_go.gtp.players import SearchPlayer, SessionPlayer
+from miai_go.gtp.players import SearchPlayer, SessionPlayer, player_maker
 from miai_go.gtp.session import TooLong, divide_lines
 from miai_go.gtp.wire import MAX_LINE_BYTES, GtpError
 from miai_go.nets.encoder import Encoder
@@ -265,16 +266,19 @@ def test_time_settings_become_budgets() -> None:
     def clock(words: str) -> SessionClock:
         return SessionClock(named_settings(words.split()))
 
-    def budget(clock: SessionClock, moves: int = 30) -> float:
-        seconds = clock.budget(moves)
-        assert seconds is not None
-        return seconds
+    def budget(clock: SessionClock, *, longest: float | None = None) -> float:
+        time = clock.move_time(30)
+        assert time is not None
+        assert time.longest == pytest.approx(time.seconds if longest is None else longest)
+        return time.seconds
 
-    assert SessionClock(plain_settings(["0", "10", "0"])).budget(30) is None
-    assert SessionClock(plain_settings(["300", "0", "0"])).budget(30) == pytest.approx(9.0)
+    assert SessionClock(plain_settings(["0", "10", "0"])).move_time(30) is None
+    absolute = SessionClock(plain_settings(["300", "0", "0"]))
+    assert budget(absolute, longest=270) == pytest.approx(9.0)
+    assert budget(clock("byoyomi 60 10 3"), longest=63) == pytest.approx(0.9 * 12)
     assert budget(SessionClock(plain_settings(["0", "10", "2"]))) == pytest.approx(4.5)
     assert budget(clock("byoyomi 0 10 3")) == pytest.approx(9.0)
-    assert budget(clock("fischer 60 5")) == pytest.approx(0.9 * 7)
+    assert budget(clock("fischer 60 5"), longest=54) == pytest.approx(0.9 * 7)
     assert budget(clock("fischer-capped 600 50 -1 4")) == pytest.approx(3.6)
     running = clock("canadian 1 20 2")
     running.charge(3.0)
@@ -501,36 +505,57 @@ def test_values_are_reported_in_their_unit(
     assert output == [f"C3: {text}", f"C3: 3 visits, {text}"]
 
 
-class Slow(Peeking):
-    """Makes ten simulations a slice, each slice in full."""
+def test_a_search_gets_the_time_of_a_move_and_of_a_difficult_one() -> None:
+    readings: list[ClockReading] = []
 
-    def __init__(self, game: GoGame, **limits: float) -> None:
-        super().__init__(game)
-        self.parameters = SimpleNamespace(**limits)
-        self.slices = 0
+    class Clocked(Peeking):
+        def search_on_clock(self, state: State, clock: ClockReading) -> SearchResult:
+            readings.append(clock)
+            return self.search(state)
 
-    def analyse(self, state: State, *, seconds: float) -> SearchResult:
-        self.slices += 1
-        time.sleep(seconds)
-        return SearchResult(action=0, value=0.0, visits={0: 1}, statistics={"simulations": 10})
+    talk = Talk(maker=lambda game, seed: player_of(game, Clocked(game)))
+    # Eight moves remain on an empty 5x5 board; agents divide main time by 12 for a difficult one.
+    for words in ("absolute 80", "absolute 4", "byoyomi 0 10 3"):
+        talk.ok(f"kata-time_settings {words}")
+        talk.ok("genmove b")
+        talk.ok("undo")
+    times = [(clock.allotment(), clock.allotment(moves_left=12)) for clock in readings]
+    assert times == [pytest.approx(pair) for pair in ((9.0, 22.5), (0.45, 1.125), (9.0, 9.0))]
 
 
-@pytest.mark.parametrize(
-    ("limits", "slices"), [({"simulations": 30}, 3), ({"simulations": 0, "seconds": 0.04}, 2)]
-)
-def test_a_move_that_is_analysed_keeps_to_the_agents_own_budget(
-    limits: dict[str, float], slices: int
-) -> None:
-    searches: list[Slow] = []
+def searching(simulations: int, **values: Any) -> Talk:
+    own = {"simulations": simulations, "max_nodes": 100_000}
+    return Talk(maker=player_maker("mcts", own), board_size=7, **values)
 
-    def make(game: GoGame, seed: int) -> SessionPlayer:
-        searches.append(Slow(game, **limits))
-        return player_of(game, searches[-1])
 
-    talk = Talk(maker=make)
-    talk.ok("time_settings 60 0 0")
-    assert talk.ok("kata-genmove_analyze b 2").endswith("play A1")
-    assert searches[-1].slices == slices
+def test_an_analysed_move_is_the_one_that_is_made_without_analysis() -> None:
+    plain, analysed = searching(3000), searching(3000)
+    for color in "bwbw":
+        made = plain.ok(f"genmove {color}")
+        lines = analysed.ok(f"kata-genmove_analyze {color} 1").split("\n")
+        assert lines[-1] == f"play {made}"
+        infos = [line for line in lines if line.startswith("info ")]
+        counts = [sum(map(int, re.findall(r"move \w+ visits (\d+)", line))) for line in infos]
+        assert counts == sorted(counts)
+        assert counts[-1] >= 3000
+
+
+def test_an_analysed_move_shows_what_is_found_meanwhile() -> None:
+    lines = searching(200_000).ok("lz-genmove_analyze b 2").split("\n")
+    infos = [line for line in lines if line.startswith("info ")]
+    assert len(infos) > 2
+    assert re.fullmatch(r"play \w+", lines[-1])
+
+
+def test_a_network_search_that_is_analysed_uses_its_time(tmp_path: Path) -> None:
+    weights = small_weights(tmp_path / "small.safetensors", (7,))
+    assert weights.sizes == (7,)
+    own = {"weights": str(tmp_path / "small.safetensors"), "stop_early": False}
+    talk = Talk(maker=player_maker("alphazero", own), board_size=7)
+    talk.ok("time_left b 1 1")
+    began = time.monotonic()
+    talk.ok("kata-genmove_analyze b 10")
+    assert 0.8 < time.monotonic() - began < 5
 
 
 # -- files ----------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 import shlex
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,11 @@ from numpy.typing import NDArray
 pytest.importorskip("torch")
 
 import miai
+from miai_go.learning.making import make_network
 from miai_go.learning.reinforce import ReinforceConfig
 from miai_go.learning.rollout_policy import RolloutConfig
 from miai_go.learning.run_folder import load_plan
+from miai_go.learning.sections import EncoderSection, NetworkSection
 from miai_go.learning.supervised import SupervisedConfig
 from miai_go.learning.zero_config import ZeroConfig
 from miai_go.nets.encoder import positions_of
@@ -152,6 +155,29 @@ def test_they_were_made_with_the_shipped_config(
         del settings[table][key]
     text = json.dumps(settings, separators=(",", ":"))
     assert made.config == hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+STARTS = [
+    path
+    for path in sorted((Path(__file__).parents[2] / "configs").glob("go-*.toml"))
+    if tomllib.loads(path.read_text("utf-8")).get("network", {}).get("start") in shipped_names()
+]
+
+
+def test_configs_start_from_shipped_weights() -> None:
+    assert {path.stem for path in STARTS} >= {"go-rl", "go-sizes", "go-value", "go-zero-9x9"}
+
+
+@pytest.mark.parametrize("path", STARTS, ids=lambda path: path.stem)
+def test_a_network_that_starts_from_shipped_weights_is_made(path: Path) -> None:
+    config = tomllib.loads(path.read_text("utf-8"))
+    network = NetworkSection.model_validate(config["network"])
+    encoder = EncoderSection.model_validate(config["encoder"])
+    size = config["data" if "data" in config else "game"]["size"]
+    _network, encoders, header = make_network(size, encoder, network, seed=1)
+    start = WeightsHeader.read(find_weights(network.start))
+    assert header.encoder_parameters == start.encoder_parameters
+    assert {e.planes for e in encoders.values()} == {start.planes}
 
 
 def test_the_rollout_policy_says_what_made_it() -> None:

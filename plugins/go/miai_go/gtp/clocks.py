@@ -105,6 +105,19 @@ def _seconds(word: str) -> float:
     return number(word, "seconds", low=0, high=_MAX_SECONDS)
 
 
+@dataclass(frozen=True, slots=True)
+class MoveTime:
+    """The time of a move, in seconds.
+
+    Attributes:
+      seconds: what a move may take.
+      longest: what a difficult one may take, where main time is left.
+    """
+
+    seconds: float
+    longest: float
+
+
 class SessionClock:
     """The clock of one player, as far as the controller has sent it.
 
@@ -147,8 +160,8 @@ class SessionClock:
         self._enter_overtime()
         self.left = max(self.left, 0.0)
 
-    def budget(self, moves_left: int) -> float | None:
-        """Return the maximum seconds to spend on a move, or None for no limit.
+    def move_time(self, moves_left: int) -> MoveTime | None:
+        """Return the time of the next move, or None for no limit.
 
         Main time is spread over `moves_left` moves of this player.
         """
@@ -157,7 +170,8 @@ class SessionClock:
             return None
         if self.stones:
             share = self.left / (self.stones if settings.kind == "canadian" else 1)
-            return self._within(share, self.left)
+            seconds = self._within(share, self.left)
+            return MoveTime(seconds, seconds)
         renewed = settings.period
         if settings.kind == "canadian":
             renewed = settings.period / max(settings.stones, 1)
@@ -165,7 +179,8 @@ class SessionClock:
         if settings.kind in ("canadian", "byoyomi"):
             limit += settings.period
         wise = self.left / max(moves_left, 1) + renewed
-        return self._within(min(wise, settings.move_cap), limit)
+        cap = settings.move_cap
+        return MoveTime(self._within(min(wise, cap), limit), self._within(cap, limit))
 
     def _within(self, wise: float, limit: float) -> float:
         return max(min(_SHARE * wise, _SHARE * limit, limit - _LAG), 0.001)

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from math import inf
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -41,7 +40,7 @@ from miai_go.gtp.clocks import (
     time_left,
 )
 from miai_go.gtp.kata_rules import KGS_NAMES, RULE_PARAMETERS, changed_rule, parse_rules, rules_json
-from miai_go.gtp.players import SearchPlayer, SessionPlayer
+from miai_go.gtp.players import SearchPlayer
 from miai_go.gtp.table import (
     FreeState,
     free_handicap,
@@ -333,7 +332,7 @@ def _choose(session: Session, player: int, *, only: list[int] | None = None) -> 
     root = state if only is None else state.restricted(only)
     # The tree of another position, or with fewer moves, would mislead.
     with _forgetting(session, foreign=not regular):
-        result = session.player.choose(root, seconds=session.budget(player))
+        result = session.player.choose(root, time=session.move_time(player))
     if only is not None and result.action not in only:  # an agent that ignores the legal actions
         result = replace(result, action=max(only, key=lambda a: result.visits.get(a, 0)), pv=())
     session.last = state, result
@@ -394,8 +393,6 @@ _SLICE: Final = 0.1
 """Maximum seconds of search between looks at the input. An analysis ends at most this long after
 the next line, or after one evaluation if that takes longer."""
 
-_IDLE: Final = 0.5  # share of a slice; a search that used less has used up its own budget
-
 
 def _analyze(session: Session, command: Command, *, dialect: AnalysisDialect) -> None:
     request, root, foreign = _parse_analysis(session, command)
@@ -421,27 +418,18 @@ def _genmove_analyze(session: Session, command: Command, *, dialect: AnalysisDia
     began = monotonic()
     request, root, foreign = _parse_analysis(session, command)
     player = root.to_move
-    clock = session.budget(player)
-    budget = None if clock is None else min(clock, _own_limit(session.player, "seconds"))
-    max_simulations = _own_limit(session.player, "simulations")
-    with _forgetting(session, foreign=foreign):
-        due = monotonic() + request.interval
-        seconds = None if budget is None else min(budget, request.interval)
-        result = _search_slice(session, root, seconds)
-        simulations = _simulations(result)
-        write = session.stream(command)
-        while budget is not None and monotonic() - began < budget and simulations < max_simulations:
-            if monotonic() >= due:
-                write(info_line(result, root, request, dialect))
-                due = monotonic() + request.interval
-            before = monotonic()
-            seconds = min(budget - (before - began), max(due - monotonic(), 0.005))
-            result = _search_slice(session, root, seconds)
-            simulations += _simulations(result)
-            if monotonic() - before < _IDLE * seconds:
-                break  # its own budget is used up
-        if isinstance(session.player, SearchPlayer):
-            write(info_line(result, root, request, dialect))
+    write = session.stream(command)
+
+    def look(result: SearchResult) -> None:
+        write(info_line(result, root, request, dialect))
+
+    with (
+        _forgetting(session, foreign=foreign),
+        session.player.watched(look, every=request.interval),
+    ):
+        result = session.player.choose(root, time=session.move_time(player))
+    if isinstance(session.player, SearchPlayer):
+        look(result)
     session.last = root, result
     write(f"play {_play_choice(session, player, result, began)}")
 
@@ -449,25 +437,6 @@ def _genmove_analyze(session: Session, command: Command, *, dialect: AnalysisDia
 for _dialect in ("lz", "kata"):
     STREAMING[f"{_dialect}-analyze"] = partial(_analyze, dialect=_dialect)
     STREAMING[f"{_dialect}-genmove_analyze"] = partial(_genmove_analyze, dialect=_dialect)
-
-
-def _search_slice(session: Session, root: FreeState, seconds: float | None) -> SearchResult:
-    if seconds is None or not isinstance(session.player, SearchPlayer):
-        return session.player.choose(root, seconds=seconds)
-    return session.player.analyse(root, seconds=seconds)
-
-
-def _own_limit(player: SessionPlayer, name: str) -> float:
-    """Return a limit per move among the parameters of a player's search; infinite for none."""
-    parameters = getattr(getattr(player, "search", None), "parameters", None)
-    limit = getattr(parameters, name, None)
-    return float(limit) if limit else inf
-
-
-def _simulations(result: SearchResult) -> int:
-    """Return the simulations of a slice, or 0 if the search does not count them."""
-    simulations = result.statistics.get("simulations")
-    return simulations if isinstance(simulations, int) else 0
 
 
 def _parse_analysis(session: Session, command: Command) -> tuple[AnalysisRequest, FreeState, bool]:

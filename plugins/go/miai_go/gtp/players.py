@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, runtime_checkable
 
 from miai.agent import Agent
@@ -15,6 +16,7 @@ from miai.plugins.loader import registry
 from miai.search.agent import SearchAgent
 from miai.search.protocol import ClockedSearch, Search, SearchResult
 from miai.values import Evaluation, ValueUnit
+from miai_go.gtp.clocks import MoveTime
 from miai_go.gtp.table import FreeState
 from miai_go.gtp.wire import GtpError
 from miai_go.rules.game import GoGame
@@ -46,6 +48,19 @@ class Analyser(Protocol):
         """
 
 
+@runtime_checkable
+class WatchedSearch(Protocol):
+    """A search that shows what it finds while it goes on; optional."""
+
+    def watched(
+        self, look: Callable[[SearchResult], None], *, every: float
+    ) -> AbstractContextManager[None]:
+        """As long as the context is open, call `look` with the result so far.
+
+        The result has the statistics of an `Analyser`; `every` seconds pass between two calls.
+        """
+
+
 class SessionPlayer:
     """Chooses the moves of a session by an agent, with a new view of the position for each."""
 
@@ -65,10 +80,10 @@ class SessionPlayer:
     def advance(self, action: int) -> None:
         """Follow a move of the player to move."""
 
-    def choose(self, state: FreeState, *, seconds: float | None) -> SearchResult:
-        """Return what to play, within the player's own budget and `seconds`."""
+    def choose(self, state: FreeState, *, time: MoveTime | None) -> SearchResult:
+        """Return what to play, within the player's own budget and `time`."""
         self.agent.view = PlayerView.at(state, state.to_move)
-        decision = self.agent.act(_per_move_clock(seconds))
+        decision = self.agent.act(_reading(time))
         evaluation = Evaluation.from_statistics(decision.statistics)
         return SearchResult(
             action=decision.action,
@@ -81,6 +96,12 @@ class SessionPlayer:
     def analyse(self, state: FreeState, *, seconds: float) -> SearchResult:
         """Continue the search for `seconds`. Raises `GtpError` for an agent without a search."""
         raise GtpError("this agent does not search, so there is nothing to analyse")
+
+    def watched(
+        self, look: Callable[[SearchResult], None], *, every: float
+    ) -> AbstractContextManager[None]:
+        """Show what `choose` finds, as a `WatchedSearch` does; other agents show nothing."""
+        return nullcontext()
 
     def oracle(self) -> Oracle | None:
         """Return the network of the agent or its search, or None."""
@@ -106,11 +127,21 @@ class SearchPlayer(SessionPlayer):
         """Keep the subtree of `action`."""
         self.search.advance(action)
 
-    def choose(self, state: FreeState, *, seconds: float | None) -> SearchResult:
-        """Search within its own budget and `seconds`."""
-        if seconds is not None and isinstance(self.search, ClockedSearch):
-            return self.search.search_on_clock(state, _per_move_clock(seconds))
-        return self.search.search(state, seconds=seconds)
+    def choose(self, state: FreeState, *, time: MoveTime | None) -> SearchResult:
+        """Search within its own budget and `time`."""
+        if time is None:
+            return self.search.search(state)
+        if isinstance(self.search, ClockedSearch):
+            return self.search.search_on_clock(state, _reading(time))
+        return self.search.search(state, seconds=time.seconds)
+
+    def watched(
+        self, look: Callable[[SearchResult], None], *, every: float
+    ) -> AbstractContextManager[None]:
+        """Show what the search finds, if it can."""
+        if isinstance(self.search, WatchedSearch):
+            return self.search.watched(look, every=every)
+        return nullcontext()
 
     def analyse(self, state: FreeState, *, seconds: float) -> SearchResult:
         """Continue the search for `seconds`."""
@@ -156,10 +187,18 @@ def player_maker(name: str, values: Mapping[str, Any]) -> PlayerMaker:
     return make
 
 
-def _per_move_clock(seconds: float | None) -> ClockReading:
-    """Return a clock under which an agent takes `seconds` for a move; None for no clock."""
-    if seconds is None:
+_MOVES: Final = 30
+"""Moves over which an agent spreads main time (`ClockReading.allotment`)."""
+
+
+def _reading(time: MoveTime | None) -> ClockReading:
+    """Return a clock under which an agent takes this time for a move.
+
+    It has main time for thirty such moves, of which agents take nine tenths at most for one.
+    """
+    if time is None:
         return ClockReading(control=TimeControl())
-    limit = max(seconds, 0.01) / 0.9  # agents take nine tenths of it
-    control = TimeControl(kind="per-move", seconds=limit)
-    return ClockReading(control=control, main=limit, limit=limit)
+    seconds = max(time.seconds, 0.01)
+    control = TimeControl(kind="absolute", seconds=_MOVES * seconds)
+    limit = max(time.longest, seconds) / 0.9
+    return ClockReading(control=control, main=_MOVES * seconds, limit=limit)

@@ -21,7 +21,7 @@ from typing import Any, BinaryIO, Final
 from miai.errors import MiaiError
 from miai.search.protocol import SearchResult
 from miai.seeds import derive_seed
-from miai_go.gtp.clocks import SessionClock
+from miai_go.gtp.clocks import MoveTime, SessionClock
 from miai_go.gtp.commands import COMMANDS, STREAMING
 from miai_go.gtp.players import PlayerMaker, SessionPlayer, player_maker
 from miai_go.gtp.table import FreeState, SessionTable
@@ -240,11 +240,11 @@ class Session:
         else:
             self.player.forget()
 
-    def budget(self, player: int) -> float | None:
-        """Return the maximum seconds for a move of `player`, or None for no limit."""
+    def move_time(self, player: int) -> MoveTime | None:
+        """Return the time of a move of `player`, or None for no limit."""
         points = self.table.game.pass_action
         left = (_FILLED * points - self.table.state.move_number()) / 2
-        return self.clocks[player].budget(max(int(left), _MIN_MOVES_LEFT))
+        return self.clocks[player].move_time(max(int(left), _MIN_MOVES_LEFT))
 
     def charge(self, player: int, began: float) -> None:
         """Subtract the time since `began` (monotonic) from the player's clock."""

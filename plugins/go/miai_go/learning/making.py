@@ -36,13 +36,15 @@ def make_network(
 
     A network that starts from weights may be larger than theirs: with more blocks or pooling, which
     begin without effect, and with other heads, initialised by `seed`. It may also be for other
-    sizes of board, if it depends on none.
+    sizes of board, if it depends on none. Parameters of encoder and network that the config does
+    not name are theirs.
 
     Raises:
       MiaiError: a name or parameter is wrong, the network cannot learn these sizes, or the weights
         to start from do not fit.
     """
     sizes = sizes_of(size)
+    encoder = settled_encoder(encoder, network)
     encoders = _encoders(sizes, encoder)
     loaded_encoder = encoders[sizes[0]]
     if network.start:
@@ -64,6 +66,18 @@ def make_network(
     )
     built = build_network(network.name, shape, network.parameters, seed=seed)
     return built, encoders, header.model_copy(update={"outputs": outputs_of(built, shape)})
+
+
+def settled_encoder(encoder: EncoderSection, network: NetworkSection) -> EncoderSection:
+    """Return the encoder of a config, with parameters that only the weights to start from name.
+
+    Raises `WeightsError` if these cannot be read.
+    """
+    if not network.start:
+        return encoder
+    header = WeightsHeader.read(find_weights(network.start))
+    before = header.encoder_parameters if header.encoder == encoder.name else {}
+    return EncoderSection(name=encoder.name, parameters={**before, **encoder.parameters})
 
 
 def _encoders(sizes: Sequence[int], encoder: EncoderSection) -> Encoders:

@@ -28,6 +28,7 @@ from miai_go.learning.making import (
     prepare_torch,
     save_learnt,
     scales_of,
+    settled_encoder,
     trained_header,
 )
 from miai_go.learning.measuring import PLIES_PER_ROW, GameMeasures, measure
@@ -203,7 +204,8 @@ class _Lessons:
         self._taught: Callable[[Lesson], Lesson] | None = None
         self.teacher = ""
         if config.teacher.weights:
-            teacher = Teacher(config.teacher, train.encoders, config.encoder, config.run)
+            encoder = settled_encoder(config.encoder, config.network)
+            teacher = Teacher(config.teacher, train.encoders, encoder, config.run)
             self._taught, self.teacher = teacher.taught, f"; teacher {teacher.digest[:32]}"
         self._streams = partial(
             endless_streams,

@@ -16,7 +16,7 @@ from pydantic import Field
 
 from miai.parameters import StrictModel, parameter
 from miai_go.learning.games import StoredGame
-from miai_go.learning.making import learning_threads
+from miai_go.learning.making import learning_threads, make_network
 from miai_go.learning.measuring import GameMeasures
 from miai_go.learning.policy_games import PolicyGames
 from miai_go.learning.run_folder import TrainingJournal, TrainingPlan
@@ -120,6 +120,8 @@ def train_value(
       MiaiError: names or weights are wrong, a loss is not finite, or nothing can be written.
     """
     config, games = plan.config, plan.folder / "games"
+    # Refuses what it must before the games, which take hours.
+    make_network(config.game.size, config.encoder, config.network, seed=config.run.seed)
     players = _players(config)
     with journal or TrainingJournal(plan.folder / "making") as own:
         _make_games(plan, players, own)

@@ -92,8 +92,11 @@ class ForestSearch(TreeSearch):
         """Return the result of `search`, with all priors, and the expected owners and score."""
         if not self._begun:
             self.new_game(0)
-        result = self._search(state, seconds, early=False)
-        statistics = {**result.statistics, **self._outlook(go_state(state, self.game))}
+        result = self._search(state, seconds, early=False, timed=True)
+        return self._shown(go_state(state, self.game), result)
+
+    def _shown(self, state: GoState, result: SearchResult) -> SearchResult:
+        statistics = {**result.statistics, **self._outlook(state)}
         if "priors" in statistics:
             statistics["priors"] = self._top_priors(self.game.pass_action + 1)
         return replace(result, statistics=statistics)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from math import inf
 from time import perf_counter
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -46,7 +48,8 @@ class SearchClock:
     Without `visits`, which returns those at the root, only time counts.
 
     A search whose most visited move has changed lately goes on, at most for `longest` seconds in
-    all, until it has been the same for three tenths of the time.
+    all, until it has been the same for three tenths of the time. `look` is called whenever the
+    search asks whether to stop.
     """
 
     def __init__(
@@ -56,21 +59,25 @@ class SearchClock:
         started: float,
         visits: Callable[[], NDArray[np.int32]] | None = None,
         longest: float | None = None,
+        look: Callable[[], None] | None = None,
     ) -> None:
+        self._look = look
         self._started = started
         self._seconds = seconds
-        self._longest = max(seconds, longest or 0.0)
+        self._longest = seconds if visits is None else max(seconds, longest or 0.0)
         self._visits = visits
         self._leader = -1
         self._changed = 0.0  # seconds after which the most visited move was another
         self._before = int(visits().sum()) if visits is not None else 0
 
     def remaining(self) -> float:
-        """Return the seconds left, below 0 when overdrawn."""
-        return self._started + self._seconds - perf_counter()
+        """Return the seconds after which the search ends at the latest, below 0 when overdrawn."""
+        return self._started + self._longest - perf_counter()
 
     def __call__(self) -> bool:
         """Return whether to stop."""
+        if self._look is not None:
+            self._look()
         passed = perf_counter() - self._started
         if self._visits is None:
             return passed >= self._seconds
@@ -113,6 +120,7 @@ class TreeSearch(ABC):
         self._line: list[int] = []
         self._advisor: GroupAdvisor | None = None
         self._limit = 0  # simulations of the present move, 0 for no limit
+        self._watcher: tuple[Callable[[SearchResult], None], float] | None = None
 
     def new_game(self, seed: int) -> None:
         """Forget everything, seed the randomness, and load or compile kernels and networks."""
@@ -152,6 +160,20 @@ class TreeSearch(ABC):
         longest = clock.allotment(moves_left=_HARD_MOVES) if early else None
         return self._search(state, clock.allotment(), early=early, longest=longest, timed=True)
 
+    @contextmanager
+    def watched(self, look: Callable[[SearchResult], None], *, every: float) -> Iterator[None]:
+        """Show what searches find while they go on, as long as the context is open.
+
+        Args:
+          look: called with the result so far, which has what an analysis shows.
+          every: seconds between two calls, about.
+        """
+        self._watcher = look, every
+        try:
+            yield
+        finally:
+            self._watcher = None
+
     def ponder(self, state: State, stop: Callable[[], bool]) -> None:
         """Grow the tree until `stop` returns true, or nothing is left to search."""
         position = go_state(state, self.game)
@@ -175,7 +197,7 @@ class TreeSearch(ABC):
         position = go_state(state, self.game)
         result = self._settled(position)
         if result is not None:
-            return result
+            return result if self._watcher is None else self._shown(position, result)
         if not self._begun:
             self.new_game(0)
         tree = self._tree_at(position)
@@ -183,13 +205,42 @@ class TreeSearch(ABC):
         own = self.parameters.seconds
         limits = [limit for limit in (own, seconds) if limit is not None]
         advice = self._advice(tree, min(limits, default=None))
+        before = tree.simulations
+
+        def found(simulations: int) -> SearchResult:
+            result = self._result(position, simulations, advice, started=started)
+            return result if self._watcher is None else self._shown(position, result)
+
+        look = self._look_at(lambda: found(tree.simulations - before))
         clock = None
-        if limits:
-            visits = tree.visits if early and self._only_time_limits() else None
-            most = longest if own is None else None
-            clock = SearchClock(min(limits), started=started, visits=visits, longest=most)
-        simulations = self._grow(clock)
-        return self._result(position, simulations, advice, started=started)
+        if limits or look:
+            clock = SearchClock(
+                min(limits, default=inf),
+                started=started,
+                visits=tree.visits if limits and early and self._only_time_limits() else None,
+                longest=min((t for t in (own, longest) if t is not None), default=None),
+                look=look,
+            )
+        return found(self._grow(clock))
+
+    def _look_at(self, found: Callable[[], SearchResult]) -> Callable[[], None] | None:
+        """Return what shows a result to the watcher whenever it is due; None without a watcher."""
+        if self._watcher is None:
+            return None
+        show, every = self._watcher
+        due = perf_counter() + every
+
+        def look() -> None:
+            nonlocal due
+            if perf_counter() >= due:
+                show(found())
+                due = perf_counter() + every
+
+        return look
+
+    def _shown(self, state: GoState, result: SearchResult) -> SearchResult:
+        """Return a result with what an analysis shows in addition."""
+        return result
 
     def _settled(self, state: GoState) -> SearchResult | None:
         return settled(state, pass_when_winning=self._passes_when_winning())
