@@ -16,9 +16,10 @@ from miai_go.learning.learner import Lesson
 from miai_go.learning.run_folder import TrainingPlan, load_plan
 from miai_go.learning.shards import ShardWriter
 from miai_go.learning.supervised import endless
-from miai_go.learning.zero import Replay, train_zero
+from miai_go.learning.zero import Replay, _Zero, train_zero
 from miai_go.learning.zero_config import ZeroConfig
 from miai_go.nets.encoder import load_encoder
+from miai_go.nets.torch_oracle import TorchOracle
 from miai_go.nets.weights import WeightsHeader
 
 CONFIG = """
@@ -166,3 +167,12 @@ def test_searches_grow_from_round_to_round(tmp_path: Path) -> None:
         load_plan(config, ZeroConfig, kind="zero", assignments=["search.first_simulations=4"])
     steady = plan.search.model_copy(update={"first_simulations": None})
     assert plan.model_copy(update={"search": steady}).games(0).simulations == 32
+
+
+def test_a_network_that_learns_plays_as_one_for_the_komi_of_its_games(tmp_path: Path) -> None:
+    """Otherwise its values would be shifted from no komi to that of the games."""
+    zero = _Zero(plan_of(tmp_path, write_games(tmp_path / "recorded")), None)
+    player = zero._player()
+    assert isinstance(player, TorchOracle)
+    low, high = player.header.komi
+    assert low <= 7.5 <= high

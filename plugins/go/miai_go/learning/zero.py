@@ -322,6 +322,8 @@ class _Zero:
                 "encoder.parameters = { komi = true }, or a spread of 0"
             )
         self._replay = Replay(config, self._encoder, self._folder)
+        # Its copies play this komi while it learns.
+        self._header = self._header.model_copy(update={"komi": self._replay.komi()})
         self._learner = Learner(
             network,
             self._encoder.scales,

@@ -71,6 +71,16 @@ class Positions:
         """Return the komi in points, float64 of shape (positions,)."""
         return self.trails[:, trail.HALF_KOMI] / 2
 
+    def within_komi(self, low: float, high: float) -> Self:
+        """Return the positions with the nearest komi of a range; themselves if all are within."""
+        komi = self.trails[:, trail.HALF_KOMI]
+        nearest = np.clip(komi, round(2 * low), round(2 * high))
+        if (nearest == komi).all():
+            return self
+        trails = self.trails.copy()
+        trails[:, trail.HALF_KOMI] = nearest
+        return type(self)(self.size, self.words, trails)
+
     def ages(self) -> NDArray[np.int16]:
         """Return the ply of each stone, (positions, points), from 1; 0 for none."""
         return self.trails[:, trail.AGES : trail.AGES + self.size**2]

@@ -577,8 +577,9 @@ class NetworkValuer:
     Without a policy all priors are equal; without a value all values are 0. Raises `ParameterError`
     if a network lacks its head.
 
-    The values of a network that does not see komi are for the komi of its training. Beyond it they
-    are shifted, if the network expects owners too, which tell how far the score is settled.
+    Values are for the komi of the network's training. Beyond it they are shifted, if the network
+    expects owners too, which tell how far the score is settled; a network that sees komi is shown
+    the nearest one that it knows.
 
     Args:
       score_weight: share of the expected score in a value, as `TreeSettings` has it.
@@ -594,7 +595,7 @@ class NetworkValuer:
         self.policy = policy
         self.value = value
         self._score_weight = score_weight
-        self._komi = None if value is None else _komi_of_values(value)
+        self._komi = None if value is None else _known_komi(value)
         self._room: dict[int, NDArray[np.uint8]] = {}
 
     def value_leaves(self, leaves: Positions) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -658,6 +659,9 @@ class NetworkValuer:
     def _planes(self, oracle: Oracle, leaves: Positions) -> NDArray[np.uint8]:
         """Return the planes of leaves, in memory that is reused."""
         encoder, count = oracle.encoder, len(leaves)
+        known = _known_komi(oracle)
+        if known is not None and getattr(encoder, "sees_komi", False):
+            leaves = leaves.within_komi(*known)
         room = self._room.get(id(oracle))
         if room is None or len(room) < count:
             shape = (count, encoder.planes, encoder.size, encoder.size)
@@ -679,11 +683,10 @@ class NetworkValuer:
             oracle.close()
 
 
-def _komi_of_values(oracle: Oracle) -> tuple[float, float] | None:
-    """Return the range of komi, in points, that an oracle's values are for; None for any."""
+def _known_komi(oracle: Oracle) -> tuple[float, float] | None:
+    """Return the range of komi, in points, of a network's training; None if unknown."""
     header = getattr(oracle, "header", None)
-    sees_komi = getattr(oracle.encoder, "sees_komi", False)
-    return None if sees_komi or header is None else header.komi
+    return None if header is None else header.komi
 
 
 class RememberingValuer:
