@@ -143,6 +143,39 @@ def test_a_missing_extra_is_reported_in_one_line(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_network_in_onnx_plays_and_is_measured_without_torch(path: Path, tmp_path: Path) -> None:
+    run("export", path, "--onnx", tmp_path / "net.onnx")
+    program = (
+        "import sys; sys.modules['torch'] = None\n"
+        "from miai.cli.app import build_app\n"
+        "for words in sys.argv[1:]:\n"
+        "    try: build_app()(words.split(), standalone_mode=False)\n"
+        "    except Exception as error: print(type(error).__name__, error)\n"
+    )
+    few = "--simulations 2 --fast-simulations 1 --games 2 --games-a-shard 2 --workers 1"
+    commands = [
+        f"go data play --weights net.onnx --out games {few}",
+        "go data annotate games --weights net.onnx --out more --simulations 2 --workers 1",
+        "go eval net.onnx games",
+        f"go eval {path} games",
+        f"go export {path} --onnx other.onnx",
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", program, *commands],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=300,
+    )
+    assert done.stdout.count("MissingExtraError") == 2, done
+    lines = done.stdout.splitlines()
+    assert lines[0].split()[1:3] == ["games", "played"]
+    assert "annotated" in lines[1]
+    assert "value_error" in lines[2]
+    assert all("pip install 'miai-go[nn]'" in line for line in lines if "MissingExtra" in line)
+
+
 def test_lists_and_help_need_no_heavy_library(path: Path) -> None:
     program = (
         "import sys; sys.argv = ['miai', 'go', 'weights', *sys.argv[1:]]\n"

@@ -98,13 +98,13 @@ def compiling_beside(folder: Path | None, what: str, function: str) -> Iterator[
         yield
         return
     from miai.process.child import Child
+    from miai.process.processors import available_processors
 
     module, _, name = function.partition(":")
     path = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     command = [sys.executable, "-P", "-c", f"from {module} import {name}; {name}()"]
     child: Child | None = None
-    processors = os.sched_getaffinity(0) if sys.platform == "linux" else range(os.cpu_count() or 1)
-    if len(processors) > 1:
+    if available_processors() > 1:
         with contextlib.suppress(OSError):
             child = Child(command, environment={**os.environ, **path})
     try:

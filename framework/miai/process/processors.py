@@ -9,8 +9,16 @@ from __future__ import annotations
 import fcntl
 import os
 import stat
+import sys
 import tempfile
 from pathlib import Path
+
+
+def available_processors() -> int:
+    """Return the number of processors that this process may run on."""
+    if sys.platform == "linux":
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 class Processors:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import secrets
-import sys
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
@@ -17,6 +15,7 @@ from miai.errors import ConfigError
 from miai.parameters import NAME_PATTERN, StrictModel
 from miai.plugins.agent_files import with_file_agent
 from miai.process.limits import ProcessLimits
+from miai.process.processors import available_processors
 from miai.process.sandbox import Isolation, sandbox_hindrance, strongest_isolation
 from miai.seeds import SEED_BITS
 
@@ -377,13 +376,6 @@ class RunSection(ConfigSection):
     def worker_count(self) -> int:
         """Return the number of workers, by default one per available processor."""
         return self.workers or available_processors()
-
-
-def available_processors() -> int:
-    """Return the number of processors that this process may run on."""
-    if sys.platform == "linux":
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 class TournamentConfig(ConfigSection):

@@ -13,6 +13,7 @@ from pathlib import Path
 from miai.errors import AgentUnavailableError
 from miai.game import Game
 from miai.process.landlock import hindrance
+from miai.process.processors import available_processors
 from miai.process.sandbox import (
     SCRATCH,
     Isolation,
@@ -20,7 +21,7 @@ from miai.process.sandbox import (
     strongest_isolation,
 )
 from miai_tournaments.config.load import rules_of
-from miai_tournaments.config.schema import LimitsSection, TournamentConfig, available_processors
+from miai_tournaments.config.schema import LimitsSection, TournamentConfig
 from miai_tournaments.running.signals import Stopped
 from miai_tournaments.store.folder import LOGS
 from miai_tournaments.store.rows import PlayerRow

@@ -337,12 +337,12 @@ def _oracles(
     path: Path, sizes: Sequence[int], precision: _PrecisionName, workers: int | None
 ) -> list[dict[int, NetworkOracle | Ensemble]]:
     """Return the network of a weights file for each size, loaded once for each worker."""
-    from miai_go.learning.making import default_threads
+    from miai.process.processors import available_processors
     from miai_go.nets.inference import load_oracle
 
     return [
         {size: load_oracle(path, size=size, precision=precision) for size in sizes}
-        for _ in range(workers or default_threads())
+        for _ in range(workers or available_processors())
     ]
 
 

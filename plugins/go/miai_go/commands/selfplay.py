@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import sys
 import threading
@@ -199,9 +198,10 @@ def _stop_signals() -> Iterator[list[int]]:
 
 def _count(workers: str) -> int:
     from miai.errors import ConfigError
+    from miai.process.processors import available_processors
 
     if workers == "auto":
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+        return available_processors()
     if not workers.isdecimal() or not 1 <= int(workers) <= _MOST_WORKERS:
         raise ConfigError(
             f"--workers {workers}: expected a number from 1 to {_MOST_WORKERS}, or auto"

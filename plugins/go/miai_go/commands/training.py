@@ -109,7 +109,12 @@ def evaluate(
     positions: Annotated[
         int, typer.Option(min=0, help="Maximum number of positions; 0 for all.")
     ] = 0,
-    precision: Annotated[str, typer.Option(help="Precision: auto, fp32, bf16 or int8.")] = "fp32",
+    precision: Annotated[
+        str | None,
+        typer.Option(
+            help="Precision: auto, fp32, bf16 or int8 (default: fp32; that of an .onnx file)."
+        ),
+    ] = None,
     symmetry: Annotated[
         str, typer.Option(help="Symmetry: none, or average over all eight.")
     ] = "none",
@@ -124,7 +129,7 @@ def evaluate(
 
     path = find_weights(weights)
     if is_pattern_policy(path):
-        if (precision, symmetry) != ("fp32", "none"):
+        if (precision, symmetry) != (None, "none"):
             raise ConfigError(
                 f"{path}: a rollout policy has neither precision nor symmetry; leave them out"
             )

@@ -13,6 +13,7 @@ import typer
 
 from miai.errors import MissingExtraError, WeightsError
 from miai.files import sync_folder, writing
+from miai_go.errors import require_torch
 
 if TYPE_CHECKING:
     from miai.tensors import FileHeader
@@ -266,6 +267,7 @@ def export_checked(
       WeightsError: the weights cannot be read or the file not written, or the answers differ by
         more than the tolerance; `target` is then unchanged.
     """
+    require_torch("exporting")
     from miai_go.nets.inference import load_oracle
     from miai_go.nets.onnx_export import export_onnx, own_games
     from miai_go.nets.weights import load_weights

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -152,10 +152,10 @@ def _batch(
         )
         outputs = answers(seen.planes)
         assert outputs.value is not None
-        chance += (outputs.value.numpy().astype(np.float64) + 1) / 2 / views
+        chance += (np.asarray(outputs.value).astype(np.float64) + 1) / 2 / views
         if turn == 0 and outputs.policy is not None:
             right = policy_targets(c["best"][rows], seen.places, window)
-            chosen = outputs.policy.numpy()[:, :-1].argmax(1)
+            chosen = np.asarray(outputs.policy)[:, :-1].argmax(1)
             solved = right[np.arange(len(rows)), chosen] > 0
     return chance, solved
 
@@ -258,7 +258,7 @@ def quantised_table(
     return out
 
 
-def answering(network: nn.Module) -> Answering:
+def answering(network: nn.Module) -> Callable[[NDArray[np.uint8]], Outputs]:
     """Return a network as a function of planes."""
     import torch
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import os
 from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from miai.plugins.loader import registry
+from miai.process.processors import available_processors
 from miai.tensors import TrainingRecord
 from miai_go.errors import TrainingError
 from miai_go.learning.learner import Learner
@@ -363,9 +363,4 @@ def playing_model(learner: Learner, header: WeightsHeader) -> bytes:
 
 def learning_threads(run: TrainingRunSection) -> None:
     """Give torch the threads of the run."""
-    torch.set_num_threads(run.threads or default_threads())
-
-
-def default_threads() -> int:
-    """Return the number of processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    torch.set_num_threads(run.threads or available_processors())

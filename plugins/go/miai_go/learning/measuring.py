@@ -16,17 +16,17 @@ from miai_go.learning.dataset import GoDataset
 from miai_go.learning.games import SPLITS, Split
 from miai_go.learning.importing import GameFilters
 from miai_go.nets.inference import load_oracle, network_header
-from miai_go.nets.network import Outputs
 from miai_go.nets.parameters import Precision
 from miai_go.nets.weights import encoder_of
 from miai_go.rules.sizes import board_names
 from miai_go.shipped import find_weights
 
 if TYPE_CHECKING:
-    from miai_go.nets.oracle import Oracle
+    from miai_go.nets.network import Outputs
+    from miai_go.nets.oracle import Answers
 
 
-Answering = Callable[[NDArray[np.uint8]], "Outputs"]
+Answering = Callable[[NDArray[np.uint8]], "Outputs | Answers"]
 """A network as a function of planes, uint8 of shape (n, planes, size, size)."""
 Row = dict[str, float | int | str]
 
@@ -206,11 +206,11 @@ def measure(
         results.append(batch.result.astype(np.float64))
         games.append(batch.game)
         if outputs.policy is not None:
-            rank, surprise = _rank_and_surprise(outputs.policy.numpy(), batch.action)
+            rank, surprise = _rank_and_surprise(np.asarray(outputs.policy), batch.action)
             ranks.append(rank)
             surprises.append(surprise)
         if outputs.value is not None:
-            values.append(outputs.value.numpy().astype(np.float64))
+            values.append(np.asarray(outputs.value).astype(np.float64))
         done += len(batch)
         if limit is not None and done >= limit:
             break
@@ -243,13 +243,14 @@ def evaluate_weights(
     *,
     split: str = "all",
     limit: int | None = None,
-    precision: str = "fp32",
+    precision: str | None = None,
     symmetry: str = "none",
     note: Callable[[str], None] | None = None,
 ) -> GameMeasures:
     """Measure weights on games.
 
     Args:
+      precision: None for fp32, and for that of an ``.onnx`` file.
       note: receives a line about omitted SGF games, if any.
 
     Raises:
@@ -257,10 +258,12 @@ def evaluate_weights(
       WeightsError, DataError: weights or games cannot be read.
     """
     _check("split", split, SPLITS)
-    _check("precision", precision, get_args(Precision))
+    if precision is not None:
+        _check("precision", precision, get_args(Precision))
     _check("symmetry", symmetry, ("none", "average"))
     path = find_weights(weights)
     header = network_header(path)
+    own = "auto" if path.suffix == ".onnx" else "fp32"
     encoders = {size: encoder_of(header, where=str(path), size=size) for size in header.sizes}
     filters = GameFilters(size=header.size)
     data = GoDataset(sources, encoder=encoders, split=cast(Split, split), filters=filters)
@@ -270,19 +273,12 @@ def evaluate_weights(
         size: load_oracle(
             path,
             size=size,
-            precision=cast("Precision", precision),
+            precision=cast("Precision", precision or own),
             symmetry=cast(Any, symmetry),
         )
         for size in data.sizes
     }
-    return measure(lambda planes: _outputs(oracles[planes.shape[-1]], planes), data, limit=limit)
-
-
-def _outputs(oracle: Oracle, planes: NDArray[np.uint8]) -> Outputs:
-    import torch
-
-    arrays = oracle.infer(planes).arrays()
-    return Outputs(**{name: torch.from_numpy(a.astype(np.float32)) for name, a in arrays.items()})
+    return measure(lambda planes: oracles[planes.shape[-1]].infer(planes), data, limit=limit)
 
 
 def _check(name: str, value: str, known: Sequence[str]) -> None:

@@ -16,11 +16,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from miai.process.processors import available_processors
 from miai_go.errors import TrainingError
 from miai_go.learning.batches import Batch, Rows, make_batch
 from miai_go.learning.dataset import GoDataset
 from miai_go.learning.learner import Lesson
-from miai_go.learning.making import default_threads
 from miai_go.rules.symmetry import INVERSES, point_tables
 
 _AT_ONCE: Final = 4096
@@ -175,7 +175,7 @@ class ResidentLessons:
             return begin, self._packed(lesson(make_batch(data.shards, rows, encoder)))
 
         yield encoded(0)  # kernels are compiled once, and wide planes seen early
-        with ThreadPoolExecutor(default_threads()) as pool:
+        with ThreadPoolExecutor(available_processors()) as pool:
             for begin in range(0, len(games), _AT_ONCE * 64):
                 several = range(begin, min(begin + _AT_ONCE * 64, len(games)), _AT_ONCE)
                 yield from pool.map(encoded, several)

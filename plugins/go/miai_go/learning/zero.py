@@ -25,13 +25,13 @@ from typing import Any, Final
 import numpy as np
 
 from miai.files import write_text
+from miai.process.processors import available_processors
 from miai_go.errors import TrainingError
 from miai_go.learning.checkpoints import Checkpoint
 from miai_go.learning.dataset import GoDataset
 from miai_go.learning.games import StoredGame
 from miai_go.learning.learner import Learner, Lesson
 from miai_go.learning.making import (
-    default_threads,
     learning_threads,
     make_network,
     playing_copy,
@@ -429,7 +429,7 @@ class _Zero:
         """Return the games of all groups, in the groups' order."""
         section = self._config.selfplay
         shares = [len(part) for part in np.array_split(np.arange(section.games), section.groups)]
-        workers = min(section.workers or default_threads(), section.groups)
+        workers = min(section.workers or available_processors(), section.groups)
         oracles = self._players(workers)
         free = list(range(workers))
         stopped = threading.Event()
