@@ -468,6 +468,7 @@ def test_a_full_tree_ends_the_search_and_grows_on_after_a_move(settings: TreeSet
     for moves in range(8):
         done = int(forest.search(ONE, 400, valuer)[0])
         assert 1 <= done < 400
+        assert forest.full(0)
         assert forest.tree(0).nodes <= 120
         nodes = nodes_of(forest)
         inner = {way[:-1] for way in nodes}

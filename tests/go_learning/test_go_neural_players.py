@@ -457,6 +457,29 @@ def refusal(name: str, size: int, values: dict[str, Any]) -> str:
     return text
 
 
+def test_values_come_from_the_policy_where_it_has_them(folder: Path) -> None:
+    both, other = str(write(folder, 5)), str(write(folder, 5, heads="value"))
+    for given, value in (({"policy": both}, both), ({"policy": both, "value": other}, other)):
+        agent = miai.make_agent("alphago", go(board_size=5), simulations=1, mix=0.1, **given)
+        agent.new_game(1, player=0)
+        valuer = agent.search._valuer  # type: ignore[attr-defined]  # what it was built with
+        assert valuer.value.header.sha256 == WeightsHeader.read(Path(value)).sha256
+        assert (valuer.value is valuer.policy) == (value == both)
+        agent.close()
+
+
+def test_a_search_says_that_its_tree_is_full(folder: Path) -> None:
+    game, weights = go(board_size=5), str(write(folder, 5))
+    for nodes, full in ((200, True), (20_000, None)):
+        agent = miai.make_agent(
+            "alphazero", game, simulations=100, weights=weights, max_nodes=nodes, reuse=False
+        )
+        agent.new_game(1, player=0)
+        found = agent.search.search(game.new_initial_state())  # type: ignore[attr-defined]
+        assert found.statistics.get("full") is full
+        agent.close()
+
+
 def test_unavailable_weights_are_refused(folder: Path) -> None:
     five, policy = str(write(folder, 5)), str(write(folder, 5, heads="policy"))
     value = str(write(folder, 5, heads="value"))
@@ -468,10 +491,10 @@ def test_unavailable_weights_are_refused(folder: Path) -> None:
         assert "weights for 5x5, not for 7x7" in refusal(name, 7, {"weights": five})
         assert "policy head" in refusal(name, 5, {"weights": value})
     assert "value head" in refusal("alphazero", 5, {"weights": policy})
-    assert "no network for 2x2 is shipped" in refusal("alphago", 2, {})
-    assert "no network for 2x2 is shipped" in refusal(
-        "alphago", 2, {"policy": str(write(folder, 2))}
-    )
+    two, moves = str(write(folder, 2)), str(write(folder, 2, heads="policy"))
+    for given in ({}, {"policy": moves}, {"value": two}):
+        assert "no network for 2x2 is shipped" in refusal("alphago", 2, given)
+    assert "value: " in refusal("alphago", 2, {"policy": moves})
     assert "value head" in refusal("alphago", 5, {"policy": five, "value": policy})
     assert "not for 7x7" in refusal("alphago", 7, {"policy": five, "mix": 1})
     spoilt = folder / "spoilt.safetensors"

@@ -4,7 +4,8 @@ A forest has one tree for each game, all in the same arrays, so that the leaves 
 one batch. A simulation comes in two halves: `gather` walks down from the roots and writes the
 positions and trails of the leaves; the owner of the forest has them evaluated; `apply`
 gives the leaves their children and carries the values up. Between the halves a leaf is pending,
-and those on its path count it as lost (virtual loss), so that several leaves of one tree differ.
+and those on its path count it as a visit, which may also count as lost (virtual loss), so that
+several leaves of one tree differ.
 
 Tree g has its nodes in `ints[g]`, `int32` of `FIELDS` rows, and `floats[g]`, `float64` of
 `FLOATS` rows, a column for every node; node 0 is the root. Rows of `ints` are those of `search`
@@ -377,7 +378,7 @@ def gather(  # noqa: C901  kernels read from top to bottom
     Leaf i has its board in `words_out[i]`, its trail in `trails_out[i]`, its path in
     `paths[i, : depths[i] + 1]` and its game in `owners[i]`. Simulations that end in a finished game
     are counted at once. A tree gives fewer leaves when its budget is used up, it is proven, or it
-    reaches pending leaves too often: each time their paths count as lost once more until all its
+    reaches pending leaves too often: each time their paths count as visited once more until all its
     leaves are collected, so that the next simulation goes elsewhere. As sequential halving counts
     visits, a Gumbel search stops at the first pending leaf instead. A tree's search ends, with its
     budget cut to the simulations done, when it reaches a leaf for whose children there is no room.

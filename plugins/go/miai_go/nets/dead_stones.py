@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from miai.errors import MiaiError, WeightsError
+from miai_go.errors import require_torch
 from miai_go.nets.encoder import positions_of
 from miai_go.nets.inference import load_oracle
 from miai_go.nets.oracle import Oracle
@@ -22,10 +23,12 @@ class NetworkJudge:
     the last moves and the player to move.
 
     Raises:
+      MissingExtraError: torch is not installed.
       WeightsError: the weights are missing, for another size, or have no ownership head.
     """
 
     def __init__(self, game: GoGame, parameters: NetworkJudgeParameters) -> None:
+        require_torch("the referee 'network'")
         self._parameters = parameters
         self._path = find_weights(parameters.weights, size=game.size)
         self._oracle: Oracle | None = None

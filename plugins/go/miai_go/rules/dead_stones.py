@@ -32,7 +32,7 @@ class DeadStoneJudge(Protocol):
     def dead_points(self, state: GoState) -> tuple[int, ...]:
         """Return the points of all dead stones, whole chains, ascending.
 
-        The answer is a function of the position.
+        The answer depends on nothing but the game so far.
 
         Raises:
           RefereeError: it cannot tell.

@@ -52,7 +52,7 @@ class TreeSettings:
     c_base: float = 19652.0
     fpu: float = 0.2
     root_fpu: float = 0.2
-    virtual_loss: float = 1.0
+    virtual_loss: float = 0.0
     temperature: float = 1.0
     gumbel: int = 0
     c_visit: float = 50.0
@@ -325,6 +325,7 @@ class Forest:
         self._ints = np.zeros((games, kernels.FIELDS, max_nodes), np.int32)
         self._floats = np.zeros((games, kernels.FLOATS, max_nodes), np.float64)
         self._settings = np.zeros((games, kernels.SETTINGS), np.int64)
+        self._wanted = np.zeros(games, np.int64)
         self._weights = np.zeros((games, kernels.WEIGHTS), np.float64)
         self._noise = np.zeros((games, points + 1), np.float64)
         self._roots = Positions.room(size, games)
@@ -488,7 +489,7 @@ class Forest:
         """
         self.value_roots(games, valuer)
         for game, budget in zip(games.tolist(), np.broadcast_to(budgets, len(games)), strict=True):
-            self._settings[game, kernels.BUDGET] = budget
+            self._settings[game, kernels.BUDGET] = self._wanted[game] = budget
             if considered := int(self._settings[game, kernels.GUMBEL]):
                 moves = int(
                     (self._ints[game, kernels.STATUS, self._trees[game].children()] >= 0).sum()
@@ -506,6 +507,10 @@ class Forest:
             active = active[unfinished]
         done: NDArray[np.int64] = self._settings[games, kernels.DONE]
         return done
+
+    def full(self, game: int) -> bool:
+        """Return whether a tree had no room for what its last search still wanted to do."""
+        return bool(self._settings[game, kernels.BUDGET] < self._wanted[game])
 
     def _advance(self, games: Games, valuer: LeafValuer) -> None:
         """Gather one batch of leaves and value it, if there are any."""

@@ -56,7 +56,7 @@ _ONE: Final = np.zeros(1, np.int32)
 _TOP: Final = 10
 """Moves whose priors go into the statistics."""
 _BATCHES: Final = ("mean_batch", "server_mean_batch", "server_queue_wait")
-_UNLIMITED: Final = 100_000
+_UNLIMITED: Final = 1 << 40
 """Simulations that no search under a clock reaches."""
 
 
@@ -87,6 +87,7 @@ class ForestSearch(TreeSearch):
         self._valuer: LeafValuer | None = None
         self._memory: RememberingValuer | None = None  # in front of the valuer
         self._advised = False  # whether the root's priors contain the advice
+        self._full = False
 
     def analyse(self, state: State, *, seconds: float) -> SearchResult:
         """Return the result of `search`, with all priors, and the expected owners and score."""
@@ -194,7 +195,9 @@ class ForestSearch(TreeSearch):
 
     def _grow(self, clock: SearchClock | None) -> int:
         budget = self._gumbel_budget() or self._limit or _UNLIMITED
-        return int(self._forest.search(_ONE, budget, self._leaf_valuer(), stop=clock)[0])
+        done = int(self._forest.search(_ONE, budget, self._leaf_valuer(), stop=clock)[0])
+        self._full = self._forest.full(0)
+        return done
 
     def _leaf_valuer(self) -> LeafValuer:
         valuer = self._memory or self._valuer
@@ -215,6 +218,8 @@ class ForestSearch(TreeSearch):
         if self._memory is not None:
             batches["recalled"] = round(self._memory.statistics()["recalled"], 4)
         seconds = round(perf_counter() - started, 4)
+        if self._full:
+            batches["full"] = True  # the tree ended the search
         return {"seconds": seconds, **batches, "priors": self._top_priors(_TOP)}
 
     def _top_priors(self, count: int) -> Json:
@@ -279,7 +284,7 @@ class AlphaGo(ForestSearch):
             policy = open_oracle(path, own, size=game.size)
             if own.mix == 1:
                 return NetworkValuer(policy, None)
-            value_path = find_weights(own.value, size=game.size)
+            value_path = _value_path(own, path, size=game.size)
             if same_weights(value_path, path):
                 value = policy  # one evaluation has both answers
             else:
@@ -300,6 +305,18 @@ class AlphaGo(ForestSearch):
             parameters=own,
             rollout_policy=lambda: _rollout_policy(own.rollout, game.size),
         )
+
+
+def _value_path(own: AlphaGoParameters, policy: Path, *, size: int) -> Path:
+    """Return the value network's file: the policy's where none is named and that has values."""
+    from miai_go.nets.inference import network_header
+
+    if not own.value and "value" in network_header(policy).outputs:
+        return policy
+    try:
+        return find_weights(own.value, size=size)
+    except WeightsError as error:
+        raise WeightsError(f"value: {error}") from error
 
 
 def _rollout_policy(name: str, size: int) -> PatternPolicy | None:

@@ -90,8 +90,8 @@ class NetworkParameters(Parameters):
     backend: Backend = parameter("auto", help="Library for the networks: torch or ONNX Runtime")
     precision: Precision = parameter(
         "auto",
-        help="Precision; auto: the int8 export beside the weights where the processor is faster "
-        "with it, else bf16 where it multiplies it, else fp32",
+        help="Precision; auto: the int8 export beside the weights where that is faster, else bf16 "
+        "if the processor multiplies bf16, else fp32",
     )
     threads: int = parameter(1, ge=1, le=256, unit="threads", help="Threads for the networks")
     device: str = parameter("cpu", help="Device for torch: cpu, cuda, cuda:1")
@@ -170,7 +170,7 @@ class TreeParameters(NetworkParameters, SearchParameters):
         ge=0,
         le=100,
         unit="losses",
-        help="Losses that a leaf counts as until it is valued, beside the visit that it counts as",
+        help="Losses that a leaf counts as until it is valued, in addition to its visit",
     )
     temperature: float = parameter(
         1.0, gt=0, le=100, help="Temperature of priors; below 1 sharpens"
@@ -186,9 +186,10 @@ class TreeParameters(NetworkParameters, SearchParameters):
         0.0,
         ge=0,
         le=1,
-        help="Weight of the score beside the result: above 0 the search also wins by more, does "
-        "not answer a pass by one that wins by less, and proves nothing; values, also that of "
-        "resign_below, contain the score; needs weights with a score head",
+        help="Weight of the score beside the result: above 0 the search also plays to win by more. "
+        "It then proves no win, and does not end the game by a pass that wins by less. Reported "
+        "values, and those that resign_below is compared with, contain the score. Needs weights "
+        "with a score head",
     )
     max_nodes: int = parameter(
         4_000_000,
@@ -218,7 +219,11 @@ class AlphaGoParameters(TreeParameters):
     """Parameters of the search ``alphago``."""
 
     policy: str = parameter("", help="Policy network: a weights file or a shipped name")
-    value: str = parameter("", help="Value network: a file or a shipped name; unused if mix = 1")
+    value: str = parameter(
+        "",
+        help="Value network: a file or a shipped name; default: the policy's, if it has values; "
+        "unused if mix = 1",
+    )
     rollout: str = parameter(
         "light",
         help="Rollout policy: light (uniform, fills no eye) or weights of a pattern policy",
