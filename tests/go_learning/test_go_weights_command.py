@@ -74,8 +74,26 @@ def test_shipped_weights_are_listed_and_checked_by_name(
     rows = json.loads(run("weights", "list", "--json"))
     assert [row["name"] for row in rows] == ["policy-5x5", "zero-5x5"]
     assert "zero-5x5: tower for 5x5, policy, value" in run("weights", "list")
-    assert len(run("weights", "checksum").splitlines()) == 2
     assert "zero-5x5.safetensors" in run("weights", "show", "zero-5x5")
+
+
+def test_shipped_files_are_checked_as_a_whole(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shipped, "FOLDER", tmp_path)
+    files = {"zero-5x5.safetensors": path.read_bytes(), "zero-5x5.int8.onnx": b"an export"}
+    for name, data in files.items():
+        (tmp_path / name).write_bytes(data)
+    sums = "".join(f"{hashlib.sha256(data).hexdigest()}  {name}\n" for name, data in files.items())
+    (tmp_path / "SHA256SUMS").write_text(sums)
+    assert run("weights", "checksum") == sums
+    for name in files:
+        (tmp_path / name).write_bytes(files[name][:-1] + b"!")
+        with pytest.raises(WeightsError, match=rf"{name}: is not the file that was shipped"):
+            run("weights", "checksum")
+        with pytest.raises(WeightsError, match="is not the file that was shipped"):
+            run("weights", "checksum", tmp_path / name)
+        (tmp_path / name).write_bytes(files[name])
 
 
 @pytest.mark.parametrize("precision", ["fp32", "int8"])

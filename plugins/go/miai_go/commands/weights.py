@@ -39,13 +39,18 @@ def add_commands(group: typer.Typer) -> None:
 
 def list_weights(as_json: _Json = False) -> None:
     """List the weights that come with the distribution."""
-    from miai_go.shipped import shipped_names
+    from miai_go.shipped import PURPOSES, shipped_names
 
     files = {name: _file(name) for name in shipped_names()}
     cards = {name: read_card(path) for name, path in files.items()}
     if as_json:
         rows = [
-            {"name": name, "bytes": files[name].stat().st_size, **card.data}
+            {
+                "name": name,
+                "purpose": PURPOSES.get(name, ""),
+                "bytes": files[name].stat().st_size,
+                **card.data,
+            }
             for name, card in cards.items()
         ]
         print(json.dumps(rows, indent=2))
@@ -53,7 +58,8 @@ def list_weights(as_json: _Json = False) -> None:
     if not cards:
         print("no weights are shipped; make some with: miai go train")
     for name, card in cards.items():
-        print(f"{name}: {card.summary}; {files[name].stat().st_size / 1e6:.2f} MB")
+        megabytes = f"{files[name].stat().st_size / 1e6:.2f} MB"
+        print("; ".join(filter(None, (f"{name}: {card.summary}", megabytes, PURPOSES.get(name)))))
 
 
 def show(
@@ -85,23 +91,26 @@ def checksum(
     ] = None,
     as_json: _Json = False,
 ) -> None:
-    """Check the content of weights files against the digests in their headers.
+    """Check shipped files as a whole, and others against the digests in their headers.
 
-    The SHA-256 that is printed is that of the whole file, as `sha256sum` prints it.
+    The SHA-256 that is printed is that of the whole file, as `sha256sum` prints it. An .onnx file
+    has no digest in its header: unless it is shipped, it is only read.
     """
     from miai_go.learning.shard_files import digest_of
-    from miai_go.shipped import shipped_names
+    from miai_go.shipped import FOLDER, shipped_sums
 
+    sums = shipped_sums()
     rows = []
-    for name in files if files is not None else shipped_names():
-        path = _file(name)
-        read_card(path)  # raises if the digest is another
-        rows.append({"file": path.name, "sha256": digest_of(path)})
+    for path in map(_file, files) if files is not None else [FOLDER / name for name in sums]:
+        digest = digest_of(path)
+        if path.parent != FOLDER:
+            read_card(path)  # raises if the digest is another
+        elif digest != sums.get(path.name):
+            raise WeightsError(f"{path}: is not the file that was shipped; install miai-go again")
+        rows.append({"file": path.name, "sha256": digest})
     if as_json:
         print(json.dumps(rows, indent=2))
         return
-    if not rows:
-        print("no weights are shipped; name a file")
     for row in rows:
         print(f"{row['sha256']}  {row['file']}")
 

@@ -17,6 +17,21 @@ _OTHER_NAMES: Final = {"value-9x9": "policy-9x9"}
 """Names under which shipped weights are found beside their own."""
 
 
+PURPOSES: Final = {
+    "policy-9x9": "for alphago, alphazero and policy",
+    "policy-rl-9x9": "to play without search; it predicts fewer moves than policy-9x9",
+    "rollout-9x9": "for the rollouts of alphago",
+    "zero-9x9": "to compare with; policy-9x9 is stronger",
+}
+"""What the shipped weights are for."""
+
+
+def shipped_sums() -> dict[str, str]:
+    """Return the SHA-256 of each shipped file, exports as ONNX included."""
+    lines = (FOLDER / "SHA256SUMS").read_text(encoding="ascii").splitlines()
+    return {name: digest for digest, name in (line.split() for line in lines)}
+
+
 def shipped_names() -> list[str]:
     """Return the names of the shipped weights, in alphabetical order."""
     return sorted(path.stem for path in FOLDER.glob(f"*{SUFFIX}"))
