@@ -869,6 +869,30 @@ def test_the_best_command_for_time_is_chosen() -> None:
     assert dialect_for(BYO_YOMI, {"genmove"}) is None
 
 
+@pytest.mark.parametrize(
+    ("known", "control", "said"),
+    [
+        ("time_settings", TimeControl(kind="per-move", seconds=0.5), "has 0.5 s for a move"),
+        ("time_settings", TimeControl(kind="per-move", seconds=1), ""),
+        ("kata-time_settings", TimeControl(kind="per-move", seconds=0.5), ""),
+        ("time_left", TimeControl(kind="per-move", seconds=5), "does not see its clock"),
+        ("time_left", TimeControl(), ""),
+    ],
+)
+def test_an_engine_that_does_not_see_its_clock_is_told_of_in_its_log(
+    agent: MakeAgent, tmp_path: Path, known: str, control: TimeControl, said: str
+) -> None:
+    player = agent("--knows", known, "--moves", "c3,d4")
+    begin(player, log=tmp_path / "log")
+    clock = Clock(control).reading()
+    player.act(clock)
+    tell(player, "C3", "B2")
+    player.act(clock)
+    notes = [line for line in (tmp_path / "log").read_text().splitlines() if "the engine" in line]
+    assert len(notes) == bool(said)
+    assert said in "".join(notes)
+
+
 def test_settings_are_sent_once_and_the_time_left_before_every_move(
     agent: MakeAgent, tmp_path: Path
 ) -> None:

@@ -74,7 +74,10 @@ def download(
         Path | None, typer.Option("--to", help="File to write (default: last part of the address).")
     ] = None,
     url: Annotated[
-        str, typer.Option("--url", help="https address of another archive of the collection.")
+        str,
+        typer.Option(
+            "--url", help="https address of the archive (default: that of miai go data list)."
+        ),
     ] = "",
     sha256: Annotated[
         str, typer.Option("--sha256", help="Expected SHA-256 of the archive, in hexadecimal.")
@@ -193,7 +196,9 @@ def annotate_games(
     every: Annotated[
         int,
         typer.Option(
-            "--every", min=1, help="Interval of searched positions; others get values in between."
+            "--every",
+            min=1,
+            help="Interval of searched positions; values between are interpolated.",
         ),
     ] = 2,
     mix: Annotated[
@@ -248,7 +253,10 @@ def play_games(
     games: Annotated[
         int,
         typer.Option(
-            "--games", min=1, max=10_000_000, help="Total number of games, in whole shards."
+            "--games",
+            min=1,
+            max=10_000_000,
+            help="Total number of games, rounded up to whole shards.",
         ),
     ] = 1024,
     sizes: Annotated[
@@ -264,14 +272,18 @@ def play_games(
         typer.Option(
             "--max-moves",
             min=0,
-            help="Length at which a game is scored as it lies; 0 for one and a half times the "
-            "points of the board.",
+            help="Number of moves after which a game is scored as it stands; 0 for one and a half "
+            "times the points of the board.",
         ),
     ] = 0,
     komi: Annotated[float, typer.Option("--komi", help="Komi.")] = 7.0,
     komi_spread: Annotated[
         float,
-        typer.Option("--komi-spread", min=0.0, help="How far a game's komi may be from --komi."),
+        typer.Option(
+            "--komi-spread",
+            min=0.0,
+            help="Maximum difference of a game's komi, drawn evenly, from --komi.",
+        ),
     ] = 0.0,
     simulations: Annotated[
         int, typer.Option("--simulations", min=1, help="Simulations of a full search.")

@@ -26,6 +26,7 @@ from miai_go.gtp.engine_setup import (
     begin_game,
     check_rules,
     clear_board,
+    clock_hindrance,
     dialect_for,
     filled,
     launch,
@@ -273,6 +274,8 @@ class GtpAgent(Agent):
             if control.kind == "none" and not self._timed:
                 return  # the engine's command line says how long it thinks
             self._dialect = dialect_for(control, client.commands)
+            if not self._on_board and (hindrance := clock_hindrance(control, self._dialect)):
+                self._conversation.note(hindrance)
             if self._dialect is None:
                 return
             client.ask(time_settings(control, self._dialect), seconds=self._seconds(until))

@@ -238,6 +238,19 @@ def dialect_for(control: TimeControl, commands: Collection[str]) -> ClockDialect
     return None
 
 
+def clock_hindrance(control: TimeControl, dialect: ClockDialect | None) -> str:
+    """Return why an engine may lose on time through no fault of its own; empty if it does not."""
+    if dialect is None:
+        return "the engine knows no time_settings, so it does not see its clock"
+    seconds = {"per-move": control.seconds, "byo-yomi": control.period_seconds}.get(control.kind, 1)
+    if dialect != "kata" and seconds < 1:
+        return (
+            f"the engine has {seconds:g} s for a move, but is told 1 s: without kata-time_settings "
+            "it knows whole seconds only"
+        )
+    return ""
+
+
 def time_settings(control: TimeControl, dialect: ClockDialect) -> str:
     """Return the command that sets the time control."""
     if dialect == "gtp":

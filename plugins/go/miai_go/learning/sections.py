@@ -61,8 +61,8 @@ class TrainingRunSection(StrictModel):
         0.0,
         ge=0,
         unit="minutes",
-        help="Wall time of learning after which the run ends, the learning rate having fallen with "
-        "it; 0 for no limit",
+        help="Limit of the wall time of learning, over which the learning rate falls; 0 for no "
+        "limit",
     )
     seed: int = parameter(0, ge=0, help="Seed of weights and of the order of data")
     device: str = parameter("cpu", help="Device: cpu, cuda, cuda:1")

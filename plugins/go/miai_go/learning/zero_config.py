@@ -30,8 +30,8 @@ class ZeroGameSection(StrictModel):
         le=50,
         multiple_of=0.5,
         unit="points",
-        help="Greatest distance of a game's komi, which is drawn evenly, from komi; for encoders "
-        "that show it",
+        help="Maximum difference of a game's komi, drawn evenly, from komi; for encoders that show "
+        "it",
     )
     max_moves: int = parameter(120, ge=2, unit="moves", help="Move limit, then area is scored")
 
