@@ -464,6 +464,49 @@ def test_network_searches_report_priors_and_scores() -> None:
     assert sum(map(float, re.findall(r"prior (\S+)", output))) == pytest.approx(1.0, abs=1e-4)
 
 
+class Greedy(Distances):
+    """Expects the player to move to own the whole board, or nothing where it has no such head."""
+
+    def __init__(self, *, owners: bool) -> None:
+        super().__init__()
+        self._owners = owners
+
+    def infer(self, planes: NDArray[np.uint8]) -> Answers:
+        board = np.ones((len(planes), 5, 5), np.float32)
+        return super().infer(planes)._replace(ownership=board if self._owners else None)
+
+
+@pytest.mark.parametrize(
+    ("rules", "owners", "dead", "score"),
+    [
+        ({"rules": "chinese"}, True, ["B2", "C3 D3"], ["B+24.5", "W+25.5"]),
+        ({"rules": "chinese"}, False, ["B2", "B2"], None),  # by playouts
+        ({"rules": "tromp-taylor"}, True, ["", ""], ["B+0.5", "B+0.5"]),
+        (
+            {"rules": "chinese", "dead_stones": "referee", "referee": "none"},
+            True,
+            ["", ""],
+            ["B+0.5", "B+0.5"],
+        ),
+    ],
+)
+def test_the_players_network_finds_dead_stones_where_no_referee_does(
+    rules: dict[str, str], owners: bool, dead: list[str], score: list[str] | None
+) -> None:
+    def make(game: GoGame, seed: int) -> SessionPlayer:
+        search = Peeking(game)
+        search.oracle = Greedy(owners=owners)
+        return player_of(game, search)
+
+    talk = Talk(maker=make, komi=0.5, **rules)
+    talk.play("C3 B2 D3 pass")
+    for turn in (0, 1):
+        assert talk.ok("final_status_list dead") == dead[turn]
+        if score is not None:
+            assert talk.ok("final_score") == score[turn]
+        talk.ok("play b pass")
+
+
 def test_an_untried_move_is_worth_what_the_position_is() -> None:
     talk = Talk(maker=lambda game, seed: player_of(game, Peeking(game)))
     line = talk.ok("kata-analyze minmoves 3").split("\n")[-1]

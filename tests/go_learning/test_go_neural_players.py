@@ -459,7 +459,11 @@ def refusal(name: str, size: int, values: dict[str, Any]) -> str:
 
 def test_values_come_from_the_policy_where_it_has_them(folder: Path) -> None:
     both, other = str(write(folder, 5)), str(write(folder, 5, heads="value"))
-    for given, value in (({"policy": both}, both), ({"policy": both, "value": other}, other)):
+    cases: list[tuple[dict[str, Any], str]] = [
+        ({"policy": both}, both),
+        ({"policy": both, "value": other}, other),
+    ]
+    for given, value in cases:
         agent = miai.make_agent("alphago", go(board_size=5), simulations=1, mix=0.1, **given)
         agent.new_game(1, player=0)
         valuer = agent.search._valuer  # type: ignore[attr-defined]  # what it was built with

@@ -50,7 +50,6 @@ from miai_go.gtp.table import (
 from miai_go.gtp.wire import Command, GtpError, color, number, one_line, point, whole
 from miai_go.rules.chains import fills_eye
 from miai_go.rules.coordinates import MAX_SIZE, vertex
-from miai_go.rules.dead_stones import dead_by_playouts, settled_margin
 from miai_go.rules.parameters import (
     MIN_HANDICAP,
     fixed_handicap,
@@ -109,7 +108,7 @@ _REPORTS: Final[dict[str, Callable[[Session], str]]] = {
     "kata-get-rules": lambda session: rules_json(session.table.game.rules),
     "kata-list_time_settings": lambda _: " ".join(KINDS),
     "showboard": lambda session: f"\n{session.table.state}",
-    "final_score": lambda session: result_text(settled_margin(session.table.state)),
+    "final_score": lambda session: result_text(_margin(session)),
     "stop": lambda _: "",  # its line alone ended the analysis
 }
 
@@ -319,7 +318,7 @@ def _genmove_cleanup(session: Session, words: Words) -> str:
     began, player = monotonic(), color(words[0])
     result = _choose(session, player)
     if result.action == session.table.game.pass_action and not result.resign:
-        moves = _moves_that_clean_up(session.table.at_turn_of(player))
+        moves = _moves_that_clean_up(session, session.table.at_turn_of(player))
         if moves:
             result = _choose(session, player, only=moves)
     return _play_choice(session, player, result, began)
@@ -347,11 +346,11 @@ def _play_choice(session: Session, player: int, result: SearchResult, began: flo
     return "resign" if result.resign else vertex(result.action, session.table.game.size)
 
 
-def _moves_that_clean_up(state: FreeState) -> list[int]:
+def _moves_that_clean_up(session: Session, state: FreeState) -> list[int]:
     """Return the moves that fill no eye if stones of the opponent are dead; otherwise none."""
     stones = state.board.stones().reshape(-1).tolist()
     own = state.to_move + 1
-    if not any(stones[point] == 3 - own for point in dead_by_playouts(state.board)):
+    if not any(stones[point] == 3 - own for point in session.likely_dead(state)):
         return []
     points = [a for a in state.legal_actions() if a != state.game.pass_action]
     return [point for point in points if not fills_eye(stones, point, own)]
@@ -474,6 +473,13 @@ def _raw_nn(session: Session, words: Words) -> str:
 
 # The end of a game: who won, and which stones live.
 
+
+def _margin(session: Session) -> float:
+    """Return Black's margin in points if play ended here."""
+    state = session.table.state
+    return state.score_with_dead(session.dead_points(state)).margin
+
+
 _STATUSES: Final = ("alive", "dead", "seki", "black_territory", "white_territory", "dame")
 
 
@@ -483,9 +489,7 @@ def _final_status_list(session: Session, words: Words) -> str:
     if status not in _STATUSES:
         raise GtpError(f"a status is one of {', '.join(_STATUSES)}")
     game, state = session.table.game, session.table.state
-    dead: set[int] = set()
-    if game.rules.dead_stones != "none":
-        dead.update(game.judge.dead_points(state))
+    dead = set(session.dead_points(state))
     if status in ("alive", "dead"):
         groups = [c for c in state.board.chains() if (c[0] in dead) == (status == "dead")]
     elif status == "seki":

@@ -26,6 +26,9 @@ from miai_go.gtp.commands import COMMANDS, STREAMING
 from miai_go.gtp.players import PlayerMaker, SessionPlayer, player_maker
 from miai_go.gtp.table import FreeState, SessionTable
 from miai_go.gtp.wire import MAX_LINE_BYTES, Command, GtpError, one_line, opening, parse, response
+from miai_go.nets.parameters import NetworkJudgeParameters
+from miai_go.rules.dead_stones import dead_by_playouts, dead_chains
+from miai_go.rules.state import GoState
 
 _CHUNK: Final = 1 << 16
 MAX_WAITING: Final = 256
@@ -239,6 +242,35 @@ class Session:
             self.player.advance(action)
         else:
             self.player.forget()
+
+    def dead_points(self, state: GoState) -> tuple[int, ...]:
+        """Return the points of all dead stones by the rules, ascending.
+
+        Raises `RefereeError` or `InferenceError` if the judge or the network fails.
+        """
+        rules = self.table.game.rules
+        if rules.dead_stones == "none":
+            return ()
+        return (
+            self.likely_dead(state)
+            if rules.dead_stones == "playouts"
+            else state.game.judge.dead_points(state)
+        )
+
+    def likely_dead(self, state: GoState) -> tuple[int, ...]:
+        """Return the points of the stones that will be captured, ascending.
+
+        The player's network tells them, where it expects owners, else random playouts do.
+        """
+        oracle = self.player.oracle()
+        owners = None
+        if oracle is not None:
+            from miai_go.nets.dead_stones import expected_owners
+
+            owners = expected_owners(oracle, state)
+        if owners is None:
+            return dead_by_playouts(state.board)
+        return dead_chains(state.board, owners, NetworkJudgeParameters().threshold)
 
     def move_time(self, player: int) -> MoveTime | None:
         """Return the time of a move of `player`, or None for no limit."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from miai.errors import MiaiError, WeightsError
 from miai_go.errors import require_torch
 from miai_go.nets.encoder import positions_of
-from miai_go.nets.inference import load_oracle
-from miai_go.nets.oracle import Oracle
+from miai_go.nets.inference import Ensemble, load_oracle
+from miai_go.nets.oracle import NetworkOracle, Oracle
 from miai_go.nets.parameters import NetworkJudgeParameters
 from miai_go.nets.weights import WeightsHeader
 from miai_go.rules.board import BLACK
@@ -47,13 +50,23 @@ class NetworkJudge:
         """
         try:
             if self._oracle is None:
-                self._oracle = load_oracle(
-                    self._path, size=self._size, precision="fp32", symmetry="average"
-                )
-            planes = self._oracle.encoder.encode(positions_of([state]))
-            owners = self._oracle.infer(planes).ownership
+                self._oracle = load_oracle(self._path, size=self._size, precision="fp32")
+            black = expected_owners(self._oracle, state)
         except MiaiError as error:
             raise RefereeError(f"the network for dead stones failed: {error}") from error
-        assert owners is not None
-        black = owners[0].reshape(-1) * (1 if state.to_move == BLACK else -1)
+        assert black is not None
         return dead_chains(state.board, black, self._parameters.threshold)
+
+
+def expected_owners(oracle: Oracle, state: GoState) -> NDArray[np.floating] | None:
+    """Return the share with which Black owns each point minus that of White, (points,).
+
+    A network of this process is asked for all symmetric copies. Returns None without a head for
+    owners. Raises `InferenceError` if the network cannot answer.
+    """
+    asked = Ensemble(oracle) if isinstance(oracle, NetworkOracle) else oracle
+    owners = asked.infer(asked.encoder.encode(positions_of([state]))).ownership
+    if owners is None:
+        return None
+    black: NDArray[np.floating] = owners[0].reshape(-1) * (1 if state.to_move == BLACK else -1)
+    return black
