@@ -74,6 +74,11 @@ def test_an_analysis_has_the_networks_owners_and_score(weights: Path) -> None:
         found = search.analyse(state, seconds=0.05).statistics
         assert found["ownership"] == pytest.approx(answers.ownership.reshape(-1), abs=1e-3), name
         assert found["score"] == pytest.approx(float(answers.score[0]), abs=1e-2)
+        assert len(found["scores"]) >= 2
+        for action, lead in found["scores"]:
+            after = oracle.infer(oracle.encoder.encode(positions_of([state.child(action)]))).score
+            assert after is not None
+            assert lead == pytest.approx(-float(after[0]), abs=1e-2)  # for who moved
         agent.close()
 
 

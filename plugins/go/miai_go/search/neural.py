@@ -5,7 +5,7 @@ The first two grow a forest of one tree; ``policy`` plays a network's moves with
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 _ONE: Final = np.zeros(1, np.int32)
 _TOP: Final = 10
-"""Moves whose priors go into the statistics."""
+"""Moves whose priors, or expected scores, go into the statistics."""
 _BATCHES: Final = ("mean_batch", "server_mean_batch", "server_queue_wait")
 _UNLIMITED: Final = 1 << 40
 """Simulations that no search under a clock reaches."""
@@ -97,25 +97,30 @@ class ForestSearch(TreeSearch):
         return self._shown(go_state(state, self.game), result)
 
     def _shown(self, state: GoState, result: SearchResult) -> SearchResult:
-        statistics = {**result.statistics, **self._outlook(state)}
+        statistics = {**result.statistics, **self._outlook(state, result.visits)}
         if "priors" in statistics:
             statistics["priors"] = self._top_priors(self.game.pass_action + 1)
         return replace(result, statistics=statistics)
 
-    def _outlook(self, state: GoState) -> dict[str, Json]:
+    def _outlook(self, state: GoState, visits: Mapping[int, int]) -> dict[str, Json]:
         """Return what the value network expects at the end of the game, where it has the heads.
 
         `ownership` has a number for each point from A1, 1 the player to move, -1 the opponent;
-        `score` is the lead of the player to move in points.
+        `score` is the lead of the player to move in points, `scores` that after each of the moves
+        with the most visits.
         """
         if not isinstance(self._valuer, NetworkValuer):
             return {}
-        owners, score = self._valuer.outlook(positions_of([state]))
+        moves = sorted(visits, key=lambda action: -visits[action])[:_TOP]
+        moves = [a for a in moves if not (a == self.game.pass_action and state.passes)]
+        owners, score = self._valuer.outlook(positions_of([state, *map(state.child, moves)]))
         outlook: dict[str, Json] = {}
         if owners is not None:
             outlook["ownership"] = [round(float(x), 3) for x in owners[0].reshape(-1)]
         if score is not None:
-            outlook["score"] = round(float(score[0]), 2)
+            leads = [round(float(lead), 2) for lead in score]
+            outlook["score"] = leads[0]
+            outlook["scores"] = [[a, -lead] for a, lead in zip(moves, leads[1:], strict=True)]
         return outlook
 
     @property
