@@ -287,7 +287,7 @@ def test_resigning(folder: Path) -> None:
     game = go(board_size=5)
     for name in ("policy", "alphago", "alphazero"):
         values = player_values(name, folder, 5)
-        more = {"weights": values["weights"]} if name == "policy" else {}
+        more = {"weights": values["weights"]} if name == "policy" else {"resign_turns": 1}
         for below, wanted in ((1.0, True), (-1.0, False), (None, False)):
             search = search_of(name, game, folder, resign_below=below, **more)
             assert search.search(game.new_initial_state()).resign == wanted, (name, below)
@@ -297,11 +297,30 @@ def test_resigning(folder: Path) -> None:
     ]
     record = miai.play(game, agents)
     assert record.loser == 1
-    assert len(record.moves) == 1
+    assert len(record.moves) == 3  # at its second turn
     without = search_of(
         "policy", game, folder, weights=str(write(folder, 5, heads="policy")), resign_below=1.0
     )
     assert not without.search(game.new_initial_state()).resign
+
+
+def test_a_value_must_be_low_for_some_turns_in_a_row(folder: Path) -> None:
+    """Values by hand; a position that is searched again counts once, one taken back not at all."""
+    game = go(board_size=5)
+    search = search_of("alphazero", game, folder, resign_below=-0.5, resign_turns=3)
+    assert isinstance(search, AlphaZero)
+    resigns = search._resigns
+    states = [game.new_initial_state()]
+    for action in range(12):
+        states.append(states[-1].child(action))
+    values = {0: -0.6, 2: -0.6, 4: -0.4, 6: -0.6, 8: -0.6}
+    assert not any(resigns(states[ply], value, proven=False) for ply, value in values.items())
+    assert not resigns(states[8], -0.6, proven=False)
+    assert resigns(states[10], -0.6, proven=False)
+    assert not resigns(states[6], -0.4, proven=False)  # after moves were taken back
+    assert not resigns(states[8], -0.6, proven=False)
+    assert not resigns(states[10], -0.6, proven=False)
+    assert resigns(states[10], -0.6, proven=True)
 
 
 def test_a_game_that_the_kept_tree_proves_lost_is_resigned() -> None:

@@ -50,6 +50,9 @@ class SearchParameters(Parameters):
         unit="utility",
         help="Resign below this value: -0.9 is a 5 % chance of winning; none: never",
     )
+    resign_turns: int = parameter(
+        2, ge=1, le=100, unit="turns", help="Turns in a row below resign_below before resigning"
+    )
     pass_when_winning: bool = parameter(
         True, help="Answer a pass by a pass when that wins by the game's own count"
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from math import inf
 from time import perf_counter
 from typing import TYPE_CHECKING, ClassVar, Final
@@ -120,12 +121,14 @@ class TreeSearch(ABC):
         self._line: list[int] = []
         self._advisor: GroupAdvisor | None = None
         self._limit = 0  # simulations of the present move, 0 for no limit
+        self._hopeless = set[int]()  # move numbers at which the value was below `resign_below`
         self._watcher: tuple[Callable[[SearchResult], None], float] | None = None
 
     def new_game(self, seed: int) -> None:
         """Forget everything, seed the randomness, and load or compile kernels and networks."""
         self._advisor = self.parameters.advisor()
         self._start, self._line = None, []
+        self._hopeless.clear()
         self._plant(seed)
         self._begun = True
 
@@ -221,7 +224,11 @@ class TreeSearch(ABC):
                 longest=min((t for t in (own, longest) if t is not None), default=None),
                 look=look,
             )
-        return found(self._grow(clock))
+        simulations = self._grow(clock)
+        result = found(simulations)
+        lost = tree.proven < 0 and counts_like_a_tree(self.game)
+        resigns = (simulations > 0 or lost) and self._resigns(position, result.value, proven=lost)
+        return replace(result, resign=resigns)
 
     def _look_at(self, found: Callable[[], SearchResult]) -> Callable[[], None] | None:
         """Return what shows a result to the watcher whenever it is due; None without a watcher."""
@@ -241,6 +248,16 @@ class TreeSearch(ABC):
     def _shown(self, state: GoState, result: SearchResult) -> SearchResult:
         """Return a result with what an analysis shows in addition."""
         return result
+
+    def _resigns(self, state: GoState, value: float, *, proven: bool) -> bool:
+        """Return whether a game is given up: lost by proof, or low in value for some turns."""
+        limit, ply = self.parameters.resign_below, state.move_number()
+        self._hopeless = {earlier for earlier in self._hopeless if earlier < ply}
+        if limit is None or value >= limit:
+            return False
+        self._hopeless.add(ply)
+        turns = range(self.parameters.resign_turns)
+        return proven or all(ply - 2 * back in self._hopeless for back in turns)
 
     def _settled(self, state: GoState) -> SearchResult | None:
         return settled(state, pass_when_winning=self._passes_when_winning())
@@ -278,7 +295,6 @@ class TreeSearch(ABC):
         proven = tree.proven if counts_like_a_tree(self.game) else 0
         untried = tree.value if self.ROOT_IS_VALUED else 0.0
         value = float(proven or (values[action] if visits[action] else untried))
-        resign = self.parameters.resign_below
         pv = tree.principal_variation()
         moves = np.flatnonzero(visits).tolist()
         return SearchResult(
@@ -288,7 +304,6 @@ class TreeSearch(ABC):
             visits={a: int(visits[a]) for a in moves},
             values={a: float(values[a]) for a in moves},
             pv=tuple(pv) if pv[:1] == [action] else (action,),
-            resign=resign is not None and (simulations > 0 or proven < 0) and value < resign,
             statistics={
                 "simulations": simulations,
                 "reused": max(tree.simulations - simulations - self.ROOT_IS_VALUED, 0),
