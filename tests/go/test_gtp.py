@@ -883,10 +883,11 @@ def test_an_engine_that_does_not_see_its_clock_is_told_of_in_its_log(
     agent: MakeAgent, tmp_path: Path, known: str, control: TimeControl, said: str
 ) -> None:
     player = agent("--knows", known, "--moves", "c3,d4")
-    begin(player, log=tmp_path / "log")
+    begin(player, player=1, log=tmp_path / "log")
     clock = Clock(control).reading()
+    tell(player, "B2")
     player.act(clock)
-    tell(player, "C3", "B2")
+    tell(player, "C3", "B3")
     player.act(clock)
     notes = [line for line in (tmp_path / "log").read_text().splitlines() if "the engine" in line]
     assert len(notes) == bool(said)

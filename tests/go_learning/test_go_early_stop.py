@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from miai.clock import Clock, ClockReading, TimeControl
 from miai_go.rules.game import GoGame
 from miai_go.rules.parameters import GoParameters
+from miai_go.search import tree_search
 from miai_go.search.mcts import GoMcts
 from miai_go.search.parameters import GoMctsParameters
 from miai_go.search.tree_search import SearchClock
@@ -102,6 +103,31 @@ def test_a_clock_with_main_time_allows_longer_moves(
     started = perf_counter()
     search.search_on_clock(game.new_initial_state(), reading)
     assert perf_counter() - started < longest + 0.5
+
+
+@pytest.mark.parametrize("own", [None, 0.3, 60.0])
+def test_seconds_that_are_given_are_the_most(
+    own: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a clock no move is lengthened, and on one none beyond the search's own limit."""
+    made: list[SearchClock] = []
+
+    class Noted(SearchClock):
+        def __init__(self, *words: Any, **values: Any) -> None:
+            super().__init__(*words, **values)
+            made.append(self)
+
+        def __call__(self) -> bool:
+            return True
+
+    monkeypatch.setattr(tree_search, "SearchClock", Noted)
+    game = GoGame(GoParameters(board_size=5))
+    search = GoMcts(game, GoMctsParameters(simulations=0 if own else 100, seconds=own))
+    monkeypatch.setattr(search, "_only_time_limits", lambda: True)
+    search.search(game.new_initial_state(), seconds=10)
+    search.search_on_clock(game.new_initial_state(), clock_of("absolute", 30.0))
+    assert made[0]._longest == pytest.approx(min(10, own or 10))
+    assert made[1]._longest == pytest.approx(min(2.5, own or 2.5))
 
 
 def test_no_move_takes_longer_than_the_longest() -> None:

@@ -590,7 +590,17 @@ def test_an_analysed_move_shows_what_is_found_meanwhile() -> None:
     assert re.fullmatch(r"play \w+", lines[-1])
 
 
-def test_a_network_search_that_is_analysed_uses_its_time(tmp_path: Path) -> None:
+def test_a_failure_during_an_analysed_move_is_an_answer() -> None:
+    class Broken(Peeking):
+        def search(self, state: State, *, seconds: float | None = None) -> SearchResult:
+            raise RuntimeError("a defect")
+
+    talk = Talk(maker=lambda game, seed: player_of(game, Broken(game)))
+    for dialect in ("lz", "kata"):
+        assert "a defect" in talk.fails(f"{dialect}-genmove_analyze b 1")
+
+
+def test_time_alone_limits_a_network_search_that_is_analysed(tmp_path: Path) -> None:
     weights = small_weights(tmp_path / "small.safetensors", (7,))
     assert weights.sizes == (7,)
     own = {"weights": str(tmp_path / "small.safetensors"), "stop_early": False}
@@ -598,7 +608,9 @@ def test_a_network_search_that_is_analysed_uses_its_time(tmp_path: Path) -> None
     talk.ok("time_left b 1 1")
     began = time.monotonic()
     talk.ok("kata-genmove_analyze b 10")
-    assert 0.8 < time.monotonic() - began < 5
+    assert time.monotonic() - began > 0.8
+    assert isinstance(talk.session.player, SearchPlayer)
+    assert talk.session.player.search._limit == 0  # type: ignore[attr-defined]  # simulations
 
 
 # -- files ----------------------------------------------------------------------------------------

@@ -305,7 +305,10 @@ def test_resigning(folder: Path) -> None:
 
 
 def test_a_value_must_be_low_for_some_turns_in_a_row(folder: Path) -> None:
-    """Values by hand; a position that is searched again counts once, one taken back not at all."""
+    """Values by hand; a position that is searched again counts once, one taken back not at all.
+
+    A controller may send the moves again: a new game changes nothing.
+    """
     game = go(board_size=5)
     search = search_of("alphazero", game, folder, resign_below=-0.5, resign_turns=3)
     assert isinstance(search, AlphaZero)
@@ -316,6 +319,11 @@ def test_a_value_must_be_low_for_some_turns_in_a_row(folder: Path) -> None:
     values = {0: -0.6, 2: -0.6, 4: -0.4, 6: -0.6, 8: -0.6}
     assert not any(resigns(states[ply], value, proven=False) for ply, value in values.items())
     assert not resigns(states[8], -0.6, proven=False)
+    search.new_game(2)
+    assert resigns(states[10], -0.6, proven=False)
+    assert not resigns(states[6].child(20).child(21).child(22).child(23), -0.6, proven=False)
+    for ply in (6, 8):
+        assert not resigns(states[ply], -0.6, proven=False)
     assert resigns(states[10], -0.6, proven=False)
     assert not resigns(states[6], -0.4, proven=False)  # after moves were taken back
     assert not resigns(states[8], -0.6, proven=False)

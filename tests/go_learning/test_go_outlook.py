@@ -132,6 +132,16 @@ def test_values_beyond_the_komi_of_the_training_are_shifted(tmp_path: Path, enco
         assert state.game.white_bonus == komi
 
 
+def test_a_network_without_owners_sees_any_komi(tmp_path: Path) -> None:
+    """Its values cannot be shifted."""
+    path = write(tmp_path / "weights.safetensors", encoder="zero", more=False)
+    oracle = load_oracle(path, precision="fp32")
+    state = state_at("C3 D3", komi=20.5)
+    seen = oracle.infer(oracle.encoder.encode(positions_of([state]))).value
+    assert seen is not None
+    assert values_of(NetworkValuer(oracle, oracle), state) == pytest.approx(float(seen[0]))
+
+
 @pytest.mark.parametrize(("komi", "points"), [(7, 0), (9.5, -2)])
 def test_the_score_is_a_share_of_the_value(weights: Path, komi: float, points: float) -> None:
     """`points` is what Black, who is to move, gains by the komi."""

@@ -172,7 +172,7 @@ def test_searches_grow_from_round_to_round(tmp_path: Path) -> None:
 def test_a_network_that_learns_plays_as_one_for_the_komi_of_its_games(tmp_path: Path) -> None:
     """Otherwise its values would be shifted from no komi to that of the games."""
     zero = _Zero(plan_of(tmp_path, write_games(tmp_path / "recorded")), None)
-    player = zero._player()
-    assert isinstance(player, TorchOracle)
-    low, high = player.header.komi
-    assert low <= 7.5 <= high
+    for player in (zero._player(), zero._untrained()):
+        assert isinstance(player, TorchOracle)
+        low, high = player.header.komi
+        assert low <= 7.5 <= high

@@ -91,9 +91,17 @@ def test_shipped_files_are_checked_as_a_whole(
         (tmp_path / name).write_bytes(files[name][:-1] + b"!")
         with pytest.raises(WeightsError, match=rf"{name}: is not the file that was shipped"):
             run("weights", "checksum")
-        with pytest.raises(WeightsError, match="is not the file that was shipped"):
-            run("weights", "checksum", tmp_path / name)
+        with monkeypatch.context() as patch:
+            patch.chdir(tmp_path.parent)
+            with pytest.raises(WeightsError, match="is not the file that was shipped"):
+                run("weights", "checksum", Path(tmp_path.name) / name)
+        (tmp_path / name).unlink()
+        with pytest.raises(WeightsError, match=rf"{name}: is not the file that was shipped"):
+            run("weights", "checksum")
         (tmp_path / name).write_bytes(files[name])
+    (tmp_path / "SHA256SUMS").unlink()
+    with pytest.raises(WeightsError, match="SHA256SUMS: cannot be read"):
+        run("weights", "checksum")
 
 
 @pytest.mark.parametrize("precision", ["fp32", "int8"])

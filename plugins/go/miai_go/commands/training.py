@@ -123,7 +123,7 @@ def evaluate(
     """Measure move prediction, values and their calibration on recorded games.
 
     Of a rollout policy only its move prediction is measured; its cross-entropy leaves out moves
-    that it never plays, because they fill an own eye (unseen).
+    that it never plays because they fill an own eye; `unseen` is their number.
     """
     from miai_go.nets.patterns import is_pattern_policy
     from miai_go.shipped import find_weights

@@ -127,6 +127,7 @@ class GtpAgent(Agent):
         self._dialect: ClockDialect | None = None
         self._dead: frozenset[int] | None = None
         self._resumed = False  # whether dead stones have to be captured now
+        self._warned = False  # whether the log of this game tells of the clock
         self._checked = False  # whether the engine was asked what it can play
 
     # -- the four calls -----------------------------------------------------------------------
@@ -143,7 +144,7 @@ class GtpAgent(Agent):
         self._moves.clear()
         self._on_board.clear()
         self._dialect = self._dead = None
-        self._resumed = False
+        self._resumed = self._warned = False
         try:
             client = self._start(seed) if self._client is None else self._continue(seed)
             require_commands(client)
@@ -274,8 +275,10 @@ class GtpAgent(Agent):
             if control.kind == "none" and not self._timed:
                 return  # the engine's command line says how long it thinks
             self._dialect = dialect_for(control, client.commands)
-            if not self._on_board and (hindrance := clock_hindrance(control, self._dialect)):
+            hindrance = clock_hindrance(control, self._dialect)
+            if hindrance and not self._warned:
                 self._conversation.note(hindrance)
+                self._warned = True
             if self._dialect is None:
                 return
             client.ask(time_settings(control, self._dialect), seconds=self._seconds(until))

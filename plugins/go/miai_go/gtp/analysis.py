@@ -15,7 +15,7 @@ from miai.values import Evaluation
 from miai_go.gtp.table import FreeState
 from miai_go.gtp.wire import COLORS, GtpError, number, point, whole
 from miai_go.nets.encoder import positions_of
-from miai_go.nets.oracle import Answers, Oracle
+from miai_go.nets.oracle import Answers, Oracle, shown_positions
 from miai_go.rules.board import BLACK
 from miai_go.rules.coordinates import vertex
 from miai_go.rules.playouts import Playouts
@@ -266,7 +266,7 @@ def raw_answers(oracle: Oracle, state: GoState, symmetry: int) -> str:
     size = state.game.size
     if oracle.encoder.size != size:
         raise GtpError(f"the network is for boards of size {oracle.encoder.size}")
-    planes = oracle.encoder.encode(positions_of([state]))
+    planes = oracle.encoder.encode(shown_positions(oracle, positions_of([state])))
     answers = oracle.infer(turned_planes(planes, np.array([symmetry], np.uint8)))
     return "\n".join([f"symmetry {symmetry}", *_lines(answers, state, INVERSES[symmetry])])
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -390,7 +390,7 @@ def _explain(session: Session, words: Words) -> str:
 
 _SLICE: Final = 0.1
 """Maximum seconds of search between looks at the input. An analysis ends at most this long after
-the next line, or after one evaluation if that takes longer."""
+the next line, or after two batches of evaluations if these take longer."""
 
 
 def _analyze(session: Session, command: Command, *, dialect: AnalysisDialect) -> None:
@@ -416,21 +416,20 @@ def _analyze(session: Session, command: Command, *, dialect: AnalysisDialect) ->
 def _genmove_analyze(session: Session, command: Command, *, dialect: AnalysisDialect) -> None:
     began = monotonic()
     request, root, foreign = _parse_analysis(session, command)
-    player = root.to_move
-    write = session.stream(command)
+    player, stream = root.to_move, cache(session.stream)  # which opens the answer
 
-    def look(result: SearchResult) -> None:
-        write(info_line(result, root, request, dialect))
+    def show(result: SearchResult) -> None:
+        stream(command)(info_line(result, root, request, dialect))
 
     with (
         _forgetting(session, foreign=foreign),
-        session.player.watched(look, every=request.interval),
+        session.player.watching(show, every=request.interval),
     ):
         result = session.player.choose(root, time=session.move_time(player))
     if isinstance(session.player, SearchPlayer):
-        look(result)
+        show(result)
     session.last = root, result
-    write(f"play {_play_choice(session, player, result, began)}")
+    stream(command)(f"play {_play_choice(session, player, result, began)}")
 
 
 for _dialect in ("lz", "kata"):

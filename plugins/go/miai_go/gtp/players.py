@@ -52,10 +52,10 @@ class Analyser(Protocol):
 class WatchedSearch(Protocol):
     """A search that shows what it finds while it goes on; optional."""
 
-    def watched(
-        self, look: Callable[[SearchResult], None], *, every: float
+    def watching(
+        self, show: Callable[[SearchResult], None], *, every: float
     ) -> AbstractContextManager[None]:
-        """As long as the context is open, call `look` with the result so far.
+        """As long as the context is open, call `show` with the result so far.
 
         The result has the statistics of an `Analyser`; `every` seconds pass between two calls.
         """
@@ -83,7 +83,7 @@ class SessionPlayer:
     def choose(self, state: FreeState, *, time: MoveTime | None) -> SearchResult:
         """Return what to play, within the player's own budget and `time`."""
         self.agent.view = PlayerView.at(state, state.to_move)
-        decision = self.agent.act(_reading(time))
+        decision = self.agent.act(_per_move(time))
         evaluation = Evaluation.from_statistics(decision.statistics)
         return SearchResult(
             action=decision.action,
@@ -97,8 +97,8 @@ class SessionPlayer:
         """Continue the search for `seconds`. Raises `GtpError` for an agent without a search."""
         raise GtpError("this agent does not search, so there is nothing to analyse")
 
-    def watched(
-        self, look: Callable[[SearchResult], None], *, every: float
+    def watching(
+        self, show: Callable[[SearchResult], None], *, every: float
     ) -> AbstractContextManager[None]:
         """Show what `choose` finds, as a `WatchedSearch` does; other agents show nothing."""
         return nullcontext()
@@ -132,15 +132,16 @@ class SearchPlayer(SessionPlayer):
         if time is None:
             return self.search.search(state)
         if isinstance(self.search, ClockedSearch):
-            return self.search.search_on_clock(state, _reading(time))
+            clock = _with_main_time(time) if time.longest > time.seconds else _per_move(time)
+            return self.search.search_on_clock(state, clock)
         return self.search.search(state, seconds=time.seconds)
 
-    def watched(
-        self, look: Callable[[SearchResult], None], *, every: float
+    def watching(
+        self, show: Callable[[SearchResult], None], *, every: float
     ) -> AbstractContextManager[None]:
         """Show what the search finds, if it can."""
         if isinstance(self.search, WatchedSearch):
-            return self.search.watched(look, every=every)
+            return self.search.watching(show, every=every)
         return nullcontext()
 
     def analyse(self, state: FreeState, *, seconds: float) -> SearchResult:
@@ -187,18 +188,24 @@ def player_maker(name: str, values: Mapping[str, Any]) -> PlayerMaker:
     return make
 
 
-_MOVES: Final = 30
-"""Moves over which an agent spreads main time (`ClockReading.allotment`)."""
-
-
-def _reading(time: MoveTime | None) -> ClockReading:
-    """Return a clock under which an agent takes this time for a move.
-
-    It has main time for thirty such moves, of which agents take nine tenths at most for one.
-    """
+def _per_move(time: MoveTime | None) -> ClockReading:
+    """Return a clock under which an agent takes the seconds of a move; None for no clock."""
     if time is None:
         return ClockReading(control=TimeControl())
-    seconds = max(time.seconds, 0.01)
-    control = TimeControl(kind="absolute", seconds=_MOVES * seconds)
-    limit = max(time.longest, seconds) / 0.9
-    return ClockReading(control=control, main=_MOVES * seconds, limit=limit)
+    limit = max(time.seconds, 0.01) / 0.9  # agents take nine tenths of it
+    control = TimeControl(kind="per-move", seconds=limit)
+    return ClockReading(control=control, main=limit, limit=limit)
+
+
+_MOVES: Final = 30
+"""Moves over which a search spreads main time (`ClockReading.allotment`)."""
+
+
+def _with_main_time(time: MoveTime) -> ClockReading:
+    """Return a clock under which a search takes the seconds of a move, or more for a difficult one.
+
+    It has main time for thirty such moves, of which nine tenths of the limit are taken at most.
+    """
+    main = _MOVES * max(time.seconds, 0.01)
+    control = TimeControl(kind="absolute", seconds=main)
+    return ClockReading(control=control, main=main, limit=time.longest / 0.9)

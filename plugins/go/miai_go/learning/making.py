@@ -44,7 +44,7 @@ def make_network(
         to start from do not fit.
     """
     sizes = sizes_of(size)
-    encoder = settled_encoder(encoder, network)
+    encoder = encoder_with_start(encoder, network)
     encoders = _encoders(sizes, encoder)
     loaded_encoder = encoders[sizes[0]]
     if network.start:
@@ -68,7 +68,7 @@ def make_network(
     return built, encoders, header.model_copy(update={"outputs": outputs_of(built, shape)})
 
 
-def settled_encoder(encoder: EncoderSection, network: NetworkSection) -> EncoderSection:
+def encoder_with_start(encoder: EncoderSection, network: NetworkSection) -> EncoderSection:
     """Return the encoder of a config, with parameters that only the weights to start from name.
 
     Raises `WeightsError` if these cannot be read.

@@ -61,8 +61,8 @@ class TrainingRunSection(StrictModel):
         0.0,
         ge=0,
         unit="minutes",
-        help="Limit of the wall time of learning, over which the learning rate falls; 0 for no "
-        "limit",
+        help="Time limit of learning, by the wall; the learning rate falls to its end within it; 0 "
+        "for none",
     )
     seed: int = parameter(0, ge=0, help="Seed of weights and of the order of data")
     device: str = parameter("cpu", help="Device: cpu, cuda, cuda:1")

@@ -24,11 +24,11 @@ from miai_go.learning.games import UNKNOWN
 from miai_go.learning.importing import GameFilters
 from miai_go.learning.learner import Learner, Lesson
 from miai_go.learning.making import (
+    encoder_with_start,
     make_network,
     prepare_torch,
     save_learnt,
     scales_of,
-    settled_encoder,
     trained_header,
 )
 from miai_go.learning.measuring import PLIES_PER_ROW, GameMeasures, measure
@@ -204,7 +204,7 @@ class _Lessons:
         self._taught: Callable[[Lesson], Lesson] | None = None
         self.teacher = ""
         if config.teacher.weights:
-            encoder = settled_encoder(config.encoder, config.network)
+            encoder = encoder_with_start(config.encoder, config.network)
             teacher = Teacher(config.teacher, train.encoders, encoder, config.run)
             self._taught, self.teacher = teacher.taught, f"; teacher {teacher.digest[:32]}"
         self._streams = partial(

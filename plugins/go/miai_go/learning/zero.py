@@ -559,11 +559,11 @@ class _Zero:
 
     def _untrained(self) -> Oracle:
         config = self._config
-        network, encoders, header = make_network(
+        network, encoders, _header = make_network(
             config.game.size, config.encoder, config.network, seed=config.run.seed
         )
         encoder = encoders[config.game.size]
-        return TorchOracle(NetworkWeights(network, header), encoder, threads=1)
+        return TorchOracle(NetworkWeights(network, self._header), encoder, threads=1)
 
     def _save(self, path: Path) -> None:
         run = self._config.run

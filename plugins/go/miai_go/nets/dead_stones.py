@@ -9,7 +9,7 @@ from miai.errors import MiaiError, WeightsError
 from miai_go.errors import require_torch
 from miai_go.nets.encoder import positions_of
 from miai_go.nets.inference import Ensemble, load_oracle
-from miai_go.nets.oracle import NetworkOracle, Oracle
+from miai_go.nets.oracle import NetworkOracle, Oracle, shown_positions
 from miai_go.nets.parameters import NetworkJudgeParameters
 from miai_go.nets.weights import WeightsHeader
 from miai_go.rules.board import BLACK
@@ -65,7 +65,8 @@ def expected_owners(oracle: Oracle, state: GoState) -> NDArray[np.floating] | No
     owners. Raises `InferenceError` if the network cannot answer.
     """
     asked = Ensemble(oracle) if isinstance(oracle, NetworkOracle) else oracle
-    owners = asked.infer(asked.encoder.encode(positions_of([state]))).ownership
+    positions = shown_positions(oracle, positions_of([state]))
+    owners = asked.infer(asked.encoder.encode(positions)).ownership
     if owners is None:
         return None
     black: NDArray[np.floating] = owners[0].reshape(-1) * (1 if state.to_move == BLACK else -1)

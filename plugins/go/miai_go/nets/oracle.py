@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miai_go.errors import InferenceError
-from miai_go.nets.encoder import Encoder
+from miai_go.nets.encoder import Encoder, Positions
 from miai_go.nets.weights import WeightsHeader
 
 Planes = NDArray[np.uint8]
@@ -116,6 +116,24 @@ class WorkCounter:
                 "mean_batch": totals["positions"] / max(totals["batches"], 1),
                 "queue_wait": self._wait / max(totals["requests"], 1),
             }
+
+
+def known_komi(oracle: Oracle) -> tuple[float, float] | None:
+    """Return the range of komi, in points, in the header of a network; None without a header."""
+    header = getattr(oracle, "header", None)
+    return None if header is None else header.komi
+
+
+def shown_positions(oracle: Oracle, positions: Positions) -> Positions:
+    """Return positions as a network is shown them.
+
+    One that sees komi and expects owners is shown the nearest komi of the range in its header: far
+    beyond it its values follow komi too little, and owners allow to shift them.
+    """
+    header, sees_komi = getattr(oracle, "header", None), getattr(oracle.encoder, "sees_komi", False)
+    if header is None or not sees_komi or "ownership" not in header.outputs:
+        return positions
+    return positions.within_komi(*header.komi)
 
 
 class NetworkOracle(ABC):

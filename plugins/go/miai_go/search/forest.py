@@ -21,7 +21,7 @@ from miai_go.kernels import memory as memory_kernels
 from miai_go.kernels import rollouts as rollout_kernels
 from miai_go.kernels import rules, trail
 from miai_go.nets.encoder import Positions
-from miai_go.nets.oracle import Answers, Oracle
+from miai_go.nets.oracle import Answers, Oracle, known_komi, shown_positions
 from miai_go.nets.patterns import PatternPolicy, pattern_room
 from miai_go.rules.board import Board, BoardError, KoRule, check_size, history_key
 from miai_go.rules.symmetry import SYMMETRIES, point_tables
@@ -325,7 +325,7 @@ class Forest:
         self._ints = np.zeros((games, kernels.FIELDS, max_nodes), np.int32)
         self._floats = np.zeros((games, kernels.FLOATS, max_nodes), np.float64)
         self._settings = np.zeros((games, kernels.SETTINGS), np.int64)
-        self._wanted = np.zeros(games, np.int64)
+        self._budgets = np.zeros(games, np.int64)
         self._weights = np.zeros((games, kernels.WEIGHTS), np.float64)
         self._noise = np.zeros((games, points + 1), np.float64)
         self._roots = Positions.room(size, games)
@@ -489,7 +489,7 @@ class Forest:
         """
         self.value_roots(games, valuer)
         for game, budget in zip(games.tolist(), np.broadcast_to(budgets, len(games)), strict=True):
-            self._settings[game, kernels.BUDGET] = self._wanted[game] = budget
+            self._settings[game, kernels.BUDGET] = self._budgets[game] = budget
             if considered := int(self._settings[game, kernels.GUMBEL]):
                 moves = int(
                     (self._ints[game, kernels.STATUS, self._trees[game].children()] >= 0).sum()
@@ -509,8 +509,9 @@ class Forest:
         return done
 
     def full(self, game: int) -> bool:
-        """Return whether a tree had no room for what its last search still wanted to do."""
-        return bool(self._settings[game, kernels.BUDGET] < self._wanted[game])
+        """Return whether the last call was a search that ended as a tree had no more room."""
+        cut = self._settings[game, kernels.BUDGET] < self._budgets[game]
+        return bool(cut and self._trees[game].allowed().any())
 
     def _advance(self, games: Games, valuer: LeafValuer) -> None:
         """Gather one batch of leaves and value it, if there are any."""
@@ -600,7 +601,7 @@ class NetworkValuer:
         self.policy = policy
         self.value = value
         self._score_weight = score_weight
-        self._komi = None if value is None else _known_komi(value)
+        self._komi = None if value is None else known_komi(value)
         self._room: dict[int, NDArray[np.uint8]] = {}
 
     def value_leaves(self, leaves: Positions) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -664,9 +665,7 @@ class NetworkValuer:
     def _planes(self, oracle: Oracle, leaves: Positions) -> NDArray[np.uint8]:
         """Return the planes of leaves, in memory that is reused."""
         encoder, count = oracle.encoder, len(leaves)
-        known = _known_komi(oracle)
-        if known is not None and getattr(encoder, "sees_komi", False):
-            leaves = leaves.within_komi(*known)
+        leaves = shown_positions(oracle, leaves)
         room = self._room.get(id(oracle))
         if room is None or len(room) < count:
             shape = (count, encoder.planes, encoder.size, encoder.size)
@@ -686,12 +685,6 @@ class NetworkValuer:
         """Release the networks."""
         for oracle in {id(o): o for o in (self.policy, self.value) if o is not None}.values():
             oracle.close()
-
-
-def _known_komi(oracle: Oracle) -> tuple[float, float] | None:
-    """Return the range of komi, in points, of a network's training; None if unknown."""
-    header = getattr(oracle, "header", None)
-    return None if header is None else header.komi
 
 
 class RememberingValuer:

@@ -20,14 +20,14 @@ from miai.plain import Json
 from miai.search.protocol import SearchResult
 from miai.values import ValueUnit
 from miai_go.nets.encoder import positions_of, trail_of
-from miai_go.nets.oracle import Oracle
+from miai_go.nets.oracle import Oracle, shown_positions
 from miai_go.nets.patterns import PatternPolicy
 from miai_go.nets.weights import same_weights
 from miai_go.rules.board import KoRule
 from miai_go.rules.chains import fills_eye
 from miai_go.rules.game import GoGame
 from miai_go.rules.playouts import load_rules
-from miai_go.rules.state import GoState
+from miai_go.rules.state import GoState, Start
 from miai_go.search.ending import go_state, root_mask, settled
 from miai_go.search.forest import (
     Forest,
@@ -88,21 +88,24 @@ class ForestSearch(TreeSearch):
         self._memory: RememberingValuer | None = None  # in front of the valuer
         self._advised = False  # whether the root's priors contain the advice
         self._full = False
+        self._outlook_at: tuple[Start, list[int]] | None = None  # where the two below are of
+        self._outlook: dict[str, Json] = {}
+        self._leads: dict[int, float] = {}
 
     def analyse(self, state: State, *, seconds: float) -> SearchResult:
         """Return the result of `search`, with all priors, and the expected owners and score."""
         if not self._begun:
             self.new_game(0)
         result = self._search(state, seconds, early=False, timed=True)
-        return self._shown(go_state(state, self.game), result)
+        return self._with_outlook(go_state(state, self.game), result)
 
-    def _shown(self, state: GoState, result: SearchResult) -> SearchResult:
-        statistics = {**result.statistics, **self._outlook(state, result.visits)}
+    def _with_outlook(self, state: GoState, result: SearchResult) -> SearchResult:
+        statistics = {**result.statistics, **self._expected(state, result.visits)}
         if "priors" in statistics:
             statistics["priors"] = self._top_priors(self.game.pass_action + 1)
         return replace(result, statistics=statistics)
 
-    def _outlook(self, state: GoState, visits: Mapping[int, int]) -> dict[str, Json]:
+    def _expected(self, state: GoState, visits: Mapping[int, int]) -> dict[str, Json]:
         """Return what the value network expects at the end of the game, where it has the heads.
 
         `ownership` has a number for each point from A1, 1 the player to move, -1 the opponent;
@@ -111,17 +114,27 @@ class ForestSearch(TreeSearch):
         """
         if not isinstance(self._valuer, NetworkValuer):
             return {}
+        place = state.start, state.history()
+        if self._outlook_at != place:
+            self._outlook_at, self._outlook, self._leads = place, {}, {}
+            owners, score = self._valuer.outlook(positions_of([state]))
+            if owners is not None:
+                self._outlook["ownership"] = [round(float(x), 3) for x in owners[0].reshape(-1)]
+            if score is not None:
+                self._outlook["score"] = round(float(score[0]), 2)
+        if "score" not in self._outlook:
+            return self._outlook
         moves = sorted(visits, key=lambda action: -visits[action])[:_TOP]
-        moves = [a for a in moves if not (a == self.game.pass_action and state.passes)]
-        owners, score = self._valuer.outlook(positions_of([state, *map(state.child, moves)]))
-        outlook: dict[str, Json] = {}
-        if owners is not None:
-            outlook["ownership"] = [round(float(x), 3) for x in owners[0].reshape(-1)]
-        if score is not None:
-            leads = [round(float(lead), 2) for lead in score]
-            outlook["score"] = leads[0]
-            outlook["scores"] = [[a, -lead] for a, lead in zip(moves, leads[1:], strict=True)]
-        return outlook
+        new = [a for a in moves if a not in self._leads and not self._ends_play(state, a)]
+        if new:
+            _owners, score = self._valuer.outlook(positions_of([state.child(a) for a in new]))
+            assert score is not None
+            leads = (round(-float(lead), 2) for lead in score)
+            self._leads.update(zip(new, leads, strict=True))
+        return {**self._outlook, "scores": [[a, self._leads[a]] for a in moves if a in self._leads]}
+
+    def _ends_play(self, state: GoState, action: int) -> bool:
+        return action == self.game.pass_action and state.passes > 0
 
     @property
     def oracle(self) -> Oracle | None:
@@ -200,6 +213,7 @@ class ForestSearch(TreeSearch):
 
     def _grow(self, clock: SearchClock | None) -> int:
         budget = self._gumbel_budget() or self._limit or _UNLIMITED
+        self._full = False
         done = int(self._forest.search(_ONE, budget, self._leaf_valuer(), stop=clock)[0])
         self._full = self._forest.full(0)
         return done
@@ -384,7 +398,8 @@ class PolicyPlayer:
             size, own = self.game.size, self.parameters
             path = find_weights(own.weights, size=size)
             oracle = self.oracle = open_oracle(path, own, size=size)
-        answers = oracle.infer(oracle.encoder.encode(positions_of([state])))
+        positions = shown_positions(oracle, positions_of([state]))
+        answers = oracle.infer(oracle.encoder.encode(positions))
         value = None if answers.value is None else float(answers.value[0])
         if answers.policy is None:
             raise WeightsError("policy: these weights have no policy head; choose others")

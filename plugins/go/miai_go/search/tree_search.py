@@ -49,7 +49,7 @@ class SearchClock:
     Without `visits`, which returns those at the root, only time counts.
 
     A search whose most visited move has changed lately goes on, at most for `longest` seconds in
-    all, until it has been the same for three tenths of the time. `look` is called whenever the
+    all, until it has been the same for three tenths of the time. `tick` is called whenever the
     search asks whether to stop.
     """
 
@@ -60,9 +60,9 @@ class SearchClock:
         started: float,
         visits: Callable[[], NDArray[np.int32]] | None = None,
         longest: float | None = None,
-        look: Callable[[], None] | None = None,
+        tick: Callable[[], None] | None = None,
     ) -> None:
-        self._look = look
+        self._tick = tick
         self._started = started
         self._seconds = seconds
         self._longest = seconds if visits is None else max(seconds, longest or 0.0)
@@ -77,8 +77,8 @@ class SearchClock:
 
     def __call__(self) -> bool:
         """Return whether to stop."""
-        if self._look is not None:
-            self._look()
+        if self._tick is not None:
+            self._tick()
         passed = perf_counter() - self._started
         if self._visits is None:
             return passed >= self._seconds
@@ -121,14 +121,14 @@ class TreeSearch(ABC):
         self._line: list[int] = []
         self._advisor: GroupAdvisor | None = None
         self._limit = 0  # simulations of the present move, 0 for no limit
-        self._hopeless = set[int]()  # move numbers at which the value was below `resign_below`
+        self._lows: list[tuple[Start, list[int]]] = []
+        """Positions of the game in which the value was below `resign_below`."""
         self._watcher: tuple[Callable[[SearchResult], None], float] | None = None
 
     def new_game(self, seed: int) -> None:
         """Forget everything, seed the randomness, and load or compile kernels and networks."""
         self._advisor = self.parameters.advisor()
         self._start, self._line = None, []
-        self._hopeless.clear()
         self._plant(seed)
         self._begun = True
 
@@ -164,14 +164,14 @@ class TreeSearch(ABC):
         return self._search(state, clock.allotment(), early=early, longest=longest, timed=True)
 
     @contextmanager
-    def watched(self, look: Callable[[SearchResult], None], *, every: float) -> Iterator[None]:
+    def watching(self, show: Callable[[SearchResult], None], *, every: float) -> Iterator[None]:
         """Show what searches find while they go on, as long as the context is open.
 
         Args:
-          look: called with the result so far, which has what an analysis shows.
+          show: called with the result so far, which has what an analysis shows.
           every: seconds between two calls, about.
         """
-        self._watcher = look, every
+        self._watcher = show, every
         try:
             yield
         finally:
@@ -200,7 +200,7 @@ class TreeSearch(ABC):
         position = go_state(state, self.game)
         result = self._settled(position)
         if result is not None:
-            return result if self._watcher is None else self._shown(position, result)
+            return result if self._watcher is None else self._with_outlook(position, result)
         if not self._begun:
             self.new_game(0)
         tree = self._tree_at(position)
@@ -210,54 +210,56 @@ class TreeSearch(ABC):
         advice = self._advice(tree, min(limits, default=None))
         before = tree.simulations
 
-        def found(simulations: int) -> SearchResult:
+        def result_after(simulations: int) -> SearchResult:
             result = self._result(position, simulations, advice, started=started)
-            return result if self._watcher is None else self._shown(position, result)
+            return result if self._watcher is None else self._with_outlook(position, result)
 
-        look = self._look_at(lambda: found(tree.simulations - before))
+        tick = self._ticker(lambda: result_after(tree.simulations - before))
         clock = None
-        if limits or look:
+        if limits or tick:
             clock = SearchClock(
                 min(limits, default=inf),
                 started=started,
                 visits=tree.visits if limits and early and self._only_time_limits() else None,
-                longest=min((t for t in (own, longest) if t is not None), default=None),
-                look=look,
+                longest=longest if own is None or longest is None else min(longest, own),
+                tick=tick,
             )
         simulations = self._grow(clock)
-        result = found(simulations)
+        result = result_after(simulations)
         lost = tree.proven < 0 and counts_like_a_tree(self.game)
-        resigns = (simulations > 0 or lost) and self._resigns(position, result.value, proven=lost)
-        return replace(result, resign=resigns)
+        resigns = self._resigns(position, result.value, proven=lost)
+        return replace(result, resign=resigns and (simulations > 0 or lost))
 
-    def _look_at(self, found: Callable[[], SearchResult]) -> Callable[[], None] | None:
-        """Return what shows a result to the watcher whenever it is due; None without a watcher."""
+    def _ticker(self, result: Callable[[], SearchResult]) -> Callable[[], None] | None:
+        """Return what shows the result to the watcher whenever that is due; None without one."""
         if self._watcher is None:
             return None
         show, every = self._watcher
         due = perf_counter() + every
 
-        def look() -> None:
+        def tick() -> None:
             nonlocal due
             if perf_counter() >= due:
-                show(found())
+                show(result())
                 due = perf_counter() + every
 
-        return look
+        return tick
 
-    def _shown(self, state: GoState, result: SearchResult) -> SearchResult:
+    def _with_outlook(self, state: GoState, result: SearchResult) -> SearchResult:
         """Return a result with what an analysis shows in addition."""
         return result
 
     def _resigns(self, state: GoState, value: float, *, proven: bool) -> bool:
         """Return whether a game is given up: lost by proof, or low in value for some turns."""
-        limit, ply = self.parameters.resign_below, state.move_number()
-        self._hopeless = {earlier for earlier in self._hopeless if earlier < ply}
+        limit, start, line = self.parameters.resign_below, state.start, state.history()
+        before = [low for low in self._lows if low == (start, line[: len(low[1])])]
+        self._lows = [low for low in before if len(low[1]) < len(line)]
         if limit is None or value >= limit:
             return False
-        self._hopeless.add(ply)
+        self._lows.append((start, line))
+        plies = {len(moves) for _start, moves in self._lows}
         turns = range(self.parameters.resign_turns)
-        return proven or all(ply - 2 * back in self._hopeless for back in turns)
+        return proven or all(len(line) - 2 * back in plies for back in turns)
 
     def _settled(self, state: GoState) -> SearchResult | None:
         return settled(state, pass_when_winning=self._passes_when_winning())

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from miai.errors import WeightsError, near_matches
+from miai.files import reading
 
 FOLDER: Final = Path(__file__).parent
 SUFFIX: Final = ".safetensors"
@@ -27,8 +28,13 @@ PURPOSES: Final = {
 
 
 def shipped_sums() -> dict[str, str]:
-    """Return the SHA-256 of each shipped file, exports as ONNX included."""
-    lines = (FOLDER / "SHA256SUMS").read_text(encoding="ascii").splitlines()
+    """Return the SHA-256 of each shipped file, exports as ONNX included.
+
+    Raises `WeightsError` if the list of them cannot be read.
+    """
+    path = FOLDER / "SHA256SUMS"
+    with reading(path, WeightsError):
+        lines = path.read_text(encoding="ascii").splitlines()
     return {name: digest for digest, name in (line.split() for line in lines)}
 
 
