@@ -246,7 +246,7 @@ def evaluate_rollout(
     Games with set-up stones, or in which White begins, are left out.
 
     Args:
-      limit: positions after which no further game is taken.
+      limit: positions after which no further game is taken, in random order.
 
     Raises:
       ConfigError: the split is unknown.
@@ -259,6 +259,7 @@ def evaluate_rollout(
     policy = PatternPolicy.load(weights, size=data.size)
     games = _moves(data)
     if limit is not None:
+        games = [games[g] for g in np.random.default_rng(data.seed).permutation(len(games))]
         lengths = np.cumsum([len(game) for game in games])
         games = games[: int(np.searchsorted(lengths, limit)) + 1]
     return measure(policy, games, size=data.size)
