@@ -341,10 +341,9 @@ def test_a_missing_file_is_reported_by_name(folder: Path, tmp_path: Path) -> Non
 
 
 def test_agents_from_which_folders_are_hidden_have_a_server_for_themselves(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One that they started could not read the weights of others."""
-    folder = tmp_path / "server"
     places = {server_place(folder).socket}
     for hidden in ("/runs/a", "/runs/b"):
         monkeypatch.setenv(CONFINEMENT, hidden)
