@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 pytest.importorskip("torch")
 
 import miai
+from miai.errors import WeightsError
+from miai_go import shipped
 from miai_go.learning.making import make_network
 from miai_go.learning.reinforce import ReinforceConfig
 from miai_go.learning.rollout_policy import RolloutConfig
@@ -68,6 +70,20 @@ def test_there_are_weights_for_every_player() -> None:
     header = WeightsHeader.read(find_weights("policy-9x9"))
     assert header.outputs == ("policy", "value", "ownership", "score")
     assert sum(path.stat().st_size for path in FOLDER.glob("*.safetensors")) < 16 * 2**20
+
+
+def test_a_network_is_found_for_each_size_that_one_serves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("policy-7-13", "policy-9x9", "policy-rl-8x8", "rollout-14x14", "zero-6x6"):
+        (tmp_path / f"{name}.safetensors").touch()
+    monkeypatch.setattr(shipped, "FOLDER", tmp_path)
+    found = {size: find_weights("", size=size).stem for size in range(7, 14)}
+    assert found == dict.fromkeys(range(7, 14), "policy-7-13") | {9: "policy-9x9"}
+    assert find_weights("zero-6x6", size=6).stem == "zero-6x6"
+    for size in (6, 14, 19):
+        with pytest.raises(WeightsError, match=f"no network for {size}x{size} is shipped"):
+            find_weights("", size=size)
 
 
 @pytest.mark.parametrize("export", sorted(FOLDER.glob("*.onnx")), ids=lambda path: path.name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Final
 
@@ -72,9 +73,13 @@ def find_weights(named: str, *, size: int | None = None) -> Path:
 
 
 def _shipped_for(size: int) -> Path:
-    shipped = FOLDER / f"policy-{size}x{size}{SUFFIX}"
-    if shipped.is_file():
-        return shipped
+    """Return the policy for one size of board, or else one for several (``policy-7-13``)."""
+    names = shipped_names()
+    several = (re.fullmatch(r"policy-(\d+)-(\d+)", name) for name in names)
+    serving = [ends[0] for ends in several if ends and int(ends[1]) <= size <= int(ends[2])]
+    for name in (f"policy-{size}x{size}", *serving):
+        if name in names:
+            return FOLDER / f"{name}{SUFFIX}"
     raise WeightsError(
         f"no network for {size}x{size} is shipped: name a file that training made; {_listed()}"
     )
