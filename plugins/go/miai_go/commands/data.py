@@ -272,8 +272,8 @@ def play_games(
         typer.Option(
             "--max-moves",
             min=0,
-            help="Number of moves after which a game is scored as it stands; 0 for one and a half "
-            "times the points of the board.",
+            help="Maximum number of moves; then the board is scored as it stands. 0: one and a "
+            "half times the number of points.",
         ),
     ] = 0,
     komi: Annotated[float, typer.Option("--komi", help="Komi.")] = 7.0,

@@ -245,8 +245,8 @@ def clock_hindrance(control: TimeControl, dialect: ClockDialect | None) -> str:
     seconds = {"per-move": control.seconds, "byo-yomi": control.period_seconds}.get(control.kind, 1)
     if dialect != "kata" and seconds < 1:
         return (
-            f"the engine has {seconds:g} s for a move, but is told 1 s: without kata-time_settings "
-            "it knows whole seconds only"
+            f"the engine has {seconds:g} s for a move and is told 1 s, because it does not know "
+            "kata-time_settings, which has fractions of a second"
         )
     return ""
 
