@@ -16,7 +16,7 @@ from typing import Any
 import psutil
 from tests.tournaments.support import actions
 
-from miai.process.workers import WorkerPool
+from miai.process.workers import JobPool, WorkerPool
 from miai_tournaments.workers.executor import (
     GAME_WORKER,
     Executor,
@@ -63,6 +63,12 @@ class ProcessExecutor(PooledExecutor):
     @property
     def pids(self) -> list[int]:
         return self.workers.pids
+
+
+def take_games_for_short(pool: JobPool[Any]) -> None:
+    """Have jobs sent ahead, however slow this machine is at the moment."""
+    for _ in range(50):
+        pool.count(0.001)
 
 
 @contextmanager
@@ -126,10 +132,19 @@ def test_a_start_job_reports_the_agents_that_cannot_start(children_find_mischief
         assert "the engine 'mischief' is missing" in outcomes["lost"].reason
 
 
+def test_jobs_are_sent_ahead_by_how_long_the_latest_games_took() -> None:
+    with processes() as executor:
+        seconds = [o.seconds for o in perform(executor, [job(n) for n in range(10)]).values()]
+        mean = seconds[0]
+        for each in seconds:
+            mean += (each - mean) / 5
+        assert executor.capacity == 2 * (1 + min(15, int(0.1 / mean)))
+
+
 def test_a_dead_worker_costs_the_job_it_was_at_and_no_other() -> None:
     with processes() as executor:
-        perform(executor, [job(n) for n in range(60)])
-        assert executor.capacity > 2, "games are short: jobs are sent ahead from now on"
+        take_games_for_short(executor.workers)
+        assert executor.capacity > 2, "jobs are sent ahead"
         jobs = [job(n) for n in range(100, 160)]
         for each in jobs[: executor.capacity]:
             executor.submit(each)

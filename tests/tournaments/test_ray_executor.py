@@ -14,7 +14,13 @@ from pathlib import Path
 import psutil
 import pytest
 from tests.tournaments.support import actions
-from tests.tournaments.test_executors import SETUP, job, perform, serial
+from tests.tournaments.test_executors import (
+    SETUP,
+    job,
+    perform,
+    serial,
+    take_games_for_short,
+)
 
 from miai.errors import ConfigError
 from miai_tournaments.workers.executor import PooledExecutor, make_executor
@@ -74,8 +80,8 @@ def test_it_gives_the_games_of_the_others_and_a_death_costs_one_job(
         assert "the engine 'mischief' is missing" in started["lost"].reason
         found = perform(executor, jobs)
         assert {name: actions(o.record) for name, o in found.items()} == expected
-        perform(executor, [job(n) for n in range(20, 60)])
-        assert executor.capacity > 2, "games are short: jobs are sent ahead from now on"
+        take_games_for_short(executor.actors)
+        assert executor.capacity > 2, "jobs are sent ahead"
         more = [job(n) for n in range(100, 100 + executor.capacity)]
         for each in more:
             executor.submit(each)
