@@ -6,7 +6,7 @@ PACKAGES := pyproject.toml $(wildcard plugins/*/pyproject.toml)
 # Three processes on two cores: tests of processes and clocks wait half of their time.
 PYTEST_FLAGS ?= -n 3
 # Matches want a folder or weights and take hours; figures.py runs others of these.
-BENCHMARKS := $(filter-out %_matches.py %/go_settings.py %/go_five.py %/go_networks.py %/go_values.py %/go_judges.py %/figures.py %/opponents.py,$(wildcard benchmarks/*.py))
+BENCHMARKS := $(filter-out %_matches.py %/go_settings.py %/go_five.py %/go_networks.py %/go_zero.py %/go_values.py %/go_judges.py %/figures.py %/opponents.py,$(wildcard benchmarks/*.py))
 
 .PHONY: demo test test-long check docs format bench figures soak mutants fuzz strength pictures audit clean help
 
