@@ -2,7 +2,7 @@
 
     python tests/strength.py               the matches of configs/strength, each until decided
     python tests/strength.py go-mcts       one of them
-    python tests/strength.py --release     measures the figures of a release anew
+    python tests/strength.py --release     measures the figures of a release again
 
 A release plays each match to its end with seed 1. A test plays it with seed 2 and the sequential
 test of the format `match`: is the first player at least as strong as the low end of the release's
@@ -37,7 +37,8 @@ HEAD = """# Playing strength
 the first player is still as strong as in the last release: at least as strong as the low end of \
 the released 95 % interval (**held**), or weaker by {elo:.0f} Elo, or {chips} chips a game \
 (**fell**). The test is sequential, with error probabilities of 5 %. Scores are shares of points, \
-payoffs chips a game.
+payoffs chips a game. What a config does not name are the defaults of the commit. Empty columns: \
+not tested since the release.
 
 | match | released | games | date | commit | test | games | date | commit |
 |---|---|---|---|---|---|---|---|---|

@@ -272,8 +272,8 @@ def play_games(
         typer.Option(
             "--max-moves",
             min=0,
-            help="Maximum number of moves; then the board is scored as it stands. 0: one and a "
-            "half times the number of points.",
+            help="Move limit, then the game is scored by area. 0: one and a half times the number "
+            "of points.",
         ),
     ] = 0,
     komi: Annotated[float, typer.Option("--komi", help="Komi.")] = 7.0,
@@ -282,7 +282,7 @@ def play_games(
         typer.Option(
             "--komi-spread",
             min=0.0,
-            help="Maximum difference of a game's komi, drawn evenly, from --komi.",
+            help="Komi of each game is drawn evenly from --komi plus or minus this.",
         ),
     ] = 0.0,
     simulations: Annotated[

@@ -20,13 +20,11 @@ def gtp(
     boardsize: Annotated[int, typer.Option(help="Board size to begin with.")] = 9,
     rules: Annotated[str, typer.Option(help="Rules to begin with.")] = "chinese",
     komi: Annotated[
-        float | None, typer.Option(help="Komi to begin with; by default that of the rules.")
+        float | None, typer.Option(help="Komi to begin with (default: that of the rules).")
     ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option(
-            "--set", metavar="NAME=VALUE", help="A parameter of the game; may be repeated."
-        ),
+        typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the game (repeatable)."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the agent's randomness.")] = 0,
 ) -> None:

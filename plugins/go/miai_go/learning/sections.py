@@ -14,14 +14,19 @@ class EncoderSection(StrictModel):
     """Encoder of the network's input."""
 
     name: str = parameter("zero", help="Name of the encoder")
-    parameters: dict[str, Any] = Field(default={})
+    parameters: dict[str, Any] = Field(
+        default={}, description="Its parameters (default: those of network.start, if given)"
+    )
 
 
 class NetworkSection(StrictModel):
     """Network to train."""
 
     name: str = parameter("tower", help="Name of the network")
-    parameters: dict[str, Any] = Field(default={})
+    parameters: dict[str, Any] = Field(
+        default={},
+        description="Its parameters; one that is not given is that of start, if there is a start",
+    )
     start: str = parameter("", help="Weights to start from; empty for random ones")
 
 
@@ -61,8 +66,8 @@ class TrainingRunSection(StrictModel):
         0.0,
         ge=0,
         unit="minutes",
-        help="Time limit of learning, by the wall; the learning rate falls to its end within it; 0 "
-        "for none",
+        help="Wall-clock limit of learning, within which the learning rate falls to its end; 0: no "
+        "limit",
     )
     seed: int = parameter(0, ge=0, help="Seed of weights and of the order of data")
     device: str = parameter("cpu", help="Device: cpu, cuda, cuda:1")
@@ -106,8 +111,8 @@ class LessonSection(DataSection):
         0.0,
         ge=0,
         le=1,
-        help="Weight of a search's value beside the result in the target of the value, in games "
-        "that have such values; see miai go data annotate",
+        help="Weight of a search's value, sharpened, beside the result in the value target, in "
+        "games that have such values; see miai go data annotate",
     )
     targets_only: bool = parameter(
         False,

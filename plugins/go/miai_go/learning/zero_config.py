@@ -30,8 +30,8 @@ class ZeroGameSection(StrictModel):
         le=50,
         multiple_of=0.5,
         unit="points",
-        help="Maximum difference of a game's komi, drawn evenly, from komi; for encoders that show "
-        "it",
+        help="Komi of each game is drawn evenly from komi plus or minus this; for encoders that "
+        "show it",
     )
     max_moves: int = parameter(120, ge=2, unit="moves", help="Move limit, then area is scored")
 
@@ -45,8 +45,8 @@ class ZeroSearchSection(StrictModel):
         None,
         ge=2,
         unit="simulations",
-        help="Simulations of a full search in the first round, from fast_simulations to "
-        "simulations; they grow evenly to the last round (default: the same in all rounds)",
+        help="Simulations of a full search in the first round, at least fast_simulations, growing "
+        "evenly to simulations in the last (default: the same in all rounds)",
     )
     fast_simulations: int = parameter(
         8, ge=1, unit="simulations", help="Simulations of a fast search"
@@ -113,7 +113,7 @@ class ReplaySection(StrictModel):
 
     rounds: int = parameter(20, ge=1, unit="rounds", help="Number of newest rounds to train on")
     root_share: float = parameter(
-        0.0, ge=0, le=1, help="Weight of the search's value in the value target"
+        0.0, ge=0, le=1, help="Weight of the search's value, as it is, in the value target"
     )
 
 

@@ -58,8 +58,8 @@ class SearchParameters(Parameters):
     )
     stop_early: bool = parameter(
         True,
-        help="Under a budget in seconds alone, stop when the rest could not change the move "
-        "(not in Gumbel search)",
+        help="Where time alone limits a move, stop when the rest could not change it; with main "
+        "time left, think longer while it changes (not in Gumbel search)",
     )
 
     @model_validator(mode="after")
@@ -128,7 +128,10 @@ class NetworkParameters(Parameters):
 class PolicyParameters(NetworkParameters):
     """Parameters of the player ``policy``."""
 
-    weights: str = parameter("", help="Weights file, or the name of shipped weights")
+    weights: str = parameter(
+        "",
+        help="Weights file, or the name of shipped weights; default: those for the board's size",
+    )
     temperature: float = parameter(
         0.0, ge=0, le=100, help="0: most likely move; 1: draw moves by the network's probabilities"
     )
@@ -149,6 +152,12 @@ class TreeParameters(NetworkParameters, SearchParameters):
         unit="simulations",
         help=f"Simulations per move; 0: no limit, then give seconds (default: {_UNTIMED}, and no "
         "limit with seconds or under a clock)",
+    )
+    seconds: float | None = parameter(
+        None,
+        gt=0,
+        unit="seconds",
+        help="Time limit of a move, the only one unless simulations are given; not reproducible",
     )
     planned: int = parameter(
         1000,
@@ -199,15 +208,18 @@ class TreeParameters(NetworkParameters, SearchParameters):
         ge=1,
         le=100_000_000,
         unit="nodes",
-        help="Maximum tree size in nodes (56 bytes each, doubled by reuse, taken as the tree "
-        "grows); the search ends when it is full",
+        help="Maximum tree size in nodes (56 bytes each, allocated as the tree grows, doubled by "
+        "reuse); the search ends when it is full",
     )
 
 
 class AlphaZeroParameters(TreeParameters):
     """Parameters of the search ``alphazero``."""
 
-    weights: str = parameter("", help="Weights file, or the name of shipped weights")
+    weights: str = parameter(
+        "",
+        help="Weights file, or the name of shipped weights; default: those for the board's size",
+    )
     search: Literal["puct", "gumbel"] = parameter(
         "puct",
         help="puct: AlphaZero's; gumbel: sequential halving at the root, for few simulations",
@@ -221,7 +233,11 @@ class AlphaZeroParameters(TreeParameters):
 class AlphaGoParameters(TreeParameters):
     """Parameters of the search ``alphago``."""
 
-    policy: str = parameter("", help="Policy network: a weights file or a shipped name")
+    policy: str = parameter(
+        "",
+        help="Policy network: a file or a shipped name; default: the shipped one for the board's "
+        "size",
+    )
     value: str = parameter(
         "",
         help="Value network: a file or a shipped name; default: the policy's, if it has values; "
@@ -285,7 +301,7 @@ class GoMctsParameters(SearchParameters):
         ge=0,
         unit="visits",
         help=f"Visits after which a node gets children; default: 1, but {_LATE} where only seconds "
-        f"or more than {_SHORT:,} simulations limit a move, so that the nodes last",
+        f"or more than {_SHORT:,} simulations limit a move, to save nodes",
     )
     max_nodes: int = parameter(
         1_000_000,
