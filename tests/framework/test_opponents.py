@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-from importlib.machinery import ModuleSpec
-
 import pytest
 
 import miai
@@ -25,22 +22,6 @@ def test_every_game_has_opponents_with_valid_parameters(name: str) -> None:
     for opponent in ranks:
         registry().get(AGENT, opponent.agent, game=name).fill(opponent.parameters)
         assert opponent.summary
-
-
-def test_an_opponent_whose_library_is_missing_is_not_offered(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    find = importlib.util.find_spec
-
-    def without_torch(name: str) -> ModuleSpec | None:
-        return None if name == "torch" else find(name)
-
-    game = miai.load_game("go")
-    before = [opponent.agent for opponent in opponents_of(game)]
-    monkeypatch.setattr(importlib.util, "find_spec", without_torch)
-    after = [opponent.agent for opponent in opponents_of(game)]
-    assert after == [agent for agent in before if agent != "alphago"]
-    assert len(after) < len(before)
 
 
 @pytest.mark.parametrize("name", ["tic_tac_toe", "phantom_tic_tac_toe"])

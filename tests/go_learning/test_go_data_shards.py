@@ -277,6 +277,15 @@ def test_a_changed_byte_is_found(shard: Path) -> None:
         Shard.open(shard)
 
 
+@pytest.mark.parametrize("move", [-1, 82, 500])
+def test_moves_off_the_board_are_refused(shard: Path, move: int) -> None:
+    moves = np.load(shard / "moves.npy")
+    moves[-1] = move
+    np.save(shard / "moves.npy", moves)
+    with pytest.raises(DataError, match="moves off the board"):
+        Shard.open(shard, verify=False)
+
+
 @pytest.mark.parametrize("offsets", [[0, 30, 8, 24], [0, 8, 16, 23], [1, 8, 16, 24],
                                      [0, 2**63 - 1, -2, 24]])  # fmt: skip
 def test_offsets_that_lead_outside_are_refused(shard: Path, offsets: list[int]) -> None:

@@ -210,7 +210,10 @@ def test_final_score_and_statuses_settle_dead_stones() -> None:
 def test_cleaning_up_captures_the_dead_before_it_passes() -> None:
     talk = Talk(rules="chinese", komi=0.5)
     talk.play("b:C1 b:C2 b:C3 b:C4 b:C5 w:D1 w:D2 w:D3 w:D4 w:D5 w:E2 w:E4 w:A5")
-    for _ in range(12):
+    choose, choices = talk.session.player.choose, []
+    talk.session.player.choose = lambda *a, **k: choices.append(1) or choose(*a, **k)  # type: ignore[method-assign, func-returns-value]
+    for moves in range(12):
+        assert len(choices) == moves, "one search for each move, as its time is for one"
         if talk.ok("kgs-genmove_cleanup b") == "pass":
             break
         talk.ok("play w pass")
@@ -303,6 +306,8 @@ def test_time_settings_become_budgets() -> None:
         "time_left b 1",
         "time_settings -1 0 0",
         "time_left g 1 1",
+        "time_left b -soon 0",
+        "kata-time_settings fischer-capped 60 1 -x 5",
         "time_left b 1 99999999999999999999",
     ],
 )

@@ -26,6 +26,7 @@ from miai.clock import Clock, ClockReading, TimeControl
 from miai.errors import GameError, MiaiError, ParameterError, WeightsError
 from miai.search.protocol import ClockedSearch, Search
 from miai.testing import check_agent
+from miai_go.kernels import forest as kernels
 from miai_go.kernels import trail
 from miai_go.nets.encoder import load_encoder, positions_of
 from miai_go.nets.inference import load_oracle
@@ -36,6 +37,7 @@ from miai_go.rules.chains import fills_eye
 from miai_go.rules.game import GoGame
 from miai_go.rules.state import GoState
 from miai_go.search.forest import Forest, NetworkValuer, TreeSettings
+from miai_go.search.life_advice import Advice
 from miai_go.search.neural import AlphaZero, ForestSearch
 from miai_go.search.parameters import AlphaZeroParameters, TreeParameters
 
@@ -373,6 +375,25 @@ def test_a_clock_bounds_a_search_by_simulations(folder: Path) -> None:
     assert sum(found.visits.values()) == found.statistics["simulations"]
 
 
+def test_a_gumbel_search_plans_where_time_alone_limits_it(folder: Path) -> None:
+    game = go(board_size=5)
+    clock = Clock(TimeControl(kind="per-move", seconds=60.0)).reading()
+    state = game.new_initial_state()
+    for planned in (24, 600):
+        search = search_of(
+            "alphazero", game, folder, search="gumbel", planned=planned, simulations=None
+        )
+        assert isinstance(search, ClockedSearch)
+        found = search.search_on_clock(state, clock)
+        assert found.statistics["simulations"] == planned
+        assert search.search(state).statistics["simulations"] == 400
+        search.advance(found.action)
+        before = state.clone()
+        before.apply_action(found.action)
+        search.ponder(before, iter([False, False, True]).__next__)  # type: ignore[attr-defined]
+        assert search.search(before).statistics["reused"] == 0
+
+
 def test_the_tree_is_kept_from_move_to_move(folder: Path) -> None:
     for reuse in (True, False):
         game = go(board_size=5, rules="chinese")
@@ -436,6 +457,42 @@ def test_a_search_is_the_same_bit_for_bit(search: str, folder: Path) -> None:
         found = player.search(state)
         trees.append((nodes_of(player._forest), found.action, found.visits, found.values))  # type: ignore[attr-defined]
     assert trees[0] == trees[1]
+
+
+def test_a_new_game_is_that_of_a_new_player(folder: Path) -> None:
+    """Rollouts are part of the values, so random numbers tell."""
+    game = go(board_size=5)
+    used = search_of("alphago", game, folder, mix=0.5, simulations=50)
+    state = game.new_initial_state()
+    results = []
+    for seed in (1, 2, 1):
+        used.new_game(seed)
+        results.append([used.search(state).values for _ in range(2)])
+    assert results[0] == results[2] != results[1]
+    fresh = search_of("alphago", game, folder, mix=0.5, simulations=50)
+    assert [fresh.search(state).values for _ in range(2)] == results[0]
+
+
+def test_later_advice_takes_the_place_of_earlier_advice(folder: Path) -> None:
+    game = go(board_size=5)
+    search = search_of("alphazero", game, folder)
+    assert isinstance(search, ForestSearch)
+    search.search(game.new_initial_state())
+    before = search._tree.priors()
+    nothing = np.zeros(26, np.bool_)
+    for point in (3, 17):
+        weights = np.zeros(26)
+        weights[point] = 1.0
+        advice = Advice(weights, nothing, {})
+        search._favour(advice)
+        assert search._tree.priors() == pytest.approx(advice.mixed(before))
+
+
+def test_rollouts_are_limited_by_the_size_of_the_board() -> None:
+    for size, limit, moves in ((9, None, 243), (19, None, 1083), (9, 0, 0), (19, 50, 50)):
+        forest = Forest(size, 1, max_nodes=size * size + 2)
+        forest.configure(0, TreeSettings(rollout_limit=limit))
+        assert forest._settings[0, kernels.ROLLOUT_LIMIT] == moves
 
 
 def test_with_a_fixed_batch_games_do_not_touch_each_other(folder: Path) -> None:
@@ -544,6 +601,9 @@ def test_unavailable_weights_are_refused(folder: Path) -> None:
         ("alphazero", {"simulation": 5}, "Did you mean 'simulations'"),
         ("alphazero", {"leaves": 0}, "leaves"),
         ("alphazero", {"search": "uct"}, "search"),
+        ("alphazero", {"simulations": 10**10}, "simulations"),
+        ("alphazero", {"search": "gumbel", "simulations": 10**6}, "at most simulations = 100000"),
+        ("policy", {"device": "x" * 41}, "device"),
         ("policy", {"temperature": -1}, "temperature"),
     ],
 )
@@ -557,6 +617,9 @@ def test_states_of_other_games_and_finished_games_are_refused(folder: Path) -> N
         search = search_of(name, go(board_size=5), folder)
         with pytest.raises(GameError, match="5x5"):
             search.search(go(board_size=7).new_initial_state())
+        for other in ({"komi": 3.5}, {"rules": "japanese"}):
+            with pytest.raises(GameError, match="other rules or another komi"):
+                search.search(go(board_size=5, **other).new_initial_state())
         over = go(board_size=5).new_initial_state()
         over.apply_action(25)
         over.apply_action(25)

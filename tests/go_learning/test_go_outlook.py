@@ -21,6 +21,8 @@ from miai_go.nets.weights import WeightsHeader, save_weights
 from miai_go.rules.dead_stones import RefereeError
 from miai_go.rules.state import GoState
 from miai_go.search.forest import Forest, NetworkValuer, TreeSettings, shifted_values
+from miai_go.search.neural import PolicyPlayer
+from miai_go.search.parameters import PolicyParameters
 
 torch.set_num_threads(1)
 
@@ -32,9 +34,9 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write(tmp_path_factory.mktemp("weights") / "all.safetensors")
 
 
-def write(path: Path, *, encoder: str = "simple", more: bool = True) -> Path:
-    """Write random weights for komi 6.5 to 7.5, with all heads if asked."""
-    values: dict[str, Any] = {"height": 1, "width": 8, "ownership": more, "score": more}
+def write(path: Path, *, encoder: str = "simple", owners: bool = True, score: bool = True) -> Path:
+    """Write random weights for komi 6.5 to 7.5, with heads for owners and score if asked."""
+    values: dict[str, Any] = {"height": 1, "width": 8, "ownership": owners, "score": score}
     parameters = {"komi": True} if encoder == "zero" else {}
     planes = load_encoder(encoder, SIZE, parameters).planes
     network = build_network("tower", NetworkShape(SIZE, planes), values, seed=3)
@@ -133,13 +135,31 @@ def test_values_beyond_the_komi_of_the_training_are_shifted(tmp_path: Path, enco
 
 
 def test_a_network_without_owners_sees_any_komi(tmp_path: Path) -> None:
-    """Its values cannot be shifted."""
-    path = write(tmp_path / "weights.safetensors", encoder="zero", more=False)
+    """Its values cannot be shifted, and its score needs none."""
+    path = write(tmp_path / "weights.safetensors", encoder="zero", owners=False)
     oracle = load_oracle(path, precision="fp32")
     state = state_at("C3 D3", komi=20.5)
-    seen = oracle.infer(oracle.encoder.encode(positions_of([state]))).value
-    assert seen is not None
-    assert values_of(NetworkValuer(oracle, oracle), state) == pytest.approx(float(seen[0]))
+    seen = oracle.infer(oracle.encoder.encode(positions_of([state])))
+    assert seen.value is not None
+    assert seen.score is not None
+    value, score = float(seen.value[0]), float(seen.score[0])
+    assert values_of(NetworkValuer(oracle, oracle), state) == pytest.approx(value)
+    _owners, leads = NetworkValuer(oracle, oracle).outlook(positions_of([state]))
+    assert leads == pytest.approx([score])
+    weighing = NetworkValuer(oracle, oracle, score_weight=0.2)
+    expected = 0.8 * value + 0.2 * np.tanh(score / SIZE)
+    assert values_of(weighing, state) == pytest.approx(expected)
+
+
+def test_the_policy_player_values_the_komi_of_the_game(tmp_path: Path) -> None:
+    path = write(tmp_path / "weights.safetensors", encoder="zero")
+    oracle = load_oracle(path, precision="fp32")
+    for komi in (7, 20.5, -2):
+        state = state_at("C3 D3", komi=komi)
+        player = PolicyPlayer(state.game, PolicyParameters(weights=str(path), precision="fp32"))
+        player.new_game(1)
+        expected = values_of(NetworkValuer(oracle, oracle), state)
+        assert player.search(state).value == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(("komi", "points"), [(7, 0), (9.5, -2)])
@@ -217,7 +237,7 @@ def test_a_player_who_weighs_the_score_does_not_pass_yet(weights: Path) -> None:
 
 
 def test_weights_without_a_score_cannot_weigh_it(tmp_path: Path) -> None:
-    path = str(write(tmp_path / "few.safetensors", more=False))
+    path = str(write(tmp_path / "few.safetensors", owners=False, score=False))
     agent = miai.make_agent("alphazero", go(board_size=SIZE), weights=path, score_weight=0.1)
     with pytest.raises(AgentUnavailableError, match=r"score_weight.*no score head"):
         agent.new_game(1, player=0)
@@ -261,7 +281,7 @@ def test_a_network_finds_the_chains_that_it_gives_to_the_opponent(weights: Path)
 
 
 def test_a_judge_needs_weights_that_fit(tmp_path: Path) -> None:
-    path = write(tmp_path / "few.safetensors", more=False)
+    path = write(tmp_path / "few.safetensors", owners=False, score=False)
     with pytest.raises(WeightsError, match="no ownership head"):
         judged(path)
     with pytest.raises(MiaiError, match="nowhere"):

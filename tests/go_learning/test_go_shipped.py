@@ -18,6 +18,7 @@ pytest.importorskip("torch")
 
 import miai
 from miai.errors import WeightsError
+from miai.playing.opponents import opponents_of
 from miai_go import shipped
 from miai_go.learning.making import make_network
 from miai_go.learning.reinforce import ReinforceConfig
@@ -26,6 +27,7 @@ from miai_go.learning.run_folder import load_plan
 from miai_go.learning.sections import EncoderSection, NetworkSection
 from miai_go.learning.supervised import SupervisedConfig
 from miai_go.learning.zero_config import ZeroConfig
+from miai_go.nets import inference
 from miai_go.nets.encoder import positions_of
 from miai_go.nets.inference import export_beside, load_oracle, prefers_int8
 from miai_go.nets.onnx_oracle import OnnxOracle
@@ -103,6 +105,25 @@ def test_exports_are_of_the_weights_beside_them(export: Path) -> None:
     assert fine.policy is not None
     assert np.abs(_softmax(coarse.policy) - _softmax(fine.policy)).max() < 0.1
     assert len(np.unique(coarse.policy)) == coarse.policy.size, "no two moves are rated equal"
+
+
+@pytest.mark.parametrize(
+    ("size", "libraries", "int8", "plays"),
+    [
+        (9, {"torch"}, False, True),
+        (9, {"onnxruntime"}, True, True),
+        (9, {"onnxruntime"}, False, False),
+        (9, set(), True, False),
+        (19, {"torch", "onnxruntime"}, True, False),
+    ],
+)
+def test_opponents_with_networks_are_offered_where_they_can_play(
+    size: int, libraries: set[str], int8: bool, plays: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inference, "find_spec", lambda name: name in libraries or None)
+    monkeypatch.setattr(inference, "prefers_int8", lambda: int8)
+    agents = [o.agent for o in opponents_of(miai.load_game("go", board_size=size))]
+    assert agents == ["fast-random", *["mcts"] * 4, *["alphago"] * (2 * plays)]
 
 
 def test_int8_is_taken_where_it_is_faster() -> None:

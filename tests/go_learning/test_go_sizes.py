@@ -39,13 +39,14 @@ from miai_go.learning.resident import ResidentLessons
 from miai_go.learning.rollout_policy import RolloutConfig, train_rollout
 from miai_go.learning.run_folder import load_plan
 from miai_go.learning.sections import DataSection, NetworkSection, TrainingRunSection
-from miai_go.learning.shards import open_shards, sets_in
+from miai_go.learning.shards import Shard, open_shards, sets_in
 from miai_go.learning.supervised import (
     SupervisedConfig,
     _Lessons,
     batches_of,
     endless,
     endless_streams,
+    komi_range,
     lesson_of,
     root_sharpness,
     train_supervised,
@@ -335,6 +336,31 @@ def test_a_mixed_epoch_goes_on_where_it_stopped(tmp_path: Path) -> None:
     again = [b.planes for b, _ in zip(endless(data, 16, seed=3), range(14), strict=False)][5:]
     for one, other in zip(numbers, again, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def test_steps_have_whole_batches(tmp_path: Path) -> None:
+    """However few games there are: a batch of one position would spoil what norms remember."""
+    data = GoDataset(write_sets(tmp_path, 5) / "5x5", encoder="simple", seed=4)
+    assert len(data) < 16
+    assert data.positions % 16
+    count = 2 * (data.positions // 16) + 1
+    assert {len(b) for b, _ in zip(endless(data, 16, seed=3), range(count), strict=False)} == {16}
+
+
+def test_the_komi_of_a_split_is_that_of_its_games(tmp_path: Path) -> None:
+    games = [replace(random_game(n, length=12), half_komi=n) for n in range(40)]
+    shards = [Shard.of(games)]
+    train, test = (
+        GoDataset.of_shards(shards, split=split, fractions=(0.6, 0.2, 0.2))
+        for split in ("train", "test")
+    )
+    everything = sorted([*train.komi(), *test.komi()])
+    assert len(everything) < 40
+    assert set(everything) < {n / 2 for n in range(40)}
+    low, high = komi_range(train)
+    assert {low, high} <= set(train.komi().tolist())
+    assert (train.komi() < low).sum() <= 0.05 * len(train)
+    assert (train.komi() > high).sum() <= 0.05 * len(train)
 
 
 def test_torch_gets_batches_of_several_sizes(tmp_path: Path) -> None:

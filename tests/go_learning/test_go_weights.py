@@ -132,6 +132,7 @@ def test_an_unsigned_change_of_the_header_is_refused(path: Path) -> None:
         ({"network_parameters": {"policy": False, "width": 4, "hidden": 4}}, "not a tensor of its"),
         ({"outputs": ["policy"]}, "its network has"),
         ({"outputs": ["policy", "fame"]}, "not among"),
+        ({"outputs": ["policy", "reply"]}, "not among"),
         ({"size": 6}, "of shape"),
         ({"planes": 5}, "of shape"),
         ({"komi": [8, 7]}, "not a range of komi"),

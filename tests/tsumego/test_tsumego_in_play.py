@@ -193,6 +193,16 @@ def test_a_game_is_the_same_twice(rave: float) -> None:
 # -- what is asked --------------------------------------------------------------------------------
 
 
+def test_answers_are_kept_while_the_other_player_is_looked_at() -> None:
+    board, advisor = board_of(FIVE_ON_THE_SECOND_LINE), solver()
+    first = advisor.look(board, 0)
+    assert first.statistics["nodes"] > 0
+    advisor.look(board, 1)
+    again = advisor.look(board, 0)
+    assert again.statistics["nodes"] == 0
+    assert np.array_equal(again.weights, first.weights)
+
+
 def test_moves_that_save_or_kill_are_favoured_and_others_in_the_zone_are_not() -> None:
     board = board_of(FIVE_ON_THE_SECOND_LINE)
     for color in (0, 1):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -23,14 +22,12 @@ class Opponent:
       name: unique among the opponents of the game.
       agent, parameters: the component and its parameters.
       summary: a few words that end the sentence "You play against ...".
-      requires: modules of extras that the agent needs.
     """
 
     name: str
     agent: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
     summary: str = ""
-    requires: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +35,8 @@ class Opponents:
     """The opponents of a game, weakest first. Registered under the game's name, with ``game=`` set.
 
     Attributes:
-      ranks: the opponents. Those whose agent is not installed are not offered.
+      ranks: the opponents that can play this game here; those whose agent is not registered are
+        not offered.
     """
 
     ranks: Sequence[Opponent]
@@ -56,7 +54,7 @@ def opponents_of(game: Game) -> list[Opponent]:
         ranks: Sequence[Opponent] = list(_default(game))
     else:
         ranks = component.build(game, values={}).ranks
-    return [opponent for opponent in ranks if _can_play(opponent, name)]
+    return [opponent for opponent in ranks if _is_registered(opponent, name)]
 
 
 def _default(game: Game) -> Iterator[Opponent]:
@@ -71,13 +69,9 @@ def _default(game: Game) -> Iterator[Opponent]:
         )
 
 
-def _can_play(opponent: Opponent, game: str) -> bool:
-    """Return whether an opponent's agent is installed with the libraries that it needs.
-
-    Importing the agent would tell, too, but takes seconds.
-    """
+def _is_registered(opponent: Opponent, game: str) -> bool:
     try:
         registry().get(AGENT, opponent.agent, game=game)
     except UnknownComponentError:
         return False
-    return all(importlib.util.find_spec(module) is not None for module in opponent.requires)
+    return True

@@ -209,16 +209,16 @@ def setting_of(
     mistakes: dict[str, str] = {}
     if parameters is None:
         parameters = _values(registry().get(GAME, game), "game", entered, mistakes)
-    names = load_game(game).info.player_names
+    made = load_game(game)
     if not mistakes:
         try:
-            names = load_game(game, **parameters).info.player_names
+            made = load_game(game, **parameters)
         except (MiaiError, ValueError) as error:
             for name in _suspects(game, parameters) or ["game"]:
                 mistakes[name] = one_line(str(error))
-    chairs, guests = [], []
-    for player, name in enumerate(names):
-        chair = _chair(game, f"players.{player}", name, entered, mistakes)
+    chairs, guests, ranks = [], [], opponents_of(made)
+    for player, name in enumerate(made.info.player_names):
+        chair = _chair(game, ranks, f"players.{player}", name, entered, mistakes)
         if chair.agent == GUEST:
             guests.append(player)
         if chair.agent in (ME, GUEST):
@@ -246,13 +246,18 @@ def _suspects(game: str, parameters: Mapping[str, Any]) -> list[str]:
 
 
 def _chair(
-    game: str, prefix: str, name: str, entered: Mapping[str, str], mistakes: dict[str, str]
+    game: str,
+    ranks: Sequence[Opponent],
+    prefix: str,
+    name: str,
+    entered: Mapping[str, str],
+    mistakes: dict[str, str],
 ) -> Chair:
     agent = entered.get(f"{prefix}.agent", "")
     if agent in (ME, GUEST):
         return Chair(agent=agent)
     if agent.startswith(RANK):
-        for opponent in opponents_of(load_game(game)):
+        for opponent in ranks:
             if RANK + opponent.name == agent:
                 return Chair(agent=opponent.agent, parameters=dict(opponent.parameters))
     known = {component.name: component for component in agents_of(game)}
@@ -380,11 +385,12 @@ def form_page(
     """
     component = registry().get(GAME, game)
     try:
-        names = players_of(_game_of(game, entered, parameters))
+        made = _game_of(game, entered, parameters)
+        names = players_of(made)
         fields = fields_of(component, "game", entered, mistakes) if parameters is None else []
     except MiaiError as error:
         return page("problem.html", problem=one_line(str(error)), status=409)
-    agents, ranks = agents_of(game), opponents_of(load_game(game))
+    agents, ranks = agents_of(game), opponents_of(made)
     players = []
     for player, name in enumerate(names):
         prefix = f"players.{player}"

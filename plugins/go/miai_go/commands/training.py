@@ -169,12 +169,13 @@ def calibrate(
     """
     _needs_torch()
     from miai_go.learning.calibrating import calibrate as fit
+    from miai_go.nets.inference import export_beside
 
     result = fit(weights, sources, out, split=split)
     names = ("before", "after")
     figures = {
         "factor": result.factor,
-        "positions": len(result.measures.ply),
+        "positions": result.positions,
         "value_error": dict(zip(names, result.errors, strict=True)),
         "cross_entropy": dict(zip(names, result.cross_entropies, strict=True)),
     }
@@ -186,6 +187,8 @@ def calibrate(
         f"error was {result.errors[0]:.4f} and is {result.errors[1]:.4f}, the cross-entropy of "
         f"results was {result.cross_entropies[0]:.4f} and is {result.cross_entropies[1]:.4f}"
     )
+    if (export := export_beside(out)).exists():
+        print(f"{export} is of other weights now: make it again with miai go export")
 
 
 def _needs_torch() -> None:

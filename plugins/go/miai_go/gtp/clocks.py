@@ -89,7 +89,7 @@ def named_settings(words: Sequence[str], kinds: Sequence[Kind] = KINDS) -> TimeS
         if stones == 0 or period == 0:
             return TimeSettings("absolute", main)
         return TimeSettings(kind, main, period, stones)
-    caps = [math.inf if word.startswith("-") else _seconds(word) for word in arguments[2:]]
+    caps = [_seconds(word, below=math.inf) for word in arguments[2:]]
     main_cap, move_cap = caps or (math.inf, math.inf)
     return TimeSettings(kind, min(main, main_cap), period, 0, main_cap, move_cap)
 
@@ -97,12 +97,14 @@ def named_settings(words: Sequence[str], kinds: Sequence[Kind] = KINDS) -> TimeS
 def time_left(words: Sequence[str]) -> tuple[float, int]:
     """Return the seconds and stones of ``time_left``. Raises `GtpError`."""
     # A controller may send a negative number for a clock that has run out.
-    seconds = 0.0 if words[0].startswith("-") else _seconds(words[0])
-    return seconds, whole(words[1], "stones")
+    return _seconds(words[0], below=0.0), whole(words[1], "stones")
 
 
-def _seconds(word: str) -> float:
-    return number(word, "seconds", low=0, high=_MAX_SECONDS)
+def _seconds(word: str, *, below: float | None = None) -> float:
+    """Return a number of seconds; `below` is what a negative one means, if it is allowed."""
+    low = 0.0 if below is None else -_MAX_SECONDS
+    seconds = number(word, "seconds", low=low, high=_MAX_SECONDS)
+    return below if below is not None and seconds < 0 else seconds
 
 
 @dataclass(frozen=True, slots=True)

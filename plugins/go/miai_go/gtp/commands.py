@@ -316,11 +316,8 @@ def _reg_genmove(session: Session, words: Words) -> str:
 def _genmove_cleanup(session: Session, words: Words) -> str:
     """Answer as ``genmove``, but do not pass before the opponent's dead stones are captured."""
     began, player = monotonic(), color(words[0])
-    result = _choose(session, player)
-    if result.action == session.table.game.pass_action and not result.resign:
-        moves = _moves_that_clean_up(session, session.table.at_turn_of(player))
-        if moves:
-            result = _choose(session, player, only=moves)
+    moves = _moves_that_clean_up(session, session.table.at_turn_of(player))
+    result = _choose(session, player, only=moves or None)
     return _play_choice(session, player, result, began)
 
 

@@ -8,12 +8,12 @@ and those on its path count it as a visit, which may also count as lost (virtual
 several leaves of one tree differ.
 
 Tree g has its nodes in `ints[g]`, `int32` of `FIELDS` rows, and `floats[g]`, `float64` of
-`FLOATS` rows, a column for every node; node 0 is the root. Rows of `ints` are those of `search`
-(POINT, VISITS, FIRST, COUNT, STATUS), with two more:
+`FLOATS` rows, a column for every node; node 0 is the root. Rows of `ints` are those of `uct`
+(POINT, VISITS, FIRST, COUNT, STATUS), with two in the place of others:
 
     PENDING   leaves below that are being valued
-    VALUED    1 once the node itself was valued; too deep for children it keeps that value, unless
-              rollouts are part of it
+    VALUED    1 once the node itself was valued; a node too deep for children is valued once, unless
+              rollouts are part of its value
 
 Rows of `floats`:
 
@@ -22,7 +22,7 @@ Rows of `floats`:
     PRIOR     probability of the move among its sisters; they add up to 1
     VALUE     what the node itself was valued at, for the player to move there
 
-Paths are proven as in `search`. Selection is PUCT (Rosin 2011; Silver et al. 2017), or that of
+Paths are proven as in `uct`. Selection is PUCT (Rosin 2011; Silver et al. 2017), or that of
 Gumbel AlphaZero (Danihelka et al. 2022): at the root the moves by sequential halving, below the
 move whose share of the visits lags most behind the improved policy.
 """

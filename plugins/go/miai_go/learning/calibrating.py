@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from miai.errors import WeightsError
 from miai.tensors import TrainingRecord
 from miai_go.errors import DataError
-from miai_go.learning.measuring import GameMeasures, evaluate_weights
+from miai_go.learning.measuring import evaluate_weights
 from miai_go.nets.network import TRAINING_ONLY
 from miai_go.nets.onnx_export import own_games
 from miai_go.nets.weights import SUFFIX, WeightsHeader, encoder_of, load_weights, save_weights
@@ -45,14 +45,14 @@ class Calibration:
     Attributes:
       header: of the weights that were written.
       factor: of the log odds of winning; above 1 the values were too near to 0.
-      measures: of the network before, on the games of the fit.
+      positions: of the games of the fit, those with a result.
       errors: mean square error of values on these games, before and after.
       cross_entropies: cross-entropy of their results in nats, before and after.
     """
 
     header: WeightsHeader
     factor: float
-    measures: GameMeasures
+    positions: int
     errors: tuple[float, float]
     cross_entropies: tuple[float, float]
 
@@ -96,7 +96,7 @@ def calibrate(
     return Calibration(
         header=save_weights(out, loaded.network, header),
         factor=factor,
-        measures=measures,
+        positions=len(values),
         errors=(_error(values, results), _error(scaled, results)),
         cross_entropies=(_cross_entropy(values, results), _cross_entropy(scaled, results)),
     )

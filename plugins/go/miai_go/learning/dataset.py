@@ -151,6 +151,11 @@ class GoDataset:
         sizes: NDArray[np.uint8] = self._game_sizes[self._numbers]
         return sizes
 
+    def komi(self) -> NDArray[np.float64]:
+        """Return the komi of each game in points."""
+        komi: NDArray[np.float64] = self._column("half_komi")[self._numbers] / 2
+        return komi
+
     def of_size(self, size: int) -> Self:
         """Return the games of one size. Raises `DataError` if there are none."""
         if size not in self.sizes:
@@ -325,7 +330,10 @@ class GoDataset:
         if games is not None:
             self._numbers = self._numbers[sample_games(names[self._numbers], games, self.seed)]
         if not len(self._numbers):
-            raise DataError(f"none of {len(names)} games remains in split {split!r}")
+            raise DataError(
+                f"none of {len(names)} games remains in split {split!r}; add games, or give the "
+                "split a larger share (data.validation, data.test)"
+            )
         self.sizes = sizes_of(np.unique(self.board_sizes()).tolist())
         self.encoders = _encoders_for(encoder, self.sizes)
 

@@ -20,6 +20,7 @@ from miai_go.learning.learner import Learner
 from miai_go.learning.sections import EncoderSection, NetworkSection, TrainingRunSection
 from miai_go.nets.encoder import Encoder, load_encoder
 from miai_go.nets.network import NetworkShape, Outputs, build_network, filled_parameters, outputs_of
+from miai_go.nets.oracle import first_line
 from miai_go.nets.torch_oracle import TorchOracle
 from miai_go.nets.weights import NetworkWeights, WeightsHeader, load_weights, save_weights
 from miai_go.rules.sizes import board_names, plain_sizes, sizes_of
@@ -150,8 +151,10 @@ def _difference(name: str, shapes: Sequence[NetworkShape], values: Mapping[str, 
                 network.load_state_dict(weights)
                 answers.append(network(planes))
             except Exception as error:  # of any kind, by a plugin's network
-                reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-                return f"one made for {board_names(shape.size)} fails on {size}x{size} ({reason})"
+                return (
+                    f"one made for {board_names(shape.size)} fails on {size}x{size} "
+                    f"({first_line(error)})"
+                )
     alike = all(
         one is other or (one is not None and other is not None and torch.equal(one, other))
         for one, other in zip(*answers, strict=True)
@@ -216,7 +219,7 @@ def _check_growth(header: WeightsHeader, filled: Mapping[str, Any]) -> None:
     heads = Outputs._fields
     free = {"height", "pooling", *heads, *(f"{head}_parameters" for head in heads)}
     for name in sorted(filled.keys() - free):
-        before = header.network_parameters[name]
+        before = header.network_parameters.get(name)
         if filled[name] != before:
             raise TrainingError(
                 f"network.start: weights of '{header.network}' with {name} {before!r}, but "

@@ -195,7 +195,7 @@ class Shard:
           DataError: the shard is damaged or of another format.
         """
         manifest, columns = GAME_SHARDS.open(folder, verify=verify)
-        _check_contents(folder, columns)
+        _check_contents(folder, columns, size=manifest.size)
         return cls(manifest.size, columns, manifest, folder)
 
     @property
@@ -273,12 +273,15 @@ def open_shards(folder: Path, *, verify: bool = True) -> list[Shard]:
     return shards
 
 
-def _check_contents(folder: Path, columns: Mapping[str, NDArray[Any]]) -> None:
-    """Check what readers rely on: games lie within the moves, and results are valid."""
+def _check_contents(folder: Path, columns: Mapping[str, NDArray[Any]], *, size: int) -> None:
+    """Check what readers rely on: games lie within the moves, moves and results are valid."""
     offsets = columns["offsets"]
     fits = offsets[0] == 0 and offsets[-1] == len(columns["moves"])
     if not fits or (offsets[1:] < offsets[:-1]).any():
         raise DataError(f"{folder}: offsets.npy does not fit the moves; {GAME_SHARDS.remedy}")
+    moves = columns["moves"]
+    if len(moves) and not 0 <= moves.min() <= moves.max() <= size * size:
+        raise DataError(f"{folder}: moves.npy contains moves off the board; {GAME_SHARDS.remedy}")
     if not np.isin(columns["result"], (-1, 0, 1, UNKNOWN)).all():
         raise DataError(f"{folder}: result.npy contains invalid results; {GAME_SHARDS.remedy}")
 

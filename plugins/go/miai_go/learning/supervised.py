@@ -78,8 +78,8 @@ def endless_streams(
     """Yield the batches of each epoch; the same seed gives the same batches.
 
     Args:
-      batch: positions per batch; the remainder of an epoch is dropped unless the data is smaller
-        than a batch.
+      batch: positions per batch; the remainder of an epoch is dropped, except of boards of a size
+        that fill no batch.
       first: number of the first batch, counted through the epochs.
       symmetries: apply a random one of the eight symmetries to each position.
       targets_only: serve only positions marked as targets.
@@ -91,7 +91,7 @@ def endless_streams(
             epoch=epoch,
             symmetries=symmetries,
             targets_only=targets_only,
-            drop_last=len(data) > batch,
+            drop_last=True,
         )
         stream.next_batch = min(first, len(stream))
         first -= stream.next_batch
@@ -382,6 +382,5 @@ _RARE: Final = 0.05
 
 def komi_range(data: GoDataset) -> tuple[float, float]:
     """Return the range of komi of nine tenths of the games, in points."""
-    values = np.concatenate([shard.columns["half_komi"] for shard in data.shards]) / 2
-    low, high = np.quantile(values, (_RARE, 1 - _RARE), method="nearest")
+    low, high = np.quantile(data.komi(), (_RARE, 1 - _RARE), method="nearest")
     return float(low), float(high)

@@ -160,6 +160,7 @@ def load_oracle(
             threads=threads,
             fixed_batch=fixed_batch,
             device=device,
+            where=str(path),
         )
     return oracle if symmetry == "none" else Ensemble(oracle, symmetry, seed=seed)
 
@@ -202,6 +203,14 @@ def _exported(
     if not same or model.precision != "int8":
         return None
     return OnnxOracle(model, size=size, fixed_batch=fixed_batch)
+
+
+def can_run(weights: Path) -> bool:
+    """Return whether a player can run a weights file here, with its default precision."""
+    if find_spec("torch") is not None:
+        return True
+    exported = export_beside(weights).is_file() and find_spec("onnxruntime") is not None
+    return exported and prefers_int8()
 
 
 @cache

@@ -11,12 +11,14 @@ from miai.errors import MissingExtraError, WeightsError
 from miai.files import reading
 from miai.tensors import MAX_FILE_BYTES
 from miai_go.errors import InferenceError, require_torch
-from miai_go.nets.oracle import Answers, NetworkOracle, Planes
+from miai_go.nets.oracle import Answers, NetworkOracle, Planes, first_line
 from miai_go.nets.parameters import Precision
 from miai_go.nets.weights import WeightsHeader, encoder_of
 
-_INPUT = "planes"
-_PRECISION = "miai_precision"
+INPUT = "planes"
+"""Name of a model's input."""
+PRECISION_KEY = "miai_precision"
+"""Key of the precision in a model's metadata."""
 _QUIET = 3  # ONNX Runtime's level of errors; its warnings are about its own graph work
 
 
@@ -38,7 +40,7 @@ class OnnxModel:
         self.session = _session(model, where, threads)
         metadata = self.session.get_modelmeta().custom_metadata_map
         self.header = WeightsHeader.of_metadata(metadata, where=where)
-        self.precision: str = metadata.get(_PRECISION, "fp32")
+        self.precision: str = metadata.get(PRECISION_KEY, "fp32")
         self.where = where
         _check_session(self.session, self.header, where)
 
@@ -86,7 +88,7 @@ class OnnxOracle(NetworkOracle):
 
     def _run(self, batch: Planes) -> Answers:
         names = self.header.outputs
-        outputs = self._session.run(list(names), {_INPUT: batch})
+        outputs = self._session.run(list(names), {INPUT: batch})
         return Answers(**dict(zip(names, outputs, strict=True)))
 
 
@@ -147,8 +149,10 @@ def _session(model: bytes, where: str, threads: int) -> Any:
             model, sess_options=options, providers=["CPUExecutionProvider"]
         )
     except Exception as error:  # a library's, of many kinds
-        reason = str(error).splitlines()[0]
-        raise WeightsError(f"{where}: not an ONNX model that can be run: {reason}") from error
+        raise WeightsError(
+            f"{where}: not an ONNX model that can be run: {first_line(error)}; make it again with "
+            "miai go export"
+        ) from error
 
 
 def _check_session(session: Any, header: WeightsHeader, where: str) -> None:
@@ -159,17 +163,17 @@ def _check_session(session: Any, header: WeightsHeader, where: str) -> None:
     several = len(header.sizes) > 1
     size, actions = (None, None) if several else (header.sizes[0], header.shape.actions)
     shapes: dict[str, tuple[int | None, ...]] = {
-        _INPUT: (header.planes, size, size),
+        INPUT: (header.planes, size, size),
         "policy": (actions,),
         "value": (),
         "ownership": (size, size),
         "score": (),
     }
     inputs, outputs = session.get_inputs(), session.get_outputs()
-    if [i.name for i in inputs] != [_INPUT] or [o.name for o in outputs] != list(header.outputs):
+    if [i.name for i in inputs] != [INPUT] or [o.name for o in outputs] != list(header.outputs):
         raise WeightsError(f"{where}: its inputs and outputs do not fit its header")
     for tensor in (*inputs, *outputs):
-        wanted = "tensor(uint8)" if tensor.name == _INPUT else "tensor(float)"
+        wanted = "tensor(uint8)" if tensor.name == INPUT else "tensor(float)"
         shape = tuple(n if isinstance(n, int) else None for n in tensor.shape[1:])
         if tensor.type != wanted or shape != shapes[tensor.name]:
             raise WeightsError(

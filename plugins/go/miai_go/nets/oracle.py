@@ -119,21 +119,35 @@ class WorkCounter:
 
 
 def known_komi(oracle: Oracle) -> tuple[float, float] | None:
-    """Return the range of komi, in points, in the header of a network; None without a header."""
+    """Return the range of komi, in points, beyond which answers are for the nearest komi in it.
+
+    It is that in the header of the network. None if there is no header, or if the network is shown
+    every komi: one that sees komi, but expects no owners, by which its values could be shifted.
+    """
     header = getattr(oracle, "header", None)
-    return None if header is None else header.komi
+    if header is None or (_sees_komi(oracle) and "ownership" not in header.outputs):
+        return None
+    low, high = header.komi
+    return low, high
 
 
 def shown_positions(oracle: Oracle, positions: Positions) -> Positions:
     """Return positions as a network is shown them.
 
-    One that sees komi and expects owners is shown the nearest komi of the range in its header: far
-    beyond it its values follow komi too little, and owners allow to shift them.
+    One that sees komi is shown the nearest of `known_komi`: far beyond that range its values follow
+    komi too little.
     """
-    header, sees_komi = getattr(oracle, "header", None), getattr(oracle.encoder, "sees_komi", False)
-    if header is None or not sees_komi or "ownership" not in header.outputs:
-        return positions
-    return positions.within_komi(*header.komi)
+    known = known_komi(oracle) if _sees_komi(oracle) else None
+    return positions if known is None else positions.within_komi(*known)
+
+
+def _sees_komi(oracle: Oracle) -> bool:
+    return getattr(oracle.encoder, "sees_komi", False)
+
+
+def first_line(error: Exception) -> str:
+    """Return the first line of what an error of a library says, or its kind."""
+    return next(iter(str(error).splitlines()), "") or type(error).__name__
 
 
 class NetworkOracle(ABC):
@@ -181,9 +195,8 @@ class NetworkOracle(ABC):
         try:
             answers = self._run(batch)
         except Exception as error:  # of many kinds, by the library that runs the network
-            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise InferenceError(
-                f"{self._where}: failed on {len(batch)} positions: {reason}"
+                f"{self._where}: failed on {len(batch)} positions: {first_line(error)}"
             ) from error
         check_answers(answers, self.header.outputs, batch, where=self._where)
         return answers

@@ -9,7 +9,7 @@ import torch
 from miai_go.errors import InferenceError
 from miai_go.nets.encoder import Encoder
 from miai_go.nets.network import Outputs, folded
-from miai_go.nets.oracle import Answers, NetworkOracle, Planes
+from miai_go.nets.oracle import Answers, NetworkOracle, Planes, first_line
 from miai_go.nets.parameters import Precision
 from miai_go.nets.weights import NetworkWeights
 
@@ -33,16 +33,18 @@ class TorchOracle(NetworkOracle):
         threads: int | None = 1,
         fixed_batch: int | None = None,
         device: str = "cpu",
+        where: str = "the network",
     ) -> None:
         """Prepare the network; see `load_oracle`.
 
         Args:
           threads: threads of torch in this process, shared by all its networks; None: unchanged.
+          where: the network, for messages.
 
         Raises:
           InferenceError: the device is missing or cannot hold the network.
         """
-        super().__init__(weights.header, encoder, where="the network", fixed_batch=fixed_batch)
+        super().__init__(weights.header, encoder, where=where, fixed_batch=fixed_batch)
         if threads is not None:
             torch.set_num_threads(threads)
         self.precision = precision
@@ -54,8 +56,9 @@ class TorchOracle(NetworkOracle):
             self._network = network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
             self._scales = torch.from_numpy(encoder.scales).to(device).view(1, -1, 1, 1)
         except (RuntimeError, AssertionError) as error:  # torch without CUDA asserts
-            reason = str(error).splitlines()[0]
-            raise InferenceError(f"device '{device}' cannot be used: {reason}") from error
+            raise InferenceError(
+                f"device '{device}' cannot be used: {first_line(error)}"
+            ) from error
 
     def _run(self, batch: Planes) -> Answers:
         with torch.inference_mode():

@@ -22,7 +22,14 @@ from miai.files import reading
 from miai.tensors import MAX_NAME, FileHeader, Tensors
 from miai_go.errors import require_torch
 from miai_go.nets.encoder import Encoder, load_encoder
-from miai_go.nets.network import NetworkShape, Outputs, build_network, filled_parameters, outputs_of
+from miai_go.nets.network import (
+    TRAINING_ONLY,
+    NetworkShape,
+    Outputs,
+    build_network,
+    filled_parameters,
+    outputs_of,
+)
 from miai_go.rules.sizes import BoardSizes, board_names, sizes_of
 
 if TYPE_CHECKING:
@@ -67,8 +74,9 @@ class WeightsHeader(FileHeader):
         low, high = self.komi
         if not (-_MAX_KOMI <= low <= high <= _MAX_KOMI) or not math.isfinite(low + high):
             raise ValueError(f"komi of {low} to {high} is not a range of komi")
-        if strange := set(self.outputs) - set(Outputs._fields):
-            raise ValueError(f"outputs {sorted(strange)} are not among {list(Outputs._fields)}")
+        known = [name for name in Outputs._fields if name not in TRAINING_ONLY]
+        if strange := set(self.outputs) - set(known):
+            raise ValueError(f"outputs {sorted(strange)} are not among {known}")
         return self
 
     @property

@@ -27,6 +27,11 @@ def go_state(state: State, game: GoGame) -> GoState:
     """Return a state that a search of `game` can begin at. Raises `GameError` for others."""
     if not isinstance(state, GoState) or state.game.size != game.size:
         raise GameError(f"this search is for Go on {game.size}x{game.size}")
+    if state.game is not game and (state.game.rules, state.game.white_bonus) != (
+        game.rules,
+        game.white_bonus,
+    ):
+        raise GameError("this search is for Go with other rules or another komi")
     if state.is_terminal():
         raise GameError("the game is over: there is nothing to search")
     return state

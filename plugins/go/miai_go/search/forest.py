@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache, lru_cache
 from typing import Final, Protocol
 
@@ -60,7 +60,7 @@ class TreeSettings:
     depth: int = 120
     rollouts: int = 0
     mix: float = 0.5
-    rollout_limit: int = 243
+    rollout_limit: int | None = None
     score_weight: float = 0.0
     forced: float = 0.0
 
@@ -212,6 +212,11 @@ class ForestTree(TreeView):
         """Nodes in memory."""
         return int(self._settings[kernels.USED])
 
+    @property
+    def valued(self) -> bool:
+        """Whether the root itself was valued."""
+        return bool(self._nodes[kernels.VALUED, 0])
+
     def priors(self) -> NDArray[np.float64]:
         """Return the prior of each move at the root, (size * size + 1,), noise included."""
         return self.spread(self._floats[kernels.PRIOR, self.children()])
@@ -347,8 +352,8 @@ class Forest:
         )
         self._history = np.zeros((games, max_moves + MAX_DEPTH + 2), np.uint64)
         self._schedule = np.zeros((games, max_budget), np.int32)
-        sequence = np.random.SeedSequence(seed)
-        self._rng = sequence.generate_state(games, np.uint64).astype(np.uint64)
+        self._rng = np.empty(games, np.uint64)
+        self.reseed(seed)
         self._rollouts = Rollouts(size, rollout_policy)
         count = games * leaves + 1
         self._leaves = Positions.room(size, count)
@@ -373,6 +378,10 @@ class Forest:
             self.configure(game, TreeSettings())
             self._clear(game)
 
+    def reseed(self, seed: int) -> None:
+        """Begin the random numbers of all games again."""
+        self._rng[:] = np.random.SeedSequence(seed).generate_state(self.games, np.uint64)
+
     def tree(self, game: int) -> ForestTree:
         """Return the view of a game's tree, which stays valid."""
         return self._trees[game]
@@ -381,6 +390,8 @@ class Forest:
 
     def configure(self, game: int, settings: TreeSettings) -> None:
         """Set how a tree searches from now on."""
+        if settings.rollout_limit is None:
+            settings = replace(settings, rollout_limit=3 * self._pass)
         settings.write(self._settings[game], self._weights[game])
         self._settings[game, kernels.DEPTH] = min(settings.depth, MAX_DEPTH)
 
@@ -584,8 +595,8 @@ class NetworkValuer:
     if a network lacks its head.
 
     Values are for the komi of the network's training. Beyond it they are shifted, if the network
-    expects owners too, which tell how far the score is settled; a network that sees komi is shown
-    the nearest one that it knows.
+    expects owners too, which tell how far the score is settled; a network that sees komi is then
+    shown the nearest one that it knows.
 
     Args:
       score_weight: share of the expected score in a value, as `TreeSettings` has it.

@@ -233,7 +233,8 @@ class GroupAdvisor:
             critical += bool(answer.moves)
             weights[list(answer.moves)] += answer.confidence * min(stones / _FULL, 1.0)
             useless[list(answer.useless)] = True
-        self._questions = questions
+        others = {k: q for k, q in self._questions.items() if k[-1] // 3 != mover}
+        self._questions = {**others, **questions}
         nodes = self._nodes - remaining
         statistics = {"asked": groups, "critical": critical, "solved": proofs, "nodes": nodes}
         return Advice(weights, useless & (weights == 0), statistics)

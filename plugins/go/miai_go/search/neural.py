@@ -6,6 +6,7 @@ The first two grow a forest of one tree; ``policy`` plays a network's moves with
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
@@ -20,7 +21,7 @@ from miai.plain import Json
 from miai.search.protocol import SearchResult
 from miai.values import ValueUnit
 from miai_go.nets.encoder import positions_of, trail_of
-from miai_go.nets.oracle import Oracle, shown_positions
+from miai_go.nets.oracle import Oracle
 from miai_go.nets.patterns import PatternPolicy
 from miai_go.nets.weights import same_weights
 from miai_go.rules.board import KoRule
@@ -70,6 +71,7 @@ class ForestSearch(TreeSearch):
     ROOT_IS_VALUED = True
     parameters: TreeParameters
     _tree: ForestTree
+    _forest: Forest
 
     def __init__(
         self,
@@ -86,7 +88,8 @@ class ForestSearch(TreeSearch):
         self._rollout_policy = rollout_policy
         self._valuer: LeafValuer | None = None
         self._memory: RememberingValuer | None = None  # in front of the valuer
-        self._advised = False  # whether the root's priors contain the advice
+        self._planted = False  # whether there is a forest
+        self._unadvised: NDArray[np.float64] | None = None  # the root's priors before any advice
         self._full = False
         self._outlook_at: tuple[Start, list[int]] | None = None  # where the two below are of
         self._outlook: dict[str, Json] = {}
@@ -149,31 +152,37 @@ class ForestSearch(TreeSearch):
             close()
 
     def _plant(self, seed: int) -> None:
+        if not self._planted:
+            self._prepare()
+            self._planted = True
+        self._forest.reseed(seed)
+        if self._memory is not None:
+            self._memory.forget()
+
+    def _prepare(self) -> None:
+        """Load the networks, make the forest and search once, before any clock runs."""
         load_rules()
         parameters = self.parameters
         if self._valuer is None:
             self._valuer = self._make_valuer()
-            if parameters.remembered:
-                self._memory = RememberingValuer(
-                    self._valuer, size=self.game.size, positions=parameters.remembered
-                )
-        if self._memory is not None:
-            self._memory.forget()
-        forest = self._forest = Forest(
+        if parameters.remembered:
+            self._memory = RememberingValuer(
+                self._valuer, size=self.game.size, positions=parameters.remembered
+            )
+        budget = max(self._budget(parameters.simulation_limit(timed=t)) for t in (False, True))
+        self._forest = Forest(
             self.game.size,
             1,
             max_nodes=max(parameters.max_nodes, self.game.pass_action + 2),
             leaves=parameters.leaves,
             max_moves=self.game.max_moves + 2,
-            max_budget=self._gumbel_budget(),
-            seed=seed,
-            rollout_policy=self._rollout_policy(),
+            max_budget=budget if self._settings.gumbel else 0,
+            rollout_policy=self._rollout_policy() if self._settings.rollouts else None,
         )
-        self._tree = forest.tree(0)
-        forest.configure(0, self._settings)
-        # Compile, and let networks answer once, before any clock runs.
+        self._tree = self._forest.tree(0)
+        self._forest.configure(0, self._settings)
         self._set_root(self.game.new_initial_state())
-        forest.search(_ONE, min(8, self._gumbel_budget() or 8), self._leaf_valuer())
+        self._forest.search(_ONE, min(8, budget), self._leaf_valuer())
         self._tree.best()
 
     def _set_root(self, state: GoState) -> None:
@@ -190,20 +199,25 @@ class ForestSearch(TreeSearch):
                 suicide=self.game.rules.suicide,
             ),
         )
-        self._advised = False
+        self._unadvised = None
+
+    def _keeps_tree(self) -> bool:
+        return super()._keeps_tree() and not self._settings.gumbel
 
     def _play(self, action: int) -> None:
-        self._forest.play(0, action, keep=self._settings.gumbel == 0)
-        self._advised = False
+        self._forest.play(0, action)
+        self._unadvised = None
 
     def _expand_root(self) -> None:
+        if not self._tree.valued:
+            self._unadvised = None
         self._forest.value_roots(_ONE, self._leaf_valuer())
 
     def _favour(self, advice: Advice) -> None:
-        if not self._advised:
-            priors = np.where(self._tree.allowed(), self._tree.priors(), 0.0)
-            self._forest.set_priors(0, advice.mixed(priors))
-            self._advised = True
+        if self._unadvised is None:
+            self._unadvised = self._tree.priors()
+        priors = np.where(self._tree.allowed(), self._unadvised, 0.0)
+        self._forest.set_priors(0, advice.mixed(priors))
 
     def _passes_when_winning(self) -> bool:
         return super()._passes_when_winning() and not self.parameters.score_weight
@@ -212,7 +226,7 @@ class ForestSearch(TreeSearch):
         return super()._only_time_limits() and not self._settings.gumbel
 
     def _grow(self, clock: SearchClock | None) -> int:
-        budget = self._gumbel_budget() or self._limit or _UNLIMITED
+        budget = self._budget(self._limit)
         self._full = False
         done = int(self._forest.search(_ONE, budget, self._leaf_valuer(), stop=clock)[0])
         self._full = self._forest.full(0)
@@ -223,11 +237,9 @@ class ForestSearch(TreeSearch):
         assert valuer is not None
         return valuer
 
-    def _gumbel_budget(self) -> int:
-        """Return the planned simulations of sequential halving; 0 for PUCT."""
-        if not self._settings.gumbel:
-            return 0
-        return self.parameters.simulation_limit(timed=False) or self.parameters.planned
+    def _budget(self, limit: int) -> int:
+        """Return the simulations of a search with this limit, 0 for none; a Gumbel search plans."""
+        return limit or (self.parameters.planned if self._settings.gumbel else _UNLIMITED)
 
     def _statistics(self, started: float) -> dict[str, Json]:
         batches: dict[str, Json] = {}
@@ -257,8 +269,10 @@ def open_oracle(weights: Path, parameters: NetworkParameters, *, size: int) -> O
     options = parameters.oracle_options
     if parameters.server:
         from miai_go.nets.client import RemoteOracle
+        from miai_go.nets.server import ServerSettings
 
-        return RemoteOracle(weights, size=size, **options)
+        settings = ServerSettings(threads=parameters.threads)
+        return RemoteOracle(weights, size=size, settings=settings, **options)
     from miai_go.nets.inference import load_oracle
 
     return load_oracle(weights, size=size, threads=parameters.threads, **options)
@@ -272,8 +286,8 @@ def _tree_settings(own: AlphaZeroParameters | AlphaGoParameters, **others: Any) 
 class AlphaZero(ForestSearch):
     """Tree search with one network for policy and value (Silver et al. 2017).
 
-    PUCT, or sequential halving with Gumbel noise at the root (Danihelka et al. 2022). PUCT adds no
-    noise: that belongs to self-play.
+    PUCT, or sequential halving at the root (Danihelka et al. 2022), which begins again in every
+    search and keeps no tree from move to move. Neither adds noise: that belongs to self-play.
     """
 
     def __init__(self, game: GoGame, parameters: AlphaZeroParameters | None = None) -> None:
@@ -300,15 +314,18 @@ class AlphaGo(ForestSearch):
 
         def valuer() -> NetworkValuer:
             path = find_weights(own.policy, size=game.size)
-            policy = open_oracle(path, own, size=game.size)
-            if own.mix == 1:
-                return NetworkValuer(policy, None)
-            value_path = _value_path(own, path, size=game.size)
-            if same_weights(value_path, path):
-                value = policy  # one evaluation has both answers
-            else:
-                value = open_oracle(value_path, own, size=game.size)
-            return NetworkValuer(policy, value, score_weight=own.score_weight)
+            with ExitStack() as opened:  # closed unless all can be used
+                policy = open_oracle(path, own, size=game.size)
+                opened.callback(policy.close)
+                value: Oracle | None = policy  # one evaluation has both answers
+                if own.mix == 1:
+                    value = None
+                elif not same_weights(value_path := _value_path(own, path, size=game.size), path):
+                    value = open_oracle(value_path, own, size=game.size)
+                    opened.callback(value.close)
+                made = NetworkValuer(policy, value, score_weight=own.score_weight)
+                opened.pop_all()
+            return made
 
         settings = _tree_settings(
             own,
@@ -354,8 +371,13 @@ class PolicyPlayer:
     def __init__(self, game: GoGame, parameters: PolicyParameters | None = None) -> None:
         self.game = game
         self.parameters = parameters or PolicyParameters()
-        self.oracle: Oracle | None = None  # before it is loaded
+        self._valuer: NetworkValuer | None = None  # before it is loaded
         self._rng = np.random.default_rng(0)
+
+    @property
+    def oracle(self) -> Oracle | None:
+        """The network; None before it is loaded."""
+        return None if self._valuer is None else self._valuer.policy
 
     def new_game(self, seed: int) -> None:
         """Seed the randomness, load the network and let it answer once."""
@@ -388,22 +410,22 @@ class PolicyPlayer:
 
     def close(self) -> None:
         """Release the network."""
-        if self.oracle is not None:
-            self.oracle.close()
+        if self._valuer is not None:
+            self._valuer.close()
 
     def _ask(self, state: GoState) -> tuple[NDArray[np.float64], float | None]:
         """Return the logits (size * size + 1,) and the value for the player to move."""
-        oracle = self.oracle
-        if oracle is None:
+        if self._valuer is None:
             size, own = self.game.size, self.parameters
             path = find_weights(own.weights, size=size)
-            oracle = self.oracle = open_oracle(path, own, size=size)
-        positions = shown_positions(oracle, positions_of([state]))
-        answers = oracle.infer(oracle.encoder.encode(positions))
-        value = None if answers.value is None else float(answers.value[0])
-        if answers.policy is None:
-            raise WeightsError("policy: these weights have no policy head; choose others")
-        return answers.policy[0].astype(np.float64), value
+            oracle = open_oracle(path, own, size=size)
+            if not oracle.has_policy:
+                oracle.close()
+                raise WeightsError("policy: these weights have no policy head; choose others")
+            self._valuer = NetworkValuer(oracle, oracle if oracle.has_value else None)
+        logits, values = self._valuer.value_leaves(positions_of([state]))
+        value = None if self._valuer.value is None else float(values[0])
+        return logits[0].astype(np.float64), value
 
     def _draw(self, probabilities: NDArray[np.float64]) -> int:
         if self.parameters.temperature == 0:

@@ -16,6 +16,12 @@ if TYPE_CHECKING:
 _UNTIMED: Final = 400
 """Simulations per move where neither they nor time are limited."""
 
+MOST_SIMULATIONS: Final = 1_000_000_000
+"""Maximum simulations per move that can be asked for."""
+
+_MOST_PLANNED: Final = 100_000
+"""Maximum simulations of a Gumbel search, whose schedule is kept in memory."""
+
 
 class SearchParameters(Parameters):
     """Parameters of all tree searches: advice on groups, budgets, reuse and the end of play."""
@@ -34,7 +40,11 @@ class SearchParameters(Parameters):
     )
 
     simulations: int | None = parameter(
-        400, ge=0, unit="simulations", help="Simulations per move; 0: no limit, then give seconds"
+        400,
+        ge=0,
+        le=MOST_SIMULATIONS,
+        unit="simulations",
+        help="Simulations per move; 0: no limit, then give seconds",
     )
     seconds: float | None = parameter(
         None,
@@ -96,8 +106,14 @@ class NetworkParameters(Parameters):
         help="Precision; auto: the int8 export beside the weights where that is faster, else bf16 "
         "if the processor multiplies bf16, else fp32",
     )
-    threads: int = parameter(1, ge=1, le=256, unit="threads", help="Threads for the networks")
-    device: str = parameter("cpu", help="Device for torch: cpu, cuda, cuda:1")
+    threads: int = parameter(
+        1,
+        ge=1,
+        le=256,
+        unit="threads",
+        help="Threads for the networks; those of a server are set by the player that starts it",
+    )
+    device: str = parameter("cpu", max_length=40, help="Device for torch: cpu, cuda, cuda:1")
     symmetry: Symmetry = parameter(
         "none", help="Symmetries of a position: none; random: one of the eight; average: all eight"
     )
@@ -149,6 +165,7 @@ class TreeParameters(NetworkParameters, SearchParameters):
     simulations: int | None = parameter(
         None,
         ge=0,
+        le=MOST_SIMULATIONS,
         unit="simulations",
         help=f"Simulations per move; 0: no limit, then give seconds (default: {_UNTIMED}, and no "
         "limit with seconds or under a clock)",
@@ -162,9 +179,9 @@ class TreeParameters(NetworkParameters, SearchParameters):
     planned: int = parameter(
         1000,
         ge=1,
-        le=100_000,
+        le=_MOST_PLANNED,
         unit="simulations",
-        help="Simulations that a Gumbel search under a time limit plans for",
+        help="Simulations that a Gumbel search plans for where time alone limits it",
     )
     leaves: int = parameter(
         8, ge=1, le=1024, unit="leaves", help="Maximum leaves of the tree valued in one batch"
@@ -192,7 +209,7 @@ class TreeParameters(NetworkParameters, SearchParameters):
         ge=-2,
         le=2,
         unit="utility",
-        help="First-play urgency: value of an untried move below its parent's",
+        help="First-play urgency: by how much an untried move is valued below its parent",
     )
     score_weight: float = parameter(
         0.0,
@@ -229,6 +246,12 @@ class AlphaZeroParameters(TreeParameters):
         16, ge=1, le=1000, unit="moves", help="Moves that a Gumbel search considers at the root"
     )
 
+    @model_validator(mode="after")
+    def _check_plan(self) -> Self:
+        if self.search == "gumbel" and (self.simulations or 0) > _MOST_PLANNED:
+            raise ValueError(f"a Gumbel search takes at most simulations = {_MOST_PLANNED}")
+        return self
+
 
 class AlphaGoParameters(TreeParameters):
     """Parameters of the search ``alphago``."""
@@ -251,8 +274,12 @@ class AlphaGoParameters(TreeParameters):
         0.2, ge=0, le=1, help="Share of the rollout in a leaf's value, the paper's lambda"
     )
     rollouts: int = parameter(1, ge=1, le=1000, unit="rollouts", help="Rollouts from every leaf")
-    rollout_limit: int = parameter(
-        243, ge=0, le=2000, unit="moves", help="Length after which a rollout is stopped and counted"
+    rollout_limit: int | None = parameter(
+        None,
+        ge=0,
+        le=2000,
+        unit="moves",
+        help="Length after which a rollout is stopped and counted (default: 3 times the points)",
     )
     depth: int = parameter(120, ge=1, le=400, unit="plies", help="Maximum depth of the tree")
     c_puct: float = parameter(1.0, ge=0, le=100, help="Weight of the priors (PUCT)")
@@ -272,7 +299,11 @@ class GoMctsParameters(SearchParameters):
     """Parameters of `GoMcts`."""
 
     simulations: int | None = parameter(
-        1000, ge=0, unit="simulations", help="Simulations per move; 0: no limit, then give seconds"
+        1000,
+        ge=0,
+        le=MOST_SIMULATIONS,
+        unit="simulations",
+        help="Simulations per move; 0: no limit, then give seconds",
     )
     exploration: float | None = parameter(
         None,

@@ -138,7 +138,7 @@ class TreeSearch(ABC):
             return
         tree, suicide = self._tree, self.game.rules.suicide
         over = self._line[-1:] == [self.game.pass_action] == [action]  # the tree ends there
-        inside = action <= self.game.pass_action and not over and self.parameters.reuse
+        inside = action <= self.game.pass_action and not over and self._keeps_tree()
         if inside and tree.board.is_legal(tree.to_move, action, suicide=suicide):
             self._play(action)
             self._line.append(action)
@@ -180,7 +180,7 @@ class TreeSearch(ABC):
     def ponder(self, state: State, stop: Callable[[], bool]) -> None:
         """Grow the tree until `stop` returns true, or nothing is left to search."""
         position = go_state(state, self.game)
-        if not self.parameters.reuse or self._settled(position) is not None:
+        if not self._keeps_tree() or self._settled(position) is not None:
             return
         while not stop():
             result = self._search(state, _PONDER_SECONDS, early=False)
@@ -336,6 +336,10 @@ class TreeSearch(ABC):
     @abstractmethod
     def _favour(self, advice: Advice) -> None:
         """Apply the advice to the root."""
+
+    def _keeps_tree(self) -> bool:
+        """Return whether the tree follows the game."""
+        return self.parameters.reuse
 
     def _only_time_limits(self) -> bool:
         """Return whether the search may end once the rest cannot change the move."""
