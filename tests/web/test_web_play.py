@@ -182,6 +182,11 @@ def test_a_torn_journal_loses_only_its_last_line(tmp_path: Path) -> None:
         ("go", {"game.komi": "many"}, "expected a number"),
         ("go", {"players.1.agent": "mcts", "players.1.simulations": "-5"}, "-5 is too small"),
         ("go", {"players.1.agent": "nobody"}, "choose who plays for white"),
+        (
+            "go",
+            {"game.board_size": "19", "players.1.agent": "rank:alphago-50"},
+            "choose who plays for white",
+        ),
         ("go", {"players.1.agent": "me"}, "you can play for one player only"),
         ("go", {"seed": "-1"}, "expected a whole number of at least 0"),
         ("go", {"clock.kind": "absolute"}, "needs seconds"),

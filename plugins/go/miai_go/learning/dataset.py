@@ -206,7 +206,7 @@ class GoDataset:
           seed: of order and symmetries; by default the data set's.
           start: number of the first batch, to continue an epoch.
           symmetries: whether each position gets a random one of the eight symmetries.
-          shuffle: whether the order is random, or that of sizes and games.
+          shuffle: whether the order is random; otherwise by size, and games as they are stored.
           one_per_game: whether an epoch has only one random position of each game (Silver et al.,
             Mastering the game of Go with deep neural networks and tree search, 2016, for values).
           targets_only: whether to drop positions whose policy target has no weight.

@@ -454,7 +454,7 @@ class Forest:
         self._floats[game, kernels.PRIOR, tree.children()] = priors[tree.actions()]
 
     def add_gumbel(self, game: int, noise: NDArray[np.float64]) -> None:
-        """Set the noise (size * size + 1,) that a Gumbel search adds to the moves at its root."""
+        """Set a Gumbel search's noise (size * size + 1,), in the order of the root's children."""
         self._noise[game] = noise
 
     # -- searching ----------------------------------------------------------------------------
