@@ -64,6 +64,9 @@ class Learner:
     Args:
       network: trained in place, on the device of `run`.
       scales: factor of each plane, float32 of shape (planes,).
+      fixed_norms: whether batch norms keep the statistics that they have. Otherwise each batch is
+        scaled by its own; as the edge is a larger part of a small board, a network that learns from
+        batches of one size each then answers differently once it uses the mean statistics of all.
 
     Attributes:
       network: in training mode after each step.
@@ -79,7 +82,9 @@ class Learner:
         optimiser: OptimiserSection,
         loss: LossSection,
         run: TrainingRunSection,
+        fixed_norms: bool = False,
     ) -> None:
+        self._fixed_norms = fixed_norms
         self._device = torch.device(run.device)
         self.network = network.to(self._device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.steps = 0
@@ -100,7 +105,7 @@ class Learner:
           DivergedError: a loss is not a finite number; the weights were not changed.
         """
         self._began = min(self._began, time.monotonic())
-        self.network.train()
+        self._train()
         rate = self._rate()
         for group in self._optimiser.param_groups:
             group["lr"] = rate
@@ -121,6 +126,13 @@ class Learner:
         self.steps += 1
         self._follow_average()
         return {**dict(zip((*losses, "loss"), known, strict=True)), "rate": rate}
+
+    def _train(self) -> None:
+        self.network.train()
+        if self._fixed_norms:
+            for module in self.network.modules():
+                if isinstance(module, nn.BatchNorm2d):
+                    module.eval()
 
     def out_of_time(self) -> bool:
         """Return whether the run's time limit has passed."""

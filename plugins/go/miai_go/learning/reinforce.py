@@ -154,6 +154,7 @@ class _Reinforcement:
             optimiser=config.optimiser,
             loss=config.loss,
             run=config.run,
+            fixed_norms=config.network.norms == "fixed",
         )
         self._first = playing_copy(self._learner, self._header, self._encoder, config.run)
         self._pool: list[int] = []

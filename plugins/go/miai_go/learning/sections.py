@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from miai.parameters import StrictModel, parameter
 from miai_go.rules.sizes import BoardSizes
@@ -28,6 +28,17 @@ class NetworkSection(StrictModel):
         description="Its parameters; one that is not given is that of start, if there is a start",
     )
     start: str = parameter("", help="Weights to start from; empty for random ones")
+    norms: Literal["batch", "fixed"] = parameter(
+        "batch",
+        help="Statistics that norms use in training: batch, those of each batch; fixed, those of "
+        "start, for boards of several sizes",
+    )
+
+    @model_validator(mode="after")
+    def _check_norms(self) -> Self:
+        if self.norms == "fixed" and not self.start:
+            raise ValueError("norms = 'fixed' needs start: without it there are no statistics yet")
+        return self
 
 
 class OptimiserSection(StrictModel):

@@ -142,7 +142,12 @@ def train_supervised(
     lessons = _Lessons(config, train, ahead=ahead)
     learnt_from = {"games": train.digest(), "teachers": lessons.teacher}
     learner = Learner(
-        network, scales_of(encoders), optimiser=config.optimiser, loss=config.loss, run=config.run
+        network,
+        scales_of(encoders),
+        optimiser=config.optimiser,
+        loss=config.loss,
+        run=config.run,
+        fixed_norms=config.network.norms == "fixed",
     )
 
     def restore(checkpoint: Checkpoint) -> None:

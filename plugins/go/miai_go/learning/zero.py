@@ -330,6 +330,7 @@ class _Zero:
             optimiser=config.optimiser,
             loss=config.loss,
             run=config.run,
+            fixed_norms=config.network.norms == "fixed",
         )
         self._best: int | None = None  # the step whose weights play, where there is a gate
         self._seconds = 0.0
