@@ -27,6 +27,7 @@ from torch import nn
 from miai.errors import WeightsError
 from miai_go.errors import InferenceError
 from miai_go.nets import onnx_export
+from miai_go.nets.encoder import load_encoder
 from miai_go.nets.inference import Ensemble, export_beside, load_oracle, prefers_int8
 from miai_go.nets.onnx_export import export_onnx
 from miai_go.nets.onnx_oracle import OnnxOracle
@@ -34,7 +35,7 @@ from miai_go.nets.oracle import Answers, Oracle
 from miai_go.nets.parameters import Precision
 from miai_go.nets.server import BatchingOracle
 from miai_go.nets.torch_oracle import TorchOracle
-from miai_go.nets.weights import load_weights, save_weights
+from miai_go.nets.weights import NetworkWeights, encoder_of, load_weights, save_weights
 
 ROUNDING = 2e-5
 """Between orders of the same float32 sums, for logits of about 1."""
@@ -427,3 +428,43 @@ def test_planes_that_do_not_fit_are_refused(path: Path, onnx_path: Path) -> None
 
 def _ask(oracle: Oracle, count: int) -> None:
     oracle.infer(random_planes(count, seed=count))
+
+
+def test_biases_make_up_for_the_rounding_of_weights(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So errors of int8 cancel over positions that were not among those measured."""
+    weights = load_weights(path)
+    encoder = encoder_of(weights.header, where="")
+    planes = onnx_export.own_games(weights, encoder, 512, seed=9)
+    right = own_answers(path, planes)
+
+    def mean_errors() -> NDArray[np.float64]:
+        model = onnx_export.onnx_model(weights, precision="int8", positions=512)
+        answers = OnnxOracle(model.SerializeToString()).infer(planes)
+        names = ("policy", "ownership")
+        errors = [getattr(answers, name) - getattr(right, name) for name in names]
+        return np.concatenate([error.mean(axis=0).ravel() for error in errors])
+
+    corrected = np.abs(mean_errors()).mean()
+    monkeypatch.setattr(onnx_export, "_correct_biases", lambda *_models: None)
+    assert corrected < 0.7 * np.abs(mean_errors()).mean()
+
+
+def test_int8_is_measured_on_every_komi_of_the_training(tmp_path: Path) -> None:
+    size, low, high = 5, -1.0, 4.5
+    parameters = {"komi": True}
+    header = small_header().model_copy(
+        update={
+            "encoder_parameters": parameters,
+            "planes": load_encoder("zero", size, parameters).planes,
+            "komi": (low, high),
+        }
+    )
+    weights = NetworkWeights(small_network(header), header)
+    encoder = encoder_of(header, where="")
+    planes = onnx_export.own_games(weights, encoder, 3000, seed=1)
+    (shown,) = (k for k in range(header.planes) if encoder.scales[k] != 1)
+    for_white = {64 + n for n in range(round(2 * low), round(2 * high) + 1)}
+    for_black = {128 - komi for komi in for_white}
+    assert set(planes[:, shown].ravel().tolist()) == for_white | for_black

@@ -43,12 +43,14 @@ SUMS = {
 }
 HEADS = [("loss", "reply"), ("loss", "margins")]
 TIME = ("run", "minutes")
+NORMS = ("network", "norms")
 LATER = {
-    "policy-9x9": [("data", "targets_only")],
-    "policy-rl-9x9": [*HEADS, TIME],
+    "policy-9x9": [("data", "targets_only"), NORMS],
+    "policy-rl-9x9": [*HEADS, TIME, NORMS],
     "zero-9x9": [
         *HEADS,
         TIME,
+        NORMS,
         ("game", "komi_spread"),
         ("search", "first_simulations"),
         ("search", "forced"),

@@ -23,6 +23,7 @@ pytest.importorskip("torch")
 
 import torch
 from tests.go_learning.go_data_games import random_game
+from tests.go_learning.go_networks_small import stir
 from tests.go_learning.go_training_games import SIZE, rollout_games, supervised_config
 
 from miai.errors import ConfigError, MiaiError
@@ -65,7 +66,11 @@ def train(config: Path, out: Path, *settings: str) -> TrainingResult[GameMeasure
 
 
 def small_learner(
-    rate: float = 0.05, *, tower: dict[str, object] | None = None, **run: object
+    rate: float = 0.05,
+    *,
+    tower: dict[str, object] | None = None,
+    fixed_norms: bool = False,
+    **run: object,
 ) -> Learner:
     settings = TrainingRunSection.model_validate({"threads": 1, "steps": 100, **run})
     encoder = EncoderSection(name="simple", parameters={})
@@ -74,7 +79,12 @@ def small_learner(
     built, feeders, _header = make_network(SIZE, encoder, network, seed=1)
     optimiser = OptimiserSection.model_validate({"rate": rate, "warm_steps": 0})
     return Learner(
-        built, feeders[SIZE].scales, optimiser=optimiser, loss=LossSection(), run=settings
+        built,
+        feeders[SIZE].scales,
+        optimiser=optimiser,
+        loss=LossSection(),
+        run=settings,
+        fixed_norms=fixed_norms,
     )
 
 
@@ -90,6 +100,28 @@ def test_positions_of_fast_searches_are_left_out_when_asked() -> None:
     assert min(weights()) == 0
     section["targets_only"] = True
     assert min(weights()) == 1
+
+
+@pytest.mark.parametrize("fixed", [True, False])
+def test_fixed_norms_learn_by_the_statistics_that_play_uses(fixed: bool) -> None:
+    learner = small_learner(fixed_norms=fixed)
+    stir(learner.network, seed=2)
+    data = GoDataset.of_games(rollout_games(), encoder="simple")
+    lesson = lesson_of(next(data.batches(64, seed=1)))
+    before = {name: t.clone() for name, t in learner.network.state_dict().items()}
+    value = learner.answers(np.asarray(lesson.planes)).value
+    assert value is not None
+    expected = float(((value - torch.as_tensor(lesson.value)) ** 2).mean())
+    assert (learner.learn(lesson)["value"] == pytest.approx(expected, rel=1e-4)) == fixed
+    changed = {n for n, t in learner.network.state_dict().items() if not torch.equal(t, before[n])}
+    statistics = {name for name in before if "running" in name}
+    assert bool(changed & statistics) == (not fixed)
+    assert {name for name in before if name.endswith("norm.weight")} <= changed
+
+
+def test_fixed_norms_need_weights_to_start_from() -> None:
+    with pytest.raises(ValueError, match="norms = 'fixed' needs start"):
+        NetworkSection(norms="fixed")
 
 
 def test_a_network_learns_and_its_weights_say_how(tmp_path: Path) -> None:

@@ -2,8 +2,9 @@
 
 The file takes planes from encoders as uint8 and scales them itself; its metadata contain the header
 of the weights. For int8 the convolutions are quantized after training: weights per channel,
-activations by their range on positions of the network's games against itself (Jacob et al. 2018).
-Convolutions with a single output, the last ones of policy and ownership, stay in fp32: that costs
+activations by their range on positions of the network's games against itself (Jacob et al. 2018),
+and biases make up for the mean errors of the weights (Nagel et al. 2019). Convolutions with a
+single output, the last ones of policy and ownership, stay in fp32: that costs
 nothing, and in int8 many moves would be rated equal.
 """
 
@@ -16,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 import torch
@@ -142,7 +143,16 @@ def _quietly() -> Iterator[None]:
         logger.setLevel(level)
 
 
-def _quantized(model: ModelProto, games: Sequence[NDArray[np.uint8]]) -> ModelProto:
+Games: TypeAlias = Sequence[NDArray[np.uint8]]
+"""The planes of positions for each size of board, (n, planes, size, size)."""
+
+
+def _batches(games: Games) -> Iterator[NDArray[np.uint8]]:
+    step = _CALIBRATION_BATCH
+    return (planes[i : i + step] for planes in games for i in range(0, len(planes), step))
+
+
+def _quantized(model: ModelProto, games: Games) -> ModelProto:
     """Return the model with int8 convolutions.
 
     Args:
@@ -160,8 +170,7 @@ def _quantized(model: ModelProto, games: Sequence[NDArray[np.uint8]]) -> ModelPr
 
     class Reader(CalibrationDataReader):  # type: ignore[misc]
         def __init__(self) -> None:
-            step = _CALIBRATION_BATCH
-            self._batches = (p[i : i + step] for p in games for i in range(0, len(p), step))
+            self._batches = _batches(games)
 
         def get_next(self) -> dict[str, NDArray[np.uint8]] | None:
             batch = next(self._batches, None)
@@ -186,11 +195,56 @@ def _quantized(model: ModelProto, games: Sequence[NDArray[np.uint8]]) -> ModelPr
                 op_types_to_quantize=["Conv"],
                 nodes_to_exclude=_last_convolutions(onnx.load(source)),
             )
+            quantised = onnx.load(target)
+            _correct_biases(quantised, onnx.load(source), games)
         except Exception as error:  # of many kinds, by ONNX Runtime
             raise WeightsError(
                 f"the network cannot be quantised: {type(error).__name__}: {error}; use fp32"
             ) from error
-        return onnx.load(target)
+        return quantised
+
+
+def _correct_biases(quantised: ModelProto, plain: ModelProto, games: Games) -> None:
+    """Change the biases of a quantised model so that convolutions have the right mean outputs.
+
+    One after the other, each beside the corrected ones before it. Rounding the weights shifts
+    their outputs, as few inputs have a mean of 0 (Nagel et al. 2019, "Data-free quantization
+    through weight equalization and bias correction", section 4.2).
+    """
+    from onnx import numpy_helper
+
+    makers = {output: node for node in quantised.graph.node for output in node.output}
+    constants = {tensor.name: tensor for tensor in quantised.graph.initializer}
+    convolutions = [node for node in plain.graph.node if node.op_type == "Conv"]
+    right = _mean_outputs(plain, [node.output[0] for node in convolutions], games)
+    for node in convolutions:
+        name = node.output[0]
+        bias = makers.get(makers[name].input[2]) if len(makers[name].input) > 2 else None
+        if bias is None:
+            continue  # without a bias, or in fp32
+        values, scales = constants[bias.input[0]], numpy_helper.to_array(constants[bias.input[1]])
+        missing = right[name] - _mean_outputs(quantised, [name], games)[name]
+        corrected = numpy_helper.to_array(values) + np.rint(missing / scales).astype(np.int32)
+        values.CopyFrom(numpy_helper.from_array(corrected.astype(np.int32), values.name))
+
+
+def _mean_outputs(
+    model: ModelProto, names: Sequence[str], games: Games
+) -> dict[str, NDArray[np.float64]]:
+    """Return the means of inner outputs, by channel, over all positions and points."""
+    import onnxruntime
+    from onnx import ModelProto, helper
+
+    open_model = ModelProto.FromString(model.SerializeToString())
+    open_model.graph.output.extend(helper.make_empty_tensor_value_info(name) for name in names)
+    session = onnxruntime.InferenceSession(
+        open_model.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
+    sums = dict.fromkeys(names, np.zeros(()))
+    for batch in _batches(games):
+        for name, output in zip(names, session.run(names, {INPUT: batch}), strict=True):
+            sums[name] = sums[name] + output.mean(axis=(2, 3), dtype=np.float64).sum(axis=0)
+    return {name: total / sum(map(len, games)) for name, total in sums.items()}
 
 
 def _last_convolutions(model: ModelProto) -> list[str]:
@@ -225,18 +279,24 @@ def own_games(
 ) -> NDArray[np.uint8]:
     """Return planes of positions of games in which moves are drawn from the network's policy.
 
-    Without a policy head all moves are equally likely. A game restarts after 1.5 moves per point of
+    Komi is drawn from the range in the header. Without a policy head all moves are equally likely.
+    A game restarts after 1.5 moves per point of
     the board, or when no legal move was drawn, which is rare before its end. The number of
     positions is rounded up to whole plies of the games played at once.
     """
     rng = np.random.default_rng(seed)
     size = encoder.size
     games = Positions.room(size, _GAMES)
-    half_komi = np.int64(round(sum(weights.header.komi)))
+    low, high = (round(2 * komi) for komi in weights.header.komi)
     empty = games.words.copy()
-    for row in range(_GAMES):
+
+    def begin(row: int) -> None:
+        games.words[row] = empty[row]
+        half_komi = rng.integers(low, high, endpoint=True)
         begin_trail(games.words[row], games.trails[row], np.int64(1), half_komi)
-    fresh = games.trails.copy()
+
+    for row in range(_GAMES):
+        begin(row)
     batches: list[NDArray[np.uint8]] = []
     while len(batches) * _GAMES < positions:
         planes = encoder.encode(games)
@@ -245,7 +305,7 @@ def own_games(
         for row in range(_GAMES):
             over = games.plies()[row] >= size**2 * 3 // 2
             if over or not _play(games, row, chances[row], rng):
-                games.words[row], games.trails[row] = empty[row], fresh[row]
+                begin(row)
     return np.concatenate(batches)
 
 
