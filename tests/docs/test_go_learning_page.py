@@ -54,7 +54,10 @@ SMALL: dict[str, tuple[str, ...]] = {
     ),
 }
 """What is added to the trainings of the page, by their name, so that they take seconds."""
-SMALL_SIZES = ("network.start=''", "network.parameters={height=1,width=8,value='pooled'}")
+SMALL_SIZES = (
+    *("network.start=''", "network.norms=batch", "data.size=[7,9,13]"),
+    "network.parameters={height=1,width=8,value='pooled'}",
+)
 ROLLOUT = "runs/go-rollout/weights.safetensors"
 COPIED = {"go-sl": "policy", "go-teacher": "teacher", "go-rl": "policy-rl", "go-value": "value"}
 COPIED |= {"go-sizes": "sizes"}
@@ -72,14 +75,14 @@ def in_small(words: list[str]) -> list[str]:
     if words[:2] == ["go", "train"]:
         settings = SMALL[words[2]] + (SMALL_SIZES if "sizes" in words[3] else ())
         return [*words, *(word for setting in settings for word in ("--set", setting))]
-    if words[:2] == ["go", "selfplay"]:
-        few = ("--black.simulations", "4", "--white.simulations", "4", "--set", "max_moves=24")
-        return [*words, *few, "--games", "12", "--workers", "1"]
     if words[:3] == ["go", "data", "annotate"]:
         return [*words, "--simulations", "2", "--workers", "1"]
     if words[:3] == ["go", "data", "play"]:
-        few = ("--games", "4", "--games-a-shard", "4", "--simulations", "2")
-        return [*words, *few, "--fast-simulations", "1", "--workers", "1"]
+        games = (
+            ("8", "--sizes", "7,9,13", "--max-moves", "24") if "policy-7-13" in words else ("4",)
+        )
+        few = ("--games-a-shard", "8", "--simulations", "2", "--fast-simulations", "1")
+        return [*words, *few, "--workers", "1", "--games", *games]
     return [*words, "--set", "max_moves=8"] if words[0] == "play" else words
 
 
@@ -118,7 +121,6 @@ def test_the_page_leads_from_games_to_players(folder: Path, message: dict[str, s
         "go data import",
         "go data annotate",
         "go data play",
-        "go selfplay --black",
         "go eval sizes.safetensors",
         *(f"go train {kind}" for kind in SMALL),
         "go eval policy.safetensors",

@@ -7,6 +7,7 @@ import json
 import re
 import shlex
 import tomllib
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -68,22 +69,25 @@ def test_checksums_are_those_of_the_files() -> None:
 
 
 def test_there_are_weights_for_every_player() -> None:
-    expected = {"policy-9x9", "policy-rl-9x9", "rollout-9x9", "zero-9x9"}
+    expected = {"policy-7-13", "policy-9x9", "policy-rl-9x9", "rollout-9x9", "zero-9x9"}
     assert expected <= set(shipped_names())
     assert find_weights("value-9x9") == find_weights("policy-9x9")
-    header = WeightsHeader.read(find_weights("policy-9x9"))
-    assert header.outputs == ("policy", "value", "ownership", "score")
+    for size in range(7, 14):
+        header = WeightsHeader.read(find_weights("", size=size))
+        assert size in header.sizes
+        assert header.outputs == ("policy", "value", "ownership", "score")
     assert sum(path.stat().st_size for path in FOLDER.glob("*.safetensors")) < 16 * 2**20
 
 
 def test_a_network_is_found_for_each_size_that_one_serves(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("policy-7-13", "policy-9x9", "policy-rl-8x8", "rollout-14x14", "zero-6x6"):
+    networks = ("policy-7-13", "policy-9x9", "policy-15x15")
+    for name in (*networks, "policy-rl-8x8", "rollout-14x14", "zero-6x6"):
         (tmp_path / f"{name}.safetensors").touch()
     monkeypatch.setattr(shipped, "FOLDER", tmp_path)
-    found = {size: find_weights("", size=size).stem for size in range(7, 14)}
-    assert found == dict.fromkeys(range(7, 14), "policy-7-13") | {9: "policy-9x9"}
+    found = {size: find_weights("", size=size).stem for size in (*range(7, 14), 15)}
+    assert found == dict.fromkeys(range(7, 14), "policy-7-13") | {15: "policy-15x15"}
     assert find_weights("zero-6x6", size=6).stem == "zero-6x6"
     for size in (6, 14, 19):
         with pytest.raises(WeightsError, match=f"no network for {size}x{size} is shipped"):
@@ -95,18 +99,22 @@ def test_exports_are_of_the_weights_beside_them(export: Path) -> None:
     """`miai go export NAME --onnx FILE --precision int8` makes them again."""
     weights = FOLDER / f"{export.name.partition('.')[0]}.safetensors"
     assert export_beside(weights) == export
-    exported, own = load_oracle(export), load_oracle(weights, precision="fp32")
-    assert exported.header.sha256 == WeightsHeader.read(weights).sha256
-    state = miai.load_game("go", board_size=9).new_initial_state()
-    for move in ("E5", "E3", "G4"):
-        state.apply_action(state.string_to_action(move))
-    assert isinstance(state, GoState)
-    planes = own.encoder.encode(positions_of([state]))
-    coarse, fine = exported.infer(planes), own.infer(planes)
-    assert coarse.policy is not None
-    assert fine.policy is not None
-    assert np.abs(_softmax(coarse.policy) - _softmax(fine.policy)).max() < 0.1
-    assert len(np.unique(coarse.policy)) == coarse.policy.size, "no two moves are rated equal"
+    header = WeightsHeader.read(weights)
+    for size, komi in product(header.sizes, header.komi):
+        exported = load_oracle(export, size=size)
+        own = load_oracle(weights, precision="fp32", size=size)
+        assert exported.header.sha256 == header.sha256
+        state = miai.load_game("go", board_size=size, komi=komi).new_initial_state()
+        for move in ("E5", "E3", "G4"):
+            state.apply_action(state.string_to_action(move))
+        assert isinstance(state, GoState)
+        planes = own.encoder.encode(positions_of([state]))
+        coarse, fine = exported.infer(planes), own.infer(planes)
+        assert coarse.policy is not None
+        assert fine.policy is not None
+        assert coarse.value == pytest.approx(fine.value, abs=0.08), (size, komi)
+        assert np.abs(_softmax(coarse.policy) - _softmax(fine.policy)).max() < 0.1
+        assert len(np.unique(coarse.policy)) == coarse.policy.size, "no two moves are rated equal"
 
 
 @pytest.mark.parametrize(
@@ -116,6 +124,7 @@ def test_exports_are_of_the_weights_beside_them(export: Path) -> None:
         (9, {"onnxruntime"}, True, True),
         (9, {"onnxruntime"}, False, False),
         (9, set(), True, False),
+        (13, {"onnxruntime"}, True, True),
         (19, {"torch", "onnxruntime"}, True, False),
     ],
 )
@@ -166,6 +175,7 @@ def test_weights_say_what_made_them(name: str) -> None:
     ("name", "kind", "model"),
     [
         ("policy-9x9", "student", SupervisedConfig),
+        ("policy-7-13", "sizes", SupervisedConfig),
         ("policy-rl-9x9", "rl", ReinforceConfig),
         ("rollout-9x9", "rollout", RolloutConfig),
         ("zero-9x9", "zero-9x9", ZeroConfig),
@@ -184,7 +194,7 @@ def test_they_were_made_with_the_shipped_config(
     plan = load_plan(
         Path(f"configs/go-{kind}.toml"),
         model,
-        kind="sl" if kind == "student" else kind.partition("-")[0],
+        kind="sl" if model is SupervisedConfig else kind.partition("-")[0],
         assignments=given,
         out=tmp_path / "out",
     )

@@ -20,10 +20,11 @@ _OTHER_NAMES: Final = {"value-9x9": "policy-9x9"}
 
 
 PURPOSES: Final = {
-    "policy-9x9": "for alphago, alphazero and policy",
-    "policy-rl-9x9": "to play without search; it predicts fewer moves than policy-9x9",
+    "policy-7-13": "for alphago, alphazero and policy on boards of 7x7 to 13x13",
+    "policy-9x9": "to begin trainings with; policy-7-13, which began so, is stronger",
+    "policy-rl-9x9": "to play without search; it predicts fewer moves than policy-7-13",
     "rollout-9x9": "for the rollouts of alphago",
-    "zero-9x9": "to compare with; policy-9x9 is stronger",
+    "zero-9x9": "to compare with; policy-7-13 is stronger",
 }
 """What the shipped weights are for."""
 
@@ -73,11 +74,11 @@ def find_weights(named: str, *, size: int | None = None) -> Path:
 
 
 def _shipped_for(size: int) -> Path:
-    """Return the policy for one size of board, or else one for several (``policy-7-13``)."""
+    """Return the policy for several sizes of board (``policy-7-13``), or else for one."""
     names = shipped_names()
     several = (re.fullmatch(r"policy-(\d+)-(\d+)", name) for name in names)
     serving = [ends[0] for ends in several if ends and int(ends[1]) <= size <= int(ends[2])]
-    for name in (f"policy-{size}x{size}", *serving):
+    for name in (*serving, f"policy-{size}x{size}"):
         if name in names:
             return FOLDER / f"{name}{SUFFIX}"
     raise WeightsError(
