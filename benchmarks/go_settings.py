@@ -210,9 +210,9 @@ def main() -> None:
         metavar="NAME=VALUE",
         help="Settings of the opponent; those not named are the defaults of alphago",
     )
-    parser.add_argument("--weights", default="policy-9x9", help="Weights file or a shipped name")
+    parser.add_argument("--weights", default="policy-7-13", help="Weights file or a shipped name")
     parser.add_argument("--their-weights", help="Those of the opponent (default: the same)")
-    parser.add_argument("--size", type=int, help="Size of board (default: that of the weights)")
+    parser.add_argument("--size", type=int, default=9, help="Size of board (default: 9)")
     parser.add_argument("--komi", type=float, default=7.0, help="Komi (default: 7)")
     parser.add_argument("--simulations", type=int, default=100, help="Simulations per move")
     parser.add_argument("--at-once", type=int, default=32, help="Pairs of games played in step")

@@ -40,7 +40,7 @@ class Positions:
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         path = find_weights(arguments.weights)
-        oracle = load_oracle(path, precision=arguments.precision, threads=1)
+        oracle = load_oracle(path, size=9, precision=arguments.precision, threads=1)
         self.valuer = NetworkValuer(oracle, oracle)
         self.size, self.count = oracle.encoder.size, arguments.positions
         self.half_komi = round(2 * arguments.komi)

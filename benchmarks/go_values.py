@@ -60,7 +60,7 @@ def errors(values: NDArray[np.float64], results: NDArray[np.float64]) -> dict[st
 def measured(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """Yield the errors of the network and of each search, of all positions and by ply."""
     path = find_weights(arguments.weights)
-    oracle = load_oracle(path, precision=arguments.precision)
+    oracle = load_oracle(path, size=9, precision=arguments.precision)
     valuer = NetworkValuer(oracle, oracle)
     data = GoDataset(arguments.games, split=arguments.split, encoder=oracle.encoder)
     positions, results = chosen(data, arguments.every)

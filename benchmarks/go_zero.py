@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -50,10 +51,10 @@ def plan(
     )
 
 
-def timed(made: TrainingPlan[ZeroConfig]) -> tuple[Path, float]:
+def timed(run: TrainingPlan[ZeroConfig]) -> tuple[Path, float]:
     """Return the weights at the end of a run and its processor time in seconds."""
     began = time.process_time()
-    weights = train_zero(made).weights
+    weights = train_zero(run).weights
     return weights, time.process_time() - began
 
 
@@ -61,20 +62,24 @@ def trained(
     folder: Path, settings: tuple[str, ...], arguments: argparse.Namespace
 ) -> tuple[Path, dict[str, Any], ZeroConfig]:
     """Return the weights of a run, its figures and its config."""
-    kept = folder / "figures.json"
-    if kept.exists():
-        figures = json.loads(kept.read_text())
+    figures_path = folder.with_name(f"{folder.name}.json")
+    if figures_path.exists():
+        figures = json.loads(figures_path.read_text())
     else:
         with tempfile.TemporaryDirectory() as pilot:
-            made = plan(Path(pilot) / "pilot", settings, rounds=PILOT, seed=arguments.seed)
-            each = timed(made)[1] / PILOT
-        figures = {"rounds": max(PILOT, round(60 * arguments.minutes / each))}
-    made = plan(folder, settings, rounds=figures["rounds"], seed=arguments.seed)
-    weights, seconds = timed(made)
-    if not kept.exists():
-        figures["seconds"] = round(seconds)
-        write_text(kept, json.dumps(figures))
-    return weights, figures, made.config
+            run = plan(Path(pilot) / "pilot", settings, rounds=PILOT, seed=arguments.seed)
+            seconds_a_round = timed(run)[1] / PILOT
+        rounds = max(PILOT, round(60 * arguments.minutes / seconds_a_round))
+        figures = {"minutes": arguments.minutes, "rounds": rounds}
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        write_text(figures_path, json.dumps(figures))
+    if figures["minutes"] != arguments.minutes:
+        sys.exit(f"{folder}: is of runs of {figures['minutes']:g} minutes; give another folder")
+    run = plan(folder, settings, rounds=figures["rounds"], seed=arguments.seed)
+    weights, seconds = timed(run)
+    figures.setdefault("seconds", round(seconds))  # since it was last interrupted
+    write_text(figures_path, json.dumps(figures))
+    return weights, figures, run.config
 
 
 def match(
@@ -82,7 +87,7 @@ def match(
 ) -> dict[str, Any]:
     """Return the figures of a match."""
     ours, theirs = (load_oracle(path, size=config.game.size) for path in (first, second))
-    found = contest(
+    result = contest(
         ours,
         theirs,
         config,
@@ -90,9 +95,9 @@ def match(
         simulations=arguments.simulations,
         seed=arguments.seed,
     )
-    lead, margin = found.elo()
+    lead, margin = result.elo()
     return {
-        "won_drawn_lost": [found.wins, found.draws, found.losses],
+        "won_drawn_lost": [result.wins, result.draws, result.losses],
         "elo": round(lead),
         "margin_95": round(margin),
     }
@@ -113,13 +118,15 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as warm:  # compiles and loads what the first run would
         timed(plan(Path(warm) / "warm", ("selfplay.games=4",), rounds=1, seed=1))
     plain, figures, config = trained(folder / "plain", (), arguments)
-    rows: list[dict[str, Any]] = [{"settings": "", **figures}]
+    rows: list[dict[str, Any]] = [{"settings": "plain", **figures}]
+    if not arguments.json:
+        print(*(f"{name} {value}" for name, value in rows[0].items()), sep="  ", flush=True)
     for text in arguments.settings:
         weights, figures, _config = trained(folder / text, tuple(text.split(",")), arguments)
         row = {"settings": text, **figures, **match(weights, plain, config, arguments)}
         rows.append(row)
         if not arguments.json:
-            print("  ".join(f"{name} {value}" for name, value in row.items()), flush=True)
+            print(*(f"{name} {value}" for name, value in row.items()), sep="  ", flush=True)
     if arguments.json:
         print(json.dumps({"rows": rows, **conditions()}, indent=2))
 

@@ -23,7 +23,7 @@ pytest.importorskip("torch")
 
 import torch
 from tests.go_learning.go_data_games import random_game
-from tests.go_learning.go_networks_small import stir
+from tests.go_learning.go_networks_small import small_file, stir
 from tests.go_learning.go_training_games import SIZE, rollout_games, supervised_config
 
 from miai.errors import ConfigError, MiaiError
@@ -122,6 +122,20 @@ def test_fixed_norms_learn_by_the_statistics_that_play_uses(fixed: bool) -> None
 def test_fixed_norms_need_weights_to_start_from() -> None:
     with pytest.raises(ValueError, match="norms = 'fixed' needs start"):
         NetworkSection(norms="fixed")
+
+
+def test_fixed_norms_need_statistics_of_every_block(tmp_path: Path) -> None:
+    start = small_file(tmp_path / "start.safetensors")
+    encoder = EncoderSection(name="zero")
+    for norms, height in (("batch", 3), ("fixed", 2), ("fixed", 3)):
+        network = NetworkSection.model_validate(
+            {"start": str(start), "norms": norms, "parameters": {"height": height}}
+        )
+        if (norms, height) == ("fixed", 3):
+            with pytest.raises(TrainingError, match="all blocks and heads"):
+                make_network(SIZE, encoder, network, seed=1)
+        else:
+            make_network(SIZE, encoder, network, seed=1)
 
 
 def test_a_network_learns_and_its_weights_say_how(tmp_path: Path) -> None:

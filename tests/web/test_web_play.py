@@ -185,7 +185,7 @@ def test_a_torn_journal_loses_only_its_last_line(tmp_path: Path) -> None:
         (
             "go",
             {"game.board_size": "19", "players.1.agent": "rank:alphago-50"},
-            "choose who plays for white",
+            "this opponent cannot play this game; choose another",
         ),
         ("go", {"players.1.agent": "me"}, "you can play for one player only"),
         ("go", {"seed": "-1"}, "expected a whole number of at least 0"),

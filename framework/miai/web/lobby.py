@@ -260,6 +260,8 @@ def _chair(
         for opponent in ranks:
             if RANK + opponent.name == agent:
                 return Chair(agent=opponent.agent, parameters=dict(opponent.parameters))
+        mistakes[f"{prefix}.agent"] = "this opponent cannot play this game; choose another"
+        return Chair(agent=agent)
     known = {component.name: component for component in agents_of(game)}
     if agent not in known:
         mistakes[f"{prefix}.agent"] = f"choose who plays for {name}"

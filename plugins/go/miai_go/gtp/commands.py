@@ -314,7 +314,7 @@ def _reg_genmove(session: Session, words: Words) -> str:
 
 @_command("kgs-genmove_cleanup", at_least=1)
 def _genmove_cleanup(session: Session, words: Words) -> str:
-    """Answer as ``genmove``, but do not pass before the opponent's dead stones are captured."""
+    """Answer as ``genmove``; while stones of the opponent are dead, by moves that fill no eye."""
     began, player = monotonic(), color(words[0])
     moves = _moves_that_clean_up(session, session.table.at_turn_of(player))
     result = _choose(session, player, only=moves or None)

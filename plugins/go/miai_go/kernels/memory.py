@@ -1,10 +1,9 @@
 """A table of what networks answered for positions, any of the eight symmetries of one its key.
 
 The key of a position covers the stones, the player to move, the point of a ko and whether the last
-move was a pass. A network may see more of the past: the order of the moves, and earlier positions.
-The answer is that for the past which came first. Answers are stored for the
-symmetry under which the key is lowest. A row of the table holds the newest answer whose key falls
-on it.
+move was a pass. A network may see more, the order of the moves or earlier positions; an answer may
+then be for another past. Answers are stored for the symmetry under which the key is lowest. A row
+of the table holds the newest answer whose key falls on it.
 
 Arrays of a table with n rows, n a power of two:
 

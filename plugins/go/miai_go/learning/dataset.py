@@ -330,9 +330,13 @@ class GoDataset:
         if games is not None:
             self._numbers = self._numbers[sample_games(names[self._numbers], games, self.seed)]
         if not len(self._numbers):
+            larger = (
+                f", or give it a larger share (data.{split})"
+                if split in ("validation", "test")
+                else ""
+            )
             raise DataError(
-                f"none of {len(names)} games remains in split {split!r}; add games, or give the "
-                "split a larger share (data.validation, data.test)"
+                f"none of {len(names)} games remains in split {split!r}; add games{larger}"
             )
         self.sizes = sizes_of(np.unique(self.board_sizes()).tolist())
         self.encoders = _encoders_for(encoder, self.sizes)

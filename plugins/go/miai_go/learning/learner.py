@@ -69,7 +69,7 @@ class Learner:
         batches of one size each then answers differently once it uses the mean statistics of all.
 
     Attributes:
-      network: in training mode after each step.
+      network: in training mode after each step, without its fixed norms.
       steps: optimiser steps made.
       seconds: wall time since the first step, earlier invocations included.
     """

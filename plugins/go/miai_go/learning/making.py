@@ -200,6 +200,11 @@ def _load_start(
     header = header.model_copy(update={"size": plain_sizes(sizes)})
     if filled == header.network_parameters:
         return NetworkWeights(loaded.network, header)
+    if network.norms == "fixed":
+        raise TrainingError(
+            "network.norms: fixed norms have the statistics of network.start, so it needs all "
+            "blocks and heads of the network; train with norms = 'batch' first"
+        )
     _check_growth(header, filled)
     shape = header.shape
     built = build_network(network.name, shape, filled, seed=seed)

@@ -274,7 +274,10 @@ def open_shards(folder: Path, *, verify: bool = True) -> list[Shard]:
 
 
 def _check_contents(folder: Path, columns: Mapping[str, NDArray[Any]], *, size: int) -> None:
-    """Check what readers rely on: games lie within the moves, moves and results are valid."""
+    """Check what readers rely on: games lie within the moves, moves and results are valid.
+
+    Reads all moves and results.
+    """
     offsets = columns["offsets"]
     fits = offsets[0] == 0 and offsets[-1] == len(columns["moves"])
     if not fits or (offsets[1:] < offsets[:-1]).any():

@@ -280,9 +280,9 @@ def own_games(
     """Return planes of positions of games in which moves are drawn from the network's policy.
 
     Komi is drawn from the range in the header. Without a policy head all moves are equally likely.
-    A game restarts after 1.5 moves per point of
-    the board, or when no legal move was drawn, which is rare before its end. The number of
-    positions is rounded up to whole plies of the games played at once.
+    A game restarts after 1.5 moves per point of the board, or when no legal move was drawn, which
+    is rare before its end. The number of positions is rounded up to whole plies of the games played
+    at once.
     """
     rng = np.random.default_rng(seed)
     size = encoder.size

@@ -286,8 +286,8 @@ def _tree_settings(own: AlphaZeroParameters | AlphaGoParameters, **others: Any) 
 class AlphaZero(ForestSearch):
     """Tree search with one network for policy and value (Silver et al. 2017).
 
-    PUCT, or sequential halving at the root (Danihelka et al. 2022), which begins again in every
-    search and keeps no tree from move to move. Neither adds noise: that belongs to self-play.
+    PUCT, or sequential halving at the root (Danihelka et al. 2022), whose tree is not kept from
+    move to move. Neither adds noise: that belongs to self-play.
     """
 
     def __init__(self, game: GoGame, parameters: AlphaZeroParameters | None = None) -> None:
@@ -295,8 +295,12 @@ class AlphaZero(ForestSearch):
 
         def valuer() -> NetworkValuer:
             path = find_weights(own.weights, size=game.size)
-            oracle = open_oracle(path, own, size=game.size)
-            return NetworkValuer(oracle, oracle, score_weight=own.score_weight)
+            with ExitStack() as opened:  # closed unless it can be used
+                oracle = open_oracle(path, own, size=game.size)
+                opened.callback(oracle.close)
+                network = NetworkValuer(oracle, oracle, score_weight=own.score_weight)
+                opened.pop_all()
+            return network
 
         settings = _tree_settings(own, gumbel=own.considered if own.search == "gumbel" else 0)
         super().__init__(game, valuer=valuer, settings=settings, parameters=own)
@@ -323,9 +327,9 @@ class AlphaGo(ForestSearch):
                 elif not same_weights(value_path := _value_path(own, path, size=game.size), path):
                     value = open_oracle(value_path, own, size=game.size)
                     opened.callback(value.close)
-                made = NetworkValuer(policy, value, score_weight=own.score_weight)
+                networks = NetworkValuer(policy, value, score_weight=own.score_weight)
                 opened.pop_all()
-            return made
+            return networks
 
         settings = _tree_settings(
             own,

@@ -21,7 +21,7 @@ _OTHER_NAMES: Final = {"value-9x9": "policy-9x9"}
 
 PURPOSES: Final = {
     "policy-7-13": "for alphago, alphazero and policy on boards of 7x7 to 13x13",
-    "policy-9x9": "to begin trainings with; policy-7-13, which began so, is stronger",
+    "policy-9x9": "to begin trainings with, and to make games of 9x9; policy-7-13 is stronger",
     "policy-rl-9x9": "to play without search; it predicts fewer moves than policy-7-13",
     "rollout-9x9": "for the rollouts of alphago",
     "zero-9x9": "to compare with; policy-7-13 is stronger",
