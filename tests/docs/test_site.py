@@ -37,6 +37,12 @@ def test_every_game_and_every_agent_has_a_page_with_its_parameters(site: Path) -
                 assert f"`{parameter}`\n: " in text, (name, parameter)
 
 
+def test_no_page_takes_the_place_of_one_that_sphinx_makes(site: Path) -> None:
+    """A page named `search` left the search of the site without its results."""
+    pages = {path.stem for folder in (DOCS, site) for path in folder.glob("*.md")}
+    assert not pages & {"search", "genindex", "modindex", "py-modindex"}
+
+
 def test_every_game_has_a_picture_that_needs_nothing_else(site: Path) -> None:
     drawn = {path.stem for path in (site / "catalogue" / "pictures").glob("*.svg")}
     assert drawn >= set(game_names())

@@ -2,7 +2,7 @@
 
 UCT (Kocsis & Szepesvari 2006) and PUCT (Silver et al. 2017) for any number of players, each of
 whom maximises its own utility (max^n; Sturtevant 2008), with chance nodes, a solver, tree reuse and
-leaf batches. Where several players act at once, each plays by regret matching. docs/search.md
+leaf batches. Where several players act at once, each plays by regret matching. docs/searches.md
 explains the choices.
 
 Statistics of an action are stored at the node where it is taken, from the point of view of the

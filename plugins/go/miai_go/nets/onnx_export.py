@@ -4,8 +4,8 @@ The file takes planes from encoders as uint8 and scales them itself; its metadat
 of the weights. For int8 the convolutions are quantized after training: weights per channel,
 activations by their range on positions of the network's games against itself (Jacob et al. 2018),
 and biases make up for the mean errors of the weights (Nagel et al. 2019). Convolutions with a
-single output, the last ones of policy and ownership, stay in fp32: that costs
-nothing, and in int8 many moves would be rated equal.
+single output, the last ones of policy and ownership, stay in fp32: that costs nothing, and in int8
+many moves would be rated equal.
 """
 
 from __future__ import annotations

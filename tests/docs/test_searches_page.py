@@ -9,7 +9,7 @@ from typing import Any
 from miai.plugins.loader import registry
 from miai.search.mcts import MctsParameters
 
-PAGE = (Path(__file__).parents[2] / "docs" / "search.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "searches.md").read_text(encoding="utf-8")
 
 
 def test_its_code_runs() -> None:
