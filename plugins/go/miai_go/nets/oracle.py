@@ -121,8 +121,8 @@ class WorkCounter:
 def known_komi(oracle: Oracle) -> tuple[float, float] | None:
     """Return the range of komi, in points, beyond which answers are for the nearest komi in it.
 
-    It is that in the header of the network. None if there is no header, or if the network is shown
-    every komi: one that sees komi, but expects no owners, by which its values could be shifted.
+    The range is that in the network's header. None without a header, and for a network that sees
+    komi but expects no owners: its values cannot be shifted, so it is shown every komi.
     """
     header = getattr(oracle, "header", None)
     if header is None or (_sees_komi(oracle) and "ownership" not in header.outputs):
