@@ -25,8 +25,8 @@ from miai_go.errors import DataError
 from miai_go.learning.measuring import evaluate_weights
 from miai_go.nets.network import TRAINING_ONLY
 from miai_go.nets.onnx_export import own_games
-from miai_go.nets.weights import SUFFIX, WeightsHeader, encoder_of, load_weights, save_weights
-from miai_go.shipped import find_weights
+from miai_go.nets.weights import WeightsHeader, encoder_of, load_weights, save_weights
+from miai_go.shipped import SUFFIX, find_weights
 
 if TYPE_CHECKING:
     from miai_go.nets.network import Outputs

@@ -24,12 +24,12 @@ from miai_go.nets.layers import (
 )
 from miai_go.nets.network import NetworkShape, Outputs
 from miai_go.nets.parameters import (
-    SYMMETRIES,
     DenseParameters,
     EquivariantNetParameters,
     ResidualParameters,
     ZoneParameters,
 )
+from miai_go.rules.symmetry import SYMMETRIES
 
 TARGET_BLOCK = 4
 """The plane of the target, in every set of planes."""

@@ -24,7 +24,6 @@ Ints = NDArray[np.int64]
 
 WINDOW: Final = 11
 MOST_WINDOW: Final = 25
-SYMMETRIES: Final = 8
 NEAREST: Final = kernels.NEAREST
 
 REFERENCE: Final = "reference"

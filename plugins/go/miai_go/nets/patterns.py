@@ -18,6 +18,7 @@ from miai_go.kernels.patterns import NEAR, OFFSETS, RINGS, SIDE, STATES, Pattern
 from miai_go.nets.encoder import Positions
 from miai_go.nets.encoders import make_room
 from miai_go.rules.coordinates import MAX_SIZE
+from miai_go.shipped import SUFFIX
 
 _KEY_SEED = 20070601
 """Seed of the hash keys, which weights depend on."""
@@ -161,7 +162,7 @@ class PatternPolicy:
 
 def is_pattern_policy(path: Path) -> bool:
     """Return whether a file is a pattern policy, not a network. Raises `WeightsError`."""
-    return path.suffix == ".safetensors" and PatternHeader.KEY in read_metadata(path)
+    return path.suffix == SUFFIX and PatternHeader.KEY in read_metadata(path)
 
 
 def _parted(weights: NDArray[np.float32]) -> Tensors:

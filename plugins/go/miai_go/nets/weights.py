@@ -31,12 +31,12 @@ from miai_go.nets.network import (
     outputs_of,
 )
 from miai_go.rules.sizes import BoardSizes, board_names, sizes_of
+from miai_go.shipped import SUFFIX
 
 if TYPE_CHECKING:
     from torch import nn
 
 
-SUFFIX: Final = ".safetensors"
 MAX_PLANES: Final = 512
 _MAX_KOMI: Final = 1000.0
 
