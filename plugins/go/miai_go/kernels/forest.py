@@ -351,6 +351,79 @@ def carry_up(
         sign = -sign
 
 
+@part
+def add_pending(ints: Ints, path: NDArray[np.int32], depth: Int, by: Int) -> None:
+    """Count the leaf at the end of a path as pending, or no longer, in all nodes of the path."""
+    for d in range(depth + 1):
+        ints[PENDING, path[d]] += by
+
+
+@part
+def descend(
+    b: Words,
+    trail: Trail,
+    path: NDArray[np.int32],
+    ints: Ints,
+    floats: Floats,
+    settings: Settings,
+    weights: Floats,
+    history: Hashes,
+    noise: Floats,
+    wanted: Int,
+    scores: Floats,
+) -> tuple[Int, Int]:
+    """Walk from the root to a leaf; return its depth and the number of passes just before it.
+
+    `b` and `trail` are those of the root, and become those of the leaf; `path` gets the nodes.
+    Moves that repeat a position become forbidden on the way. The depth is -1 if every move is.
+
+    Args:
+      wanted: visits of the moves at the root that are due in a Gumbel search.
+    """
+    size = np.int64(b[SIZE])
+    key = get_hash(b)
+    known = settings[HISTORY]
+    passes = settings[PASSES]
+    c = np.int64(trail[COLOR])
+    node: Int = np.int64(0)
+    depth: Int = np.int64(0)
+    path[0] = 0
+    while ints[COUNT, node] > 0 and ints[STATUS, node] == OPEN:
+        if settings[GUMBEL] == 0:
+            child = puct(ints, floats, weights, node)
+        elif depth == 0:
+            child = halving(ints, floats, weights, noise, wanted, scores)
+        else:
+            child = lagging(ints, floats, weights, node, scores)
+        if ints[STATUS, child] == FORBIDDEN:
+            return np.int64(-1), passes  # a mask at the root can forbid every move
+        p = np.int64(ints[POINT, child])
+        if settings[KO_RULE] != 0:
+            after = key if p == 0 else key ^ move_key(b, p, c)
+            mark = WHITE_TO_MOVE if settings[KO_RULE] == 2 and c == 1 else np.uint64(0)
+            fresh = ints[VISITS, child] + ints[PENDING, child] == 0
+            if p != 0 and fresh and repeats(history, known, after ^ mark):
+                ints[STATUS, child] = FORBIDDEN
+                floats[PRIOR, child] = 0.0
+                continue
+            key = after
+            history[known] = key ^ mark
+            known += 1
+        if p == 0:
+            passes += 1
+            b[KO] = 0
+            follow(b, trail, size * size)
+        else:
+            passes = np.int64(0)
+            put(b, p, c)
+            follow(b, trail, np.int64(b[p + ACTION]))
+        c = 3 - c
+        depth += 1
+        node = child
+        path[depth] = node
+    return depth, passes
+
+
 @kernel
 def gather(  # noqa: C901  kernels read from top to bottom
     games: NDArray[np.int32],
@@ -394,8 +467,6 @@ def gather(  # noqa: C901  kernels read from top to bottom
         settings = all_settings[g]
         weights = all_weights[g]
         history = all_history[g]
-        root_color = np.int64(trails[g, COLOR])
-        size = np.int64(boards[g, SIZE])
         found = 0
         tries = 0
         clashes = 0
@@ -409,61 +480,23 @@ def gather(  # noqa: C901  kernels read from top to bottom
             for i in range(len(trail)):
                 trail[i] = trails[g, i]
             reset_unread(b)
-            key = get_hash(b)
-            known = settings[HISTORY]
-            c = root_color
-            passes = settings[PASSES]
-            node: Int = np.int64(0)
-            depth = np.int64(0)
-            path[0] = 0
             tries += 1
-            stuck = False
-            while ints[COUNT, node] > 0 and ints[STATUS, node] == OPEN:
-                if settings[GUMBEL] == 0:
-                    child = puct(ints, floats, weights, node)
-                elif depth == 0:
-                    wanted = np.int64(schedule[g, settings[DONE]])
-                    child = halving(ints, floats, weights, noise[g], wanted, scores)
-                else:
-                    child = lagging(ints, floats, weights, node, scores)
-                if ints[STATUS, child] == FORBIDDEN:
-                    stuck = True  # a mask at the root can forbid every move
-                    break
-                p = np.int64(ints[POINT, child])
-                if settings[KO_RULE] != 0:
-                    after = key if p == 0 else key ^ move_key(b, p, c)
-                    mark = WHITE_TO_MOVE if settings[KO_RULE] == 2 and c == 1 else np.uint64(0)
-                    fresh = ints[VISITS, child] + ints[PENDING, child] == 0
-                    if p != 0 and fresh and repeats(history, known, after ^ mark):
-                        ints[STATUS, child] = FORBIDDEN
-                        floats[PRIOR, child] = 0.0
-                        continue
-                    key = after
-                    history[known] = key ^ mark
-                    known += 1
-                if p == 0:
-                    passes += 1
-                    b[KO] = 0
-                    follow(b, trail, size * size)
-                else:
-                    passes = 0
-                    put(b, p, c)
-                    follow(b, trail, np.int64(b[p + ACTION]))
-                c = 3 - c
-                depth += 1
-                node = child
-                path[depth] = node
-            if stuck:
+            wanted = np.int64(schedule[g, settings[DONE]]) if settings[GUMBEL] != 0 else np.int64(0)
+            depth, passes = descend(
+                b, trail, path, ints, floats, settings, weights, history, noise[g], wanted, scores
+            )
+            if depth < 0:
                 settings[BUDGET] = settings[DONE]
                 break
+            node = np.int64(path[depth])
             if ints[PENDING, node] > 0 and ints[COUNT, node] == 0:
                 row = len(owners) + clashes
                 if settings[GUMBEL] != 0 or row == len(paths):
                     break
                 for d in range(depth + 1):
-                    ints[PENDING, path[d]] += 1
                     paths[row, d] = path[d]
                 depths[row] = depth
+                add_pending(ints, path, depth, np.int64(1))
                 clashes += 1
                 continue
             settings[DONE] += 1
@@ -472,6 +505,7 @@ def gather(  # noqa: C901  kernels read from top to bottom
                 prove(ints, path, depth)
             elif passes >= 2 and depth > 0:
                 share = weights[SCORE_WEIGHT]
+                c = np.int64(trail[COLOR])
                 value = worth(area(b, owner, stack), weights[KOMI], share, c, b)
                 carry_up(ints, floats, path, depth, value, np.int64(0))
                 if value != 0 and share == 0:
@@ -486,16 +520,14 @@ def gather(  # noqa: C901  kernels read from top to bottom
             elif ints[VALUED, node] != 0 and settings[ROLLOUTS] == 0:  # too deep for children
                 carry_up(ints, floats, path, depth, floats[VALUE, node], np.int64(0))
             else:
-                for d in range(depth + 1):
-                    ints[PENDING, path[d]] += 1
+                add_pending(ints, path, depth, np.int64(1))
                 depths[n] = depth
                 owners[n] = g
                 n += 1
                 found += 1
         for clash in range(clashes):
             row = len(owners) + clash
-            for d in range(depths[row] + 1):
-                ints[PENDING, paths[row, d]] -= 1
+            add_pending(ints, paths[row], np.int64(depths[row]), np.int64(-1))
     return n
 
 
