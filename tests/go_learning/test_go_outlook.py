@@ -253,7 +253,7 @@ def judged(path: Path | str, **parameters: Any) -> Any:
         rules="chinese",
         dead_stones="referee",
         referee="network",
-        referee_settings={"weights": str(path), "threshold": 0.5},
+        referee_settings={"weights": str(path), "threshold": 0.5, "playouts": 0},
         **parameters,
     )
 
@@ -278,6 +278,37 @@ def test_a_network_finds_the_chains_that_it_gives_to_the_opponent(weights: Path)
         assert game.judge.dead_points(state) == tuple(sorted(expected))
         found += expected
     assert found
+
+
+GAMES = [
+    (
+        "E5 E7 G6 E3 C4 G3 C7 G7 H7 F6 G8 F7 G5 F5 F4 G4 E4 H8 F3 F2 J8 H9 H5 F8 G2 H2 H3 G1 H4 G2 "
+        "E2 E1 D2 J3 J4 J6 J2 H6 D1 C8 B8 D8 F1 C6 B6 E1 J1 D7 B7 C5 B5 B4 D6 B9 F1 C3 D5 E1 D3 C5 "
+        "F1 D4 H1 C4 C6 B2 C2 B1 A4 B3 A5 A3 C1 A8 A7 C9 A9 J7 A8 E6 A2 A1 A2 J9 J5 G9 E9 F9 E8 D9 "
+        "E9 E8 G2 G4 G3 C4 D4 B3 A3 B4 B2 C5 pass B1 pass pass",
+        "B1 B3 B4 C4 C5",
+    ),
+    (
+        "E5 E7 G6 E3 C4 G3 C7 G7 H7 F6 G5 F5 F4 G4 E4 H8 F3 F2 E2 G2 G8 F7 J8 H9 G9 H6 J9 H5 D8 C6 "
+        "B6 D7 B8 C5 B5 D3 D2 C3 C2 B3 D4 B2 B4 E1 E8 F8 F9 J6 A3 D1 A2 C1 D6 H8 H9 J7 E6 H8 E9 H7 "
+        "A4 B1 A1 pass D5 pass C9 pass A9 pass A7 pass A5 pass C5 pass G5 G6 D2 E2 H4 H3 J4 J3 G1 "
+        "J5 H1 H2 J1 J2 H4 J4 pass pass",
+        "D2 G1 H1 J1",
+    ),
+]
+"""Games of `alphago` with itself, and the stones that GNU Go 3.8, level 10, lists as dead."""
+
+
+@pytest.mark.parametrize(("moves", "dead"), GAMES)
+def test_a_network_and_playouts_find_dead_stones_that_were_left_on_the_board(
+    moves: str, dead: str
+) -> None:
+    game = go(board_size=9, komi=7, rules="chinese", dead_stones="referee", referee="network")
+    state = game.new_initial_state()
+    for move in moves.split():
+        state.apply_action(state.string_to_action(move))
+    found = game.judge.dead_points(state)
+    assert sorted(state.action_to_string(point) for point in found) == dead.split()
 
 
 def test_a_judge_needs_weights_that_fit(tmp_path: Path) -> None:

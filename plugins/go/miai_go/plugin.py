@@ -71,7 +71,10 @@ _COMPONENTS: Final = (
     ),
     (
         *("go.dead-stones", "network", "nets.dead_stones:NetworkJudge"),
-        *(f"{_NETS}:NetworkJudgeParameters", "A chain is dead if a network expects it to be lost"),
+        *(
+            f"{_NETS}:NetworkJudgeParameters",
+            "A chain is dead if a network and playouts expect it to be lost",
+        ),
     ),
     (
         *("go.dead-stones", "gtp", "gtp.agent:GtpJudge", f"{_GTP}:GtpEngineParameters"),

@@ -26,8 +26,7 @@ from miai_go.gtp.commands import COMMANDS, STREAMING
 from miai_go.gtp.players import PlayerMaker, SessionPlayer, player_maker
 from miai_go.gtp.table import FreeState, SessionTable
 from miai_go.gtp.wire import MAX_LINE_BYTES, Command, GtpError, one_line, opening, parse, response
-from miai_go.nets.parameters import NetworkJudgeParameters
-from miai_go.rules.dead_stones import dead_by_playouts, dead_chains
+from miai_go.rules.dead_stones import dead_by_playouts
 from miai_go.rules.state import GoState
 
 _CHUNK: Final = 1 << 16
@@ -260,17 +259,16 @@ class Session:
     def likely_dead(self, state: GoState) -> tuple[int, ...]:
         """Return the points of the stones that will be captured, ascending.
 
-        The player's network tells them, where it expects owners, else random playouts do.
+        The player's network tells them together with random playouts, where it expects owners, else
+        playouts alone do.
         """
         oracle = self.player.oracle()
-        owners = None
+        dead = None
         if oracle is not None:
-            from miai_go.nets.dead_stones import expected_owners
+            from miai_go.nets.dead_stones import dead_by_network
 
-            owners = expected_owners(oracle, state)
-        if owners is None:
-            return dead_by_playouts(state.board)
-        return dead_chains(state.board, owners, NetworkJudgeParameters().threshold)
+            dead = dead_by_network(oracle, state)
+        return dead_by_playouts(state.board) if dead is None else dead
 
     def move_time(self, player: int) -> MoveTime | None:
         """Return the time of a move of `player`, or None for no limit."""

@@ -13,17 +13,16 @@ from miai_go.nets.oracle import NetworkOracle, Oracle, shown_positions
 from miai_go.nets.parameters import NetworkJudgeParameters
 from miai_go.nets.weights import WeightsHeader
 from miai_go.rules.board import BLACK
-from miai_go.rules.dead_stones import RefereeError, dead_chains
+from miai_go.rules.dead_stones import RefereeError, dead_chains, playout_owners
 from miai_go.rules.game import GoGame
 from miai_go.rules.state import GoState
 from miai_go.shipped import find_weights
 
 
 class NetworkJudge:
-    """The judge ``network``: a chain is dead when a network gives its points to the opponent.
+    """The judge ``network``: a chain is dead when the opponent is expected to own its points.
 
-    The network, loaded for the first answer, sees the eight symmetric copies of the position, with
-    the last moves and the player to move.
+    See `dead_by_network`. The network is loaded for the first answer.
 
     Raises:
       MissingExtraError: torch is not installed.
@@ -44,18 +43,35 @@ class NetworkJudge:
             )
 
     def dead_points(self, state: GoState) -> tuple[int, ...]:
-        """Return the points of the chains that the network gives to the opponent.
+        """Return the points of the chains that the opponent is expected to own.
 
         Raises `RefereeError` if the network cannot answer.
         """
         try:
             if self._oracle is None:
                 self._oracle = load_oracle(self._path, size=self._size, precision="fp32")
-            black = expected_owners(self._oracle, state)
+            dead = dead_by_network(self._oracle, state, self._parameters)
         except MiaiError as error:
             raise RefereeError(f"the network for dead stones failed: {error}") from error
-        assert black is not None
-        return dead_chains(state.board, black, self._parameters.threshold)
+        assert dead is not None
+        return dead
+
+
+def dead_by_network(
+    oracle: Oracle, state: GoState, parameters: NetworkJudgeParameters | None = None
+) -> tuple[int, ...] | None:
+    """Return the points of the chains that the opponent is expected to own, ascending.
+
+    What a network expects (`expected_owners`) and the owners of playouts count equally: a network
+    knows tactics and seki, but not what becomes of stones that its games left on the board;
+    playouts capture them. Returns None without a head for owners. Raises `InferenceError` if the
+    network cannot answer.
+    """
+    parameters = parameters or NetworkJudgeParameters()
+    owners = expected_owners(oracle, state)
+    if owners is not None and parameters.playouts:
+        owners = (owners + playout_owners(state.board, parameters.playouts)) / 2
+    return None if owners is None else dead_chains(state.board, owners, parameters.threshold)
 
 
 def expected_owners(oracle: Oracle, state: GoState) -> NDArray[np.floating] | None:

@@ -187,8 +187,15 @@ class NetworkJudgeParameters(Parameters):
     weights: str = parameter(
         "", help="Weights with an ownership head: a .safetensors file, or the name of shipped ones"
     )
+    playouts: int = parameter(
+        1000,
+        ge=0,
+        le=100_000,
+        help="Playouts whose owners count as much as those that the network expects; 0: the "
+        "network's alone",
+    )
     threshold: float = parameter(
-        0.6,
+        0.55,
         ge=0.5,
         lt=1.0,
         help="A chain is dead if the opponent owns its points with more than this probability",
