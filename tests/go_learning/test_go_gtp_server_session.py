@@ -315,6 +315,14 @@ def test_wrong_times_are_refused(line: str) -> None:
     Talk("random").fails(line)
 
 
+def test_a_number_out_of_bounds_is_refused_with_its_bounds() -> None:
+    talk = Talk("random")
+    assert "seconds must be a finite number from 0 to 10000000, not '-1'" in talk.fails(
+        "time_settings -1 0 0"
+    )
+    assert "komi must be a finite number, not 'nan'" in talk.fails("komi nan")
+
+
 # -- analysis -------------------------------------------------------------------------------------
 
 

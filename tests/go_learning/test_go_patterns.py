@@ -204,7 +204,7 @@ def test_a_file_comes_back_as_it_was(trained: PatternPolicy, tmp_path: Path) -> 
     np.testing.assert_array_equal(loaded.weights, trained.weights)
     assert loaded.header == trained.header
     assert loaded.header.history[0].date == "2026-11-21"
-    with pytest.raises(WeightsError, match="boards of 5 to 5, not for 9"):
+    with pytest.raises(WeightsError, match="for 5x5, not for 9x9"):
         PatternPolicy.load(path, size=9)
     assert [p.name for p in tmp_path.iterdir()] == [path.name]
 

@@ -270,6 +270,7 @@ def test_commands_show_sizes_and_obey_them(path: Path, tmp_path: Path) -> None:
     with pytest.raises(MiaiError, match="games of 7x7 and 9x9, where one size of board"):
         run("data", "annotate", out, *annotated)
     sets = write_sets(tmp_path / "sets", 7, 13)
+    assert json.loads(run("eval", path, sets, "--positions", 3, "--json"))["positions"] == 3
     figures = json.loads(run("eval", path, sets, "--json"))
     assert [row["board"] for row in figures["by_size"]] == ["7x7", "13x13"]
     assert figures["positions"] == sum(row["positions"] for row in figures["by_size"])

@@ -14,7 +14,9 @@ _MODULES = (data, training, selfplay, solving, tsumego, weights)
 
 def add_commands(app: typer.Typer) -> None:
     """Add the group ``go`` and ``gtp`` to the command line."""
-    group = typer.Typer(help="Go: data, networks, training.", no_args_is_help=True)
+    group = typer.Typer(
+        help="Go: games to learn from, networks, life and death.", no_args_is_help=True
+    )
     for module in _MODULES:
         module.add_commands(group)
     app.add_typer(group, name="go")

@@ -39,7 +39,9 @@ _Workers = Annotated[
 
 def add_commands(group: typer.Typer) -> None:
     """Add the commands to a group."""
-    commands = typer.Typer(help="Import and inspect games to train on.", no_args_is_help=True)
+    commands = typer.Typer(
+        help="Import, make, annotate and inspect games to learn from.", no_args_is_help=True
+    )
     commands.command("list")(list_datasets)
     commands.command("download")(download)
     commands.command("import")(import_sources)

@@ -77,7 +77,7 @@ def train_rl(config: _Config, out: _Out = None, settings: _Settings = None) -> N
     from miai_go.learning.reinforce import ReinforceConfig, train_by_gradient
 
     result = _train(train_by_gradient, ReinforceConfig, "rl", config, out, settings)
-    print(f"{result.rounds} rounds, {result.steps} steps\nweights: {result.weights}")
+    print(f"rounds: {result.rounds}, steps: {result.steps}\nweights: {result.weights}")
 
 
 def train_value(config: _Config, out: _Out = None, settings: _Settings = None) -> None:
@@ -97,7 +97,7 @@ def train_zero(config: _Config, out: _Out = None, settings: _Settings = None) ->
     from miai_go.learning.zero_config import ZeroConfig
 
     result = _train(train, ZeroConfig, "zero", config, out, settings)
-    print(f"{result.rounds} rounds, {result.steps} steps\nweights: {result.weights}")
+    print(f"rounds: {result.rounds}, steps: {result.steps}\nweights: {result.weights}")
 
 
 def evaluate(
@@ -107,7 +107,11 @@ def evaluate(
         str, typer.Option(help="Games to measure: all, train, validation or test.")
     ] = ("all"),
     positions: Annotated[
-        int, typer.Option(min=0, help="Maximum number of positions; 0 for all.")
+        int,
+        typer.Option(
+            min=0,
+            help="Maximum number of positions, for a rollout policy to the end of a game; 0: all.",
+        ),
     ] = 0,
     precision: Annotated[
         str | None,
@@ -116,14 +120,14 @@ def evaluate(
         ),
     ] = None,
     symmetry: Annotated[
-        str, typer.Option(help="Symmetry: none, or average over all eight.")
+        str, typer.Option(help="Symmetries of a position: none, or average over all eight.")
     ] = "none",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Measure move prediction, values and their calibration on recorded games.
 
-    Of a rollout policy only its move prediction is measured; its cross-entropy leaves out moves
-    that it never plays because they fill an own eye; `unseen` is their number.
+    A rollout policy has no values, so only its move prediction is measured. It never fills an own
+    eye; recorded moves that do are counted as `unseen`, and its cross-entropy leaves them out.
     """
     from miai_go.nets.patterns import is_pattern_policy
     from miai_go.shipped import find_weights

@@ -98,5 +98,9 @@ def number(word: str, name: str, *, low: float = -math.inf, high: float = math.i
     except ValueError:
         value = math.nan
     if not (math.isfinite(value) and low <= value <= high):
-        raise GtpError(f"syntax error: {name} must be a number, not '{word[:_SHOWN]}'")
+        bounded = math.isfinite(low) and math.isfinite(high)
+        bounds = f" from {low:.12g} to {high:.12g}" if bounded else ""
+        raise GtpError(
+            f"syntax error: {name} must be a finite number{bounds}, not '{word[:_SHOWN]}'"
+        )
     return value

@@ -295,6 +295,8 @@ class GoDataset:
         self.report = ImportReport()
         games = list(import_games(sources, filters, self.report))
         if not games:
+            if not self.report.games:
+                raise DataError(f"{', '.join(map(str, sources))}: no games, in SGF or shards")
             raise DataError(
                 f"{', '.join(map(str, sources))}: none of {self.report.games} games was imported"
                 f"{self.report.reasons()}"
@@ -371,7 +373,7 @@ def _encoders_for(encoder: EncoderChoice, sizes: tuple[int, ...]) -> dict[int, E
     if strange := set(sizes) - set(encoders):
         raise DataError(
             f"there are games on {board_names(strange)}, but the encoder is for "
-            f"{board_names(encoders)}; leave out their sources, or add the sizes"
+            f"{board_names(encoders)}: leave their sources out, or take weights or sizes for them"
         )
     return {size: encoders[size] for size in sizes}
 

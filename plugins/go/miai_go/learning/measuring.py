@@ -215,13 +215,13 @@ def measure(
         if limit is not None and done >= limit:
             break
     return GameMeasures(
-        np.concatenate(plies),
-        np.concatenate(ranks) if ranks else np.zeros(0, np.int64),
-        np.concatenate(surprises) if surprises else np.zeros(0),
-        np.concatenate(values) if values else np.zeros(0),
-        np.concatenate(results),
-        np.concatenate(games),
-        np.concatenate(sizes),
+        np.concatenate(plies)[:limit],
+        np.concatenate(ranks)[:limit] if ranks else np.zeros(0, np.int64),
+        np.concatenate(surprises)[:limit] if surprises else np.zeros(0),
+        np.concatenate(values)[:limit] if values else np.zeros(0),
+        np.concatenate(results)[:limit],
+        np.concatenate(games)[:limit],
+        np.concatenate(sizes)[:limit],
     )
 
 

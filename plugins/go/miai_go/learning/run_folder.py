@@ -94,7 +94,8 @@ def load_plan(
       ConfigError: the config is wrong, or the folder holds a run of another config.
     """
     assignments = list(assignments)
-    text, raw = read_toml(path, example=f"configs/go-{kind}.toml")
+    example = "go-zero-7x7" if kind == "zero" else f"go-{kind}"
+    text, raw = read_toml(path, example=f"configs/{example}.toml")
     refuse_other_config(path, raw, model)
     assign(raw, assignments, model)
     config = fill(model, raw, source=str(path))

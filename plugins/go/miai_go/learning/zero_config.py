@@ -72,6 +72,12 @@ class ZeroSearchSection(StrictModel):
     )
 
     @model_validator(mode="after")
+    def _check_forced(self) -> Self:
+        if self.forced and self.method != "puct":
+            raise ValueError('forced is of PUCT; set method = "puct", or leave forced out')
+        return self
+
+    @model_validator(mode="after")
     def _check_growth(self) -> Self:
         first = self.first_simulations
         if first is not None and not self.fast_simulations <= first <= self.simulations:
@@ -191,7 +197,7 @@ class ZeroConfig(StrictModel):
             c_puct=search.c_puct,
             fpu=search.fpu,
             root_fpu=0.0 if search.noise_share else search.fpu,
-            forced=search.forced if search.method == "puct" else 0.0,
+            forced=search.forced,
         )
 
     def games(self, number: int) -> TreeGames:

@@ -139,9 +139,10 @@ class PatternPolicy:
         header, tensors = PatternHeader.read_all(path)
         low, high = header.sizes
         if size is not None and not low <= size <= high:
+            boards = f"{low}x{low}" if low == high else f"{low}x{low} to {high}x{high}"
             raise WeightsError(
-                f"{path}: a pattern policy for boards of {low} to {high}, not for {size}; choose "
-                f"weights trained on {size}x{size}"
+                f"{path}: a pattern policy for {boards}, not for {size}x{size}; choose weights "
+                "trained on that"
             )
         return cls(_joined(tensors, where=str(path)), header)
 

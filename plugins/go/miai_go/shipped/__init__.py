@@ -82,7 +82,8 @@ def _shipped_for(size: int) -> Path:
         if name in names:
             return FOLDER / f"{name}{SUFFIX}"
     raise WeightsError(
-        f"no network for {size}x{size} is shipped: name a file that training made; {_listed()}"
+        f"no network for {size}x{size} is shipped, policy-7-13 is for 7x7 to 13x13: name weights "
+        "of your own, or choose a player without networks, such as mcts"
     )
 
 
