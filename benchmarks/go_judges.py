@@ -22,6 +22,7 @@ import miai
 from common.conditions import conditions
 from miai.errors import MiaiError
 from miai_go.learning.dataset import GoDataset
+from miai_go.learning.games import Split
 from miai_go.rules.dead_stones import settled_margin
 from miai_go.rules.game import GoGame
 from miai_go.rules.state import GoState
@@ -64,7 +65,7 @@ def final_state(game: GoGame, moves: list[int]) -> GoState | None:
     return state if state.is_terminal() else None
 
 
-def recorded_games(folder: str, *, split: str, limit: int) -> list[Finished]:
+def recorded_games(folder: str, *, split: Split, limit: int) -> list[Finished]:
     """Return the games of a shard set that ended with two passes and have a margin."""
     data = GoDataset(folder, split=split)
     games = [data.game(number) for number in range(min(len(data), limit))]
