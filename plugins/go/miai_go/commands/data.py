@@ -306,6 +306,7 @@ def play_games(
     Few moves get a full search, whose visits and value are kept as targets; the others get a fast
     one. Repeat an interrupted command to resume it; more --games extend the set.
     """
+    from miai.errors import ConfigError
     from miai.parameters import build_parameters
     from miai.progress import show_activity
     from miai_go.learning.tree_games import SelfPlayPlan, play_set
@@ -318,6 +319,12 @@ def play_games(
     chosen = network_header(path).sizes if sizes is None else parse_sizes(sizes)
     oracles = _oracles(path, chosen, precision, workers)
     network = oracles[0][chosen[0]]
+    follows = getattr(network.encoder, "sees_komi", False) or "ownership" in network.header.outputs
+    if komi_spread and not follows:
+        raise ConfigError(
+            f"--komi-spread {komi_spread:g}: {weights} neither sees komi nor expects owners, so "
+            "its values cannot follow komi; leave the spread out, or choose other weights"
+        )
     plan = build_parameters(
         SelfPlayPlan,
         {
