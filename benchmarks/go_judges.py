@@ -31,7 +31,7 @@ GNUGO = ["gnugo", "--mode", "gtp", "--level", "10", "--chinese-rules", "--seed",
 
 
 @dataclass(frozen=True)
-class Finished:
+class ScoredGame:
     """A game that ended with two passes: its board's size, komi, moves, and Black's true margin."""
 
     size: int
@@ -65,33 +65,33 @@ def final_state(game: GoGame, moves: list[int]) -> GoState | None:
     return state if state.is_terminal() else None
 
 
-def recorded_games(folder: str, *, split: Split, limit: int) -> list[Finished]:
+def recorded_games(folder: str, *, split: Split, limit: int) -> list[ScoredGame]:
     """Return the games of a shard set that ended with two passes and have a margin."""
     data = GoDataset(folder, split=split)
     games = [data.game(number) for number in range(min(len(data), limit))]
     passes = [data.size**2] * 2
     return [
-        Finished(game.size, game.half_komi / 2, game.moves.tolist(), game.margin)
+        ScoredGame(game.size, game.half_komi / 2, game.moves.tolist(), game.margin)
         for game in games
         if game.moves[-2:].tolist() == passes and game.margin == game.margin
     ]
 
 
-def own_games(count: int, *, simulations: int) -> list[Finished]:
+def own_games(count: int, *, simulations: int) -> list[ScoredGame]:
     """Return games of `alphago` with itself on 9x9, scored by GNU Go."""
     game = miai.load_game("go", board_size=9, komi=7.0, rules="chinese")
     scored = judged_game(9, 7.0, "gtp", command=GNUGO)
     agents = [miai.make_agent("alphago", game, simulations=simulations) for _ in range(2)]
-    games: list[Finished] = []
+    games: list[ScoredGame] = []
     for seed in range(count):
         moves = [move.action for move in miai.play(game, agents, seed=seed).moves]
         state = final_state(scored, moves)
         if state is not None:
-            games.append(Finished(9, 7.0, moves, settled_margin(state)))
+            games.append(ScoredGame(9, 7.0, moves, settled_margin(state)))
     return games
 
 
-def counted(games: list[Finished], judge: str) -> dict[str, Any]:
+def counted(games: list[ScoredGame], judge: str) -> dict[str, Any]:
     """Return how many games a judge scores rightly."""
     counts = {"settled": 0, "settled_right": 0, "open": 0, "open_right": 0}
     loaded: dict[float, GoGame] = {}
@@ -124,8 +124,8 @@ def main() -> None:
     parser.add_argument("--limit", type=int, default=2000, help="Maximum number of recorded games")
     parser.add_argument("--json", action="store_true", help="Print JSON")
     arguments = parser.parse_args()
-    if bool(arguments.games) == bool(arguments.own):
-        parser.error("give a shard set of games, or --own N")
+    if bool(arguments.games) == (arguments.own > 0):
+        parser.error("give a shard set of games, or --own N, 1 or more")
     try:
         games = (
             own_games(arguments.own, simulations=arguments.simulations)
