@@ -1,8 +1,8 @@
 """Settings of AlphaGo Zero's loop compared: what each learns from nothing in the same time.
 
 One run of the loop begins with random weights and has the settings below; each of the others
-changes some of them. All have about the same processor time: a pilot of two rounds tells how many rounds
-fit. The weights at the end play a match against those of the first run, with equally many
+changes some of them. All have about the same processor time: a pilot of two rounds tells how many
+rounds fit. The weights at the end play a match against those of the first run, with equally many
 simulations. Runs that are in the folder already are not repeated, so that it can be interrupted.
 
     python benchmarks/go_zero.py runs/go-zero-settings search.forced=2 run.average=0

@@ -165,7 +165,7 @@ def test_searches_grow_from_round_to_round(tmp_path: Path) -> None:
     assert rules[0].komi_spread == 3
     with pytest.raises(ConfigError, match=r"give 8 .fast_simulations. to 32"):
         load_plan(config, ZeroConfig, kind="zero", assignments=["search.first_simulations=4"])
-    with pytest.raises(ConfigError, match=r"forced is of PUCT; set method"):
+    with pytest.raises(ConfigError, match=r"forced is an option of PUCT: set method"):
         load_plan(config, ZeroConfig, kind="zero", assignments=["search.forced=2"])
     steady = plan.search.model_copy(update={"first_simulations": None})
     assert plan.model_copy(update={"search": steady}).games(0).simulations == 32

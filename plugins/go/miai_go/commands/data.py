@@ -311,6 +311,7 @@ def play_games(
     from miai.progress import show_activity
     from miai_go.learning.tree_games import SelfPlayPlan, play_set
     from miai_go.nets.inference import network_header
+    from miai_go.nets.oracle import follows_komi
     from miai_go.rules.sizes import parse_sizes
     from miai_go.search.forest import NetworkValuer
     from miai_go.shipped import find_weights
@@ -319,8 +320,7 @@ def play_games(
     chosen = network_header(path).sizes if sizes is None else parse_sizes(sizes)
     oracles = _oracles(path, chosen, precision, workers)
     network = oracles[0][chosen[0]]
-    follows = getattr(network.encoder, "sees_komi", False) or "ownership" in network.header.outputs
-    if komi_spread and not follows:
+    if komi_spread and not follows_komi(network):
         raise ConfigError(
             f"--komi-spread {komi_spread:g}: {weights} neither sees komi nor expects owners, so "
             "its values cannot follow komi; leave the spread out, or choose other weights"

@@ -74,7 +74,7 @@ class ZeroSearchSection(StrictModel):
     @model_validator(mode="after")
     def _check_forced(self) -> Self:
         if self.forced and self.method != "puct":
-            raise ValueError('forced is of PUCT; set method = "puct", or leave forced out')
+            raise ValueError('forced is an option of PUCT: set method = "puct", or leave it out')
         return self
 
     @model_validator(mode="after")

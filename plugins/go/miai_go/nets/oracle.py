@@ -131,6 +131,11 @@ def known_komi(oracle: Oracle) -> tuple[float, float] | None:
     return low, high
 
 
+def follows_komi(oracle: NetworkOracle) -> bool:
+    """Return whether values depend on komi: the network sees it, or they are shifted by owners."""
+    return _sees_komi(oracle) or "ownership" in oracle.header.outputs
+
+
 def shown_positions(oracle: Oracle, positions: Positions) -> Positions:
     """Return positions as a network is shown them.
 
