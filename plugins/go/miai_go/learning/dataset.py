@@ -296,7 +296,9 @@ class GoDataset:
         games = list(import_games(sources, filters, self.report))
         if not games:
             if not self.report.games:
-                raise DataError(f"{', '.join(map(str, sources))}: has no games, neither SGF nor shards")
+                raise DataError(
+                    f"{', '.join(map(str, sources))}: has no games, neither SGF nor shards"
+                )
             raise DataError(
                 f"{', '.join(map(str, sources))}: none of {self.report.games} games was imported"
                 f"{self.report.reasons()}"
