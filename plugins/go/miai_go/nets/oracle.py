@@ -131,9 +131,10 @@ def known_komi(oracle: Oracle) -> tuple[float, float] | None:
     return low, high
 
 
-def follows_komi(oracle: NetworkOracle) -> bool:
+def follows_komi(oracle: Oracle) -> bool:
     """Return whether values depend on komi: the network sees it, or they are shifted by owners."""
-    return _sees_komi(oracle) or "ownership" in oracle.header.outputs
+    header = getattr(oracle, "header", None)
+    return _sees_komi(oracle) or (header is not None and "ownership" in header.outputs)
 
 
 def shown_positions(oracle: Oracle, positions: Positions) -> Positions:
