@@ -77,13 +77,15 @@ def _shipped_for(size: int) -> Path:
     """Return the policy for several sizes of board (``policy-7-13``), or else for one."""
     names = shipped_names()
     several = (re.fullmatch(r"policy-(\d+)-(\d+)", name) for name in names)
-    serving = [ends[0] for ends in several if ends and int(ends[1]) <= size <= int(ends[2])]
+    bounds = [(ends[0], int(ends[1]), int(ends[2])) for ends in several if ends]
+    serving = [name for name, low, high in bounds if low <= size <= high]
     for name in (*serving, f"policy-{size}x{size}"):
         if name in names:
             return FOLDER / f"{name}{SUFFIX}"
+    ranges = ", ".join(f"{name} is for {low}x{low} to {high}x{high}" for name, low, high in bounds)
     raise WeightsError(
-        f"no network for {size}x{size} is shipped, policy-7-13 is for 7x7 to 13x13: name weights "
-        "of your own, or choose a player without networks, such as mcts"
+        f"no network for {size}x{size} is shipped ({ranges}): name weights of your own, or choose "
+        "what needs no network, such as the player mcts"
     )
 
 
