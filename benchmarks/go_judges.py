@@ -7,7 +7,7 @@ those in which a judge has work to do. With `--own`, `alphago` plays games with 
 score is the true one.
 
     python benchmarks/go_judges.py data/go9 --judges none playouts network
-    python benchmarks/go_judges.py --own 40
+    python benchmarks/go_judges.py --own 40 --judges network network:playouts=0,threshold=0.6
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import Any
 import miai
 from common.conditions import conditions
 from miai.errors import MiaiError
+from miai.plain import parse_assignment
 from miai_go.learning.dataset import GoDataset
 from miai_go.learning.games import Split
 from miai_go.rules.dead_stones import settled_margin
@@ -92,13 +93,17 @@ def own_games(count: int, *, simulations: int) -> list[ScoredGame]:
 
 
 def counted(games: list[ScoredGame], judge: str) -> dict[str, Any]:
-    """Return how many games a judge scores rightly."""
+    """Return how many games a judge scores rightly; settings may follow its name after a colon."""
+    name, _, text = judge.partition(":")
+    settings = dict(parse_assignment(setting) for setting in text.split(",") if setting)
     counts = {"settled": 0, "settled_right": 0, "open": 0, "open_right": 0}
     loaded: dict[float, GoGame] = {}
     spent = 0.0
     for finished in games:
         if finished.komi not in loaded:
-            loaded[finished.komi] = judged_game(finished.size, finished.komi, judge)
+            loaded[finished.komi] = judged_game(
+                finished.size, finished.komi, name, **settings
+            )
         state = final_state(loaded[finished.komi], finished.moves)
         if state is None:
             continue
@@ -119,7 +124,13 @@ def main() -> None:
     parser.add_argument("games", nargs="?", help="Shard set of recorded games")
     parser.add_argument("--own", type=int, default=0, help="Games of alphago with itself instead")
     parser.add_argument("--simulations", type=int, default=60, help="Simulations per move in them")
-    parser.add_argument("--judges", nargs="+", default=["none", "playouts", "network"])
+    parser.add_argument(
+        "--judges",
+        nargs="+",
+        default=["none", "playouts", "network"],
+        metavar="NAME[:KEY=VALUE,...]",
+        help="Judges, each with its settings",
+    )
     parser.add_argument("--split", default="test", choices=("train", "validation", "test"))
     parser.add_argument("--limit", type=int, default=2000, help="Maximum number of recorded games")
     parser.add_argument("--json", action="store_true", help="Print JSON")

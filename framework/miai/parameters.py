@@ -183,6 +183,23 @@ def build_parameters(model: type[ModelT], values: Mapping[str, Any], *, where: s
         raise ParameterError("\n".join(lines)) from None
 
 
+def build_options(model: type[ModelT], values: Mapping[str, Any]) -> ModelT:
+    """Return the model filled with a command's options, which have its fields' names.
+
+    Raises `ParameterError`, which lists all mistakes, one per line, each with its ``--option``.
+    """
+    try:
+        return model.model_validate(dict(values))
+    except ValidationError as error:
+        lines = [
+            f"--{str(detail['loc'][0]).replace('_', '-')}: {wording(detail)}"
+            if detail["loc"]
+            else wording(detail)
+            for detail in mistakes(error)
+        ]
+        raise ParameterError("\n".join(lines)) from None
+
+
 def mistakes(error: ValidationError) -> list[Mapping[str, Any]]:
     """Return all errors but those of lists that are too short because an entry is wrong."""
     details = error.errors()

@@ -126,6 +126,13 @@ def test_folders_that_are_no_sets_are_refused_before_a_game(tmp_path: Path) -> N
         play_set(plan_of(), 3, judges(1), tmp_path / "file")
 
 
+def test_a_folder_of_other_things_is_not_made_a_set(tmp_path: Path) -> None:
+    (tmp_path / "games").mkdir()
+    with pytest.raises(DataError, match="has no shards but games; name a new folder"):
+        play_set(plan_of(), 3, judges(1), tmp_path)
+    assert not shard_folders(tmp_path)
+
+
 def test_two_processes_do_not_make_one_set(tmp_path: Path) -> None:
     out = tmp_path / "set"
     out.mkdir()
@@ -165,4 +172,4 @@ def test_the_command_plays_and_resumes(tmp_path: Path) -> None:
     assert shard.size == 9
     refused = CliRunner().invoke(app, [*words, "--komi-spread", "0.3"]).exception
     assert isinstance(refused, MiaiError)
-    assert "komi_spread" in str(refused)
+    assert str(refused) == "--komi-spread: 0.3 is not a multiple of 0.5; use 0 or 0.5"

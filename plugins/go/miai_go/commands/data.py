@@ -159,7 +159,7 @@ def import_sources(
     Bad SGF files are counted, listed and skipped. Games that the set already has are skipped, so
     repeating an interrupted import resumes it.
     """
-    from miai.parameters import build_parameters
+    from miai.parameters import build_options
     from miai_go.learning.importing import GameFilters
 
     given = {
@@ -177,7 +177,7 @@ def import_sources(
         "duplicates": duplicates,
     }
     values = {name: value for name, value in given.items() if value is not None}
-    filters = build_parameters(GameFilters, values, where="miai go data import")
+    filters = build_options(GameFilters, values)
     began = time.perf_counter()
     report, written = _import(sources, out, filters, size, games_a_shard)
     seconds = time.perf_counter() - began
@@ -307,7 +307,7 @@ def play_games(
     one. Repeat an interrupted command to resume it; more --games extend the set.
     """
     from miai.errors import ConfigError
-    from miai.parameters import build_parameters
+    from miai.parameters import build_options
     from miai.progress import show_activity
     from miai_go.learning.tree_games import SelfPlayPlan, play_set
     from miai_go.nets.inference import network_header
@@ -325,7 +325,7 @@ def play_games(
             f"--komi-spread {komi_spread:g}: {weights} neither sees komi nor expects owners, so "
             "its values cannot follow komi; leave the spread out, or choose other weights"
         )
-    plan = build_parameters(
+    plan = build_options(
         SelfPlayPlan,
         {
             "weights": network.header.sha256,
@@ -340,7 +340,6 @@ def play_games(
             "seed": seed,
             "games_a_shard": games_a_shard,
         },
-        where="miai go data play",
     )
     began = time.perf_counter()
     with show_activity("play") as show:

@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, TypeVar
 
+from miai.files import reading
 from miai_go.errors import DataError
 from miai_go.learning.games import StoredGame
 from miai_go.learning.shard_files import locked_set
@@ -43,8 +44,8 @@ def make_shards(
       progress: called with the number of finished shards.
 
     Raises:
-      DataError: a folder has games of other settings, cannot be written, or another process writes
-        there.
+      DataError: a folder has games of other settings or is no set, cannot be written, or another
+        process writes there.
       MiaiError: from `make`.
     """
     with ExitStack() as locks:
@@ -111,6 +112,13 @@ def _finished(out: Path, settings: Mapping[str, Any], locks: ExitStack) -> int:
     folders = shard_folders(out)
     if [int(folder.name) for folder in folders] != list(range(len(folders))):
         raise DataError(f"{out}: a shard is missing; delete the folder to start again")
+    if not folders:
+        with reading(out, DataError):
+            others = sorted(entry.name for entry in out.iterdir() if entry.name[0] != ".")
+        if others:
+            raise DataError(
+                f"{out}: has no shards but {others[0]}; name a new folder or an empty one with --out"
+            )
     check_settings(folders, settings)
     return len(folders)
 
