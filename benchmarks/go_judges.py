@@ -101,9 +101,7 @@ def counted(games: list[ScoredGame], judge: str) -> dict[str, Any]:
     spent = 0.0
     for finished in games:
         if finished.komi not in loaded:
-            loaded[finished.komi] = judged_game(
-                finished.size, finished.komi, name, **settings
-            )
+            loaded[finished.komi] = judged_game(finished.size, finished.komi, name, **settings)
         state = final_state(loaded[finished.komi], finished.moves)
         if state is None:
             continue

@@ -128,7 +128,7 @@ def test_folders_that_are_no_sets_are_refused_before_a_game(tmp_path: Path) -> N
 
 def test_a_folder_of_other_things_is_not_made_a_set(tmp_path: Path) -> None:
     (tmp_path / "games").mkdir()
-    with pytest.raises(DataError, match="has no shards but games; name a new folder"):
+    with pytest.raises(DataError, match="has no shards but games; name a new or an empty folder"):
         play_set(plan_of(), 3, judges(1), tmp_path)
     assert not shard_folders(tmp_path)
 

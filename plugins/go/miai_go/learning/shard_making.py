@@ -117,7 +117,7 @@ def _finished(out: Path, settings: Mapping[str, Any], locks: ExitStack) -> int:
             others = sorted(entry.name for entry in out.iterdir() if entry.name[0] != ".")
         if others:
             raise DataError(
-                f"{out}: has no shards but {others[0]}; name a new folder or an empty one with --out"
+                f"{out}: has no shards but {others[0]}; name a new or an empty folder with --out"
             )
     check_settings(folders, settings)
     return len(folders)
