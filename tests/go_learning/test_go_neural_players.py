@@ -598,6 +598,7 @@ def test_unavailable_weights_are_refused(folder: Path) -> None:
         ("policy", {"fixed_batch": 2000}, "fixed_batch: 2000 is too large; at most 1024"),
         ("alphago", {"mix": 1.5}, "mix"),
         ("alphago", {"lambda": 0.5}, "lambda"),
+        ("alphago", {"rollouts": 2}, "rollouts: not used, because mix is 0 by default"),
         ("alphazero", {"simulation": 5}, "Did you mean 'simulations'"),
         ("alphazero", {"leaves": 0}, "leaves"),
         ("alphazero", {"search": "uct"}, "search"),

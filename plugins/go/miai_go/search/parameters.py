@@ -271,7 +271,10 @@ class AlphaGoParameters(TreeParameters):
         help="Rollout policy: light (uniform, fills no eye) or weights of a pattern policy",
     )
     mix: float = parameter(
-        0.2, ge=0, le=1, help="Share of the rollout in a leaf's value, the paper's lambda"
+        0.0,
+        ge=0,
+        le=1,
+        help="Share of rollouts in a leaf's value, the paper's lambda; 0: none are played",
     )
     rollouts: int = parameter(1, ge=1, le=1000, unit="rollouts", help="Rollouts from every leaf")
     rollout_limit: int | None = parameter(
@@ -283,6 +286,17 @@ class AlphaGoParameters(TreeParameters):
     )
     depth: int = parameter(120, ge=1, le=400, unit="plies", help="Maximum depth of the tree")
     c_puct: float = parameter(1.0, ge=0, le=100, help="Weight of the priors (PUCT)")
+
+    @model_validator(mode="after")
+    def _check_rollouts(self) -> Self:
+        names = ("rollout", "rollouts", "rollout_limit")
+        unused = [name for name in names if name in self.model_fields_set]
+        if unused and "mix" not in self.model_fields_set:
+            raise ValueError(
+                f"{', '.join(unused)}: not used, because mix is 0 by default; set mix, too, or "
+                "leave it out"
+            )
+        return self
 
 
 # Measured on 9x9 at 1000 simulations, 30 games each: RAVE against none 30 to 0; beside RAVE an
