@@ -84,32 +84,9 @@ def clock_of(kind: str, seconds: float, **more: Any) -> ClockReading:
     return Clock(TimeControl(kind=kind, seconds=seconds, **more)).reading()  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("reading", "seconds", "longest"),
-    [
-        (clock_of("per-move", 0.4), 0.36, 0.36),
-        (clock_of("absolute", 30.0), 1.0, 2.5),
-    ],
-)
-def test_a_clock_with_main_time_allows_longer_moves(
-    reading: ClockReading, seconds: float, longest: float
-) -> None:
-    """The shares of the clock that `search_on_clock` takes, and a search within them."""
-    assert reading.allotment() == pytest.approx(seconds)
-    assert reading.allotment(moves_left=12) == pytest.approx(longest)
-    game = GoGame(GoParameters(board_size=5))
-    search = GoMcts(game, GoMctsParameters(simulations=0, seconds=100.0))
-    search.new_game(1)
-    started = perf_counter()
-    search.search_on_clock(game.new_initial_state(), reading)
-    assert perf_counter() - started < longest + 0.5
-
-
-@pytest.mark.parametrize("own", [None, 0.3, 60.0])
-def test_seconds_that_are_given_are_the_most(
-    own: float | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Without a clock no move is lengthened, and on one none beyond the search's own limit."""
+@pytest.fixture
+def clocks(monkeypatch: pytest.MonkeyPatch) -> list[SearchClock]:
+    """The clocks of searches that end at once."""
     made: list[SearchClock] = []
 
     class Noted(SearchClock):
@@ -121,13 +98,52 @@ def test_seconds_that_are_given_are_the_most(
             return True
 
     monkeypatch.setattr(tree_search, "SearchClock", Noted)
+    monkeypatch.setattr(GoMcts, "_only_time_limits", lambda _search: True)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("size", "plies", "reading", "seconds", "longest"),
+    [
+        (9, 0, clock_of("per-move", 0.4), 0.36, 0.36),
+        (9, 0, clock_of("absolute", 30.0), 30 / 20, 30 / 8),  # 20 moves, (81 / 2 - plies) / 2
+        (9, 10, clock_of("absolute", 30.0), 30 / 15, 30 / 6),
+        (9, 40, clock_of("absolute", 30.0), 30 / 10, 30 / 4),  # 81 / 4 / 2 at least
+        (9, 40, clock_of("fischer", 30.0, increment=1.0), 3.9, 8.4),
+        (5, 0, clock_of("absolute", 30.0), 30 / 8, 30 / 3),  # on small boards at least 8 moves
+        (13, 0, clock_of("absolute", 30.0), 30 / 42, 30 / 17),
+    ],
+)
+def test_main_time_is_spread_over_the_moves_that_are_left(
+    size: int,
+    plies: int,
+    reading: ClockReading,
+    seconds: float,
+    longest: float,
+    clocks: list[SearchClock],
+) -> None:
+    game = GoGame(GoParameters(board_size=size, komi=7.5))
+    state = game.new_initial_state()
+    for action in range(plies):
+        state.apply_action(action)
+    search = GoMcts(game, GoMctsParameters(simulations=0, seconds=100.0))
+    search.search_on_clock(state, reading)
+    assert clocks[0]._seconds == pytest.approx(seconds)
+    assert clocks[0]._longest == pytest.approx(longest)
+    even = GoMcts(game, GoMctsParameters(simulations=0, seconds=100.0, stop_early=False))
+    even.search_on_clock(state, reading)
+    assert clocks[1]._longest == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize("own", [None, 0.3, 60.0])
+def test_seconds_that_are_given_are_the_most(own: float | None, clocks: list[SearchClock]) -> None:
+    """Without a clock no move is lengthened, and on one none beyond the search's own limit."""
     game = GoGame(GoParameters(board_size=5))
     search = GoMcts(game, GoMctsParameters(simulations=0 if own else 100, seconds=own))
-    monkeypatch.setattr(search, "_only_time_limits", lambda: True)
-    search.search(game.new_initial_state(), seconds=10)
+    search.search(game.new_initial_state(), seconds=15)
     search.search_on_clock(game.new_initial_state(), clock_of("absolute", 30.0))
-    assert made[0]._longest == pytest.approx(min(10, own or 10))
-    assert made[1]._longest == pytest.approx(min(2.5, own or 2.5))
+    assert clocks[0]._longest == pytest.approx(min(15, own or 15))
+    assert clocks[1]._longest == pytest.approx(min(10, own or 10))
 
 
 def test_no_move_takes_longer_than_the_longest() -> None:

@@ -570,13 +570,13 @@ def test_a_search_gets_the_time_of_a_move_and_of_a_difficult_one() -> None:
             return self.search(state)
 
     talk = Talk(maker=lambda game, seed: player_of(game, Clocked(game)))
-    # Eight moves remain on an empty 5x5 board; agents divide main time by 12 for a difficult one.
+    # Eight moves remain on a 5x5 board; searches divide main time by 3 for a difficult one.
     for words in ("absolute 80", "absolute 4", "byoyomi 0 10 3"):
         talk.ok(f"kata-time_settings {words}")
         talk.ok("genmove b")
         talk.ok("undo")
-    times = [(clock.allotment(), clock.allotment(moves_left=12)) for clock in readings]
-    assert times == [pytest.approx(pair) for pair in ((9.0, 22.5), (0.45, 1.125), (9.0, 9.0))]
+    times = [tuple(clock.allotment(moves_left=moves) for moves in (8, 3)) for clock in readings]
+    assert times == [pytest.approx(pair) for pair in ((9.0, 24.0), (0.45, 1.2), (9.0, 9.0))]
 
 
 def searching(simulations: int, **values: Any) -> Talk:

@@ -132,7 +132,9 @@ class SearchPlayer(SessionPlayer):
         if time is None:
             return self.search.search(state)
         if isinstance(self.search, ClockedSearch):
-            clock = _with_main_time(time) if time.longest > time.seconds else _per_move(time)
+            moves = state.game.moves_left(state.move_number())
+            spread = time.longest > time.seconds
+            clock = _with_main_time(time, moves=moves) if spread else _per_move(time)
             return self.search.search_on_clock(state, clock)
         return self.search.search(state, seconds=time.seconds)
 
@@ -197,15 +199,12 @@ def _per_move(time: MoveTime | None) -> ClockReading:
     return ClockReading(control=control, main=limit, limit=limit)
 
 
-_MOVES: Final = 30
-"""Moves over which a search spreads main time (`ClockReading.allotment`)."""
-
-
-def _with_main_time(time: MoveTime) -> ClockReading:
+def _with_main_time(time: MoveTime, *, moves: int) -> ClockReading:
     """Return a clock under which a search takes the seconds of a move, or more for a difficult one.
 
-    It has main time for thirty such moves, of which nine tenths of the limit are taken at most.
+    It has main time for the moves that are left, of which nine tenths of the limit are taken at
+    most.
     """
-    main = _MOVES * max(time.seconds, 0.01)
+    main = moves * max(time.seconds, 0.01)
     control = TimeControl(kind="absolute", seconds=main)
     return ClockReading(control=control, main=main, limit=time.longest / 0.9)

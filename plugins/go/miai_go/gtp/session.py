@@ -37,8 +37,6 @@ _SCRIPT_SECONDS: Final = 0.25
 """Input that ends this soon after its last command is a script, whose commands are all answered."""
 
 _MAX_ERROR: Final = 1000
-_MIN_MOVES_LEFT: Final = 8  # of a player, by which main time is divided
-_FILLED: Final = 0.7  # share of the points at the end of a game
 
 
 class ControllerLeft(BaseException):
@@ -272,9 +270,8 @@ class Session:
 
     def move_time(self, player: int) -> MoveTime | None:
         """Return the time of a move of `player`, or None for no limit."""
-        points = self.table.game.pass_action
-        left = (_FILLED * points - self.table.state.move_number()) / 2
-        return self.clocks[player].move_time(max(int(left), _MIN_MOVES_LEFT))
+        moves = self.table.game.moves_left(self.table.state.move_number())
+        return self.clocks[player].move_time(moves)
 
     def charge(self, player: int, began: float) -> None:
         """Subtract the time since `began` (monotonic) from the player's clock."""

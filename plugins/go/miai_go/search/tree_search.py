@@ -36,8 +36,8 @@ _MIN_SHARE: Final = 0.1
 _STEADY: Final = 0.3
 """Share of the time for which the move has to be the same, if it may take longer."""
 
-_HARD_MOVES: Final = 12
-"""The main time of a clock divided by this is the longest that a move takes of it."""
+_HARD: Final = 2.5
+"""A difficult move takes at most this many times the main time of another."""
 
 
 class SearchClock:
@@ -160,8 +160,10 @@ class TreeSearch(ABC):
     def search_on_clock(self, state: State, clock: ClockReading) -> SearchResult:
         """Return the best move; a difficult one takes longer where the clock has main time."""
         early = self.parameters.stop_early
-        longest = clock.allotment(moves_left=_HARD_MOVES) if early else None
-        return self._search(state, clock.allotment(), early=early, longest=longest, timed=True)
+        moves = self.game.moves_left(go_state(state, self.game).move_number())
+        seconds = clock.allotment(moves_left=moves)
+        longest = clock.allotment(moves_left=round(moves / _HARD)) if early else None
+        return self._search(state, seconds, early=early, longest=longest, timed=True)
 
     @contextmanager
     def watching(self, show: Callable[[SearchResult], None], *, every: float) -> Iterator[None]:
