@@ -58,7 +58,7 @@ _COMPONENTS: Final = (
     ),
     (
         *("search", "alphago", "search.neural:AlphaGo", f"{_SEARCH}:AlphaGoParameters"),
-        "Tree search with a policy network, a value network and rollouts",
+        "Tree search with a policy network and a value network, with or without rollouts",
     ),
     (
         *("search", "alphazero", "search.neural:AlphaZero", f"{_SEARCH}:AlphaZeroParameters"),
