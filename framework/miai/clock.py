@@ -115,7 +115,7 @@ class ClockReading:
     periods: int = 0
     limit: float | None = None
 
-    def allotment(self, *, moves_left: int = 30) -> float | None:
+    def allotment(self, *, moves_left: float = 30) -> float | None:
         """Return a reasonable time for this move in seconds; None without a limit.
 
         It is the main time spread over `moves_left` moves plus nine tenths of the increment or

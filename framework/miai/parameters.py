@@ -191,12 +191,12 @@ def build_options(model: type[ModelT], values: Mapping[str, Any]) -> ModelT:
     try:
         return model.model_validate(dict(values))
     except ValidationError as error:
-        lines = [
-            f"--{str(detail['loc'][0]).replace('_', '-')}: {wording(detail)}"
-            if detail["loc"]
-            else wording(detail)
-            for detail in mistakes(error)
-        ]
+        lines = []
+        for detail in mistakes(error):
+            line = explain(detail, model, "")
+            name = str(detail["loc"][0]) if detail["loc"] else ""
+            option = f"--{name.replace('_', '-')}" if name else "options"
+            lines.append(option + line.removeprefix(name))
         raise ParameterError("\n".join(lines)) from None
 
 

@@ -106,12 +106,12 @@ def clocks(monkeypatch: pytest.MonkeyPatch) -> list[SearchClock]:
     ("size", "plies", "reading", "seconds", "longest"),
     [
         (9, 0, clock_of("per-move", 0.4), 0.36, 0.36),
-        (9, 0, clock_of("absolute", 30.0), 30 / 20, 30 / 8),  # 20 moves, (81 / 2 - plies) / 2
-        (9, 10, clock_of("absolute", 30.0), 30 / 15, 30 / 6),
-        (9, 40, clock_of("absolute", 30.0), 30 / 10, 30 / 4),  # 81 / 4 / 2 at least
-        (9, 40, clock_of("fischer", 30.0, increment=1.0), 3.9, 8.4),
-        (5, 0, clock_of("absolute", 30.0), 30 / 8, 30 / 3),  # on small boards at least 8 moves
-        (13, 0, clock_of("absolute", 30.0), 30 / 42, 30 / 17),
+        (9, 0, clock_of("absolute", 81.0), 4.0, 10.0),  # 81 / 4 moves if a third is saved
+        (9, 10, clock_of("absolute", 61.0), 4.0, 10.0),  # (81 / 4 - plies / 2) moves
+        (9, 40, clock_of("absolute", 81.0), 8.0, 20.0),  # 81 / 8 at least
+        (9, 40, clock_of("fischer", 81.0, increment=1.0), 8.9, 20.9),
+        (5, 0, clock_of("absolute", 32.0), 4.0, 10.0),  # on small boards at least 8
+        (13, 0, clock_of("absolute", 169.0), 4.0, 10.0),
     ],
 )
 def test_main_time_is_spread_over_the_moves_that_are_left(
@@ -132,7 +132,10 @@ def test_main_time_is_spread_over_the_moves_that_are_left(
     assert clocks[0]._longest == pytest.approx(longest)
     even = GoMcts(game, GoMctsParameters(simulations=0, seconds=100.0, stop_early=False))
     even.search_on_clock(state, reading)
-    assert clocks[1]._longest == pytest.approx(seconds)
+    renewed = 0.9 * reading.control.increment
+    spread = seconds if reading.control.kind == "per-move" else (seconds - renewed) / 1.5 + renewed
+    assert clocks[1]._seconds == pytest.approx(spread)
+    assert clocks[1]._longest == pytest.approx(spread)
 
 
 @pytest.mark.parametrize("own", [None, 0.3, 60.0])
@@ -143,7 +146,7 @@ def test_seconds_that_are_given_are_the_most(own: float | None, clocks: list[Sea
     search.search(game.new_initial_state(), seconds=15)
     search.search_on_clock(game.new_initial_state(), clock_of("absolute", 30.0))
     assert clocks[0]._longest == pytest.approx(min(15, own or 15))
-    assert clocks[1]._longest == pytest.approx(min(10, own or 10))
+    assert clocks[1]._longest == pytest.approx(min(9.375, own or 9.375))
 
 
 def test_no_move_takes_longer_than_the_longest() -> None:

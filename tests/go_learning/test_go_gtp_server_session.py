@@ -570,13 +570,37 @@ def test_a_search_gets_the_time_of_a_move_and_of_a_difficult_one() -> None:
             return self.search(state)
 
     talk = Talk(maker=lambda game, seed: player_of(game, Clocked(game)))
-    # Eight moves remain on a 5x5 board; searches divide main time by 3 for a difficult one.
+    # On 5x5 a search divides main time by 8, by 3.2 for a difficult move.
     for words in ("absolute 80", "absolute 4", "byoyomi 0 10 3"):
         talk.ok(f"kata-time_settings {words}")
         talk.ok("genmove b")
         talk.ok("undo")
-    times = [tuple(clock.allotment(moves_left=moves) for moves in (8, 3)) for clock in readings]
-    assert times == [pytest.approx(pair) for pair in ((9.0, 24.0), (0.45, 1.2), (9.0, 9.0))]
+    times = [tuple(clock.allotment(moves_left=moves) for moves in (8, 3.2)) for clock in readings]
+    assert times == [pytest.approx(pair) for pair in ((9.0, 22.5), (0.45, 1.125), (9.0, 9.0))]
+
+
+def test_later_moves_get_more_of_the_time_that_is_left() -> None:
+    readings: list[ClockReading] = []
+
+    class Clocked(Peeking):
+        def search_on_clock(self, state: State, clock: ClockReading) -> SearchResult:
+            readings.append(clock)
+            return self.search(state)
+
+    talk = Talk(maker=lambda game, seed: player_of(game, Clocked(game)), board_size=9)
+    for columns in ("", "ABCDEFGHJ"):
+        for column in columns:  # 18 plies
+            talk.ok(f"play b {column}1")
+            talk.ok(f"play w {column}9")
+        talk.ok("kata-time_settings absolute 81")
+        talk.ok("genmove b")
+        talk.ok("undo")
+    # A search divides it by 81 / 4 moves, later by (81 / 2 - 18) / 2.
+    times = [
+        clock.allotment(moves_left=moves)
+        for clock, moves in zip(readings, (20.25, 11.25), strict=True)
+    ]
+    assert times == [pytest.approx(0.9 * 4.0), pytest.approx(0.9 * 81 / 11.25)]
 
 
 def searching(simulations: int, **values: Any) -> Talk:

@@ -264,12 +264,13 @@ def test_a_policy_player_plays_what_its_network_says(folder: Path) -> None:
         assert abs(counts[action] - 500 * chances[action]) <= wide + 1, action
 
 
-@pytest.mark.parametrize("mix", [0.0, 0.5, 1.0])
-def test_the_leaves_of_alphago_are_mixed(mix: float, folder: Path) -> None:
+@pytest.mark.parametrize("given", [{}, *({"mix": mix, "rollouts": 2} for mix in (0.0, 0.5, 1.0))])
+def test_the_leaves_of_alphago_are_mixed(given: dict[str, Any], folder: Path) -> None:
     """On a settled board all rollouts agree, and the value network says what it says."""
+    mix = given.get("mix", 0.0)
     state = position(SETTLED, komi=0.5)
     files = player_values("alphago", folder, 5)
-    search = search_of("alphago", state.game, folder, mix=mix, rollouts=2)
+    search = search_of("alphago", state.game, folder, **given)
     value = load_oracle(files["value"], precision="fp32")
     own = value.infer(value.encoder.encode(positions_of([state]))).value
     assert own is not None
@@ -598,7 +599,7 @@ def test_unavailable_weights_are_refused(folder: Path) -> None:
         ("policy", {"fixed_batch": 2000}, "fixed_batch: 2000 is too large; at most 1024"),
         ("alphago", {"mix": 1.5}, "mix"),
         ("alphago", {"lambda": 0.5}, "lambda"),
-        ("alphago", {"rollouts": 2}, "rollouts: not used, because mix is 0 by default"),
+        ("alphago", {"rollouts": 2}, "rollouts: mix is 0 by default, so no rollouts are played"),
         ("alphazero", {"simulation": 5}, "Did you mean 'simulations'"),
         ("alphazero", {"leaves": 0}, "leaves"),
         ("alphazero", {"search": "uct"}, "search"),

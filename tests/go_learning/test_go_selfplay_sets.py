@@ -128,9 +128,13 @@ def test_folders_that_are_no_sets_are_refused_before_a_game(tmp_path: Path) -> N
 
 def test_a_folder_of_other_things_is_not_made_a_set(tmp_path: Path) -> None:
     (tmp_path / "games").mkdir()
-    with pytest.raises(DataError, match="has no shards but games; name a new or an empty folder"):
-        play_set(plan_of(), 3, judges(1), tmp_path)
-    assert not shard_folders(tmp_path)
+    for sizes in ([4], [4, 5]):
+        with pytest.raises(DataError, match="is not a set of games, it contains games; name a new"):
+            play_set(plan_of(size=sizes), 3, judges(1, *sizes), tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["games"]
+    (tmp_path / "games").rmdir()
+    (tmp_path / "4x4").mkdir()  # an interrupted run may leave one
+    assert play_set(plan_of(size=[4, 5]), 3, judges(1, 4, 5), tmp_path) > 0
 
 
 def test_two_processes_do_not_make_one_set(tmp_path: Path) -> None:

@@ -162,7 +162,7 @@ class SessionClock:
         self._enter_overtime()
         self.left = max(self.left, 0.0)
 
-    def move_time(self, moves_left: int) -> MoveTime | None:
+    def move_time(self, moves_left: float) -> MoveTime | None:
         """Return the time of the next move, or None for no limit.
 
         Main time is spread over `moves_left` moves of this player.
@@ -180,7 +180,7 @@ class SessionClock:
         limit = self.left
         if settings.kind in ("canadian", "byoyomi"):
             limit += settings.period
-        wise = self.left / max(moves_left, 1) + renewed
+        wise = self.left / max(moves_left, 1.0) + renewed
         cap = settings.move_cap
         return MoveTime(self._within(min(wise, cap), limit), self._within(cap, limit))
 

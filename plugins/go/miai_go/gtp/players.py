@@ -20,6 +20,7 @@ from miai_go.gtp.clocks import MoveTime
 from miai_go.gtp.table import FreeState
 from miai_go.gtp.wire import GtpError
 from miai_go.rules.game import GoGame
+from miai_go.search.tree_search import clock_moves
 
 if TYPE_CHECKING:
     from miai_go.nets.oracle import Oracle
@@ -132,7 +133,7 @@ class SearchPlayer(SessionPlayer):
         if time is None:
             return self.search.search(state)
         if isinstance(self.search, ClockedSearch):
-            moves = state.game.moves_left(state.move_number())
+            moves = clock_moves(state.game.size, state.move_number())
             spread = time.longest > time.seconds
             clock = _with_main_time(time, moves=moves) if spread else _per_move(time)
             return self.search.search_on_clock(state, clock)
@@ -199,11 +200,11 @@ def _per_move(time: MoveTime | None) -> ClockReading:
     return ClockReading(control=control, main=limit, limit=limit)
 
 
-def _with_main_time(time: MoveTime, *, moves: int) -> ClockReading:
+def _with_main_time(time: MoveTime, *, moves: float) -> ClockReading:
     """Return a clock under which a search takes the seconds of a move, or more for a difficult one.
 
-    It has main time for the moves that are left, of which nine tenths of the limit are taken at
-    most.
+    It has as much main time as the search divides by `moves`, and nine tenths of its limit are the
+    longest that a move may take.
     """
     main = moves * max(time.seconds, 0.01)
     control = TimeControl(kind="absolute", seconds=main)

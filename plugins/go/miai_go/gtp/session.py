@@ -28,6 +28,7 @@ from miai_go.gtp.table import FreeState, SessionTable
 from miai_go.gtp.wire import MAX_LINE_BYTES, Command, GtpError, one_line, opening, parse, response
 from miai_go.rules.dead_stones import dead_by_playouts
 from miai_go.rules.state import GoState
+from miai_go.search.tree_search import clock_moves
 
 _CHUNK: Final = 1 << 16
 MAX_WAITING: Final = 256
@@ -270,8 +271,8 @@ class Session:
 
     def move_time(self, player: int) -> MoveTime | None:
         """Return the time of a move of `player`, or None for no limit."""
-        moves = self.table.game.moves_left(self.table.state.move_number())
-        return self.clocks[player].move_time(moves)
+        state = self.table.state
+        return self.clocks[player].move_time(clock_moves(state.game.size, state.move_number()))
 
     def charge(self, player: int, began: float) -> None:
         """Subtract the time since `began` (monotonic) from the player's clock."""

@@ -345,9 +345,9 @@ class GameFilters(Parameters):
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         if self.komi_min > self.komi_max:
-            raise ValueError("komi_min is greater than komi_max")
+            raise ValueError("the minimum of komi is greater than the maximum")
         if self.max_moves is not None and self.max_moves < self.min_moves:
-            raise ValueError("max_moves is less than min_moves")
+            raise ValueError("the maximum of moves is less than the minimum")
         return self
 
     def refuses(self, game: ReadGame) -> str | None:

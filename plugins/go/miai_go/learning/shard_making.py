@@ -14,7 +14,14 @@ from miai.files import reading
 from miai_go.errors import DataError
 from miai_go.learning.games import StoredGame
 from miai_go.learning.shard_files import locked_set
-from miai_go.learning.shards import GAME_SHARDS, shard_folders, write_shard
+from miai_go.learning.shards import (
+    GAME_SHARDS,
+    set_of_size,
+    sets_in,
+    shard_folders,
+    write_shard,
+)
+from miai_go.rules.coordinates import MAX_SIZE
 
 WorkerT = TypeVar("WorkerT")
 
@@ -108,19 +115,27 @@ def _finished(out: Path, settings: Mapping[str, Any], locks: ExitStack) -> int:
 
     Raises `DataError` if they do not fit, or another process has the lock.
     """
+    check_new(out)
     locks.enter_context(locked_set(out))
     folders = shard_folders(out)
     if [int(folder.name) for folder in folders] != list(range(len(folders))):
         raise DataError(f"{out}: a shard is missing; delete the folder to start again")
-    if not folders:
-        with reading(out, DataError):
-            others = sorted(entry.name for entry in out.iterdir() if entry.name[0] != ".")
-        if others:
-            raise DataError(
-                f"{out}: has no shards but {others[0]}; name a new or an empty folder with --out"
-            )
     check_settings(folders, settings)
     return len(folders)
+
+
+def check_new(out: Path) -> None:
+    """Raise `DataError` if a folder without sets of games holds something else."""
+    if not out.is_dir() or sets_in(out):
+        return
+    sets = {set_of_size(out, size).name for size in range(1, MAX_SIZE + 1)}  # still empty
+    with reading(out, DataError):
+        names = {entry.name for entry in out.iterdir() if entry.name[0] != "."}
+    if others := sorted(names - sets):
+        raise DataError(
+            f"{out}: is not a set of games, it contains {others[0]}; name a new or an empty folder "
+            "with --out"
+        )
 
 
 def check_settings(shards: Sequence[Path], settings: Mapping[str, Any]) -> None:

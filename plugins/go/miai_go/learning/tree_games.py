@@ -22,7 +22,12 @@ from miai.seeds import derive_seed
 from miai_go.errors import DataError
 from miai_go.kernels import trail
 from miai_go.learning.games import StoredGame, finished_game
-from miai_go.learning.shard_making import StoppedError, check_settings, make_shards
+from miai_go.learning.shard_making import (
+    StoppedError,
+    check_new,
+    check_settings,
+    make_shards,
+)
 from miai_go.learning.shards import set_of_size, sets_in, shard_folders
 from miai_go.rules.board import Board, KoRule
 from miai_go.rules.sizes import BoardSizes, sizes_of
@@ -347,10 +352,11 @@ def play_set(
       progress: called with the number of games that the set has.
 
     Raises:
-      DataError: the folder has games of another plan, or cannot be written.
+      DataError: the folder has games of another plan or other things, or cannot be written.
       InferenceError: a network fails.
     """
     several = len(plan.sizes) > 1
+    check_new(out)
     existing = sets_in(out) if out.is_dir() else []
     if existing and several == (out in existing):
         kind = "games of one size" if several else "sets of several sizes"

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 VERSION: Final = 1
 
-_LEAST_MOVES_LEFT: Final = 8
-
 
 class GoGame(Game):
     """Go on one board size under one rule set, from one starting position.
@@ -76,15 +74,6 @@ class GoGame(Game):
         self._start_board = self._set_up(self.start)
         if self.rules.dead_stones in ("referee", "playouts"):
             _ = self.judge  # a missing referee is an error now, not at the end of a game
-
-    def moves_left(self, plies: int) -> int:
-        """Return the moves of a player over which a clock's main time is spread, after `plies`.
-
-        Fewer than are played on average: searches save time on easy moves, and the middle of a game
-        deserves more of it than the end.
-        """
-        points = self.size * self.size
-        return max(round(max(points / 2 - plies, points / 4) / 2), _LEAST_MOVES_LEFT)
 
     def new_initial_state(self) -> GoState:
         """Return the starting position, handicap stones and set-up included."""

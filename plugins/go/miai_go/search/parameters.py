@@ -293,8 +293,8 @@ class AlphaGoParameters(TreeParameters):
         unused = [name for name in names if name in self.model_fields_set]
         if unused and "mix" not in self.model_fields_set:
             raise ValueError(
-                f"{', '.join(unused)}: not used, because mix is 0 by default; set mix, too, or "
-                "leave it out"
+                f"{', '.join(unused)}: mix is 0 by default, so no rollouts are played; set mix "
+                "above 0, or leave this out"
             )
         return self
 
