@@ -48,8 +48,8 @@ _LEAST_MOVES: Final = 12
 def clock_moves(size: int, plies: int) -> float:
     """Return the number by which a player's main time is divided for a move of Go after `plies`.
 
-    On 9x9 it is 30 at the start and 15 from ply 20, a little less than the moves that are left:
-    those up to the middle of the game deserve the most time.
+    On 9x9 it is 30 at the start and 15 from ply 20, so that moves up to the middle of the game get
+    the most time.
     """
     points = size * size
     return max((0.75 * points - 1.5 * plies) / 2, 0.375 * points / 2, _LEAST_MOVES)
