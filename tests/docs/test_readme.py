@@ -50,7 +50,6 @@ def test_make_demo_runs_the_quickstart() -> None:
     assert "miai tournament run configs/quickstart.toml" in done.stdout
 
 
-@pytest.mark.slow
 def test_its_table_is_the_one_that_the_demo_prints(tmp_path: Path) -> None:
     """All but the times, which differ by machine; games by simulations are the same anywhere."""
     done = run(f"miai tournament run {ROOT}/configs/quickstart.toml --out run", tmp_path)
