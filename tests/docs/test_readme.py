@@ -11,7 +11,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
 from tests.warm_command import run_miai
 
 ROOT = Path(__file__).parents[2]
