@@ -561,7 +561,8 @@ def test_values_are_reported_in_their_unit(
     assert output == [f"C3: {text}", f"C3: 3 visits, {text}"]
 
 
-def test_a_search_gets_the_time_of_a_move_and_of_a_difficult_one() -> None:
+def clocked_talk(**values: Any) -> tuple[Talk, list[ClockReading]]:
+    """Return a session whose search notes the clocks that it is given."""
     readings: list[ClockReading] = []
 
     class Clocked(Peeking):
@@ -569,7 +570,11 @@ def test_a_search_gets_the_time_of_a_move_and_of_a_difficult_one() -> None:
             readings.append(clock)
             return self.search(state)
 
-    talk = Talk(maker=lambda game, seed: player_of(game, Clocked(game)))
+    return Talk(maker=lambda game, seed: player_of(game, Clocked(game)), **values), readings
+
+
+def test_a_search_gets_the_time_of_a_move_and_of_a_difficult_one() -> None:
+    talk, readings = clocked_talk()
     # On 5x5 a search divides main time by 8, by 3.2 for a difficult move.
     for words in ("absolute 80", "absolute 4", "byoyomi 0 10 3"):
         talk.ok(f"kata-time_settings {words}")
@@ -580,14 +585,7 @@ def test_a_search_gets_the_time_of_a_move_and_of_a_difficult_one() -> None:
 
 
 def test_later_moves_get_more_of_the_time_that_is_left() -> None:
-    readings: list[ClockReading] = []
-
-    class Clocked(Peeking):
-        def search_on_clock(self, state: State, clock: ClockReading) -> SearchResult:
-            readings.append(clock)
-            return self.search(state)
-
-    talk = Talk(maker=lambda game, seed: player_of(game, Clocked(game)), board_size=9)
+    talk, readings = clocked_talk(board_size=9)
     for columns in ("", "ABCDEFGHJ"):
         for column in columns:  # 18 plies
             talk.ok(f"play b {column}1")

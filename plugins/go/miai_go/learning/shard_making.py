@@ -51,8 +51,8 @@ def make_shards(
       progress: called with the number of finished shards.
 
     Raises:
-      DataError: a folder has games of other settings or is no set, cannot be written, or another
-        process writes there.
+      DataError: a folder holds games of other settings, or other things; it cannot be written; or
+        another process writes there.
       MiaiError: from `make`.
     """
     with ExitStack() as locks:
