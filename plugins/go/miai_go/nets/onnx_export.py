@@ -52,7 +52,7 @@ def export_onnx(
 
     Args:
       precision: int8 makes the file a quarter as long and, on processors with int8 instructions
-        (AVX512-VNNI), several times as fast.
+        (AVX2, or the faster VNNI), several times as fast.
       positions: for int8, the number of positions on which activations are measured.
 
     Raises `MissingExtraError` without a library of the export, `WeightsError` if it fails.
