@@ -12,7 +12,7 @@ fn field<'a>(line: &'a str, name: &str) -> &'a str {
     let start = line.find(&key).map_or(line.len(), |at| at + key.len());
     let rest = &line[start..];
     let end = if rest.starts_with('[') { rest.find(']') } else { rest.find([',', '}']) };
-    rest[..end.unwrap_or(rest.len())].trim_matches(['"', '['])
+    rest[..end.unwrap_or(rest.len())].trim_matches(&['"', '['][..])
 }
 
 /// The chips that the first player wins.
