@@ -124,10 +124,7 @@ ROOMS = {
     ),
     "ratings": Room(
         [f"{TOURNAMENTS}/ratings/*.py"],
-        _tests(
-            "tournaments",
-            "ratings sprt payoffs performance transitivity teams rating_libraries counting",
-        ),
+        _tests("tournaments", "ratings sprt payoffs performance teams rating_libraries counting"),
     ),
     "formats": Room(
         [f"{TOURNAMENTS}/formats/*.py"],

@@ -6,7 +6,6 @@ import csv
 import io
 import json
 from dataclasses import replace
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -83,19 +82,6 @@ def test_markdown_has_the_tables_of_the_text_and_escapes_names() -> None:
     for table in hostile.split("\n\n"):
         lines = [line.replace(r"\|", "") for line in table.splitlines() if line.startswith("|")]
         assert len({line.count("|") for line in lines}) <= 1, table
-
-
-def test_alpha_rank_names_what_it_takes_from_ratings() -> None:
-    star = [game(n, *pair, 1) for n, pair in enumerate([("a", "hub"), ("hub", "b"), ("hub", "c")])]
-    report = build_report(star, details=True)
-    output = (
-        "For 3 pairs of players that never met, alpha-rank uses the scores that ratings predict."
-    )
-    assert f"did not share their points exactly. {output}" in report.to_markdown()
-    assert "0 of 0" not in report.to_markdown()
-    assert output in report_page(report)
-    everybody = [game(n, *pair, 1) for n, pair in enumerate(combinations("abc", 2))]
-    assert "never met" not in build_report(everybody, details=True).to_markdown()
 
 
 def test_every_format_names_agents_and_parameters(run: Path) -> None:

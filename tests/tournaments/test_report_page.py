@@ -66,7 +66,6 @@ def test_numbers_are_those_of_the_json() -> None:
     details: Any = document["details"]
     for key in ("per_move", "cpu_per_move", "longest_game", "total", "lost_on_time"):
         assert values(page, "time", key) == {t["player"]: t[key] for t in details["times"]}, key
-    assert values(page, "transitivity", "alpha_rank") == details["alpha_rank"]
     scores = {
         (row.attributes["data-row"], cell.attributes["data-opponent"]): float(
             cell.attributes["data-value"]

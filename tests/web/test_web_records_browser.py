@@ -217,14 +217,13 @@ def test_a_report_uses_the_width_of_a_window(page: Page, tmp_path: Path) -> None
     kept = tmp_path / "report.html"
     kept.write_text(report_page(build_report(round_robin(5), info=INFO, details=True)), "utf-8")
     page.goto(kept.as_uri())
-    sections = ("crosstable", "colours", "history", "transitivity", "endings")
+    sections = ("crosstable", "colours", "history", "endings")
     boxes = {
         name: page.evaluate(f"document.getElementById('{name}').getBoundingClientRect().toJSON()")
         for name in sections
     }
     width = page.evaluate("innerWidth")
-    beside = boxes["colours"]["left"] > width / 2 and boxes["transitivity"]["left"] > width / 2
+    beside = boxes["colours"]["left"] > width / 2
     assert beside == (width >= 1280)
     assert boxes["endings"]["left"] < width / 2, "wide tables have the whole width"
-    assert page.locator("#transitivity .scroll.beyond").count() == 0 or not beside
     assert not is_wider(page)

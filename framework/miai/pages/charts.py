@@ -94,12 +94,6 @@ def rating_bar(
     )
 
 
-def share_bar(share: float, *, label: str) -> Markup:
-    """Return a share, from 0 to 1, as a bar, for a cell of a table."""
-    width = Scale(0.0, 1.0, 0, _WIDE)(share)
-    return _row(label, "rating", tag("rect", class_="bar", x=0, y=4, width=width, height=12))
-
-
 def box(quantiles: Sequence[float], *, extent: tuple[float, float], label: str) -> Markup:
     """Return five quantiles as whisker, box and middle, for a cell of a table."""
     at = Scale(*extent, 4, _WIDE - 4)

@@ -1,7 +1,7 @@
 """Details of a report, which take longer to compute: pages, Markdown and JSON show them.
 
-Ratings over games, use of time, results by opening and by parameters of the game, teams, cycles
-and alpha-rank, the format's facts; and the counts of adjudicated games.
+Ratings over games, use of time, results by opening and by parameters of the game, teams and the
+format's facts; and the counts of adjudicated games.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import combinations
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -23,8 +22,6 @@ from miai.record import Termination
 from miai.record_reader import read_verdicts
 from miai.render import action_text
 from miai_tournaments.config.openings import game_with_settings, plain_lines
-from miai_tournaments.ratings.alpharank import alpha_rank
-from miai_tournaments.ratings.pair_results import PairResults
 from miai_tournaments.ratings.payoffs import MeanPayoff
 from miai_tournaments.ratings.performance import (
     OpeningTest,
@@ -36,7 +33,6 @@ from miai_tournaments.ratings.performance import (
 from miai_tournaments.ratings.rankings import Ranking, ranks_of
 from miai_tournaments.ratings.ratings import PRIOR_GAMES, Estimate, Ratings, fit_counted
 from miai_tournaments.ratings.spread import team_rating
-from miai_tournaments.ratings.transitivity import Transitivity, measure_transitivity, payoff_table
 from miai_tournaments.report.counting import FORFEITS, Mean, Tally, outcome
 from miai_tournaments.store.database import damaged
 from miai_tournaments.store.reading import is_int
@@ -304,9 +300,6 @@ def _lines(info: RunInfo | None) -> Sequence[Opening]:
 MOST_OPENINGS: Final = 20
 """Maximum number of openings in the list, those of most games first."""
 
-_MOST_ALPHA_RANKED = 300
-_LEAST_FOR_CYCLES = 3
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Team:
@@ -334,18 +327,15 @@ class Details:
     """Details of a report.
 
     Attributes:
-      curves: ratings over games, best player first; these, `openings`, `settings` and cycles are
-        about scores, and left out where results are payoffs. All but the curves are left out in
-        games of more than two players.
+      curves: ratings over games, best player first; these, `openings` and `settings` are about
+        scores, and left out where results are payoffs. All but the curves are left out in games of
+        more than two players.
       times: use of time, likewise.
       openings: results of the first player by opening, up to `MOST_OPENINGS` of them.
       opening_count: number of openings.
       opening_test: whether results depend on the opening; None with fewer than two.
       settings: the same by parameters of the game, if they vary.
       teams: in the order in which they were entered.
-      transitivity: cycles; None with fewer than three players.
-      alpha_rank: shares by player, best player first; None likewise.
-      unmet: pairs of these players that never met; alpha-rank uses the scores that ratings predict.
       facts: the latest facts of the format.
       terminations: games by reason, the most frequent first.
     """
@@ -357,18 +347,8 @@ class Details:
     opening_test: OpeningTest | None
     settings: Sequence[PerformanceRow]
     teams: Sequence[Team]
-    transitivity: Transitivity | None
-    alpha_rank: Mapping[str, float] | None
-    unmet: int
     facts: Mapping[str, Any]
     terminations: Mapping[str, int]
-
-    def alpha_rank_caveat(self) -> str:
-        """Return a sentence on pairs whose scores alpha-rank takes from ratings; empty for none."""
-        if not self.unmet:
-            return ""
-        pairs = f"{self.unmet} pair{'s' * (self.unmet != 1)} of players that never met"
-        return f"For {pairs}, alpha-rank uses the scores that ratings predict."
 
     def to_json(self) -> dict[str, Any]:
         """Return it as plain data."""
@@ -380,9 +360,6 @@ class Details:
             "opening_test": None if self.opening_test is None else asdict(self.opening_test),
             "settings": [_line(line) for line in self.settings],
             "teams": [_team(team) for team in self.teams],
-            "transitivity": None if self.transitivity is None else asdict(self.transitivity),
-            "alpha_rank": None if self.alpha_rank is None else dict(self.alpha_rank),
-            "unmet": self.unmet,
             "format": dict(self.facts),
             "terminations": dict(self.terminations),
         }
@@ -426,7 +403,6 @@ def build_details(
         opening_test=compare_openings(openings) if len(listed) > 1 else None,
         settings=_by_settings(scored, opening_names),
         teams=_teams(report, players),
-        **_cycles(report),
         facts=report.info.facts if report.info else {},
         terminations=report.standings.terminations(),
     )
@@ -480,21 +456,6 @@ def _one_team(report: TournamentReport, name: str, members: tuple[str, ...]) -> 
         payoff=standings.payoffs.of_team(members) if standings.payoffs else None,
         against_others=sum(results, Tally()),
     )
-
-
-def _cycles(report: TournamentReport) -> dict[str, Any]:
-    names = [name for name in report.ranking() if report.standings.players[name].total.games]
-    ratings = report.ratings
-    of_two = report.standings.seats == 2
-    if ratings is None or not of_two or not _LEAST_FOR_CYCLES <= len(names) <= _MOST_ALPHA_RANKED:
-        return {"transitivity": None, "alpha_rank": None, "unmet": 0}
-    results = PairResults.from_games(report.standings.results(), players=names)
-    shares = alpha_rank(payoff_table(results, ratings=ratings))
-    return {
-        "transitivity": measure_transitivity(results),
-        "alpha_rank": dict(zip(names, map(float, shares), strict=True)),
-        "unmet": sum(not report.standings.against(a, b).games for a, b in combinations(names, 2)),
-    }
 
 
 def _line(line: PerformanceRow) -> dict[str, Any]:

@@ -125,14 +125,11 @@ def _played(report: TournamentReport) -> list[Section]:
         sections += [
             _curves(report, details),
             _parameter_lines(report),
-            _transitivity(details),
             _times(details),
             _openings(details),
         ]
-    order = (
-        "format teams crosstable colours history parameter endings adjudication transitivity time"
-    )
-    ids = [*order.split(), "openings", "failures"]
+    order = "format teams crosstable colours history parameter endings adjudication time openings"
+    ids = [*order.split(), "failures"]
     return sorted(sections, key=lambda section: ids.index(section.id))
 
 
@@ -977,7 +974,7 @@ def _replays(rows: Sequence[GameRow], folder: str) -> list[Section]:
     return [Section("replays", "Replays", blocks, wide=True)] if blocks else []
 
 
-# -- ratings over games, cycles, the format ------------------------------------------------------
+# -- ratings over games, the format --------------------------------------------------------------
 
 
 def _curves(report: TournamentReport, details: Details) -> Section:
@@ -1061,56 +1058,6 @@ def _difference_curve(match: HeadToHead, curves: Sequence[Curve]) -> Section:
     )
     note = "Fitted again on the first games of the schedule; the band is the 95 % interval."
     return Section("history", title, (Figure(chart),) if lines else (), note=note)
-
-
-def _transitivity(details: Details) -> Section:
-    """Return cycles and alpha-rank, from three players on."""
-    cycles, shares = details.transitivity, details.alpha_rank
-    title = "Non-transitivity"
-    if cycles is None or shares is None:
-        return Section("transitivity", title, ())
-    if cycles.triples:
-        line = (
-            f"Of {cycles.triples} triples of players that met, {cycles.cycles} are cycles "
-            f"(A beats B beats C beats A): {percent(cycles.share)}. Ratings alone would lead to "
-            f"{percent(cycles.expected)}, in 95 % of leagues "
-            f"{_interval(cycles.low, cycles.high)}; a share as large has probability "
-            f"{cycles.p_value:.2g}."
-        )
-    else:
-        line = "There are no triples of players that met and did not share their points exactly."
-    line = " ".join(filter(None, (line, details.alpha_rank_caveat())))
-    heads = (Column("strongest cycles", align="left"), Column("weakest link"))
-    arrow = Markup(" \N{RIGHTWARDS ARROW} ")
-    chains: list[Row] = []
-    for cycle in cycles.strongest:
-        names = (*cycle.players, cycle.players[0])
-        text_form = " \N{RIGHTWARDS ARROW} ".join(map(player_name, names))
-        chain = Cell(text_form, markup=arrow.join(map(name_markup, names)))
-        chains.append([chain, Cell(percent(cycle.weakest), cycle.weakest)])
-    order = sorted(shares.items(), key=lambda item: -item[1])
-    ranks: list[Row] = [
-        [
-            str(rank),
-            player_cell(player),
-            Cell(percent(share), share, "alpha_rank"),
-            Cell("", share, markup=charts.share_bar(share, label=percent(share))),
-        ]
-        for rank, (player, share) in enumerate(order, start=1)
-    ]
-    bar = Column("", align="left", media=PAGE)
-    columns = (RANK, PLAYER, Column("alpha-rank"), bar)
-    keys = [player for player, _ in order]
-    blocks: tuple[Block, ...] = (
-        Paragraph((line,), title, _DETAILED),
-        *_tables("Cycles", heads, chains, media=_DETAILED),
-        *_tables("Alpha-rank", columns, ranks, keys=keys, media=_DETAILED),
-    )
-    note = (
-        "Whether one rating per player explains the results. Alpha-rank is the share of time that "
-        "a population that copies what wins would play each player."
-    )
-    return Section("transitivity", title, blocks, note=note)
 
 
 def _format(facts: Mapping[str, Any]) -> Section:
