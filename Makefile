@@ -8,7 +8,7 @@ PYTEST_FLAGS ?= -n 3
 # Matches want a folder or weights and take hours; figures.py runs others of these.
 BENCHMARKS := $(filter-out %_matches.py %/go_settings.py %/go_five.py %/go_networks.py %/go_zero.py %/go_values.py %/go_judges.py %/figures.py %/opponents.py,$(wildcard benchmarks/*.py))
 
-.PHONY: demo test test-long check docs format bench figures soak mutants fuzz strength pictures audit clean help
+.PHONY: demo test test-long check docs format bench figures size soak mutants fuzz strength pictures audit clean help
 
 demo: .venv/installed
 	$(BIN)/miai tournament run configs/quickstart.toml --out runs/demo-$$(date +%Y%m%d-%H%M%S)
@@ -30,6 +30,9 @@ docs: .venv/installed-dev
 format: .venv/installed-dev
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+
+size: .venv/installed-dev
+	$(BIN)/python -m tests.size --wheels
 
 soak: .venv/installed-dev
 	$(BIN)/python -m tests.soak
@@ -61,7 +64,7 @@ clean:
 	rm -rf docs/_build docs/api docs/catalogue .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 help:
-	@echo "demo test test-long check docs format soak mutants fuzz strength bench figures pictures audit clean"
+	@echo "demo test test-long check docs format size soak mutants fuzz strength bench figures pictures audit clean"
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
