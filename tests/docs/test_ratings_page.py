@@ -22,7 +22,7 @@ def test_its_code_runs() -> None:
     blocks = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     for block in blocks:
         exec(block, names)
-    assert len(blocks) == 5
+    assert len(blocks) == 4
 
 
 def test_the_prior_spreads_players_as_it_says() -> None:
