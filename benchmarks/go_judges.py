@@ -22,8 +22,8 @@ import miai
 from common.conditions import conditions
 from miai.errors import MiaiError
 from miai.plain import parse_assignment
-from miai_go.learning.dataset import GoDataset
-from miai_go.learning.games import Split
+from miai_go.learning.data.dataset import GoDataset
+from miai_go.learning.data.games import Split
 from miai_go.rules.dead_stones import settled_margin
 from miai_go.rules.game import GoGame
 from miai_go.rules.state import GoState

@@ -26,11 +26,11 @@ import torch
 
 from common.conditions import conditions
 from miai.plain import parse_assignment
-from miai_go.learning.dataset import GoDataset
-from miai_go.learning.learner import Learner
-from miai_go.learning.making import make_network
-from miai_go.learning.measuring import measure
-from miai_go.learning.sections import (
+from miai_go.learning.data.dataset import GoDataset
+from miai_go.learning.training.learner import Learner
+from miai_go.learning.training.making import make_network
+from miai_go.learning.training.measuring import measure
+from miai_go.learning.training.sections import (
     EncoderSection,
     LessonSection,
     LossSection,
@@ -38,7 +38,7 @@ from miai_go.learning.sections import (
     OptimiserSection,
     TrainingRunSection,
 )
-from miai_go.learning.supervised import (
+from miai_go.learning.training.supervised import (
     batches_of,
     endless_streams,
     lesson_of,

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from common.conditions import conditions
 from miai_go.kernels import trail
-from miai_go.learning.tree_games import TreeGames, TreeSelfPlay
+from miai_go.learning.selfplay.tree_games import TreeGames, TreeSelfPlay
 from miai_go.nets.encoder import Encoder, Positions, load_encoder
 from miai_go.nets.inference import load_oracle
 from miai_go.nets.network import NetworkShape, build_network

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from common.conditions import conditions
 from miai.errors import MiaiError
-from miai_go.learning.tree_games import empty_root
+from miai_go.learning.selfplay.tree_games import empty_root
 from miai_go.nets.inference import load_oracle
 from miai_go.rules.board import KoRule
 from miai_go.search.forest import Forest, NetworkValuer, TreeSettings

@@ -30,20 +30,25 @@ import numpy as np
 import torch
 
 from common.conditions import conditions, processor
-from miai_go.learning.dataset import GoDataset
-from miai_go.learning.importing import GameFilters, ImportReport, import_games
-from miai_go.learning.learner import Learner
-from miai_go.learning.making import make_network
-from miai_go.learning.run_folder import TrainingJournal, load_plan
-from miai_go.learning.sections import (
+from miai_go.learning.data.dataset import GoDataset
+from miai_go.learning.data.importing import GameFilters, ImportReport, import_games
+from miai_go.learning.data.shards import ShardWriter
+from miai_go.learning.training.learner import Learner
+from miai_go.learning.training.making import make_network
+from miai_go.learning.training.run_folder import TrainingJournal, load_plan
+from miai_go.learning.training.sections import (
     EncoderSection,
     LossSection,
     NetworkSection,
     OptimiserSection,
     TrainingRunSection,
 )
-from miai_go.learning.shards import ShardWriter
-from miai_go.learning.supervised import AHEAD, SupervisedConfig, lesson_of, train_supervised
+from miai_go.learning.training.supervised import (
+    AHEAD,
+    SupervisedConfig,
+    lesson_of,
+    train_supervised,
+)
 from miai_go.rules.board import BLACK, Board
 from miai_go.rules.game import GoGame
 from miai_go.rules.parameters import GoParameters

@@ -24,9 +24,9 @@ from typing import Any
 
 from common.conditions import conditions
 from miai.files import write_text
-from miai_go.learning.run_folder import TrainingPlan, load_plan
-from miai_go.learning.zero import contest, train_zero
-from miai_go.learning.zero_config import ZeroConfig
+from miai_go.learning.training.run_folder import TrainingPlan, load_plan
+from miai_go.learning.training.zero import contest, train_zero
+from miai_go.learning.training.zero_config import ZeroConfig
 from miai_go.nets.inference import load_oracle
 
 CONFIG = Path(__file__).parent.parent / "configs" / "go-zero-7x7.toml"

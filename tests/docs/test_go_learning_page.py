@@ -24,9 +24,9 @@ from typer.testing import CliRunner
 
 from miai.cli.app import build_app
 from miai.plugins.loader import registry
-from miai_go.learning import run_folder as journal
-from miai_go.learning.dataset import GoDataset
-from miai_go.learning.games import StoredGame
+from miai_go.learning.data.dataset import GoDataset
+from miai_go.learning.data.games import StoredGame
+from miai_go.learning.training import run_folder as journal
 from miai_go.nets.encoder import Encoder
 from miai_go.nets.weights import WeightsHeader
 from miai_go.rules.symmetry import SYMMETRIES, point_tables, turned_planes
@@ -180,9 +180,9 @@ def test_it_names_every_component_config_and_training() -> None:
 
 
 def test_the_keys_that_it_names_are_there() -> None:
-    from miai_go.learning.reinforce import ReinforceConfig
-    from miai_go.learning.supervised import SupervisedConfig
-    from miai_go.learning.zero_config import ZeroConfig
+    from miai_go.learning.training.reinforce import ReinforceConfig
+    from miai_go.learning.training.supervised import SupervisedConfig
+    from miai_go.learning.training.zero_config import ZeroConfig
 
     tables: dict[str, set[str]] = {}
     for model in (SupervisedConfig, ReinforceConfig, ZeroConfig):

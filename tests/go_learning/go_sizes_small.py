@@ -13,11 +13,11 @@ from tests.go_learning.go_networks_small import stir
 from torch.nn import functional
 
 from miai.tensors import read_tensors
-from miai_go.learning.dataset import GoDataset
-from miai_go.learning.games import StoredGame
-from miai_go.learning.making import make_network
-from miai_go.learning.sections import EncoderSection, NetworkSection
-from miai_go.learning.shards import ShardWriter
+from miai_go.learning.data.dataset import GoDataset
+from miai_go.learning.data.games import StoredGame
+from miai_go.learning.data.shards import ShardWriter
+from miai_go.learning.training.making import make_network
+from miai_go.learning.training.sections import EncoderSection, NetworkSection
 from miai_go.nets.encoders import SimpleEncoder
 from miai_go.nets.weights import WeightsHeader, save_weights
 

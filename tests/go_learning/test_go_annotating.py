@@ -16,11 +16,11 @@ from typer.testing import CliRunner
 from miai.errors import WeightsError
 from miai_go.commands import add_commands
 from miai_go.errors import DataError
-from miai_go.learning.annotating import AnnotationPlan, annotate, final_owners
-from miai_go.learning.dataset import GoDataset
-from miai_go.learning.games import StoredGame
-from miai_go.learning.shards import Shard, ShardWriter, open_shards
-from miai_go.learning.supervised import lesson_of, root_sharpness
+from miai_go.learning.data.annotating import AnnotationPlan, annotate, final_owners
+from miai_go.learning.data.dataset import GoDataset
+from miai_go.learning.data.games import StoredGame
+from miai_go.learning.data.shards import Shard, ShardWriter, open_shards
+from miai_go.learning.training.supervised import lesson_of, root_sharpness
 from miai_go.nets.encoders import SimpleEncoder
 from miai_go.search.forest import TreeSettings
 

@@ -13,10 +13,10 @@ from tests.go_learning.go_data_games import random_game, random_moves, sgf_of, t
 
 from miai_go.errors import DataError
 from miai_go.kernels import trail
-from miai_go.learning.batches import Batch, Prefetcher
-from miai_go.learning.dataset import GoDataset
-from miai_go.learning.games import StoredGame, in_split
-from miai_go.learning.shards import ShardWriter
+from miai_go.learning.data.batches import Batch, Prefetcher
+from miai_go.learning.data.dataset import GoDataset
+from miai_go.learning.data.games import StoredGame, in_split
+from miai_go.learning.data.shards import ShardWriter
 from miai_go.nets.encoder import Positions
 from miai_go.rules.board import Board
 from miai_go.rules.symmetry import (
@@ -400,7 +400,7 @@ def test_torch_gets_whole_batches_an_epoch_after_the_other(data: GoDataset) -> N
     torch = pytest.importorskip("torch")
     from torch.utils.data import DataLoader
 
-    from miai_go.learning.torch_loader import TorchBatches
+    from miai_go.learning.data.torch_loader import TorchBatches
 
     torch.set_num_threads(1)
     loader = DataLoader(TorchBatches(data, 32, seed=7), batch_size=None)

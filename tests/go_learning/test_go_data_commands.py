@@ -19,9 +19,9 @@ from miai.errors import MiaiError
 from miai.plugins.loader import plugin_host
 from miai_go.commands import add_commands
 from miai_go.errors import DataError
-from miai_go.learning import collections as download
-from miai_go.learning.collections import PublicDataset
-from miai_go.learning.dataset import GoDataset
+from miai_go.learning.data import collections as download
+from miai_go.learning.data.collections import PublicDataset
+from miai_go.learning.data.dataset import GoDataset
 from miai_go.rules.symmetry import point_tables
 
 

@@ -12,7 +12,7 @@ import typer
 from typer.testing import CliRunner
 
 from miai_go.commands import add_commands
-from miai_go.learning.shards import COLUMNS
+from miai_go.learning.data.shards import COLUMNS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "go-data.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```(\w+)\n(.*?)```", PAGE, re.DOTALL)

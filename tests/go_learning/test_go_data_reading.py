@@ -14,8 +14,8 @@ from tests.go_learning.go_data_games import random_game, random_moves, sgf_of
 
 from miai.errors import ParameterError
 from miai.parameters import build_parameters
-from miai_go.learning.games import StoredGame
-from miai_go.learning.importing import (
+from miai_go.learning.data.games import StoredGame
+from miai_go.learning.data.importing import (
     GameFilters,
     ImportReport,
     ReadGame,

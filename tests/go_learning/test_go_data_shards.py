@@ -16,10 +16,10 @@ import pytest
 from tests.go_learning.go_data_games import random_game, random_moves, sgf_of
 
 from miai_go.errors import DataError
-from miai_go.learning.games import StoredGame
-from miai_go.learning.importing import GameFilters, ImportReport, import_games
-from miai_go.learning.shard_files import LOCK
-from miai_go.learning.shards import (
+from miai_go.learning.data.games import StoredGame
+from miai_go.learning.data.importing import GameFilters, ImportReport, import_games
+from miai_go.learning.data.shard_files import LOCK
+from miai_go.learning.data.shards import (
     COLUMNS,
     Shard,
     ShardWriter,

@@ -14,7 +14,7 @@ from miai.errors import WeightsError
 from miai.tensors import TrainingRecord, read_tensors, write_tensors
 from miai_go.errors import DataError, TrainingError
 from miai_go.kernels import rules, trail
-from miai_go.learning.rollout_policy import PatternReport, measure, train
+from miai_go.learning.training.rollout_policy import PatternReport, measure, train
 from miai_go.nets.encoder import Positions
 from miai_go.nets.patterns import PatternHeader, PatternPolicy
 from miai_go.search.forest import Rollouts

@@ -12,12 +12,12 @@ from tests.go_learning.go_training_games import rollout_games, write_games
 
 from miai.errors import ConfigError
 from miai_go.errors import DataError, TrainingError
-from miai_go.learning.learner import Lesson
-from miai_go.learning.run_folder import TrainingPlan, load_plan
-from miai_go.learning.shards import ShardWriter
-from miai_go.learning.supervised import endless
-from miai_go.learning.zero import Replay, _Zero, train_zero
-from miai_go.learning.zero_config import ZeroConfig
+from miai_go.learning.data.shards import ShardWriter
+from miai_go.learning.training.learner import Lesson
+from miai_go.learning.training.run_folder import TrainingPlan, load_plan
+from miai_go.learning.training.supervised import endless
+from miai_go.learning.training.zero import Replay, _Zero, train_zero
+from miai_go.learning.training.zero_config import ZeroConfig
 from miai_go.nets.encoder import load_encoder
 from miai_go.nets.torch_oracle import TorchOracle
 from miai_go.nets.weights import WeightsHeader

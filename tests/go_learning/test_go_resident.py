@@ -11,11 +11,11 @@ import pytest
 import torch
 from tests.go_learning.go_training_games import SIZE, rollout_games
 
-from miai_go.learning.dataset import GoDataset
-from miai_go.learning.learner import Lesson
-from miai_go.learning.resident import ResidentLessons
-from miai_go.learning.shards import Shard
-from miai_go.learning.supervised import endless_streams, lesson_of
+from miai_go.learning.data.dataset import GoDataset
+from miai_go.learning.data.shards import Shard
+from miai_go.learning.training.learner import Lesson
+from miai_go.learning.training.resident import ResidentLessons
+from miai_go.learning.training.supervised import endless_streams, lesson_of
 from miai_go.nets.encoder import Encoder
 from miai_go.nets.encoders import AlphaGoEncoder, SimpleEncoder
 from miai_go.nets.parameters import AlphaGoEncoderParameters
@@ -67,7 +67,7 @@ def test_planes_of_more_than_bits_may_come_late(monkeypatch: pytest.MonkeyPatch)
             planes[full] *= 3
             return planes
 
-    monkeypatch.setattr("miai_go.learning.resident._AT_ONCE", 4)
+    monkeypatch.setattr("miai_go.learning.training.resident._AT_ONCE", 4)
     data = games_of_both_kinds(Late(SIZE))
     resident = ResidentLessons(data, lesson_of, device=torch.device("cpu"))
     (stream,) = islice(endless_streams(data, 200, seed=1), 1)

@@ -16,10 +16,10 @@ from typer.testing import CliRunner
 from miai.errors import MiaiError
 from miai_go.commands import add_commands
 from miai_go.errors import DataError
-from miai_go.learning.dataset import GoDataset
-from miai_go.learning.shard_files import LOCK
-from miai_go.learning.shards import open_shards, shard_folders
-from miai_go.learning.tree_games import SelfPlayPlan, play_set
+from miai_go.learning.data.dataset import GoDataset
+from miai_go.learning.data.shard_files import LOCK
+from miai_go.learning.data.shards import open_shards, shard_folders
+from miai_go.learning.selfplay.tree_games import SelfPlayPlan, play_set
 from miai_go.rules.board import Board
 
 SIZE = 4

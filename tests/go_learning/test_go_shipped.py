@@ -22,13 +22,13 @@ import miai
 from miai.errors import WeightsError
 from miai.playing.opponents import opponents_of
 from miai_go import shipped
-from miai_go.learning.making import make_network
-from miai_go.learning.reinforce import ReinforceConfig
-from miai_go.learning.rollout_policy import RolloutConfig
-from miai_go.learning.run_folder import load_plan
-from miai_go.learning.sections import EncoderSection, NetworkSection
-from miai_go.learning.supervised import SupervisedConfig
-from miai_go.learning.zero_config import ZeroConfig
+from miai_go.learning.training.making import make_network
+from miai_go.learning.training.reinforce import ReinforceConfig
+from miai_go.learning.training.rollout_policy import RolloutConfig
+from miai_go.learning.training.run_folder import load_plan
+from miai_go.learning.training.sections import EncoderSection, NetworkSection
+from miai_go.learning.training.supervised import SupervisedConfig
+from miai_go.learning.training.zero_config import ZeroConfig
 from miai_go.nets import inference
 from miai_go.nets.encoder import positions_of
 from miai_go.nets.inference import export_beside, load_oracle, prefers_int8

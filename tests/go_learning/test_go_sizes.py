@@ -30,17 +30,19 @@ from miai.errors import ConfigError, ParameterError, WeightsError
 from miai.parameters import build_parameters, describe_parameters
 from miai.tensors import read_tensors
 from miai_go.errors import DataError, TrainingError
-from miai_go.learning.batches import Batch, Prefetcher
-from miai_go.learning.dataset import GoDataset
-from miai_go.learning.games import StoredGame
-from miai_go.learning.making import make_network
-from miai_go.learning.measuring import evaluate_weights, measure
-from miai_go.learning.resident import ResidentLessons
-from miai_go.learning.rollout_policy import RolloutConfig, train_rollout
-from miai_go.learning.run_folder import load_plan
-from miai_go.learning.sections import DataSection, NetworkSection, TrainingRunSection
-from miai_go.learning.shards import Shard, open_shards, sets_in
-from miai_go.learning.supervised import (
+from miai_go.learning.data.batches import Batch, Prefetcher
+from miai_go.learning.data.dataset import GoDataset
+from miai_go.learning.data.games import StoredGame
+from miai_go.learning.data.shards import Shard, open_shards, sets_in
+from miai_go.learning.data.torch_loader import TorchBatches
+from miai_go.learning.selfplay.tree_games import SelfPlayPlan, play_set
+from miai_go.learning.training.making import make_network
+from miai_go.learning.training.measuring import evaluate_weights, measure
+from miai_go.learning.training.resident import ResidentLessons
+from miai_go.learning.training.rollout_policy import RolloutConfig, train_rollout
+from miai_go.learning.training.run_folder import load_plan
+from miai_go.learning.training.sections import DataSection, NetworkSection, TrainingRunSection
+from miai_go.learning.training.supervised import (
     SupervisedConfig,
     _Lessons,
     batches_of,
@@ -51,9 +53,7 @@ from miai_go.learning.supervised import (
     root_sharpness,
     train_supervised,
 )
-from miai_go.learning.teacher import Teacher, TeacherSection
-from miai_go.learning.torch_loader import TorchBatches
-from miai_go.learning.tree_games import SelfPlayPlan, play_set
+from miai_go.learning.training.teacher import Teacher, TeacherSection
 from miai_go.nets.encoders import SimpleEncoder
 from miai_go.nets.inference import load_oracle
 from miai_go.nets.layers import PoolBias
@@ -185,7 +185,7 @@ def test_a_network_that_remembers_its_size_is_refused_for_several(
         torch.manual_seed(1)
         return Sized(shape)
 
-    monkeypatch.setattr("miai_go.learning.making.build_network", build)
+    monkeypatch.setattr("miai_go.learning.training.making.build_network", build)
     make_network(5, SIMPLE, NetworkSection(), seed=1)
     with pytest.raises(TrainingError, match="because its answers depend on the size"):
         make_network((5, 6), SIMPLE, NetworkSection(), seed=1)
@@ -211,7 +211,7 @@ def test_a_size_behind_layers_of_zeros_is_found(monkeypatch: pytest.MonkeyPatch)
                 module.register_forward_pre_hook(lambda _module, inputs: (inputs[0] * shape.size,))
         return built
 
-    monkeypatch.setattr("miai_go.learning.making.build_network", with_memory)
+    monkeypatch.setattr("miai_go.learning.training.making.build_network", with_memory)
     with pytest.raises(TrainingError, match="because its answers depend on the size"):
         make_network((5, 6), SIMPLE, network, seed=1)
 

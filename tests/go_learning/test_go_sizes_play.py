@@ -20,7 +20,7 @@ from miai.errors import MiaiError, WeightsError
 from miai_go.commands.weights import export_checked
 from miai_go.errors import InferenceError
 from miai_go.gtp.players import player_maker
-from miai_go.learning.dataset import GoDataset
+from miai_go.learning.data.dataset import GoDataset
 from miai_go.nets.client import RemoteOracle, stop_server
 from miai_go.nets.dead_stones import NetworkJudge
 from miai_go.nets.encoder import Positions

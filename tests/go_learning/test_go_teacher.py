@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from tests.go_learning.go_training_games import SIZE, rollout_games
 
 from miai_go.errors import TrainingError
-from miai_go.learning.dataset import GoDataset
-from miai_go.learning.learner import Lesson
-from miai_go.learning.making import make_network
-from miai_go.learning.resident import ResidentLessons
-from miai_go.learning.sections import EncoderSection, NetworkSection, TrainingRunSection
-from miai_go.learning.supervised import endless_streams, lesson_of
-from miai_go.learning.teacher import Teacher, TeacherSection
+from miai_go.learning.data.dataset import GoDataset
+from miai_go.learning.training.learner import Lesson
+from miai_go.learning.training.making import make_network
+from miai_go.learning.training.resident import ResidentLessons
+from miai_go.learning.training.sections import EncoderSection, NetworkSection, TrainingRunSection
+from miai_go.learning.training.supervised import endless_streams, lesson_of
+from miai_go.learning.training.teacher import Teacher, TeacherSection
 from miai_go.nets.encoder import Encoder
 from miai_go.nets.network import Outputs
 from miai_go.nets.weights import save_weights

@@ -25,34 +25,35 @@ import torch
 from tests.go_learning.go_data_games import random_game
 from tests.go_learning.go_networks_small import small_file, stir
 from tests.go_learning.go_training_games import SIZE, rollout_games, supervised_config
+from tests.warm_command import run_miai
 
 from miai.errors import ConfigError, MiaiError
 from miai.tensors import read_tensors
 from miai_go.errors import TrainingError
-from miai_go.learning.checkpoints import Checkpoints
-from miai_go.learning.dataset import GoDataset
-from miai_go.learning.learner import Learner, Lesson
-from miai_go.learning.making import make_network
-from miai_go.learning.measuring import GameMeasures, measure
-from miai_go.learning.reinforce import advantages
-from miai_go.learning.run_folder import ProgressTicker, TrainingJournal, load_plan
-from miai_go.learning.sections import (
+from miai_go.learning.data.dataset import GoDataset
+from miai_go.learning.data.shards import ShardWriter
+from miai_go.learning.training.checkpoints import Checkpoints
+from miai_go.learning.training.learner import Learner, Lesson
+from miai_go.learning.training.making import make_network
+from miai_go.learning.training.measuring import GameMeasures, measure
+from miai_go.learning.training.reinforce import advantages
+from miai_go.learning.training.run_folder import ProgressTicker, TrainingJournal, load_plan
+from miai_go.learning.training.sections import (
     EncoderSection,
     LossSection,
     NetworkSection,
     OptimiserSection,
     TrainingRunSection,
 )
-from miai_go.learning.shards import ShardWriter
-from miai_go.learning.supervised import (
+from miai_go.learning.training.supervised import (
     SupervisedConfig,
     _Lessons,
     lesson_of,
     train_supervised,
 )
-from miai_go.learning.training_run import TrainingResult
-from miai_go.learning.zero import train_zero
-from miai_go.learning.zero_config import ZeroConfig
+from miai_go.learning.training.training_run import TrainingResult
+from miai_go.learning.training.zero import train_zero
+from miai_go.learning.training.zero_config import ZeroConfig
 from miai_go.nets.encoder import load_encoder
 from miai_go.nets.inference import load_oracle
 from miai_go.nets.weights import WeightsHeader, load_weights, save_weights
@@ -202,7 +203,9 @@ def test_time_ends_a_run_and_lowers_the_rate(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     clock = count(step=0.25)
-    monkeypatch.setattr("miai_go.learning.learner.time", SimpleNamespace(monotonic=clock.__next__))
+    monkeypatch.setattr(
+        "miai_go.learning.training.learner.time", SimpleNamespace(monotonic=clock.__next__)
+    )
     config = supervised_config(tmp_path, steps=20)
     settings = ("run.steps=1000000", "run.minutes=0.1", "run.log_every=1")
     learnt = train(config, tmp_path / "run", *settings)
@@ -306,7 +309,7 @@ def test_a_ticker_counts_for_all_threads_and_seldom_speaks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     said: list[str] = []
-    monkeypatch.setattr("miai_go.learning.run_folder.EVERY", 0.2)
+    monkeypatch.setattr("miai_go.learning.training.run_folder.EVERY", 0.2)
     began = time.monotonic()
     ticker = ProgressTicker(said.append, "games", 400)
 
@@ -649,3 +652,21 @@ def test_a_device_that_is_not_there_is_refused(tmp_path: Path, device: str) -> N
     config = supervised_config(tmp_path, steps=5)
     with pytest.raises(TrainingError, match=r"run\.device = '.*use 'cpu'"):
         train(config, tmp_path / "run", f"run.device={device}")
+
+
+@pytest.mark.parametrize(
+    ("command", "config"),
+    [
+        (("go", "train", "zero"), '[network]\nstart = "no-such-weights"\n'),
+        (("go", "train", "value"), '[game]\npolicy = ""\nplayer = "no-such-weights"\n'),
+        (("go", "tsumego", "train"), '[data]\nfolder = "no-such-set"\n'),
+    ],
+)
+def test_a_training_that_is_refused_leaves_no_folder(
+    tmp_path: Path, command: tuple[str, ...], config: str
+) -> None:
+    (tmp_path / "x.toml").write_text(config)
+    done = run_miai([*command, "x.toml", "--out", "runs/x"], cwd=tmp_path, timeout=60)
+    assert done.returncode == 2
+    assert "no-such" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["x.toml"]

@@ -14,6 +14,7 @@ from tests.tsumego.brute_force import ATTACKER, Fight, forced, reachable
 from tests.tsumego.small_nets import SETTINGS, small_set
 
 from miai_go.errors import DataError
+from miai_go.learning.data.shard_files import locked_folder
 from miai_go.learning.life_dataset import (
     SPLITS,
     LabelledPositions,
@@ -23,7 +24,6 @@ from miai_go.learning.life_dataset import (
 )
 from miai_go.learning.life_making import make_set
 from miai_go.learning.life_sources import PASS, draw_room_zone, grow
-from miai_go.learning.shard_files import locked_folder
 from miai_go.life.kernels.stones import PASS as KERNEL_PASS
 from miai_go.life.prover import ProofVerdict, Prover, ZonePosition
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import typer
 
-from miai_go.commands import data, gtp, selfplay, solving, training, tsumego, weights
+from miai_go.commands import data, gtp, solving, training, tsumego, weights
 
-_MODULES = (data, training, selfplay, solving, tsumego, weights)
+_MODULES = (data, training, solving, tsumego, weights)
 
 
 def add_commands(app: typer.Typer) -> None:

@@ -13,8 +13,8 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from miai_go.learning.dataset import GoDataset
-    from miai_go.learning.importing import GameFilters, ImportReport
+    from miai_go.learning.data.dataset import GoDataset
+    from miai_go.learning.data.importing import GameFilters, ImportReport
     from miai_go.nets.inference import Ensemble
     from miai_go.nets.oracle import NetworkOracle
 
@@ -55,7 +55,7 @@ def list_datasets(as_json: _Json = False) -> None:
     """List public collections of games."""
     from dataclasses import asdict
 
-    from miai_go.learning.collections import COLLECTIONS
+    from miai_go.learning.data.collections import COLLECTIONS
 
     datasets = list(COLLECTIONS.values())
     if as_json:
@@ -94,7 +94,7 @@ def download(
     """Download an archive of a public collection over https and check its SHA-256."""
     from miai.progress import show_activity
     from miai_go.errors import DataError
-    from miai_go.learning.collections import fetch, public_collection
+    from miai_go.learning.data.collections import fetch, public_collection
 
     dataset = public_collection(name)
     address = url or dataset.url
@@ -160,7 +160,7 @@ def import_sources(
     repeating an interrupted import resumes it.
     """
     from miai.parameters import build_options
-    from miai_go.learning.importing import GameFilters
+    from miai_go.learning.data.importing import GameFilters
 
     given = {
         "size": size,
@@ -219,7 +219,7 @@ def annotate_games(
     with data.root_share.
     """
     from miai.progress import show_activity
-    from miai_go.learning.annotating import AnnotationPlan, annotate
+    from miai_go.learning.data.annotating import AnnotationPlan, annotate
     from miai_go.search.forest import NetworkValuer
     from miai_go.shipped import find_weights
 
@@ -309,7 +309,7 @@ def play_games(
     from miai.errors import ConfigError
     from miai.parameters import build_options
     from miai.progress import show_activity
-    from miai_go.learning.tree_games import SelfPlayPlan, play_set
+    from miai_go.learning.selfplay.tree_games import SelfPlayPlan, play_set
     from miai_go.nets.inference import network_header
     from miai_go.nets.oracle import follows_komi
     from miai_go.rules.sizes import parse_sizes
@@ -368,8 +368,8 @@ def _oracles(
 
 def _games_for(source: Path, weights: Path) -> GoDataset:
     """Return games of one size for a network. Raises `WeightsError` if it is for other sizes."""
-    from miai_go.learning.dataset import GoDataset
-    from miai_go.learning.importing import GameFilters
+    from miai_go.learning.data.dataset import GoDataset
+    from miai_go.learning.data.importing import GameFilters
     from miai_go.nets.inference import network_header
 
     header = network_header(weights)
@@ -393,8 +393,8 @@ def show_statistics(
 
     Several sizes of board are shown separately; --json then prints a list.
     """
-    from miai_go.learning.dataset import GoDataset, statistics
-    from miai_go.learning.importing import GameFilters
+    from miai_go.learning.data.dataset import GoDataset, statistics
+    from miai_go.learning.data.importing import GameFilters
 
     filters = GameFilters(size=size, known_results=False, duplicates=True, setups=True)
     data = GoDataset(source, filters=filters)
@@ -423,8 +423,8 @@ def _import(
     sources: list[Path], out: Path, filters: GameFilters, size: int, games_a_shard: int
 ) -> tuple[ImportReport, int]:
     from miai.progress import show_activity
-    from miai_go.learning.importing import ImportReport, import_games
-    from miai_go.learning.shards import Shard, ShardWriter, shard_folders
+    from miai_go.learning.data.importing import ImportReport, import_games
+    from miai_go.learning.data.shards import Shard, ShardWriter, shard_folders
 
     report = ImportReport()
     writing = ShardWriter(

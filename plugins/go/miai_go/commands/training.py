@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from miai_go.learning.measuring import GameMeasures
-    from miai_go.learning.run_folder import TrainingPlan
+    from miai_go.learning.training.measuring import GameMeasures
+    from miai_go.learning.training.run_folder import TrainingPlan
 
 ResultT = TypeVar("ResultT")
 
@@ -54,7 +54,7 @@ def add_commands(group: typer.Typer) -> None:
 def train_sl(config: _Config, out: _Out = None, settings: _Settings = None) -> None:
     """Train a network on moves and results of recorded games (supervised)."""
     _needs_torch()
-    from miai_go.learning.supervised import SupervisedConfig, train_supervised
+    from miai_go.learning.training.supervised import SupervisedConfig, train_supervised
 
     result = _train(train_supervised, SupervisedConfig, "sl", config, out, settings)
     print(f"{result.measures.line()}  (waiting for data: {result.loading_share:.1%} of the time)")
@@ -63,8 +63,8 @@ def train_sl(config: _Config, out: _Out = None, settings: _Settings = None) -> N
 
 def train_rollout(config: _Config, out: _Out = None, settings: _Settings = None) -> None:
     """Train the rollout policy, a table of patterns, on recorded games."""
-    from miai_go.learning.rollout_policy import RolloutConfig
-    from miai_go.learning.rollout_policy import train_rollout as train
+    from miai_go.learning.training.rollout_policy import RolloutConfig
+    from miai_go.learning.training.rollout_policy import train_rollout as train
 
     result = _train(train, RolloutConfig, "rollout", config, out, settings)
     print(f"top-1 accuracy {result.test.top_1:.1%} on {result.test.positions} positions")
@@ -74,7 +74,7 @@ def train_rollout(config: _Config, out: _Out = None, settings: _Settings = None)
 def train_rl(config: _Config, out: _Out = None, settings: _Settings = None) -> None:
     """Train a policy by policy gradient on games against its earlier versions."""
     _needs_torch()
-    from miai_go.learning.reinforce import ReinforceConfig, train_by_gradient
+    from miai_go.learning.training.reinforce import ReinforceConfig, train_by_gradient
 
     result = _train(train_by_gradient, ReinforceConfig, "rl", config, out, settings)
     print(f"rounds: {result.rounds}, steps: {result.steps}\nweights: {result.weights}")
@@ -83,8 +83,8 @@ def train_rl(config: _Config, out: _Out = None, settings: _Settings = None) -> N
 def train_value(config: _Config, out: _Out = None, settings: _Settings = None) -> None:
     """Train a value network on one position from each game of self-play."""
     _needs_torch()
-    from miai_go.learning.value import ValueConfig
-    from miai_go.learning.value import train_value as train
+    from miai_go.learning.training.value import ValueConfig
+    from miai_go.learning.training.value import train_value as train
 
     result = _train(train, ValueConfig, "value", config, out, settings)
     print(f"{result.measures.line()}\nweights: {result.weights}")
@@ -93,8 +93,8 @@ def train_value(config: _Config, out: _Out = None, settings: _Settings = None) -
 def train_zero(config: _Config, out: _Out = None, settings: _Settings = None) -> None:
     """Run AlphaGo Zero's loop: rounds of self-play by tree search and training on it."""
     _needs_torch()
-    from miai_go.learning.zero import train_zero as train
-    from miai_go.learning.zero_config import ZeroConfig
+    from miai_go.learning.training.zero import train_zero as train
+    from miai_go.learning.training.zero_config import ZeroConfig
 
     result = _train(train, ZeroConfig, "zero", config, out, settings)
     print(f"rounds: {result.rounds}, steps: {result.steps}\nweights: {result.weights}")
@@ -140,7 +140,7 @@ def evaluate(
             )
         _show_rollout(path, sources, split, positions or None, as_json=as_json)
         return
-    from miai_go.learning.measuring import evaluate_weights
+    from miai_go.learning.training.measuring import evaluate_weights
 
     measures = evaluate_weights(
         weights,
@@ -172,7 +172,7 @@ def calibrate(
     The log odds of winning are multiplied by one factor; moves and the order of values stay.
     """
     _needs_torch()
-    from miai_go.learning.calibrating import calibrate as fit
+    from miai_go.learning.training.calibrating import calibrate as fit
     from miai_go.nets.inference import export_beside
 
     result = fit(weights, sources, out, split=split)
@@ -210,7 +210,7 @@ def _train(
     settings: list[str] | None,
 ) -> ResultT:
     """Train by a config; a training that is refused at once leaves no folder."""
-    from miai_go.learning.run_folder import SCAFFOLDING, load_plan, run_folder
+    from miai_go.learning.training.run_folder import SCAFFOLDING, load_plan, run_folder
 
     with removed_if_refused(run_folder(config, out), SCAFFOLDING):
         plan = load_plan(config, model, kind=kind, assignments=settings or (), out=out)
@@ -224,7 +224,7 @@ def _train(
 def _show_rollout(
     path: Path, sources: list[Path], split: str, limit: int | None, *, as_json: bool
 ) -> None:
-    from miai_go.learning.rollout_policy import evaluate_rollout
+    from miai_go.learning.training.rollout_policy import evaluate_rollout
 
     report = evaluate_rollout(path, sources, split=split, limit=limit)
     figures = {

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from miai_go.learning.life_dataset import LabelledPositions
     from miai_go.learning.life_making import SetCounts
     from miai_go.learning.life_measuring import Baselines, LifeMeasures
-    from miai_go.learning.measuring import Row
+    from miai_go.learning.training.measuring import Row
     from miai_go.life.problems import Problem
     from miai_go.nets.life_predicting import PredictedFate
 
@@ -175,7 +175,7 @@ def train(
     """Train a network. Stop it with Ctrl-C; the same command resumes."""
     _needs_torch("training")
     from miai_go.learning.life_training import load_tsumego_plan, train_net
-    from miai_go.learning.run_folder import SCAFFOLDING, run_folder
+    from miai_go.learning.training.run_folder import SCAFFOLDING, run_folder
 
     with removed_if_refused(run_folder(config, out), SCAFFOLDING):
         plan = load_tsumego_plan(config, assignments=tuple(settings or ()), out=out)

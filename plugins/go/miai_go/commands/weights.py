@@ -96,7 +96,7 @@ def checksum(
     The SHA-256 that is printed is that of the whole file, as `sha256sum` prints it. An .onnx file
     has no digest in its header: unless it is shipped, it is only read.
     """
-    from miai_go.learning.shard_files import digest_of
+    from miai_go.learning.data.shard_files import digest_of
     from miai_go.shipped import FOLDER, shipped_sums
 
     sums = shipped_sums()

@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from miai_go.errors import DataError
-from miai_go.learning.life_sources import PASS, LabelledPosition
-from miai_go.learning.shard_files import (
+from miai_go.learning.data.shard_files import (
     Columns,
     ShardColumn,
     ShardFormat,
     ShardManifest,
     numbered_folders,
 )
+from miai_go.learning.life_sources import PASS, LabelledPosition
 from miai_go.life.kernels import planes as kernels
 from miai_go.life.kernels.stones import ZONE_WORDS
 from miai_go.life.zones import MAX_ZONE_POINTS, Zone

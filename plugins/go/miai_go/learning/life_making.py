@@ -22,9 +22,9 @@ from miai.parameters import StrictModel, parameter
 from miai.process.workers import Job, WorkerPool, to_stderr
 from miai.seeds import derive_seed
 from miai_go.errors import DataError, ProblemError
+from miai_go.learning.data.shard_files import locked_set, numbered_folders
 from miai_go.learning.life_dataset import COLUMNS, LIFE_SHARDS, joined, rows_of
 from miai_go.learning.life_sources import draw_fight_zone, draw_room_zone, grow
-from miai_go.learning.shard_files import locked_set, numbered_folders
 from miai_go.life.problems import Problem
 from miai_go.life.prover import load_prover
 from miai_go.life.zones import Zone, find_zone

@@ -17,7 +17,7 @@ from miai_go.learning.life_dataset import (
     folds_of,
     policy_targets,
 )
-from miai_go.learning.measuring import Answering, Measures, Row, tenths
+from miai_go.learning.training.measuring import Answering, Measures, Row, tenths
 from miai_go.nets.life_weights import WHOLE, NetHeader, load_net, packed_net
 
 if TYPE_CHECKING:

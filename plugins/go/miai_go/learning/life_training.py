@@ -15,14 +15,14 @@ from pydantic import Field
 from miai.parameters import StrictModel, parameter, read_toml
 from miai_go.errors import TrainingError
 from miai_go.kinds import LIFE_NETWORK
-from miai_go.learning.checkpoints import Checkpoint
-from miai_go.learning.learner import Learner, Lesson
 from miai_go.learning.life_dataset import LabelledPositions, folds_of, policy_targets
 from miai_go.learning.life_measuring import LifeMeasures, measure, sampled_rows
-from miai_go.learning.making import prepare_torch
-from miai_go.learning.run_folder import TrainingJournal, TrainingPlan, load_plan
-from miai_go.learning.sections import LossSection, OptimiserSection, TrainingRunSection
-from miai_go.learning.training_run import TrainingResult, TrainingRun
+from miai_go.learning.training.checkpoints import Checkpoint
+from miai_go.learning.training.learner import Learner, Lesson
+from miai_go.learning.training.making import prepare_torch
+from miai_go.learning.training.run_folder import TrainingJournal, TrainingPlan, load_plan
+from miai_go.learning.training.sections import LossSection, OptimiserSection, TrainingRunSection
+from miai_go.learning.training.training_run import TrainingResult, TrainingRun
 from miai_go.nets.life_planes import EXTENDED, MOST_WINDOW, WINDOW
 from miai_go.nets.life_weights import (
     HeldOut,

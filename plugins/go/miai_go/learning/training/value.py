@@ -15,12 +15,13 @@ import numpy as np
 from pydantic import Field
 
 from miai.parameters import StrictModel, parameter
-from miai_go.learning.games import StoredGame
-from miai_go.learning.making import learning_threads, make_network
-from miai_go.learning.measuring import GameMeasures
-from miai_go.learning.policy_games import PolicyGames
-from miai_go.learning.run_folder import TrainingJournal, TrainingPlan
-from miai_go.learning.sections import (
+from miai_go.learning.data.games import StoredGame
+from miai_go.learning.data.shards import ShardWriter, open_shards, shard_folders
+from miai_go.learning.selfplay.policy_games import PolicyGames
+from miai_go.learning.training.making import learning_threads, make_network
+from miai_go.learning.training.measuring import GameMeasures
+from miai_go.learning.training.run_folder import TrainingJournal, TrainingPlan
+from miai_go.learning.training.sections import (
     EncoderSection,
     LessonSection,
     LossSection,
@@ -28,9 +29,8 @@ from miai_go.learning.sections import (
     OptimiserSection,
     TrainingRunSection,
 )
-from miai_go.learning.shards import ShardWriter, open_shards, shard_folders
-from miai_go.learning.supervised import SupervisedConfig, train_supervised
-from miai_go.learning.training_run import TrainingResult
+from miai_go.learning.training.supervised import SupervisedConfig, train_supervised
+from miai_go.learning.training.training_run import TrainingResult
 from miai_go.nets.inference import load_oracle
 from miai_go.nets.oracle import Oracle
 from miai_go.shipped import find_weights

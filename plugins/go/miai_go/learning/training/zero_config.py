@@ -7,7 +7,8 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from miai.parameters import StrictModel, parameter
-from miai_go.learning.sections import (
+from miai_go.learning.selfplay.tree_games import TreeGames
+from miai_go.learning.training.sections import (
     DataSection,
     EncoderSection,
     LossSection,
@@ -15,7 +16,6 @@ from miai_go.learning.sections import (
     OptimiserSection,
     TrainingRunSection,
 )
-from miai_go.learning.tree_games import TreeGames
 from miai_go.search.forest import TreeSettings
 
 

@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 
 from miai.files import reading
 from miai_go.errors import DataError
-from miai_go.learning.games import StoredGame
-from miai_go.learning.shard_files import locked_set
-from miai_go.learning.shards import (
+from miai_go.learning.data.games import StoredGame
+from miai_go.learning.data.shard_files import locked_set
+from miai_go.learning.data.shards import (
     GAME_SHARDS,
     set_of_size,
     sets_in,

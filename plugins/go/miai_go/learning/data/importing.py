@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from pydantic import field_validator, model_validator
 
 from miai.parameters import Parameters, parameter
-from miai_go.learning.games import BLACK_WON, DRAWN, UNKNOWN, WHITE_WON, StoredGame
+from miai_go.learning.data.games import BLACK_WON, DRAWN, UNKNOWN, WHITE_WON, StoredGame
 from miai_go.rules.coordinates import MAX_SIZE, vertex
 from miai_go.rules.parameters import MAX_KOMI, MAX_MOVES
 from miai_go.rules.sizes import BoardSizes, sizes_of

@@ -14,9 +14,9 @@ from torch.nn import functional
 
 from miai.errors import WeightsError
 from miai.parameters import StrictModel, parameter
-from miai_go.learning.learner import Column, Lesson
-from miai_go.learning.making import Encoders, check_encoder
-from miai_go.learning.sections import EncoderSection, TrainingRunSection
+from miai_go.learning.training.learner import Column, Lesson
+from miai_go.learning.training.making import Encoders, check_encoder
+from miai_go.learning.training.sections import EncoderSection, TrainingRunSection
 from miai_go.nets.network import Outputs
 from miai_go.nets.weights import load_weights
 from miai_go.shipped import find_weights

@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 
 from miai_go.errors import DataError
 from miai_go.kernels import records, rules, trail
-from miai_go.learning.games import UNKNOWN
-from miai_go.learning.shards import Shard
+from miai_go.learning.data.games import UNKNOWN
+from miai_go.learning.data.shards import Shard
 from miai_go.nets.encoder import Encoder, Positions
 from miai_go.rules.symmetry import SYMMETRIES, point_tables, turned_planes, turned_policy
 
 if TYPE_CHECKING:
-    from miai_go.learning.dataset import GoDataset
+    from miai_go.learning.data.dataset import GoDataset
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -261,7 +261,7 @@ _SIZES: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """The sampling of positions; see `miai_go.learning.dataset.GoDataset.batches`."""
+    """The sampling of positions; see `miai_go.learning.data.dataset.GoDataset.batches`."""
 
     batch_size: int
     seed: int

@@ -13,8 +13,8 @@ import numpy as np
 import torch
 from torch.utils.data import IterableDataset, get_worker_info
 
-from miai_go.learning.batches import Batch, Prefetcher
-from miai_go.learning.dataset import GoDataset
+from miai_go.learning.data.batches import Batch, Prefetcher
+from miai_go.learning.data.dataset import GoDataset
 
 Tensors = dict[str, torch.Tensor]
 

@@ -20,10 +20,10 @@ from pydantic import Field
 
 from miai.parameters import StrictModel
 from miai.seeds import derive_seed
-from miai_go.learning.batches import Rows, make_batch
-from miai_go.learning.dataset import GoDataset
-from miai_go.learning.games import UNKNOWN, StoredGame
-from miai_go.learning.shard_making import StoppedError, make_shards
+from miai_go.learning.data.batches import Rows, make_batch
+from miai_go.learning.data.dataset import GoDataset
+from miai_go.learning.data.games import UNKNOWN, StoredGame
+from miai_go.learning.data.shard_making import StoppedError, make_shards
 from miai_go.rules.board import Board
 from miai_go.rules.dead_stones import dead_by_playouts
 from miai_go.rules.scoring import area_score

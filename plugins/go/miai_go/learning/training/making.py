@@ -16,8 +16,8 @@ from miai.plugins.loader import registry
 from miai.process.processors import available_processors
 from miai.tensors import TrainingRecord
 from miai_go.errors import TrainingError
-from miai_go.learning.learner import Learner
-from miai_go.learning.sections import EncoderSection, NetworkSection, TrainingRunSection
+from miai_go.learning.training.learner import Learner
+from miai_go.learning.training.sections import EncoderSection, NetworkSection, TrainingRunSection
 from miai_go.nets.encoder import Encoder, load_encoder
 from miai_go.nets.network import NetworkShape, Outputs, build_network, filled_parameters, outputs_of
 from miai_go.nets.oracle import first_line

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
 from miai_go.errors import DivergedError, TrainingError
-from miai_go.learning.checkpoints import Checkpoint, Checkpoints
-from miai_go.learning.learner import Learner, Lesson
-from miai_go.learning.measuring import Measures
-from miai_go.learning.run_folder import TrainingJournal
-from miai_go.learning.sections import TrainingRunSection
+from miai_go.learning.training.checkpoints import Checkpoint, Checkpoints
+from miai_go.learning.training.learner import Learner, Lesson
+from miai_go.learning.training.measuring import Measures
+from miai_go.learning.training.run_folder import TrainingJournal
+from miai_go.learning.training.sections import TrainingRunSection
 
 MeasuresT = TypeVar("MeasuresT", bound=Measures)
 

@@ -21,11 +21,11 @@ from miai_go.errors import DataError, TrainingError
 from miai_go.kernels import FAMILY, rules, trail
 from miai_go.kernels import patterns as kernels
 from miai_go.kernels.patterns import PatternBuffers
-from miai_go.learning.dataset import GoDataset
-from miai_go.learning.games import SPLITS, Split
-from miai_go.learning.importing import GameFilters
-from miai_go.learning.run_folder import TrainingJournal, TrainingPlan
-from miai_go.learning.sections import DataSection
+from miai_go.learning.data.dataset import GoDataset
+from miai_go.learning.data.games import SPLITS, Split
+from miai_go.learning.data.importing import GameFilters
+from miai_go.learning.training.run_folder import TrainingJournal, TrainingPlan
+from miai_go.learning.training.sections import DataSection
 from miai_go.nets.patterns import PatternHeader, PatternPolicy, pattern_room
 from miai_go.rules.sizes import only_size, sizes_of
 
@@ -91,7 +91,7 @@ def train(
             progress(epoch, report)
     policy.weights[:] = weights
     old = policy.header
-    noted = record or TrainingRecord(command="miai_go.learning.rollout_policy.train")
+    noted = record or TrainingRecord(command="miai_go.learning.training.rollout_policy.train")
     noted = noted.model_copy(update={"steps": report.positions * epochs, "seed": seed})
     fresh = not old.history
     sizes = (size, size) if fresh else (min(old.sizes[0], size), max(old.sizes[1], size))

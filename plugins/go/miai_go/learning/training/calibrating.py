@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from miai.errors import WeightsError
 from miai.tensors import TrainingRecord
 from miai_go.errors import DataError
-from miai_go.learning.measuring import evaluate_weights
+from miai_go.learning.training.measuring import evaluate_weights
 from miai_go.nets.network import TRAINING_ONLY
 from miai_go.nets.onnx_export import own_games
 from miai_go.nets.weights import WeightsHeader, encoder_of, load_weights, save_weights

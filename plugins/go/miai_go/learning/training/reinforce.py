@@ -14,12 +14,13 @@ from pydantic import Field
 
 from miai.parameters import StrictModel, parameter
 from miai_go.kernels import selfplay as kernels
-from miai_go.learning.batches import Batch
-from miai_go.learning.checkpoints import Checkpoint
-from miai_go.learning.dataset import GoDataset
-from miai_go.learning.games import StoredGame
-from miai_go.learning.learner import Learner, Lesson
-from miai_go.learning.making import (
+from miai_go.learning.data.batches import Batch
+from miai_go.learning.data.dataset import GoDataset
+from miai_go.learning.data.games import StoredGame
+from miai_go.learning.selfplay.policy_games import PolicyGames
+from miai_go.learning.training.checkpoints import Checkpoint
+from miai_go.learning.training.learner import Learner, Lesson
+from miai_go.learning.training.making import (
     learning_threads,
     make_network,
     playing_copy,
@@ -27,16 +28,15 @@ from miai_go.learning.making import (
     save_learnt,
     trained_header,
 )
-from miai_go.learning.policy_games import PolicyGames
-from miai_go.learning.run_folder import TrainingJournal, TrainingPlan
-from miai_go.learning.sections import (
+from miai_go.learning.training.run_folder import TrainingJournal, TrainingPlan
+from miai_go.learning.training.sections import (
     EncoderSection,
     LossSection,
     NetworkSection,
     OptimiserSection,
     TrainingRunSection,
 )
-from miai_go.learning.training_run import LossMeans, RoundsResult, TrainingRun
+from miai_go.learning.training.training_run import LossMeans, RoundsResult, TrainingRun
 from miai_go.nets.oracle import Oracle
 from miai_go.nets.torch_oracle import TorchOracle
 from miai_go.nets.weights import load_weights

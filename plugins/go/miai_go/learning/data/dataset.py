@@ -18,10 +18,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miai_go.errors import DataError
-from miai_go.learning.batches import BatchStream, Sampling
-from miai_go.learning.games import FRACTIONS, Split, StoredGame, in_split, is_listed, sample_games
-from miai_go.learning.importing import GameFilters, ImportReport, import_games
-from miai_go.learning.shards import COLUMNS, Shard, open_shards, sets_in
+from miai_go.learning.data.batches import BatchStream, Sampling
+from miai_go.learning.data.games import (
+    FRACTIONS,
+    Split,
+    StoredGame,
+    in_split,
+    is_listed,
+    sample_games,
+)
+from miai_go.learning.data.importing import GameFilters, ImportReport, import_games
+from miai_go.learning.data.shards import COLUMNS, Shard, open_shards, sets_in
 from miai_go.nets.encoder import Encoder, load_encoder
 from miai_go.rules.coordinates import vertex
 from miai_go.rules.sizes import board_names, sizes_of
@@ -43,7 +50,7 @@ class GoDataset:
       seed: seed of that sample, and the default seed of batches.
       avoid: games to leave out: names (16 bytes or 32 hexadecimal digits), another data set, or the
         name of a split.
-      split: part of the games, see `miai_go.learning.games`.
+      split: part of the games, see `miai_go.learning.data.games`.
       fractions: shares of the games for training, validation and test.
       filters: of imported games; by default all games of the encoders' sizes with a result.
       verify: whether the digests of shards are checked.

@@ -27,11 +27,20 @@ import numpy as np
 from miai.files import write_text
 from miai.process.processors import available_processors
 from miai_go.errors import TrainingError
-from miai_go.learning.checkpoints import Checkpoint
-from miai_go.learning.dataset import GoDataset
-from miai_go.learning.games import StoredGame
-from miai_go.learning.learner import Learner, Lesson
-from miai_go.learning.making import (
+from miai_go.learning.data.dataset import GoDataset
+from miai_go.learning.data.games import StoredGame
+from miai_go.learning.data.shards import Shard, ShardWriter, shard_folders
+from miai_go.learning.selfplay.tree_games import (
+    MatchPlayer,
+    MatchResult,
+    MatchRules,
+    ResignTally,
+    TreeSelfPlay,
+    play_match,
+)
+from miai_go.learning.training.checkpoints import Checkpoint
+from miai_go.learning.training.learner import Learner, Lesson
+from miai_go.learning.training.making import (
     learning_threads,
     make_network,
     playing_copy,
@@ -40,19 +49,10 @@ from miai_go.learning.making import (
     save_learnt,
     trained_header,
 )
-from miai_go.learning.run_folder import ProgressTicker, TrainingJournal, TrainingPlan
-from miai_go.learning.shards import Shard, ShardWriter, shard_folders
-from miai_go.learning.supervised import endless, komi_range, lesson_of, open_games
-from miai_go.learning.training_run import LossMeans, RoundsResult, TrainingRun
-from miai_go.learning.tree_games import (
-    MatchPlayer,
-    MatchResult,
-    MatchRules,
-    ResignTally,
-    TreeSelfPlay,
-    play_match,
-)
-from miai_go.learning.zero_config import ZeroConfig
+from miai_go.learning.training.run_folder import ProgressTicker, TrainingJournal, TrainingPlan
+from miai_go.learning.training.supervised import endless, komi_range, lesson_of, open_games
+from miai_go.learning.training.training_run import LossMeans, RoundsResult, TrainingRun
+from miai_go.learning.training.zero_config import ZeroConfig
 from miai_go.nets.encoder import Encoder
 from miai_go.nets.oracle import Oracle
 from miai_go.nets.torch_oracle import TorchOracle

@@ -1,7 +1,7 @@
 """Positions that stay on the device that trains on them, each encoded once.
 
 A GPU learns from positions faster than processors encode them. The batches are those of
-`miai_go.learning.batches`: the same seed gives the same lessons, whatever makes them.
+`miai_go.learning.data.batches`: the same seed gives the same lessons, whatever makes them.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from torch import Tensor
 
 from miai.process.processors import available_processors
 from miai_go.errors import TrainingError
-from miai_go.learning.batches import Batch, Rows, make_batch
-from miai_go.learning.dataset import GoDataset
-from miai_go.learning.learner import Lesson
+from miai_go.learning.data.batches import Batch, Rows, make_batch
+from miai_go.learning.data.dataset import GoDataset
+from miai_go.learning.training.learner import Lesson
 from miai_go.rules.symmetry import INVERSES, point_tables
 
 _AT_ONCE: Final = 4096

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from miai_go.errors import DivergedError, TrainingError
-from miai_go.learning.sections import LossSection, OptimiserSection, TrainingRunSection
+from miai_go.learning.training.sections import LossSection, OptimiserSection, TrainingRunSection
 from miai_go.nets.network import Outputs
 
 Column: TypeAlias = NDArray[Any] | Tensor

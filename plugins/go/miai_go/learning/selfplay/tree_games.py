@@ -21,14 +21,14 @@ from miai.parameters import StrictModel
 from miai.seeds import derive_seed
 from miai_go.errors import DataError
 from miai_go.kernels import trail
-from miai_go.learning.games import StoredGame, finished_game
-from miai_go.learning.shard_making import (
+from miai_go.learning.data.games import StoredGame, finished_game
+from miai_go.learning.data.shard_making import (
     StoppedError,
     check_new,
     check_settings,
     make_shards,
 )
-from miai_go.learning.shards import set_of_size, sets_in, shard_folders
+from miai_go.learning.data.shards import set_of_size, sets_in, shard_folders
 from miai_go.rules.board import Board, KoRule
 from miai_go.rules.sizes import BoardSizes, sizes_of
 from miai_go.search.forest import Forest, ForestRoot, LeafValuer, TreeSettings

@@ -16,14 +16,14 @@ from pydantic import Field
 
 from miai.parameters import StrictModel
 from miai_go.errors import DataError, TrainingError
-from miai_go.learning.batches import Batch, BatchStream, Prefetcher
-from miai_go.learning.calibrating import scaled_values
-from miai_go.learning.checkpoints import Checkpoint
-from miai_go.learning.dataset import EncoderChoice, GoDataset
-from miai_go.learning.games import UNKNOWN
-from miai_go.learning.importing import GameFilters
-from miai_go.learning.learner import Learner, Lesson
-from miai_go.learning.making import (
+from miai_go.learning.data.batches import Batch, BatchStream, Prefetcher
+from miai_go.learning.data.dataset import EncoderChoice, GoDataset
+from miai_go.learning.data.games import UNKNOWN
+from miai_go.learning.data.importing import GameFilters
+from miai_go.learning.training.calibrating import scaled_values
+from miai_go.learning.training.checkpoints import Checkpoint
+from miai_go.learning.training.learner import Learner, Lesson
+from miai_go.learning.training.making import (
     encoder_with_start,
     make_network,
     prepare_torch,
@@ -31,10 +31,10 @@ from miai_go.learning.making import (
     scales_of,
     trained_header,
 )
-from miai_go.learning.measuring import PLIES_PER_ROW, GameMeasures, measure
-from miai_go.learning.resident import ResidentLessons
-from miai_go.learning.run_folder import TrainingJournal, TrainingPlan
-from miai_go.learning.sections import (
+from miai_go.learning.training.measuring import PLIES_PER_ROW, GameMeasures, measure
+from miai_go.learning.training.resident import ResidentLessons
+from miai_go.learning.training.run_folder import TrainingJournal, TrainingPlan
+from miai_go.learning.training.sections import (
     DataSection,
     EncoderSection,
     LessonSection,
@@ -43,8 +43,8 @@ from miai_go.learning.sections import (
     OptimiserSection,
     TrainingRunSection,
 )
-from miai_go.learning.teacher import Teacher, TeacherSection
-from miai_go.learning.training_run import TrainingResult, TrainingRun
+from miai_go.learning.training.teacher import Teacher, TeacherSection
+from miai_go.learning.training.training_run import TrainingResult, TrainingRun
 from miai_go.rules.sizes import board_names, sizes_of
 
 

@@ -1,6 +1,6 @@
 """Sets of Go games on disk: folders of shards, all of one board size.
 
-`miai_go.learning.shard_files` defines the format.
+`miai_go.learning.data.shard_files` defines the format.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from miai_go.errors import DataError
-from miai_go.learning.games import NAME_BYTES, UNKNOWN, StoredGame
-from miai_go.learning.shard_files import (
+from miai_go.learning.data.games import NAME_BYTES, UNKNOWN, StoredGame
+from miai_go.learning.data.shard_files import (
     MANIFEST,
     Columns,
     ShardColumn,
@@ -44,7 +44,7 @@ COLUMNS: Final[Mapping[str, ShardColumn]] = {
     "root_value": ShardColumn("<f2", "move", optional=True),
     "ownership": ShardColumn("|i1", "game", "points", optional=True),
 }
-"""Columns of a shard; `miai_go.learning.games.StoredGame` documents their contents.
+"""Columns of a shard; `miai_go.learning.data.games.StoredGame` documents their contents.
 
 `moves` has the moves of all games one after another; those of game g begin at `offsets[g]`."""
 

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miai.errors import ConfigError
-from miai_go.learning.dataset import GoDataset
-from miai_go.learning.games import SPLITS, Split
-from miai_go.learning.importing import GameFilters
+from miai_go.learning.data.dataset import GoDataset
+from miai_go.learning.data.games import SPLITS, Split
+from miai_go.learning.data.importing import GameFilters
 from miai_go.nets.inference import load_oracle, network_header
 from miai_go.nets.parameters import Precision
 from miai_go.nets.weights import encoder_of

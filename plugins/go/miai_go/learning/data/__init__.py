@@ -1,0 +1,1 @@
+"""Recorded games and positions: import, shards on disk, data sets, batches."""

@@ -1,0 +1,1 @@
+"""Training runs: configs, lessons, learners, checkpoints, measurements."""
