@@ -12,7 +12,7 @@ import shlex
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Final, TypeVar
+from typing import Any, ClassVar, Final, TypeVar, get_args
 
 from pydantic import (
     BaseModel,
@@ -21,8 +21,10 @@ from pydantic import (
     GetCoreSchemaHandler,
     ValidationError,
     field_validator,
+    model_validator,
 )
 from pydantic.config import JsonDict
+from pydantic.fields import FieldInfo
 from pydantic_core import CoreSchema, PydanticUndefined
 
 from miai.errors import ConfigError, ParameterError, near_matches
@@ -70,15 +72,42 @@ class StrictModel(BaseModel):
         return schema
 
 
+KIND: Final = "kind"
+"""The parameter by which the tables of a choice differ."""
+
+
 class Parameters(StrictModel):
     """Base of every parameter model.
+
+    A parameter whose type is another model is a table. A union of models is a choice between
+    tables: each has a parameter ``kind`` of its own `Literal`, and the parameter is declared with
+    ``discriminator=KIND``. The name of a kind stands for a table with nothing else in it, and a
+    table that names no kind is of the default's.
 
     Attributes:
       names_program: whether they name a program to run, so that they are not taken from a file of
         foreign origin.
+      moved: what became of names that the model had, for messages: ``{"precision":
+        "is now network.precision"}``.
     """
 
     names_program: ClassVar[bool] = False
+    moved: ClassVar[Mapping[str, str]] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _write_out_kinds(cls, values: Any) -> Any:
+        if not isinstance(values, Mapping):
+            return values
+        written = dict(values)
+        for name, field in cls.model_fields.items():
+            if field.discriminator and name in values:
+                value, default = values[name], field.get_default()
+                if isinstance(value, str):
+                    written[name] = {KIND: value}
+                elif isinstance(value, Mapping) and isinstance(default, BaseModel):
+                    written[name] = {KIND: getattr(default, KIND), **value}
+        return written
 
 
 def parameter(
@@ -130,42 +159,115 @@ class CommandParameters(Parameters):
         return command
 
 
+def tables_of(field: FieldInfo) -> tuple[type[BaseModel], ...]:
+    """Return the models of a parameter that is a table, several for a choice; else none."""
+    candidates = get_args(field.annotation) if field.discriminator else (field.annotation,)
+    return tuple(c for c in candidates if isinstance(c, type) and issubclass(c, BaseModel))
+
+
+def kind_of(table: type[BaseModel]) -> str:
+    """Return the kind of a table that belongs to a choice."""
+    return str(table.model_fields[KIND].get_default())
+
+
+def filled_parameters(filled: BaseModel, path: str = "") -> Iterator[tuple[str, FieldInfo, Any]]:
+    """Yield (path, field, value) for each parameter, those of tables included: ``table.name``."""
+    for name, field in type(filled).model_fields.items():
+        value = getattr(filled, name)
+        if tables_of(field):
+            yield from filled_parameters(value, f"{path}{name}.")
+        else:
+            yield f"{path}{name}", field, value
+
+
 def named_components(filled: BaseModel) -> Iterator[tuple[str, str, str, Mapping[str, Any]]]:
     """Yield (parameter, kind, name, parameters) for each component that a parameter names."""
-    for field, info in type(filled).model_fields.items():
-        extra = info.json_schema_extra
+    values = {path: value for path, _, value in filled_parameters(filled)}
+    for path, field, name in filled_parameters(filled):
+        extra = field.json_schema_extra
         kind = extra.get("component") if isinstance(extra, dict) else None
-        name = getattr(filled, field)
         if isinstance(kind, str) and isinstance(name, str):
-            yield field, kind, name, getattr(filled, f"{field}_parameters", {})
+            yield path, kind, name, values.get(f"{path}_parameters", {})
+
+
+def set_parameter(values: dict[str, Any], path: str, value: Any, *, where: str = "") -> None:
+    """Set a parameter in a table of values by its path: ``table.name``.
+
+    The kind of a choice may come before or after the parameters of its table. Raises
+    `ParameterError` if the path leads below a value that is not a table; `where` is what messages
+    put before the path: ``--black.``.
+    """
+    *tables, name = path.split(".")
+    for table in tables:
+        below = values.setdefault(table, {})
+        if isinstance(below, str):
+            below = values[table] = {KIND: below}
+        if not isinstance(below, dict):
+            raise ParameterError(f"{where}{path}: '{table}' has a value already, so no keys")
+        values = below
+    former = values.get(name)
+    if isinstance(former, dict) and isinstance(value, str):
+        value = {**former, KIND: value}
+    values[name] = value
 
 
 def describe_parameters(model: type[BaseModel]) -> list[dict[str, Any]]:
-    """Return a row for each parameter: name, type, default, unit, help and limits, plain data."""
+    """Return a row for each parameter: name, type, default, unit, help and limits, plain data.
+
+    The parameters of a table are rows of their own, named ``table.name``; those of a choice follow
+    a row with its kinds.
+    """
+    rows: dict[str, dict[str, Any]] = {}
+    for row in _rows(model, None):
+        rows.setdefault(row["name"], row)
+    return list(rows.values())
+
+
+def _rows(model: type[BaseModel], filled: BaseModel | None) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a model; `filled` has the defaults, where these are not the model's own."""
     properties = model.model_json_schema()["properties"] if model.model_fields else {}
-    rows: list[dict[str, Any]] = []
     for name, field in model.model_fields.items():
-        schema = properties.get(field.alias or name, {})
-        variants = schema.get("anyOf", [schema])
-        kinds = [str(v.get("type", v.get("const", "any"))) for v in variants]
-        limits = {
+        default = None if field.is_required() else field.get_default()
+        if filled is not None:
+            default = getattr(filled, name)
+        name = field.alias or name
+        row = _row(name, field, default, properties.get(name, {}))
+        tables = tables_of(field)
+        if not tables:
+            yield row
+        elif field.discriminator:
+            kind = getattr(default, KIND, None)
+            yield {
+                **row,
+                "type": "string",
+                "default": kind,
+                "limits": {"enum": [kind_of(table) for table in tables]},
+            }
+        for table in tables:
+            inner = default if isinstance(default, table) else None
+            for below in _rows(table, inner):
+                if field.discriminator and below["name"] == KIND:
+                    continue
+                only = f" ({name} = {kind_of(table)})" if field.discriminator else ""
+                yield {**below, "name": f"{name}.{below['name']}", "help": below["help"] + only}
+
+
+def _row(name: str, field: FieldInfo, default: Any, schema: Mapping[str, Any]) -> dict[str, Any]:
+    variants = schema.get("anyOf", [schema])
+    return {
+        "name": name,
+        "type": " or ".join(str(v.get("type", v.get("const", "any"))) for v in variants),
+        "required": field.is_required(),
+        "default": default,
+        "unit": schema.get("unit"),
+        "limits": {
             key: v[key]
             for v in variants
             for key in ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "enum")
             if key in v
-        }
-        rows.append(
-            {
-                "name": field.alias or name,
-                "type": " or ".join(kinds),
-                "required": field.is_required(),
-                "default": None if field.is_required() else field.get_default(),
-                "unit": schema.get("unit"),
-                "limits": limits,
-                "help": field.description or "",
-            }
-        )
-    return rows
+        },
+        "help": field.description or "",
+    }
 
 
 # -- values ---------------------------------------------------------------------------------------
@@ -214,31 +316,91 @@ def mistakes(error: ValidationError) -> list[Mapping[str, Any]]:
 
 def explain(detail: Mapping[str, Any], model: type[BaseModel], where: str) -> str:
     """Return one line that says what is wrong with a parameter, and what to do."""
-    path = where
+    place = _Place(model)
     for part in detail["loc"]:
-        path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else str(part)
-    if detail["type"] == "extra_forbidden":
-        name = str(detail["loc"][-1])
-        fields = _fields_at(model, detail["loc"][:-1])
-        return f"{path}: unknown parameter. {near_matches(name, fields) or 'There are none.'}"
-    if detail["type"] == "missing":
-        return f"{path}: is required"
+        place.enter(part)
+    path = where
+    for step in place.steps:
+        path += f"[{step}]" if isinstance(step, int) else f".{step}" if path else step
+    kinds = [kind_of(table) for table in place.choice]
+    match detail["type"]:
+        case "extra_forbidden":
+            return f"{path}: {place.why_unknown()}"
+        case "missing":
+            return f"{path}: is required"
+        case "union_tag_not_found":
+            return f"{path}: name its {KIND}, one of {', '.join(kinds)}"
+        case "union_tag_invalid":
+            expected = {"expected": ", ".join(map(repr, kinds))}
+            return f"{path}: {_literal(detail['input'][KIND], expected)}"
     return f"{path}: {wording(detail)}"
 
 
-def _fields_at(model: type[BaseModel], path: tuple[Any, ...]) -> list[str]:
-    """Return the field names at a path below the model; empty if it leads to no model."""
-    current: Any = model
-    for part in path:
-        if isinstance(part, str) and isinstance(current, type) and issubclass(current, BaseModel):
-            field = current.model_fields.get(part)
-            current = field.annotation if field else None
-            for argument in getattr(current, "__args__", ()):
-                if isinstance(argument, type) and issubclass(argument, BaseModel):
-                    current = argument
-    if isinstance(current, type) and issubclass(current, BaseModel):
-        return [f.alias or name for name, f in current.model_fields.items()]
-    return []
+class _Place:
+    """A place in a model, which the location of an error leads to.
+
+    Attributes:
+      steps: the names and numbers on the way, as a user writes them, without the kinds of choices.
+      field: the last parameter on the way; None for an unknown one.
+    """
+
+    def __init__(self, model: type[BaseModel]) -> None:
+        self.steps: list[str | int] = []
+        self.field: FieldInfo | None = None
+        self._below: type[BaseModel] | None = model  # the table that the next name is in
+        self._table: type[BaseModel] | None = model  # the one that the last name is in
+        self._siblings: tuple[type[BaseModel], ...] = ()  # the choice that `_table` is of
+
+    @property
+    def choice(self) -> tuple[type[BaseModel], ...]:
+        """The tables that the last parameter is a choice of; none if it is not a choice."""
+        field = self.field
+        return tables_of(field) if field is not None and field.discriminator else ()
+
+    def enter(self, part: str | int) -> None:
+        """Follow a part of a location."""
+        chosen = [table for table in self.choice if kind_of(table) == part]
+        if chosen and self._below is None:
+            self._below = chosen[0]
+            return
+        self.steps.append(part)
+        if isinstance(part, int):
+            return
+        self._siblings = self.choice
+        self._table = self._below
+        self.field = self._table.model_fields.get(part) if self._table else None
+        self._below = (
+            None if self.field is None or self.field.discriminator else _table_in(self.field)
+        )
+
+    def why_unknown(self) -> str:
+        """Return why the last name is not a parameter here, and what to write instead."""
+        name, table = str(self.steps[-1]), self._table
+        if table is None:
+            return "unknown parameter. There are none."
+        for base in table.__mro__:
+            if name in vars(base).get("moved", {}):
+                return str(vars(base)["moved"][name])
+        kinds = [kind_of(t) for t in self._siblings if name in t.model_fields]
+        if kinds:
+            return f"is a parameter of the {KIND} {' or '.join(kinds)} only"
+        inner = [
+            f"{field.alias or key}.{name}"
+            for key, field in table.model_fields.items()
+            if any(name in t.model_fields for t in tables_of(field))
+        ]
+        if inner:
+            return f"unknown parameter. Write {' or '.join(inner)}."
+        names = [field.alias or key for key, field in table.model_fields.items()]
+        return f"unknown parameter. {near_matches(name, names) or 'There are none.'}"
+
+
+def _table_in(field: FieldInfo) -> type[BaseModel] | None:
+    """Return the model of a parameter, or of the entries of its list; None if it has none."""
+    for candidate in (field.annotation, *get_args(field.annotation)):
+        if isinstance(candidate, type) and issubclass(candidate, BaseModel):
+            return candidate
+    return None
 
 
 # -- config files ---------------------------------------------------------------------------------

@@ -5,13 +5,21 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import pytest
 
 import miai
 from miai.errors import ParameterError
-from miai.parameters import NAME_PATTERN, build_parameters, describe_parameters
+from miai.parameters import (
+    KIND,
+    NAME_PATTERN,
+    build_parameters,
+    describe_parameters,
+    named_components,
+    set_parameter,
+)
+from miai.search.evaluators import refuse_seconds
 
 
 class Inner(miai.Parameters):
@@ -136,3 +144,85 @@ def test_a_filled_model_cannot_be_changed() -> None:
     filled = build_parameters(Example, {})
     with pytest.raises(ValueError, match="frozen"):
         filled.simulations = 5
+
+
+class Puct(miai.Parameters):
+    kind: Literal["puct"] = "puct"
+    temperature: float = miai.parameter(1.0, help="Temperature of priors", gt=0)
+
+
+class Gumbel(miai.Parameters):
+    kind: Literal["gumbel"] = "gumbel"
+    considered: int = miai.parameter(16, help="Moves considered at the root", ge=1)
+
+
+class Network(miai.Parameters):
+    precision: Literal["fp32", "int8"] = miai.parameter("fp32", help="Precision")
+    evaluator: str | None = miai.parameter(None, help="Evaluator", component="evaluator")
+    evaluator_parameters: dict[str, Any] = miai.parameter({}, help="Its parameters")
+    seconds: float | None = miai.parameter(None, help="Time", unit="seconds")
+
+
+class Search(miai.Parameters):
+    moved: ClassVar = {"share": "is now network.seconds", "old": "was removed: nothing read it"}
+
+    root: Puct | Gumbel = miai.parameter(Puct(), help="Selection at the root", discriminator=KIND)
+    network: Network = miai.parameter(Network(precision="int8"), help="Running the network")
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"root": "gumble"}, "x.root: 'gumble' is not one of puct, gumbel; did you mean 'gumbel'"),
+        ({"root": 3}, "x.root: expected a table of keys and values, got 3"),
+        ({"root": {"kind": "gumbel", "considered": 0}}, "x.root.considered: 0 is too small"),
+        ({"root": {"considered": 3}}, "x.root.considered: is a parameter of the kind gumbel only"),
+        ({"root": {"kind": "gumbel", "consider": 3}}, "x.root.consider: unknown parameter. Did"),
+        ({"network": {"precisoin": 1}}, "x.network.precisoin: unknown parameter. Did you mean 'pr"),
+        ({"precision": "fp32"}, "x.precision: unknown parameter. Write network.precision."),
+        ({"considered": 3}, "x.considered: unknown parameter. Write root.considered."),
+        ({"share": 1}, "x.share: is now network.seconds"),
+        ({"old": 1}, "x.old: was removed: nothing read it"),
+    ],
+)
+def test_mistakes_in_tables_and_choices_name_the_place(
+    values: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ParameterError, match=re.escape(message)):
+        build_parameters(Search, values, where="x")
+
+
+def test_a_choice_is_named_by_its_kind_or_written_as_a_table() -> None:
+    written = build_parameters(Search, {"root": {"kind": "gumbel", "considered": 8}})
+    assert written.root == Gumbel(considered=8)
+    assert build_parameters(Search, {"root": "gumbel"}).root == Gumbel()
+    assert build_parameters(Search, {"root": {"temperature": 0.5}}).root == Puct(temperature=0.5)
+    given = written.model_dump(mode="json", exclude_unset=True)
+    assert given == {"root": {"kind": "gumbel", "considered": 8}}
+    assert build_parameters(Search, given) == written
+
+
+def test_parameters_of_tables_are_described_after_them() -> None:
+    rows = {row["name"]: row for row in describe_parameters(Search)}
+    assert list(rows)[:3] == ["root", "root.temperature", "root.considered"]
+    assert rows["root"]["limits"] == {"enum": ["puct", "gumbel"]}
+    assert rows["root"]["default"] == "puct"
+    assert rows["root.considered"]["help"] == "Moves considered at the root (root = gumbel)"
+    assert rows["network.precision"]["default"] == "int8"
+
+
+@pytest.mark.parametrize("paths", [["root", "root.considered"], ["root.considered", "root"]])
+def test_paths_lead_into_tables_in_any_order(paths: list[str]) -> None:
+    values: dict[str, Any] = {}
+    for path in paths:
+        set_parameter(values, path, {"root": "gumbel", "root.considered": 8}[path])
+    assert build_parameters(Search, values).root == Gumbel(considered=8)
+    with pytest.raises(ParameterError, match=r"--x\.root\.considered\.a: 'considered' has a value"):
+        set_parameter(values, "root.considered.a", 1, where="--x.")
+
+
+def test_components_and_seconds_are_found_in_tables() -> None:
+    filled = build_parameters(Search, {"network": {"evaluator": "rollout", "seconds": 1.0}})
+    assert list(named_components(filled)) == [("network.evaluator", "evaluator", "rollout", {})]
+    with pytest.raises(ParameterError, match=r"x\.network\.seconds: a budget in seconds"):
+        refuse_seconds(filled, where="x")

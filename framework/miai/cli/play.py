@@ -125,10 +125,13 @@ def game_of(name: str, settings: Sequence[str]) -> tuple[str, dict[str, Any]]:
 
     Raises `ConfigError` for a setting that is none.
     """
+    from miai.parameters import set_parameter
     from miai.plain import parse_assignment
     from miai.plugins.loader import registry
 
-    parameters = dict(parse_assignment(text) for text in settings)
+    parameters = dict[str, Any]()
+    for text in settings:
+        set_parameter(parameters, *parse_assignment(text), where="--set ")
     if "/" not in name:  # no game has such a name
         registry().refuse_file(GAME, name, write="{}")
         return name, parameters
@@ -322,6 +325,7 @@ def parse_players(
 
     `known` are the command's other options, for near matches. Raises `ConfigError`.
     """
+    from miai.parameters import set_parameter
     from miai.plugins import agent_files
     from miai.plugins.loader import registry
 
@@ -330,7 +334,8 @@ def parse_players(
         name, _, parameter = option.removeprefix("--").partition(".")
         player = players[name]
         if parameter:
-            player.values[parameter.replace("-", "_")] = parse_value(text)
+            path = parameter.replace("-", "_")
+            set_parameter(player.values, path, parse_value(text), where=f"--{name}.")
         elif "/" in text and not agent_files.split_reference(text):  # no agent has such a name
             if text.endswith(".py") and Path(text).is_file() and not os.access(text, os.X_OK):
                 raise ConfigError(

@@ -13,7 +13,7 @@ from pydantic import BaseModel, model_validator
 
 from miai.errors import HiddenInformationError, ParameterError, PluginError, UnsuitableGameError
 from miai.game import Game, Player, State, sample_chance
-from miai.parameters import Parameters, parameter
+from miai.parameters import Parameters, filled_parameters, parameter
 from miai.search.protocol import (
     EVALUATOR,
     Evaluator,
@@ -261,10 +261,10 @@ def require_suitable_game(game: Game, kind: Kind, name: str) -> None:
 
 def refuse_seconds(filled: BaseModel, *, where: str) -> None:
     """Raise `ParameterError` for a parameter in seconds, which would not be reproducible."""
-    for name, info in type(filled).model_fields.items():
-        extra = info.json_schema_extra
+    for name, field, value in filled_parameters(filled):
+        extra = field.json_schema_extra
         unit = extra.get("unit") if isinstance(extra, dict) else None
-        if unit == "seconds" and getattr(filled, name) is not None:
+        if unit == "seconds" and value is not None:
             raise ParameterError(
                 f"{where}.{name}: a budget in seconds is not reproducible; give one in "
                 "simulations, nodes or plies"

@@ -17,7 +17,7 @@ from miai.game import Game, Player
 from miai.information import PlayerView
 from miai.markup import svg_document, tag
 from miai.pages.document import printable
-from miai.parameters import describe_parameters
+from miai.parameters import describe_parameters, set_parameter
 from miai.plain import dumps, one_line, parse_value
 from miai.playing.opponents import Opponent, opponents_of
 from miai.plugins.kinds import AGENT, GAME
@@ -109,7 +109,7 @@ def _field(
     facts = " ".join(filter(None, (_range(limits), row["unit"])))
     return Field(
         name=name,
-        label=str(row["name"]).replace("_", " "),
+        label=str(row["name"]).replace(".", ": ").replace("_", " "),
         kind=kind,
         value=entered.get(name, default if kind == "select" else ""),
         default=default,
@@ -273,12 +273,12 @@ def _values(
     component: Component[Any], prefix: str, entered: Mapping[str, str], mistakes: dict[str, str]
 ) -> dict[str, Any]:
     """Return the parameters that were entered; note what is wrong with them."""
-    values = {}
+    values = dict[str, Any]()
     rows = describe_parameters(component.load_parameters())
     for row in rows:
         text = entered.get(f"{prefix}.{row['name']}", "").strip()[:_LONGEST]
         if text and text != ("" if row["default"] is None else _text(row["default"])):
-            values[row["name"]] = _entered(text, row["type"])
+            set_parameter(values, row["name"], _entered(text, row["type"]))
     try:
         component.fill(values, where=prefix)
     except MiaiError as error:

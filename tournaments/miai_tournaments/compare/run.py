@@ -121,11 +121,11 @@ def _allowed(path: tuple[str, ...], before: Any, after: Any) -> bool:
 
 def _is_new_default(path: tuple[str, ...], before: Any, after: Any, new: Mapping[str, Any]) -> bool:
     """Return whether a newer plugin has added a parameter, at its default."""
-    if before != ABSENT or len(path) != 4 or path[2] != "parameters":
+    if before != ABSENT or len(path) < 4 or path[2] != "parameters":
         return False
     entry = new[path[0]][path[1]]
     kind, name = ("belief-search", "search") if path[0] == "arms" else ("belief-problem", "problem")
-    return is_default(kind, entry[name], path[3], after, game=None)
+    return is_default(kind, entry[name], path[3:], after, game=None)
 
 
 LINE_SECONDS = 5.0

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel
+
 from miai.errors import ConfigError
 from miai.playing.adjudication import ADJUDICATOR
 from miai.plugins.loader import registry
@@ -94,10 +96,18 @@ def refuse_changes(
         )
 
 
-def is_default(kind: str, name: str, parameter: str, value: Any, *, game: str | None) -> bool:
-    """Return whether a component has a parameter with this default."""
-    fields = registry().get(kind, name, game=game).load_parameters().model_fields
-    return parameter in fields and bool(fields[parameter].get_default() == value)
+def is_default(
+    kind: str, name: str, path: tuple[str, ...], value: Any, *, game: str | None
+) -> bool:
+    """Return whether a component has a parameter with this default; the path goes into tables."""
+    model = registry().get(kind, name, game=game).load_parameters()
+    if not path or path[0] not in model.model_fields:
+        return False
+    default: Any = model.model_fields[path[0]].get_default()
+    default = default.model_dump(mode="json") if isinstance(default, BaseModel) else default
+    for key in path[1:]:
+        default = default.get(key, ABSENT) if isinstance(default, Mapping) else ABSENT
+    return bool(default == value)
 
 
 Difference = tuple[tuple[str, ...], Any, Any]
@@ -145,16 +155,16 @@ def _allowed_growth(format_: Format) -> str:
 def _is_new_default(path: tuple[str, ...], before: Any, after: Any, new: Mapping[str, Any]) -> bool:
     """Return whether a newer plugin has added a parameter, at its default."""
     match path:
-        case ("game" | "format" as table, _):
+        case ("game" | "format" as table, *own):
             kind, component = _KINDS[table], new[table]["name"]
-        case ("adjudication", "rules", component, _):
+        case ("adjudication", "rules", component, *own):
             kind = ADJUDICATOR.name
-        case ("players", player, _) if player in new["players"]:
+        case ("players", player, *own) if player in new["players"]:
             kind, component = "agent", new["players"][player]["agent"]
         case _:
             return False
     game = new["game"]["name"]
-    return before == ABSENT and is_default(kind, component, path[-1], after, game=game)
+    return before == ABSENT and is_default(kind, component, tuple(own), after, game=game)
 
 
 def _place(path: tuple[str, ...], tournament: Tournament) -> str:
