@@ -4,7 +4,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 PACKAGES := pyproject.toml $(wildcard plugins/*/pyproject.toml)
 # Three processes on two cores: tests of processes and clocks wait half of their time.
-PYTEST_FLAGS ?= -n 3
+PYTEST_FLAGS ?= -n 3 --dist loadfile
+MUTANTS ?=
 # Matches want a folder or weights and take hours; figures.py runs others of these.
 BENCHMARKS := $(filter-out %_matches.py %/go_settings.py %/go_five.py %/go_networks.py %/go_zero.py %/go_values.py %/go_judges.py %/figures.py %/opponents.py,$(wildcard benchmarks/*.py))
 
@@ -35,13 +36,17 @@ size: .venv/installed-dev
 	$(BIN)/python -m tests.size --wheels
 
 soak: .venv/installed-dev
-	$(BIN)/python -m tests.soak
+	MIAI_TEST_SEED=random $(BIN)/pytest -m slow --timeout 3600
 
 bench: .venv/installed-dev
 	for benchmark in $(BENCHMARKS); do $(BIN)/python $$benchmark || exit 1; done
 
 mutants: .venv/installed-dev
-	$(BIN)/python tests/mutants.py
+	$(BIN)/pip install -q "mutmut>=3.8"
+	rm -rf .mutants && mkdir -p .mutants/src
+	cp -r framework/miai tournaments/miai_tournaments plugins/*/miai_* .mutants/src
+	cp -r tests configs pyproject.toml .mutants
+	cd .mutants && ../$(BIN)/mutmut run $(MUTANTS)
 
 fuzz: .venv/installed-dev
 	$(BIN)/pip install -q "atheris>=3"

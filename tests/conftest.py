@@ -6,16 +6,12 @@ import gc
 import os
 import shutil
 import signal
-from collections import Counter
 from collections.abc import Generator
-from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 from tests import seeds
-from tests.long import is_long
 
 from miai.errors import AgentUnavailableError
 from miai.process.programs import find_program
@@ -51,57 +47,8 @@ def users_data(tmp_path_factory: pytest.TempPathFactory) -> None:
     os.environ["XDG_DATA_HOME"] = str(tmp_path_factory.mktemp("data"))
 
 
-COMPILED_TOGETHER = {
-    "belief_search": "belief kernels",
-    "comparing": "belief kernels",
-    "go": "go kernels",
-    "go_learning": "go learning kernels",
-    "rbc": "rbc kernels",
-    "tsumego": "tsumego kernels",
-}
-"""Folders of tests whose kernels take long to compile, and what they have in common."""
-
-LONGEST_FIRST = ("rbc", "go_learning", "belief_search", "comparing", "tsumego", "go", "docs", "web")
-"""Folders whose tests begin first, so that no process is still at a long one when others end."""
-
-
 NOT_PERMITTED = ("bubblewrap failed", "control group", "the kernel has no such Landlock")
 """Reasons to skip a test that no installation can remove."""
-
-
-@pytest.hookimpl(tryfirst=True, optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
-    """Share tests out to processes file by file, or folder by folder.
-
-    The tests of a file share what is made once for it. Those of a folder with kernels stay in one
-    process, so that they are compiled once, and others have something else to do meanwhile.
-    """
-    config.option.loadscopereorder = False
-    schedule = import_module("xdist.scheduler").LoadScopeScheduling(config, log)
-    schedule._split_scope = _scope
-    return schedule
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark long tests; put long folders first, and then the files with the most tests."""
-    for item in items:
-        if is_long(item.nodeid):
-            item.add_marker(pytest.mark.long)
-    sizes = Counter(_scope(item.nodeid) for item in items)
-
-    def place(item: pytest.Item) -> tuple[int, int, str]:
-        scope, folder = _scope(item.nodeid), item.path.parent.name
-        known = folder in LONGEST_FIRST
-        rank = LONGEST_FIRST.index(folder) if known else len(LONGEST_FIRST)
-        return rank, -sizes[scope], scope
-
-    items.sort(key=place)
-
-
-def _scope(nodeid: str) -> str:
-    path = Path(nodeid.split("::")[0])
-    return COMPILED_TOGETHER.get(path.parent.name, str(path))
 
 
 def pytest_collection_finish() -> None:

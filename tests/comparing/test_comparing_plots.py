@@ -17,6 +17,8 @@ from miai_tournaments.compare.plot_style import count_axis, panels, ratio_axis
 from miai_tournaments.compare.plots import reached, shown
 from miai_tournaments.compare.summary import Interval, Row
 
+pytestmark = pytest.mark.long
+
 NAMES = {
     "speedup-in-time",
     "anytime",

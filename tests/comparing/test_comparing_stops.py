@@ -56,6 +56,7 @@ def run_until(
     return process
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
 )
@@ -81,6 +82,7 @@ def test_a_signal_ends_it_after_the_search_at_hand(tmp_path: Path, number: signa
     assert untimed(folder) == untimed(tmp_path / "whole")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("warm", [pytest.param("false", marks=pytest.mark.slow), "true"])
 def test_killed_it_loses_at_most_the_search_at_hand(tmp_path: Path, warm: str) -> None:
     seed = seed_of_test()

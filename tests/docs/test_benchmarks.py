@@ -162,6 +162,7 @@ def test_a_long_benchmark_can_be_begun(
     assert "--json" in capsys.readouterr().out
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=pytest.mark.slow) if n in LONG else n for n in PLAYED]
 )

@@ -31,6 +31,8 @@ from miai_go.nets.encoder import Encoder
 from miai_go.nets.weights import WeightsHeader
 from miai_go.rules.symmetry import SYMMETRIES, point_tables, turned_planes
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "go-learning.md").read_text(encoding="utf-8")
 WAYS, PLUGIN = PAGE.split("\n## A new encoder or network\n")

@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = "docs/miniblind.md"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("page", "examples"), [(PAGE, 12), ("plugins/miniblind/README.md", 4)], ids=["page", "readme"]
 )

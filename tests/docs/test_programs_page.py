@@ -9,6 +9,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+import pytest
+
 import miai
 from miai.process.program_game import GameHello, PositionAnswer, ProgramGameParameters
 
@@ -30,6 +32,7 @@ with open(sys.argv[1], "w") as notes:
 """
 
 
+@pytest.mark.long
 def test_the_commands_run() -> None:
     said = {"play": "wins", "check": "no violation in 5 games"}
     lines = re.findall(r"^\$ miai (.*)$", TEXT, re.MULTILINE)

@@ -21,6 +21,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.long
 def test_its_sessions_are_true() -> None:
     results = doctest.testfile(str(ROOT / "docs" / "python.md"), module_relative=False)
     assert results.attempted > 15

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
+import pytest
 from tests.warm_command import run_miai
 
 from miai.plugins.loader import registry
@@ -33,12 +34,14 @@ def run_commands(block: str, folder: Path) -> None:
         assert done.returncode == 0, f"{command}\n{done.stderr}"
 
 
+@pytest.mark.long
 def test_its_commands_run() -> None:
     rest = PAGE.split("## Pictures\n")[0]
     (block,) = re.findall(r"```sh\n(.*?)```", rest, re.DOTALL)
     run_commands(block, ROOT)
 
 
+@pytest.mark.long
 def test_its_pictures_are_drawn(tmp_path: Path) -> None:
     section = PAGE.split("## Pictures\n")[1].split("\n## ")[0]
     (block,) = re.findall(r"```sh\n(.*?)```", section, re.DOTALL)
@@ -48,6 +51,7 @@ def test_its_pictures_are_drawn(tmp_path: Path) -> None:
         assert root.tag == "{http://www.w3.org/2000/svg}svg"
 
 
+@pytest.mark.long
 def test_its_python_runs() -> None:
     (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100)

@@ -6,9 +6,12 @@ import re
 import shlex
 from pathlib import Path
 
+import pytest
 from tests.warm_command import run_miai
 
 from miai.record_reader import read_record
+
+pytestmark = pytest.mark.long
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "rbc-strong.md").read_text(encoding="utf-8")

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from tests.warm_command import run_miai
 
 ROOT = Path(__file__).parents[2]
@@ -49,6 +50,7 @@ def test_make_demo_runs_the_quickstart() -> None:
     assert "miai tournament run configs/quickstart.toml" in done.stdout
 
 
+@pytest.mark.long
 def test_its_table_is_the_one_that_the_demo_prints(tmp_path: Path) -> None:
     """All but the times, which differ by machine; games by simulations are the same anywhere."""
     done = run(f"miai tournament run {ROOT}/configs/quickstart.toml --out run", tmp_path)
@@ -67,6 +69,7 @@ def without_times(table: str) -> list[str]:
     return [title, *(" ".join(row.split()[:-2]) for row in rows)]
 
 
+@pytest.mark.long
 def test_every_command_runs(tmp_path: Path) -> None:
     """In their order, in a folder that has the configs, as a user does."""
     shutil.copytree(ROOT / "configs", tmp_path / "configs")
@@ -81,6 +84,7 @@ def test_every_command_runs(tmp_path: Path) -> None:
         assert done.returncode == 0, f"{command}\n{done.stderr}"
 
 
+@pytest.mark.long
 def test_its_python_runs() -> None:
     blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     assert blocks

@@ -21,6 +21,8 @@ from miai_go.life.zones import find_zone
 from miai_go.nets.life_arrays import read_array_net
 from miai_go.rules.board import BLACK_STONE, WHITE_STONE
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 

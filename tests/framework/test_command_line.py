@@ -42,6 +42,7 @@ def test_the_referee_needs_no_pydantic() -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.long
 def test_help_answers_at_once() -> None:
     def processor_seconds(*words: str) -> float:
         process = subprocess.Popen([sys.executable, *words], stdout=subprocess.DEVNULL)

@@ -101,6 +101,7 @@ SITUATIONS = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "moves", "seeds", "simulations"), SITUATIONS)
 def test_choices_are_as_frequent_as_in_openspiel(
     name: str, moves: tuple[int, ...], seeds: int, simulations: int

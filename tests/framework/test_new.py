@@ -13,6 +13,8 @@ import pytest
 from miai.cli.new import Start, package
 from miai.errors import MiaiError
 
+pytestmark = pytest.mark.long
+
 NEW = (
     ("game", "number-heap"),
     ("agent", "greedy_one"),

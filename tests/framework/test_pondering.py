@@ -142,6 +142,7 @@ def test_the_next_game_begins_although_the_last_one_ended_pondering(
         assert pondered(record)[0] == []
 
 
+@pytest.mark.long
 def test_a_tree_search_goes_on(seats: list[AgentProcess]) -> None:
     reused: dict[bool, int] = {}
     loaded = miai.load_game("go", board_size=5, komi=0.5)

@@ -345,6 +345,7 @@ def test_an_agent_keeps_within_its_clock() -> None:
     assert record.termination == "move-limit", record.detail
 
 
+@pytest.mark.long
 def test_nothing_is_compiled_while_a_clock_runs() -> None:
     """A first move in a new process costs about what a second one does: kernels are warm."""
     program = """
@@ -365,6 +366,7 @@ print(time.perf_counter() - began)
     assert float(done.stdout) < 1.0, "compilation takes seconds"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name", ["random", pytest.param("fast-random", marks=pytest.mark.slow), "mcts"]
 )
@@ -384,6 +386,7 @@ def test_processes_started_for_a_game_keep_within_a_short_clock(name: str) -> No
     assert len(record.moves) == 6
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "rules"),
     [

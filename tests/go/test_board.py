@@ -157,6 +157,7 @@ def test_random_games_follow_the_plain_rules(size: int, games: int, suicide: boo
         random_play(size, seed, 3 * size * size, suicide=suicide)
 
 
+@pytest.mark.long
 @settings(deadline=None)  # the first example compiles
 @given(
     st.integers(1, 6).flatmap(
@@ -194,6 +195,7 @@ def test_any_sequence_of_moves_follows_the_plain_rules(
             assert board.liberties(p).tolist() == sorted(free)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rule", [KoRule.POSITIONAL, KoRule.SITUATIONAL])
 @pytest.mark.parametrize("suicide", [False, True])
 def test_superko_is_the_set_of_positions_seen(rule: KoRule, suicide: bool) -> None:
@@ -249,6 +251,7 @@ def test_random_games_follow_sgfmill(size: int, games: int) -> None:
 OPEN_SPIEL_GAMES = {3: 5000, 4: 2000, 5: 1500, 6: 600, 7: 400, 9: 320, 11: 80, 13: 60, 19: 40}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("size", "games"), OPEN_SPIEL_GAMES.items())
 def test_random_games_follow_open_spiel(size: int, games: int) -> None:
     """OpenSpiel forbids suicide and the simple ko; a repeated position ends its game."""

@@ -8,6 +8,8 @@ from miai_go.kernels import FAMILY
 from miai_go.kernels.rules import point_of, put
 from miai_go.rules.board import Board
 
+pytestmark = pytest.mark.long
+
 PUBLISHED = {1: 1, 2: 57, 3: 12_675, 4: 24_318_165}
 
 

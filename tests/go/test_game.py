@@ -42,6 +42,7 @@ def play(state: GoState, moves: str) -> GoState:
 # -- conformance ----------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rules", PRESETS)
 @pytest.mark.parametrize(
     "more",

@@ -947,6 +947,7 @@ def test_other_commands_have_a_time_of_their_own(agent: MakeAgent) -> None:
         player.new_game(1, player=0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("mode", "reason"),
     [

@@ -18,6 +18,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "go-data.md").read_text(encoding="u
 BLOCKS = re.findall(r"```(\w+)\n(.*?)```", PAGE, re.DOTALL)
 
 
+@pytest.mark.long
 def test_its_code_and_commands_run_in_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -169,6 +169,7 @@ def same_tensors(first: Path, second: Path) -> bool:
     return a.keys() == b.keys() and all(a[k].tobytes() == b[k].tobytes() for k in a)
 
 
+@pytest.mark.long
 def test_from_games_to_play(tmp_path: Path) -> None:
     plan = load_plan(
         supervised_config(tmp_path, steps=30), SupervisedConfig, kind="sl", out=tmp_path / "sl"
@@ -225,6 +226,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, RoundsResult]
     return plan.folder, train_zero(plan)
 
 
+@pytest.mark.long
 def test_zero_learns_from_its_own_games(whole: tuple[Path, RoundsResult]) -> None:
     folder, ended = whole
     assert (ended.rounds, ended.steps) == (3, 12)
@@ -239,6 +241,7 @@ def test_zero_learns_from_its_own_games(whole: tuple[Path, RoundsResult]) -> Non
     assert (folder / "ladder.svg").read_text("utf-8").lstrip().startswith("<?xml")
 
 
+@pytest.mark.long
 def test_a_gate_keeps_the_weights_that_a_run_began_with(tmp_path: Path) -> None:
     first = train_zero(zero_plan(tmp_path, "selfplay.rounds=1", "ladder.every=0", "run.steps=2"))
     settings = (f"network.start='{first.weights}'", "gate.games=4", "optimiser.rate=1e-9")
@@ -293,6 +296,7 @@ def test_self_play_in_int8_is_played_by_onnx_runtime(
     assert asked > len(shard.columns["policy"])
 
 
+@pytest.mark.long
 def test_an_interrupted_zero_run_resumes(whole: tuple[Path, RoundsResult], tmp_path: Path) -> None:
     plan = zero_plan(tmp_path)
     with pytest.raises(KeyboardInterrupt):
@@ -304,6 +308,7 @@ def test_an_interrupted_zero_run_resumes(whole: tuple[Path, RoundsResult], tmp_p
     ]
 
 
+@pytest.mark.long
 def test_zero_is_the_same_on_any_number_of_workers(
     whole: tuple[Path, RoundsResult], tmp_path: Path
 ) -> None:

@@ -37,6 +37,8 @@ from miai_go.nets.server import BatchingOracle
 from miai_go.nets.torch_oracle import TorchOracle
 from miai_go.nets.weights import NetworkWeights, encoder_of, load_weights, save_weights
 
+pytestmark = pytest.mark.long
+
 ROUNDING = 2e-5
 """Between orders of the same float32 sums, for logits of about 1."""
 

@@ -110,6 +110,7 @@ def wait_until_gone(pid: int) -> None:
     assert not Path(f"/proc/{pid}").exists()
 
 
+@pytest.mark.long
 def test_processes_started_together_share_one_server(path: Path, folder: Path) -> None:
     clients = [client(path, folder, number, 30) for number in range(3)]
     outputs = [process.communicate(timeout=100)[0].splitlines() for process in clients]
@@ -163,6 +164,7 @@ def test_a_killed_server_is_started_again(oracle: RemoteOracle, folder: Path) ->
     assert pid_of(folder) != pid
 
 
+@pytest.mark.long
 def test_a_server_killed_at_work_costs_no_answer(path: Path, folder: Path) -> None:
     expected = client(path, folder, 4, 200).communicate(timeout=100)[0].splitlines()[-1]
     process = client(path, folder, 4, 200)
@@ -195,6 +197,7 @@ def test_a_client_killed_in_a_request_harms_nobody(
     assert pid_of(folder) == pid
 
 
+@pytest.mark.long
 def test_an_idle_server_ends(path: Path, folder: Path) -> None:
     oracle = RemoteOracle(path, folder=folder, settings=ServerSettings(idle_seconds=0.3))
     pid = pid_of(folder)

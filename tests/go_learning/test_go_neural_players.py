@@ -732,6 +732,7 @@ def test_answers_are_remembered_over_a_game_and_forgotten_before_the_next(folder
     assert shares(search_of("alphazero", game, folder, simulations=60, remembered=0)) == [-1.0] * 3
 
 
+@pytest.mark.long
 def test_under_a_clock_or_with_seconds_time_alone_limits_a_move(folder: Path) -> None:
     game = go(board_size=5)
     clock = Clock(TimeControl(kind="per-move", seconds=3.0)).reading()

@@ -154,6 +154,7 @@ def test_values_by_definition_are_those_of_the_game(name: str, seed: int) -> Non
     assert prover.wins(public, states, 1) == (by_game == twin.problem.greatest)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["mini_rbc graded", "phantom_lines", "sub_hunt blind"])
 def test_two_turns_deep_too(name: str) -> None:
     """Of single states and of small beliefs; won ones and others."""

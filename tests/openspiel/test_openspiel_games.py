@@ -73,6 +73,7 @@ def test_the_catalogue_is_that_of_openspiel() -> None:
     assert len(games()) >= 100
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", QUICK)
 def test_a_game_keeps_the_rules(name: str) -> None:
     check_game(load(name), games=2, max_plies=25, worlds=100, seed=seed_of_test())

@@ -6,7 +6,7 @@ import random
 import time
 
 import pytest
-from tests.fuzz import MOST_SECONDS, REGRESSIONS, TARGETS, page, read_rows
+from tests.fuzz import MOST_SECONDS, REGRESSIONS, TARGETS
 
 
 def changed(data: bytes, others: list[bytes], rng: random.Random) -> bytes:
@@ -28,6 +28,7 @@ def changed(data: bytes, others: list[bytes], rng: random.Random) -> bytes:
     return bytes(mutant)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", TARGETS)
 def test_a_reader_raises_nothing_but_its_own_errors(name: str) -> None:
     target, rng = TARGETS[name], random.Random(name)
@@ -53,10 +54,3 @@ def test_seeds_are_good_inputs() -> None:
         assert read_bytes(seed)
     for seed in TARGETS["record"].seeds():
         assert read_record(seed.decode()).moves
-
-
-def test_the_page_keeps_the_rows_of_other_targets() -> None:
-    cells = ["Positions", "1,000", "2026-11-23", "abcdef0", "0.1", "80", "none"]
-    text = page({"fen": cells, "uci": cells})
-    assert read_rows(text) == {"fen": cells, "uci": cells}
-    assert "2,000 inputs in all." in text

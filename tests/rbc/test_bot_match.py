@@ -13,6 +13,8 @@ import pytest
 from miai.process.programs import find_program
 from miai_rbc.reconchess.reading import read_history
 
+pytestmark = pytest.mark.long
+
 BIN = Path(sys.executable).parent
 OURS = "miai_rbc.reconchess_bots"
 THEIRS = "reconchess.bots"

@@ -160,6 +160,7 @@ def test_whole_games_go_as_in_reconchess(share: int) -> None:
         Duel(1000 * share + number).play()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("share", EIGHT)
 def test_the_turns_after_rare_positions_go_as_in_reconchess(share: int) -> None:
     for number in range(585):
@@ -257,6 +258,7 @@ def perft(row: Words, depth: int) -> int:
     return sum(perft(played(row, move), depth - 1) for move in legal)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("fen", "counts"),
     [

@@ -321,6 +321,7 @@ turns = st.lists(
 )
 
 
+@pytest.mark.long
 @given(turns, st.sampled_from([0, 1]))
 @settings(max_examples=25, deadline=None)
 def test_no_well_formed_lie_empties_a_belief(output: list[Any], player: int) -> None:
@@ -444,6 +445,7 @@ def test_agents_answer_any_observation(name: str, output: list[Any]) -> None:
 # -- bots -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_a_bot_may_change_all_that_it_is_handed(tmp_path: Path) -> None:
     """Boards, lists, and the history at the end; the game is as if it had not."""
     keeps = """
@@ -488,6 +490,7 @@ def test_a_bot_may_change_all_that_it_is_handed(tmp_path: Path) -> None:
     assert [move.action for move in first.moves] == [move.action for move in second.moves]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("fault", "termination", "detail"),
     [
@@ -526,6 +529,7 @@ def choose_move(self, move_actions, seconds_left):
     assert len([move for move in record.moves if move.actor == 1]) == 9  # four turns and a sense
 
 
+@pytest.mark.long
 def test_an_agent_s_process_survives_a_forfeit(tmp_path: Path) -> None:
     """The next game is played with a process that was started anew."""
     bot = write_bot(tmp_path, "def choose_move(self, *a): raise ValueError('never')\n")

@@ -73,6 +73,7 @@ def some_roots() -> tuple[RbcRoot, ...]:
 # -- by the definition ----------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("king_loss", [600, 0, None])
 @pytest.mark.parametrize(
     ("depth", "most", "count"),
@@ -170,6 +171,7 @@ def true_value(forgiven: int, root: RbcRoot, depth: int) -> float:
     return search(problem(senses=3, moves=3, forgiven=forgiven)).search(root, depth).value
 
 
+@pytest.mark.long
 def test_bounds_that_know_less_search_more() -> None:
     nodes = {}
     for arm in ("none", "table", "exact"):

@@ -126,6 +126,7 @@ def test_the_flag_never_falls(control: TimeControl) -> None:
         assert 2 in depths or 1 in depths
 
 
+@pytest.mark.long
 def test_it_plays_in_a_tournament(tmp_path: Path) -> None:
     config = tmp_path / "rbc.toml"
     config.write_text(

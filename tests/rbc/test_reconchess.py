@@ -357,6 +357,7 @@ def test_without_stockfish_the_package_is_named(
         agent.new_game(0, player=0)
 
 
+@pytest.mark.long
 @pytest.mark.engine("stockfish")
 def test_trout_plays_by_a_stockfish_off_the_path(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("STOCKFISH_EXECUTABLE", raising=False)
@@ -392,6 +393,7 @@ def run_tool(tool: str, *words: object, cwd: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.long
 def test_a_match_and_its_playback_by_the_tools_of_reconchess(tmp_path: Path) -> None:
     bot = "miai_rbc.reconchess_bots.rbc_random"
     opponent = write_bot(tmp_path, "random.seed(6)\n")  # of both: our seeds are drawn there too
@@ -426,6 +428,7 @@ def connected(bot: str, address: str, log: Path) -> Iterator[psutil.Process]:
             process.wait()
 
 
+@pytest.mark.long
 def test_a_game_on_a_server_by_rc_connect(tmp_path: Path) -> None:
     games, log = ServedGames(1, turns=6), tmp_path / "log"
     with (
@@ -439,6 +442,7 @@ def test_a_game_on_a_server_by_rc_connect(tmp_path: Path) -> None:
     assert len(read_history(tmp_path / "history.json").actions) >= 12
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("count", [2, pytest.param(100, marks=pytest.mark.slow)])
 def test_many_games_on_a_server_that_goes_away_leak_nothing(tmp_path: Path, count: int) -> None:
     games, log = ServedGames(count, turns=8, seconds=4.0, increment=0.2), tmp_path / "log"

@@ -55,6 +55,7 @@ OF_THREE: list[tuple[str, dict[str, Any], int]] = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "values", "count", "seats"),
     [*((*each, 2) for each in FORMATS), *((*each, 3) for each in OF_THREE)],
@@ -153,6 +154,7 @@ def test_the_best_seeds_meet_late_and_have_the_byes(count: int) -> None:
 LEAGUES = st.tuples(st.integers(1, 3), st.integers(0, 2), st.integers(2, 4))
 
 
+@pytest.mark.long
 @given(LEAGUES, seeds, st.integers(2, 3))
 @settings(max_examples=20, deadline=None)
 def test_a_league_sorts_its_players_into_divisions(
@@ -238,6 +240,7 @@ def test_neighbours_on_a_ladder_change_places_when_the_lower_wins(count: int, se
     assert step.facts["ranking"] == expected
 
 
+@pytest.mark.long
 @given(seeds, st.floats(-0.3, 0.3))
 @settings(max_examples=6, deadline=None)
 def test_a_match_is_decided_on_the_prefix_of_pairs(seed: int, bias: float) -> None:

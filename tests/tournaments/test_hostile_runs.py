@@ -30,9 +30,12 @@ from miai_tournaments.store.store import Store
 HOSTILE = Path(__file__).parents[1] / "framework" / "hostile"
 SECRET = 2**100 + 271828182845
 
-pytestmark = pytest.mark.skipif(
-    sys.platform != "linux" or landlock_version() < 6, reason="the kernel has no such Landlock"
-)
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(
+        sys.platform != "linux" or landlock_version() < 6, reason="the kernel has no such Landlock"
+    ),
+]
 
 
 @pytest.mark.parametrize("level", ["process", "sandbox"])

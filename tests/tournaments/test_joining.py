@@ -185,6 +185,7 @@ def invoke(*words: object) -> tuple[int, str, str]:
     return done.exit_code, done.stdout, done.stderr
 
 
+@pytest.mark.long
 def test_a_store_is_read_with_its_agents_versions(folders: list[Path]) -> None:
     run = read_run(folders[0])
     assert [identity.name for identity in run.identities] == ["ann", "bob", "cid"] or {

@@ -60,6 +60,8 @@ from miai_tournaments.running.schedule import Schedule, player_seed
 from miai_tournaments.store.rows import PAYOFFS, GameRow, PlayerRow, RunInfo, ScheduledGame
 from miai_tournaments.store.store import Store
 
+pytestmark = pytest.mark.long
+
 NAMES = ("ann", "bob", "cid", "dee", "eve", "fay", "gus")
 PIG = miai.load_game("pig")
 

@@ -64,6 +64,7 @@ def handlers() -> Iterator[None]:
     assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == before
 
 
+@pytest.mark.long
 def test_it_gives_the_games_of_the_others_and_a_death_costs_one_job(
     children_find_mischief: None, handlers: None
 ) -> None:

@@ -18,6 +18,8 @@ from miai_tournaments.report.files import csv_files, report_page, write_parquet
 from miai_tournaments.report.report import build_report
 from miai_tournaments.store.store import Store
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -27,6 +27,8 @@ from tests.tournaments.support import (
 from miai.process.sandbox import strongest_isolation
 from miai_tournaments.store.store import Store
 
+pytestmark = pytest.mark.long
+
 PLAYERS = (*RANDOMS[:2], player("deep", "mcts", simulations=20))
 OPENINGS = {"openings": {"random_plies": 1}}
 

@@ -29,6 +29,7 @@ def test_a_shipped_config_is_valid_and_named_after_its_file(name: str) -> None:
     assert tournament.config.tournament.name == Path(name).stem
 
 
+@pytest.mark.long
 def test_phantom_is_played_to_its_end(tmp_path: Path) -> None:
     """A game of imperfect information in the same tournament as any other."""
     out = tmp_path / "out"
@@ -41,6 +42,7 @@ def test_phantom_is_played_to_its_end(tmp_path: Path) -> None:
     assert len(games_of(out)) == 18
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "text"),
     [

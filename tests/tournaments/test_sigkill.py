@@ -27,6 +27,8 @@ from tests.tournaments.support import (
 
 from miai_tournaments.store.store import FILE_NAME, Store
 
+pytestmark = pytest.mark.long
+
 PLAYERS = (player("ann"), player("bob"), player("deep", "mcts", simulations=10))
 RULES = rule("resign-agreement", "moves = 1") + rule("solved", "nodes = 20")
 

@@ -82,6 +82,7 @@ def numerical_maximum(counts: NDArray[np.float64], target: float, model: Model) 
     return best
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("model", ["logistic", "normalised"])
 @pytest.mark.parametrize("seats", [2, 3])
 @pytest.mark.parametrize(

@@ -50,6 +50,7 @@ def frame(folder: Path) -> str:
     return out.getvalue()
 
 
+@pytest.mark.long
 def test_a_run_is_watched_while_it_goes_on_and_when_it_is_over(tmp_path: Path) -> None:
     config, folder = tmp_path / "c.toml", tmp_path / "run"
     players = (player("ann", "mcts", simulations=300), player("bob", "mcts", simulations=300))

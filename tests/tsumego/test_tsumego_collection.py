@@ -84,6 +84,7 @@ def test_all_are_different_under_symmetry_colour_and_translation() -> None:
     assert len(keys) == len(problems)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("count", [5, pytest.param(100, marks=pytest.mark.slow)])
 def test_a_sample_is_proved_again(count: int) -> None:
     print(f"seed {SAMPLE_SEED}")
@@ -93,6 +94,7 @@ def test_a_sample_is_proved_again(count: int) -> None:
         reproved(problems[index])
 
 
+@pytest.mark.long
 def test_it_begins_with_the_families() -> None:
     shipped = shipped_problems()
     for (member, problem), kept in zip(family_problems(), shipped, strict=False):

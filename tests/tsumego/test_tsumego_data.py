@@ -27,6 +27,8 @@ from miai_go.learning.life_sources import PASS, draw_room_zone, grow
 from miai_go.life.kernels.stones import PASS as KERNEL_PASS
 from miai_go.life.prover import ProofVerdict, Prover, ZonePosition
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def positions(tmp_path_factory: pytest.TempPathFactory) -> LabelledPositions:

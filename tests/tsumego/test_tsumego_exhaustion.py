@@ -8,6 +8,8 @@ from tests.tsumego.exhaustion import compare
 
 from miai_go.life.ordering import SHIPPED, OrderingNet
 
+pytestmark = pytest.mark.long
+
 
 @pytest.mark.parametrize(
     ("seed", "zones"),

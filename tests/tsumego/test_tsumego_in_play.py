@@ -394,6 +394,7 @@ for who in ("off", "net", "solver"):
 """
 
 
+@pytest.mark.long
 def test_each_loads_what_it_needs_and_none_needs_torch() -> None:
     run = subprocess.run([sys.executable, "-c", MOVES], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr

@@ -35,6 +35,8 @@ from miai_go.nets.life_weights import (  # noqa: E402
 )
 from miai_go.nets.weights import tensors_of  # noqa: E402
 
+pytestmark = pytest.mark.long
+
 ROW = ("problem", "attackers", "defenders", "side")
 CONFIG = """
 [data]

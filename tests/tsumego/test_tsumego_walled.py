@@ -94,6 +94,7 @@ def test_workers_and_interruptions_change_nothing(tmp_path: Path) -> None:
     assert (tmp_path / "cut" / "out.sgf.part").read_bytes() == journal.read_bytes()
 
 
+@pytest.mark.long
 def test_a_killed_worker_changes_nothing(tmp_path: Path) -> None:
     victims: list[psutil.Process] = []
 

@@ -59,6 +59,7 @@ def faults(page: Page) -> list[str]:
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("look", LOOKS_OF_PAGES, ids=str)
 @pytest.mark.parametrize("path", PAGES)
 def test_pages_have_no_serious_fault(
@@ -70,6 +71,7 @@ def test_pages_have_no_serious_fault(
     problems.clear()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("game", TABLES)
 def test_tables_have_no_serious_fault(page: Page, address: str, game: str) -> None:
     page.goto(f"{address}/games/{game}")
@@ -82,6 +84,7 @@ def test_tables_have_no_serious_fault(page: Page, address: str, game: str) -> No
     assert faults(page) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("game", [pytest.param("tic_tac_toe", marks=slow), "mini_rbc"])
 def test_replays_have_no_serious_fault(page: Page, tmp_path: Path, game: str) -> None:
     made = miai.load_game(game)
@@ -92,6 +95,7 @@ def test_replays_have_no_serious_fault(page: Page, tmp_path: Path, game: str) ->
     assert faults(page) == []
 
 
+@pytest.mark.long
 def test_records_have_no_serious_fault(page: Page, address: str) -> None:
     data = b"(;GM[1]SZ[5]PB[Ann]PW[Bob];B[cc];W[bb];B[dd])"
     page.goto(f"{address}/records/")

@@ -20,6 +20,7 @@ def shown(page: Page) -> int:
     return int(page.evaluate("frame.number"))
 
 
+@pytest.mark.long
 def test_a_game_is_played_to_its_end_by_typing(page: Page, address: str) -> None:
     begin(page, address, "tic_tac_toe")
     while not page.is_visible("#over"):
@@ -35,6 +36,7 @@ def test_a_game_is_played_to_its_end_by_typing(page: Page, address: str) -> None
     expect(page.locator("h1")).to_contain_text("random", use_inner_text=True)
 
 
+@pytest.mark.long
 def test_the_tab_may_be_closed_and_opened_again(page: Page, address: str) -> None:
     begin(page, address, "phantom_tic_tac_toe")
     page.fill("#move", "b2")
@@ -47,6 +49,7 @@ def test_the_tab_may_be_closed_and_opened_again(page: Page, address: str) -> Non
     assert page.evaluate("JSON.stringify(frame)") == before
 
 
+@pytest.mark.long
 def test_what_is_wrong_is_said_beside_the_field(page: Page, address: str) -> None:
     page.goto(f"{address}/games/go")
     page.fill("[name='game.board_size']", "99")
@@ -57,6 +60,7 @@ def test_what_is_wrong_is_said_beside_the_field(page: Page, address: str) -> Non
     expect(page.locator("[name='game.board_size']")).to_have_value("99")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("game", "field", "value", "said"),
     [
@@ -117,6 +121,7 @@ def test_no_page_is_wider_than_the_window(page: Page, address: str) -> None:
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
 
 
+@pytest.mark.long
 def test_a_game_of_go_is_played_by_clicks_and_arrow_keys(page: Page, address: str) -> None:
     page.goto(f"{address}/games/go")
     page.select_option("[name='players.1.agent']", "random")
@@ -138,6 +143,7 @@ def test_a_game_of_go_is_played_by_clicks_and_arrow_keys(page: Page, address: st
     assert (played[0], played[2]) == ("C3", after)
 
 
+@pytest.mark.long
 @both_looks
 def test_blind_chess_is_sensed_and_a_piece_is_dragged(page: Page, address: str) -> None:
     begin(page, address, "rbc")
@@ -154,6 +160,7 @@ def test_blind_chess_is_sensed_and_a_piece_is_dragged(page: Page, address: str) 
     page.wait_for_selector("#status:has-text('Your turn')")
 
 
+@pytest.mark.long
 def test_a_button_says_what_its_action_does(page: Page, address: str) -> None:
     begin(page, address, "rbc")
     expect(page.locator("#buttons button")).to_have_text(["sense nothing"], use_inner_text=True)
@@ -162,6 +169,7 @@ def test_a_button_says_what_its_action_does(page: Page, address: str) -> None:
     expect(page.locator("#news")).to_contain_text("nothing", use_inner_text=True)
 
 
+@pytest.mark.long
 def test_refusals_are_announced_and_signs_explained_in_blind_chess(
     page: Page, address: str
 ) -> None:
@@ -182,6 +190,7 @@ def test_refusals_are_announced_and_signs_explained_in_blind_chess(
     assert page.locator(".signs li:has-text('last')").first.is_visible()
 
 
+@pytest.mark.long
 def test_a_hint_that_is_not_answered_can_be_asked_for_again(
     page: Page, address: str, problems: list[str]
 ) -> None:

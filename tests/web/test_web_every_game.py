@@ -16,7 +16,7 @@ from miai.api import game_names
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-pytestmark = pytest.mark.engine("chromium")
+pytestmark = [pytest.mark.long, pytest.mark.engine("chromium")]
 
 GAMES = game_names()
 SHORT = {

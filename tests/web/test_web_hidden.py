@@ -18,6 +18,8 @@ from tests.web.server import Browser, Events, is_turn, running
 
 import miai
 
+pytestmark = pytest.mark.long
+
 
 def sent(
     folder: Path, name: str, seat: int, history: Sequence[int], patch: pytest.MonkeyPatch

@@ -75,6 +75,7 @@ def test_a_move_is_taken_back(browser: Browser) -> None:
         assert again["frame"] == first["frame"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("game", ["tic_tac_toe", "phantom_tic_tac_toe"])
 def test_a_hint_is_a_legal_move_from_what_the_player_knows(browser: Browser, game: str) -> None:
     table = browser.new_table(game, players__0__agent="me", players__1__agent="random", seed="5")
@@ -319,6 +320,7 @@ def test_the_clock_of_somebody_who_plays_a_hidden_game_is_its_own(browser: Brows
         assert public.next()["clocks"] == {"left": [None, None], "ticking": []}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("games", "milliseconds"), [(10, 1000), pytest.param(50, 100, marks=pytest.mark.slow)]
 )

@@ -96,6 +96,7 @@ def downloads(page: str) -> list[str]:
     return re.findall(r'download="([^"]+)"', page)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "plies", "suffixes"),
     [

@@ -48,6 +48,7 @@ def chosen(name: str, text: str) -> FilePayload:
     return {"name": name, "mimeType": "application/octet-stream", "buffer": text.encode()}
 
 
+@pytest.mark.long
 @both_looks
 def test_a_file_is_chosen_stepped_through_and_played_on(page: Page, address: str) -> None:
     page.goto(f"{address}/records/")
@@ -101,6 +102,7 @@ def test_a_file_is_dropped_and_a_bad_one_refused(page: Page, address: str) -> No
     page.wait_for_url(re.compile(r"/records/[0-9a-f]{12}"))
 
 
+@pytest.mark.long
 def test_a_link_leads_to_a_ply(page: Page, address: str, tmp_path: Path) -> None:
     page.goto(f"{address}/records/")
     page.set_input_files("#files", [chosen("game.sgf", SGF)])

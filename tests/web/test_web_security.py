@@ -185,6 +185,7 @@ def test_a_damaged_journal_says_so(browser: Browser, tmp_path: Path) -> None:
 CHAIRS = {"players__0__agent": "me", "players__1__agent": "random"}
 
 
+@pytest.mark.long
 def test_a_game_that_nobody_looks_at_is_suspended_and_its_agents_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -209,6 +210,7 @@ def test_a_game_that_nobody_looks_at_is_suspended_and_its_agents_end(
             events.until(is_turn)
 
 
+@pytest.mark.long
 def test_a_game_that_is_looked_at_while_it_is_being_suspended_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
