@@ -115,7 +115,8 @@ def download(
 
 def import_sources(
     sources: Annotated[
-        list[Path], typer.Argument(help="SGF files, folders, .tar, .tar.gz, .zip ...")
+        list[Path],
+        typer.Argument(help="SGF files, game records (.jsonl), folders, .tar, .tar.gz, .zip ..."),
     ],
     out: Annotated[
         Path, typer.Option("--out", help="Folder of the shard set; an existing set is extended.")
@@ -154,9 +155,9 @@ def import_sources(
     ] = 20_000,
     as_json: _Json = False,
 ) -> None:
-    """Import games from SGF into a set of memory-mapped shards.
+    """Import games from SGF, or records of tournaments, into a set of memory-mapped shards.
 
-    Bad SGF files are counted, listed and skipped. Games that the set already has are skipped, so
+    Bad files are counted, listed and skipped. Games that the set already has are skipped, so
     repeating an interrupted import resumes it.
     """
     from miai.parameters import build_options

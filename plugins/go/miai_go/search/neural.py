@@ -201,6 +201,9 @@ class ForestSearch(TreeSearch):
         )
         self._unadvised = None
 
+    def _schedules_visits(self) -> bool:
+        return self._settings.gumbel > 0
+
     def _keeps_tree(self) -> bool:
         return super()._keeps_tree() and not self._settings.gumbel
 

@@ -280,6 +280,10 @@ class TreeSearch(ABC):
         turns = range(self.parameters.resign_turns)
         return proven or all(len(line) - 2 * back in plies for back in turns)
 
+    def _schedules_visits(self) -> bool:
+        """Return whether visits follow a schedule, so that they are not a policy to learn from."""
+        return False
+
     def _settled(self, state: GoState) -> SearchResult | None:
         return settled(state, pass_when_winning=self._passes_when_winning())
 
@@ -318,6 +322,9 @@ class TreeSearch(ABC):
         value = float(proven or (values[action] if visits[action] else untried))
         pv = tree.principal_variation()
         moves = np.flatnonzero(visits).tolist()
+        policy: list[Json] = []
+        if not self._schedules_visits():
+            policy = [[a, int(visits[a])] for a in moves]
         return SearchResult(
             action=action,
             value=value,
@@ -330,6 +337,7 @@ class TreeSearch(ABC):
                 "reused": max(tree.simulations - simulations - self.ROOT_IS_VALUED, 0),
                 "nodes": tree.nodes,
                 **({} if advice is None else {"tsumego": advice.statistics}),
+                **({"visits": policy} if policy else {}),
                 **self._statistics(started),
             },
         )

@@ -1,7 +1,7 @@
-"""SGF files of folders and archives, one after another.
+"""Files of games of folders and archives, one after another.
 
 Nothing is unpacked to disk, and names in an archive are not used as paths. An archive is read once
-from its beginning in bounded memory; files other than SGF are skipped.
+from its beginning in bounded memory; files of other kinds are skipped.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -41,7 +42,8 @@ _BROKEN: Final = (
     NotImplementedError,
     RuntimeError,
 )
-SUFFIXES: Final = (".sgf", ".sgf.gz", ".zip", *_OPENERS)
+SGF: Final = ".sgf"
+SUFFIXES: Final = (SGF, ".sgf.gz", ".zip", *_OPENERS)
 """Suffixes of the files that can be read."""
 
 
@@ -52,8 +54,8 @@ class Limits:
     Attributes:
       members: maximum number of files.
       total: maximum size unpacked, bytes.
-      skipped: maximum unpacked bytes between one SGF file and the next, so that a false tar header
-        cannot exhaust memory.
+      skipped: maximum unpacked bytes between one file of games and the next, so that a false tar
+        header cannot exhaust memory.
     """
 
     members: int = 5_000_000
@@ -63,7 +65,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """One SGF file.
+    """One file of games.
 
     Attributes:
       name: its place, for reports: ``games.zip: 2020/a.sgf``.
@@ -76,8 +78,13 @@ class SourceFile:
     error: str = ""
 
 
-def files_of(source: Path, *, limits: Limits | None = None) -> Iterator[SourceFile]:
-    """Yield the SGF files of a folder and all below it, of an archive, or one SGF file.
+def files_of(
+    source: Path, *, limits: Limits | None = None, kinds: tuple[str, ...] = (SGF,)
+) -> Iterator[SourceFile]:
+    """Yield the files of games of a folder and all below it, of an archive, or one file.
+
+    Args:
+      kinds: suffixes of files of games.
 
     Folders are read in the order of names. Archives, and gzipped files, inside folders or archives
     are skipped.
@@ -87,7 +94,7 @@ def files_of(source: Path, *, limits: Limits | None = None) -> Iterator[SourceFi
         exceeds a limit; earlier files have been yielded.
     """
     if source.is_dir():
-        yield from _of_folder(source)
+        yield from _of_folder(source, kinds)
         return
     if not source.exists():
         raise DataError(
@@ -95,31 +102,32 @@ def files_of(source: Path, *, limits: Limits | None = None) -> Iterator[SourceFi
         )
     name = source.name.lower()
     opener = next((o for suffix, o in _OPENERS.items() if name.endswith(suffix)), None)
-    if name.endswith(".sgf"):
+    if name.endswith(kinds):
         yield _file(source)
     elif name.endswith(".sgf.gz"):
         yield _packed(source)
     elif opener or name.endswith(".zip"):
-        members = _of_tar(source, opener, limits or Limits()) if opener else None
+        archive = partial(_of_tar, opener=opener) if opener else _of_zip
         try:
-            yield from members or _of_zip(source, limits or Limits())
+            yield from archive(source, limits=limits or Limits(), kinds=kinds)
         except _BROKEN as error:
             raise DataError(
                 f"{source}: is damaged or not an archive: {error}; download it again, or unpack it "
                 "and name the folder"
             ) from error
     else:
-        raise DataError(f"{source}: is not a folder or a file of the kinds {', '.join(SUFFIXES)}")
+        known = ", ".join((*kinds, *SUFFIXES[1:]))
+        raise DataError(f"{source}: is not a folder or a file of the kinds {known}")
 
 
-def _of_folder(folder: Path) -> Iterator[SourceFile]:
+def _of_folder(folder: Path, kinds: tuple[str, ...]) -> Iterator[SourceFile]:
     def refuse(error: OSError) -> None:
         raise DataError(f"{error.filename}: cannot be read: {error.strerror}") from error
 
     for parent, folders, names in os.walk(folder, onerror=refuse):
         folders.sort()
         for name in sorted(names):
-            if name.lower().endswith(".sgf"):
+            if name.lower().endswith(kinds):
                 yield _file(Path(parent, name))
 
 
@@ -166,7 +174,9 @@ class _Metered:
         return data
 
 
-def _of_tar(path: Path, opener: Callable[[Path], Any], limits: Limits) -> Iterator[SourceFile]:
+def _of_tar(
+    path: Path, *, opener: Callable[[Path], Any], limits: Limits, kinds: tuple[str, ...]
+) -> Iterator[SourceFile]:
     with opener(path) as stream:
         metered = _Metered(stream, limits)
         metered.refill()
@@ -177,14 +187,14 @@ def _of_tar(path: Path, opener: Callable[[Path], Any], limits: Limits) -> Iterat
                     if count > limits.members:
                         raise DataError(f"contains more than {limits.members} files; split it")
                     metered.refill()
-                    if member.isreg() and member.name.lower().endswith(".sgf"):
+                    if member.isreg() and member.name.lower().endswith(kinds):
                         yield _member(path, member.name, member.size, archive, member)
                     archive.members.clear()  # or it keeps all of them
         except DataError as error:
             raise DataError(f"{path}: {error}") from error
 
 
-def _of_zip(path: Path, limits: Limits) -> Iterator[SourceFile]:
+def _of_zip(path: Path, *, limits: Limits, kinds: tuple[str, ...]) -> Iterator[SourceFile]:
     with zipfile.ZipFile(path) as archive:
         members = archive.infolist()
         total = sum(member.file_size for member in members)
@@ -193,7 +203,7 @@ def _of_zip(path: Path, limits: Limits) -> Iterator[SourceFile]:
                 f"{path}: contains more than {limits.members} files or {limits.total} bytes"
             )
         for member in members:
-            if member.filename.lower().endswith(".sgf") and not member.is_dir():
+            if member.filename.lower().endswith(kinds) and not member.is_dir():
                 yield _member(path, member.filename, member.file_size, archive, member)
 
 

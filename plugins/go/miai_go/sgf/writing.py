@@ -269,7 +269,8 @@ def _comment(move: MoveRecord, game: GoGame) -> str:
     if evaluation is not None:
         lines.append(evaluation.text(game.info))
     for name, value in move.statistics.items():
-        if evaluation is None or name not in ("value", "value_unit"):
+        worded = evaluation is not None and name in ("value", "value_unit")
+        if not worded and name != "visits":  # their first five are in `top`
             lines.append(f"{name} {_statistic(name, value, unit, game)}")
     return "\n".join(lines)
 

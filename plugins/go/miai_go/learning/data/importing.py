@@ -1,32 +1,43 @@
-"""Games from SGF files, folders and archives: read, filtered, checked on a board, without doubles.
+"""Games from SGF and game records: read, filtered, checked on a board, without doubles.
 
 Plain SGF (one game, no variations, no set-up, the players in turn) is read by two regular
 expressions: one matches the whole of the data, the other extracts the moves. Everything else goes
 to `miai_go.sgf.reading`, which reads plain SGF with the same result, but slower.
+
+A game record, as tournaments write it, also says what the searches of its players found: their
+visits become policy targets.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import field_validator, model_validator
+from pydantic import NonNegativeInt, TypeAdapter, ValidationError, field_validator, model_validator
 
-from miai.parameters import Parameters, parameter
+from miai.errors import MiaiError, RecordError
+from miai.parameters import Parameters, build_parameters, parameter
+from miai.record import GameRecord, MoveRecord, Termination
+from miai.record_reader import read_record
+from miai.values import Evaluation
 from miai_go.learning.data.games import BLACK_WON, DRAWN, UNKNOWN, WHITE_WON, StoredGame
 from miai_go.rules.coordinates import MAX_SIZE, vertex
-from miai_go.rules.parameters import MAX_KOMI, MAX_MOVES
+from miai_go.rules.game import GoGame
+from miai_go.rules.parameters import MAX_KOMI, MAX_MOVES, GoParameters
+from miai_go.rules.scoring import area_score
 from miai_go.rules.sizes import BoardSizes, sizes_of
+from miai_go.rules.state import Ending, GoState, Phase
 from miai_go.sgf.check import SgfError
 from miai_go.sgf.reading import SgfGame, preset_named, read_bytes
-from miai_go.sgf.sources import Limits, files_of
+from miai_go.sgf.sources import SGF, Limits, files_of
 
 # Reading
 
@@ -169,7 +180,7 @@ _NUMBER = re.compile(r"(-?[0-9]{1,5}(?:\.[0-9]{1,3})?)\??")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReadGame:
-    """A game as its SGF states it.
+    """A game as its file states it.
 
     Attributes:
       source: file and place, for reports.
@@ -178,7 +189,7 @@ class ReadGame:
       komi: in points; None if missing.
       handicap: whether it has a handicap.
       rules, black_rank, white_rank: as written; empty if missing.
-      result, margin, stones, first: see `StoredGame`.
+      result, margin, stones, first, policy, weight, root_value, ownership: see `StoredGame`.
     """
 
     source: str
@@ -193,6 +204,10 @@ class ReadGame:
     margin: float
     stones: NDArray[np.int8] | None = None
     first: int = 1
+    policy: NDArray[np.float16] | None = None
+    weight: NDArray[np.float16] | None = None
+    root_value: NDArray[np.float16] | None = None
+    ownership: NDArray[np.int8] | None = None
 
     def stored(self, *, komi: float) -> StoredGame:
         """Return the game as data sets store it, with a komi in points."""
@@ -205,6 +220,10 @@ class ReadGame:
             ratings=(rating_of(self.black_rank), rating_of(self.white_rank)),
             stones=self.stones,
             first=self.first,
+            policy=self.policy,
+            weight=self.weight,
+            root_value=self.root_value,
+            ownership=self.ownership,
         )
 
 
@@ -259,6 +278,114 @@ def _from_sgf(game: SgfGame) -> ReadGame:
         stones=line.start.stones(game.size),
         first=1 + line.start.to_move,
     )
+
+
+def read_record_game(data: bytes, source: str) -> ReadGame:
+    """Return the game of a record, with what the searches of its players reported.
+
+    A move's policy target is the distribution of the visits, where the player reports all of them
+    (the statistic ``visits``). Other moves have a target of weight 0, and moves without a search
+    no root value. Who owned each point is known after a game that was counted.
+
+    Raises:
+      RecordError: the record is malformed, of another game, or its moves are illegal.
+    """
+    record = read_record(data.decode("utf-8", "replace"))
+    if record.game != "go":
+        raise RecordError(f"a record of {record.game}, not of go")
+    rules = build_parameters(GoParameters, record.game_parameters, where="game_parameters")
+    game = GoGame(rules)
+    state = game.new_initial_state()
+    played: list[MoveRecord] = []
+    for move in record.moves:
+        if state.phase == Phase.PLAY:  # the rest is the agreement on dead stones
+            played.append(move)
+            lives = state.board.is_legal(move.actor, move.action, suicide=False)
+            if state.is_legal(move.action) and not lives:
+                raise RecordError(
+                    f"move {len(played)}, {move.text}, is suicide, which data sets cannot store; "
+                    "play with suicide = false"
+                )
+        state.apply_action(move.action)
+    if any(a.actor == b.actor for a, b in pairwise(played)):
+        raise RecordError("a player moves twice, as play was resumed")
+    result, margin, ownership = _end_of(record, state)
+    policy, weight, values = _searched(played, game)
+    return ReadGame(
+        source=source,
+        size=game.size,
+        actions=[move.action for move in played],
+        komi=game.white_bonus,
+        handicap=rules.handicap > 0,
+        rules=str(rules.rules),
+        black_rank="",
+        white_rank="",
+        result=result,
+        margin=margin,
+        stones=game.start.stones(game.size),
+        first=1 + game.start.to_move,
+        policy=policy,
+        weight=weight,
+        root_value=values,
+        ownership=ownership,
+    )
+
+
+def _end_of(record: GameRecord, state: GoState) -> tuple[int, float, NDArray[np.int8] | None]:
+    """Return result, margin and ownership. A forfeit for an error says nothing about the game."""
+    margin, ownership = float("nan"), None
+    if record.termination == Termination.TERMINAL and state.ending != Ending.REPETITION:
+        score = state.score()
+        counted = area_score(state.board, white_bonus=0.0, dead=score.dead)
+        margin, ownership = score.margin, counted.owners.reshape(-1)
+    elif record.termination not in _JUDGED:
+        return UNKNOWN, margin, None
+    black, white = record.returns
+    result = BLACK_WON if black > white else WHITE_WON if white > black else DRAWN
+    return result, margin, ownership
+
+
+_JUDGED: Final = (
+    Termination.RESIGNATION,
+    Termination.TIME,
+    Termination.MOVE_LIMIT,
+    Termination.ADJUDICATION,
+)
+
+
+def _searched(
+    moves: Sequence[MoveRecord], game: GoGame
+) -> tuple[NDArray[np.float16] | None, NDArray[np.float16] | None, NDArray[np.float16] | None]:
+    """Return policy targets, their weights and the values of the roots; None without any."""
+    policy = np.zeros((len(moves), game.pass_action + 1))
+    values = np.full(len(moves), np.nan, np.float16)
+    for ply, move in enumerate(moves):
+        for action, visits in _visits(move, game):
+            policy[ply, action] = visits
+        evaluation = Evaluation.from_statistics(move.statistics)
+        if move.statistics.get("top") and evaluation is not None:
+            value = evaluation.utility(game.info)
+            values[ply] = np.nan if value is None else value
+    total = policy.sum(axis=1, keepdims=True)
+    root_values = None if np.isnan(values).all() else values
+    if not total.any():
+        return None, None, root_values
+    shares: NDArray[np.float16] = (policy / np.maximum(total, 1)).astype(np.float16)
+    return shares, (total[:, 0] > 0).astype(np.float16), root_values
+
+
+def _visits(move: MoveRecord, game: GoGame) -> list[tuple[int, int]]:
+    """Return the actions and visits that a player reported; none if it reported none."""
+    try:
+        pairs = _VISITS.validate_python(move.statistics.get("visits", []))
+    except ValidationError as error:
+        raise RecordError(f"the visits of ply {move.ply}: {error.errors()[0]['msg']}") from error
+    if any(action > game.pass_action for action, _visits in pairs):
+        raise RecordError(f"the visits of ply {move.ply} are of an action off the board")
+    return pairs
+
+
+_VISITS: Final = TypeAdapter(list[tuple[NonNegativeInt, NonNegativeInt]])
 
 
 def result_of(text: str) -> tuple[int, float]:
@@ -409,6 +536,8 @@ def rank_of(text: str) -> int | None:
 
 # Importing
 
+RECORD: Final = ".jsonl"
+"""Suffix of game records."""
 MAX_LISTED: Final = 1000
 """Maximum number of bad files that a report names; all are counted."""
 
@@ -418,11 +547,11 @@ class ImportReport:
     """Counts of an import.
 
     Attributes:
-      files: SGF files read.
+      files: files read.
       games: games in them, bad ones included.
       taken: games imported.
       dropped: games dropped by a filter, by reason.
-      bad: games with SGF that cannot be read, or with illegal moves.
+      bad: games that cannot be read, or with illegal moves.
       failures: (file and place, cause) of the first `MAX_LISTED` bad games.
     """
 
@@ -473,7 +602,7 @@ def import_games(
     progress: Callable[[ImportReport], None] | None = None,
     limits: Limits | None = None,
 ) -> Iterator[StoredGame]:
-    """Yield the games of SGF files, folders and archives that pass the filters.
+    """Yield the games of SGF files, game records, folders and archives that pass the filters.
 
     Args:
       report: updated with every game.
@@ -486,13 +615,13 @@ def import_games(
     """
     seen = set(known)
     for source in sources:
-        for file in files_of(source, limits=limits):
+        for file in files_of(source, limits=limits, kinds=(SGF, RECORD)):
             report.files += 1
             if file.data is None:
                 report.games += 1
                 report.refuse(file.name, file.error)
             else:
-                for game in read_games(file.data, file.name):
+                for game in _games_of(file.data, file.name):
                     report.games += 1
                     stored = _accepted(game, filters, report, seen, file.name)
                     if stored is not None:
@@ -501,14 +630,25 @@ def import_games(
                 progress(report)
 
 
+def _games_of(data: bytes, name: str) -> Iterator[ReadGame | MiaiError]:
+    """Yield the games of a file of either kind; an error in place of each bad game."""
+    if not name.lower().endswith(RECORD):
+        yield from read_games(data, name)
+        return
+    try:
+        yield read_record_game(data, name)
+    except MiaiError as error:
+        yield error
+
+
 def _accepted(
-    game: ReadGame | SgfError,
+    game: ReadGame | MiaiError,
     filters: GameFilters,
     report: ImportReport,
     seen: set[bytes],
     file: str,
 ) -> StoredGame | None:
-    if isinstance(game, SgfError):
+    if isinstance(game, MiaiError):
         report.refuse(file, str(game).removeprefix(f"{file}: "))
         return None
     reason = filters.refuses(game)
