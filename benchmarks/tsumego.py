@@ -36,25 +36,25 @@ from miai.errors import MiaiError
 from miai_go.gtp.client import EngineLog, GtpClient
 from miai_go.gtp.engine import EngineProcess
 from miai_go.kinds import LIFE_NETWORK
-from miai_go.learning.life_measuring import answering
-from miai_go.life.answer_keys import UnprovedError, fate_of
-from miai_go.life.families import members
-from miai_go.life.ordering import SHIPPED, OrderingNet, find_ordering
-from miai_go.life.problems import Problem, collection_sgf, shipped_problems
-from miai_go.life.prover import Finding, ProofVerdict, Prover
-from miai_go.life.walled import draw_fight, zone_within
-from miai_go.life.zones import ATTACKER, DEFENDER, Zone, find_zone
-from miai_go.nets.life_arrays import NAMES, ArrayNet, array_net, read_array_net
-from miai_go.nets.life_planes import WINDOW, PlaneLayout, encode, layout_of_zones
-from miai_go.nets.life_predicting import Predictor
-from miai_go.nets.life_weights import (
-    NetHeader,
-    load_net,
-)
 from miai_go.nets.network import build_network
 from miai_go.nets.weights import tensors_of
 from miai_go.rules.coordinates import vertex
-from miai_go.shipped import TSUMEGO
+from miai_go.tsumego.networks.accuracy import answering
+from miai_go.tsumego.networks.array_nets import NAMES, ArrayNet, array_net, read_array_net
+from miai_go.tsumego.networks.net_files import (
+    NetHeader,
+    load_net,
+)
+from miai_go.tsumego.networks.predictor import Predictor
+from miai_go.tsumego.networks.zone_planes import WINDOW, PlaneLayout, encode, layout_of_zones
+from miai_go.tsumego.problem_sgf import Problem, collection_sgf, shipped_problems
+from miai_go.tsumego.problems.families import members
+from miai_go.tsumego.problems.walled import draw_fight, zone_within
+from miai_go.tsumego.shipped import NETWORK, ORDERING
+from miai_go.tsumego.solver.answer_keys import UnprovedError, fate_of
+from miai_go.tsumego.solver.ordering import OrderingNet, find_ordering
+from miai_go.tsumego.solver.prover import Finding, ProofVerdict, Prover
+from miai_go.tsumego.zones import ATTACKER, DEFENDER, Zone, find_zone
 
 WITHIN = (1.0, 5.0, 15.0)
 _DRAWN, _BATCH = 64, 1024
@@ -140,7 +140,7 @@ def exhaustion(arguments: argparse.Namespace) -> dict[str, Any]:
 
     started, found = process_time(), Comparison()
     rng = np.random.default_rng([arguments.seed, 5])
-    network = OrderingNet.read(SHIPPED)
+    network = OrderingNet.read(ORDERING)
     for found in compare(rng, arguments.tiny_zones, places=3, network=network):
         if found.zones % 250 == 0:
             print(f"{found.zones} zones, {len(found.wrong)} disagreements", file=sys.stderr)
@@ -216,8 +216,8 @@ def networks(arguments: argparse.Namespace) -> dict[str, Any]:
     attackers = np.array([zone.attackers for zone in drawn], np.uint64)[at]
     defenders = np.array([zone.defenders for zone in drawn], np.uint64)[at]
     batch = (at, attackers, defenders, np.arange(_BATCH) // _DRAWN % 2)
-    shipped = Predictor(TSUMEGO)
-    answer = None if shipped.header.network in NAMES else answering(load_net(TSUMEGO).network)
+    shipped = Predictor(NETWORK)
+    answer = None if shipped.header.network in NAMES else answering(load_net(NETWORK).network)
 
     def by_torch() -> None:
         assert answer is not None
@@ -225,7 +225,7 @@ def networks(arguments: argparse.Namespace) -> dict[str, Any]:
         answer(encode(layout, *batch, planes=planes, window=window).planes)
 
     if answer is None:
-        rates = _array_rates(read_array_net(TSUMEGO), layout, batch)
+        rates = _array_rates(read_array_net(NETWORK), layout, batch)
     else:
         rates = {"batches_per_second": _rate(by_torch, _BATCH)}
     rates["from_boards_per_second"] = _rate(lambda: shipped.evaluate(drawn[0]), 2)

@@ -23,8 +23,8 @@ from common.conditions import conditions
 from miai.errors import MiaiError
 from miai.game import Game
 from miai.record import MoveRecord
-from miai_go.life.problems import Problem, shipped_problems
 from miai_go.rules.coordinates import vertex
+from miai_go.tsumego.problem_sgf import Problem, shipped_problems
 
 ASKED = ("off", "net", "solver")
 

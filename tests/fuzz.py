@@ -102,7 +102,7 @@ def check_sgf() -> Check:
 
 def check_problems() -> Check:
     """Life-and-death problems in SGF."""
-    from miai_go.life.problems import read_problems
+    from miai_go.tsumego.problem_sgf import read_problems
 
     def check(data: bytes) -> None:
         for problem in read_problems(data):  # an error is yielded, not raised

@@ -17,9 +17,9 @@ import torch
 from typer.testing import CliRunner
 
 from miai.cli.app import build_app
-from miai_go.life.zones import find_zone
-from miai_go.nets.life_arrays import read_array_net
 from miai_go.rules.board import BLACK_STONE, WHITE_STONE
+from miai_go.tsumego.networks.array_nets import read_array_net
+from miai_go.tsumego.zones import find_zone
 
 pytestmark = pytest.mark.long
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from miai_go.errors import ProblemError
-from miai_go.life.exercise import Exercise, Outcome, status_text
-from miai_go.life.problems import Problem, read_problems, shipped_problems
-from miai_go.life.zones import ATTACKER
 from miai_go.rules.board import Board
+from miai_go.tsumego.pages.exercise import Exercise, Outcome, status_text
+from miai_go.tsumego.problem_sgf import Problem, read_problems, shipped_problems
+from miai_go.tsumego.zones import ATTACKER
 
 
 def sampled(count: int) -> list[Problem]:

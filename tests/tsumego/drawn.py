@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from miai_go.life.problems import Problem
 from miai_go.rules.coordinates import vertex
+from miai_go.tsumego.problem_sgf import Problem
 
 STONES = {".": 0, "X": 1, "O": 2, "T": 2}
 

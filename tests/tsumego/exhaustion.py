@@ -17,10 +17,10 @@ from tests.tsumego.brute_force import (
 )
 from tests.tsumego.tiny_zones import held_zone, tiny_zone
 
-from miai_go.life.ordering import OrderingNet
-from miai_go.life.prover import Master, ProofVerdict, Prover, ZonePosition
-from miai_go.life.walled import CanonicalForm
-from miai_go.life.zones import Zone
+from miai_go.tsumego.problems.walled import CanonicalForm
+from miai_go.tsumego.solver.ordering import OrderingNet
+from miai_go.tsumego.solver.prover import Master, ProofVerdict, Prover, ZonePosition
+from miai_go.tsumego.zones import Zone
 
 MASTERS = {NOBODY: Master.NOBODY, ATTACKER: Master.ATTACKER, DEFENDER: Master.DEFENDER}
 MOST_POINTS, MOST_EMPTY = 15, 6

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from miai_go.kinds import LIFE_NETWORK
-from miai_go.learning.life_dataset import LabelledPositions
-from miai_go.learning.life_making import MakingSettings, make_set
-from miai_go.nets.life_weights import Net, NetHeader
 from miai_go.nets.network import build_network
+from miai_go.tsumego.data.labelled_positions import LabelledPositions
+from miai_go.tsumego.data.position_sets import MakingSettings, make_set
+from miai_go.tsumego.networks.net_files import Net, NetHeader
 
 SETTINGS = MakingSettings(seed=5, least_empty=5, most_empty=7, boards=6)
 

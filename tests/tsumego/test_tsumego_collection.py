@@ -14,25 +14,26 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from miai_go.commands import tsumego
-from miai_go.life.families import family_problems
-from miai_go.life.problems import (
-    SHIPPED,
-    SHIPPED_DIGEST,
+from miai_go.tsumego.commands import problems
+from miai_go.tsumego.problem_sgf import (
     Problem,
     problems_of,
     shipped_problems,
     shipped_sgf,
 )
-from miai_go.life.prover import Master
-from miai_go.life.solver import Status, solve
-from miai_go.life.walled import SIZES, canonical_key
-from miai_go.life.zones import find_zone
+from miai_go.tsumego.problems.families import family_problems
+from miai_go.tsumego.problems.walled import SIZES, canonical_key
+from miai_go.tsumego.shipped import PROBLEMS, PROBLEMS_DIGEST
+from miai_go.tsumego.solver.prover import Master
+from miai_go.tsumego.solver.solver import Status, solve
+from miai_go.tsumego.zones import find_zone
 
 SAMPLE_SEED = 20
 
 APP = typer.Typer()
-tsumego.add_commands(APP)
+GROUP = typer.Typer()
+problems.add_commands(GROUP)
+APP.add_typer(GROUP, name="tsumego")
 
 
 def reproved(problem: Problem) -> None:
@@ -52,10 +53,10 @@ def reproved(problem: Problem) -> None:
 
 
 def test_the_shipped_file_is_the_built_one() -> None:
-    digest, name = SHIPPED_DIGEST.read_text().split()
+    digest, name = PROBLEMS_DIGEST.read_text().split()
     assert name == "tsumego.sgf"
     assert hashlib.sha256(shipped_sgf()).hexdigest() == digest
-    assert SHIPPED.stat().st_size < 400_000
+    assert PROBLEMS.stat().st_size < 400_000
 
 
 def test_it_says_which_command_made_it() -> None:

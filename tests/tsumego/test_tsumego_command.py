@@ -17,12 +17,12 @@ from tests.tsumego.known_seki import BENT_FOUR_IN_THE_CORNER, SEKI
 from tests.warm_command import run_miai
 
 from miai.errors import MiaiError
-from miai_go.commands import solving
-from miai_go.commands.solving import seconds_of
 from miai_go.errors import ProblemError
-from miai_go.life.problems import collection_sgf
-from miai_go.life.solver import ProblemReport, Solver
 from miai_go.sgf.reading import read_file
+from miai_go.tsumego.commands import solving
+from miai_go.tsumego.commands.solving import seconds_of
+from miai_go.tsumego.problem_sgf import collection_sgf
+from miai_go.tsumego.solver.solver import ProblemReport, Solver
 
 CORNER_FIVE = dataclasses.replace(second_line(5, corner=True), to_play=2, solutions=(1, 4))
 
@@ -192,7 +192,7 @@ def test_a_node_limit_alone_has_no_time_limit(
             limits.append((more["seconds"], more["nodes"]))
             return super().solve(**more)
 
-    monkeypatch.setattr("miai_go.life.solver.Solver", Noting)
+    monkeypatch.setattr("miai_go.tsumego.solver.solver.Solver", Noting)
     for values in ({}, {"nodes": 500}, {"nodes": 500, "limit": "3s"}, {"limit": "2s"}):
         solving.solve([one], **values)
     assert limits == [(10.0, None), (None, 500), (3.0, 500), (2.0, None)]

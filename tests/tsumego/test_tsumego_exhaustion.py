@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from tests.tsumego.exhaustion import compare
 
-from miai_go.life.ordering import SHIPPED, OrderingNet
+from miai_go.tsumego.shipped import ORDERING
+from miai_go.tsumego.solver.ordering import OrderingNet
 
 pytestmark = pytest.mark.long
 
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.long
 def test_every_verdict_is_that_of_exhaustion(seed: int, zones: int) -> None:
     print(f"seed {seed}")
     rng = np.random.default_rng([1, seed])
-    *_, found = compare(rng, zones, places=3, network=OrderingNet.read(SHIPPED))
+    *_, found = compare(rng, zones, places=3, network=OrderingNet.read(ORDERING))
     print(found)
     assert not found.wrong, found.wrong[0]
     assert found.zones == zones

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from miai_go.errors import ProblemError
-from miai_go.life.answer_keys import Fate, fate_of
-from miai_go.life.diagrams import Diagram, Placement
-from miai_go.life.families import GROUPS, SHAPES, Member, eye_space, members, row
-from miai_go.life.solver import Status
-from miai_go.life.walled import canonical_key
-from miai_go.life.zones import Zone, find_zone
+from miai_go.tsumego.problems.diagrams import Diagram, Placement
+from miai_go.tsumego.problems.families import GROUPS, SHAPES, Member, eye_space, members, row
+from miai_go.tsumego.problems.walled import canonical_key
+from miai_go.tsumego.solver.answer_keys import Fate, fate_of
+from miai_go.tsumego.solver.solver import Status
+from miai_go.tsumego.zones import Zone, find_zone
 
 LARGEST = 19
 MEMBERS = {member.name: member for member in members()}

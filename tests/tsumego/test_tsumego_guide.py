@@ -12,13 +12,14 @@ from tests.tsumego.tiny_zones import held_zone
 
 from miai.errors import WeightsError
 from miai.tensors import TrainingRecord, read_metadata, write_tensors
-from miai_go.learning.life_sources import draw_fight_zone
-from miai_go.life.kernels import search
-from miai_go.life.kernels.guide import OUTPUTS
-from miai_go.life.kernels.traits import ALWAYS, TRAITS
-from miai_go.life.ordering import SHIPPED, OrderingHeader, OrderingNet, find_ordering
-from miai_go.life.prover import Finding, Goal, Master, ProofVerdict, Prover
-from miai_go.life.zones import Zone
+from miai_go.tsumego.data.growth import draw_fight_zone
+from miai_go.tsumego.kernels import proof_search
+from miai_go.tsumego.kernels.guide import OUTPUTS
+from miai_go.tsumego.kernels.traits import ALWAYS, TRAITS
+from miai_go.tsumego.shipped import ORDERING
+from miai_go.tsumego.solver.ordering import OrderingHeader, OrderingNet, find_ordering
+from miai_go.tsumego.solver.prover import Finding, Goal, Master, ProofVerdict, Prover
+from miai_go.tsumego.zones import Zone
 
 
 def random_net(seed: int, *, size: float) -> OrderingNet:
@@ -48,7 +49,7 @@ def ask(zone: Zone, side: int, network: OrderingNet | None = None) -> Finding:
 
 
 NETS = {
-    "shipped": lambda: OrderingNet.read(SHIPPED),
+    "shipped": lambda: OrderingNet.read(ORDERING),
     "random": lambda: random_net(3, size=0.5),
     "enormous": enormous_net,
 }
@@ -88,14 +89,14 @@ def test_sums_that_run_over_prove_nothing() -> None:
 
 
 def test_the_shipped_network_is_the_built_file() -> None:
-    output, name = (SHIPPED.parent / "ordering.sha256").read_text().split()
-    assert name == SHIPPED.name
-    assert hashlib.sha256(SHIPPED.read_bytes()).hexdigest() == output
-    assert read_metadata(SHIPPED)["command"].startswith("miai go tsumego ordering --rounds 3")
+    output, name = (ORDERING.parent / "ordering.sha256").read_text().split()
+    assert name == ORDERING.name
+    assert hashlib.sha256(ORDERING.read_bytes()).hexdigest() == output
+    assert read_metadata(ORDERING)["command"].startswith("miai go tsumego ordering --rounds 3")
 
 
 def test_the_shipped_network_spares_most_positions() -> None:
-    network, logs = OrderingNet.read(SHIPPED), []
+    network, logs = OrderingNet.read(ORDERING), []
     for seed in range(100, 125):
         zone = fight(seed, 11)
         for side in (0, 1):
@@ -112,9 +113,9 @@ def test_advice_is_the_same_each_time_and_not_asked_about_life() -> None:
 
 
 def test_the_search_is_compiled_once_for_provers_with_and_without_a_network() -> None:
-    for network in (None, OrderingNet.read(SHIPPED), random_net(4, size=0.3), enormous_net()):
+    for network in (None, OrderingNet.read(ORDERING), random_net(4, size=0.3), enormous_net()):
         ask(fight(3, 6), 0, network)
-    machine_code: Any = search.search
+    machine_code: Any = proof_search.search
     assert len(machine_code.signatures) == 1
 
 

@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 from tests.tsumego.drawn import empty_corner
 
-from miai_go.life.problems import Problem, shipped_problems
-from miai_go.life.zones import find_zone
 from miai_go.rules.board import Board
 from miai_go.rules.coordinates import vertex
 from miai_go.rules.game import GoGame
 from miai_go.rules.parameters import GoParameters
 from miai_go.rules.state import GoState
-from miai_go.search.life_advice import TIME_SHARE, Advice, GroupAdvisor, enclosed, question_factory
 from miai_go.search.mcts import GoMcts, UctTree
 from miai_go.search.parameters import GoMctsParameters
+from miai_go.tsumego.adviser import TIME_SHARE, Advice, GroupAdvisor, enclosed, question_factory
+from miai_go.tsumego.problem_sgf import Problem, shipped_problems
+from miai_go.tsumego.zones import find_zone
 
 FIVE_ON_THE_SECOND_LINE = """
     . . . . . . . . .
@@ -390,7 +390,7 @@ for who in ("off", "net", "solver"):
         print(who, type(error).__name__, error)
     else:
         agent.search.search(game.new_initial_state())
-        print(who, "played;", "miai_go.life.prover" in sys.modules)
+        print(who, "played;", "miai_go.tsumego.solver.prover" in sys.modules)
 """
 
 

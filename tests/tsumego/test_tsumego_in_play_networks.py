@@ -16,7 +16,7 @@ from tests.tsumego.test_tsumego_in_play import (
 
 import miai
 from miai_go.rules.state import GoState
-from miai_go.search.life_advice import GroupAdvisor, question_factory
+from miai_go.tsumego.adviser import GroupAdvisor, question_factory
 
 torch = pytest.importorskip("torch")
 torch.set_num_threads(1)

@@ -13,27 +13,27 @@ torch = pytest.importorskip("torch")
 
 from miai.errors import WeightsError  # noqa: E402
 from miai_go.errors import TrainingError  # noqa: E402
-from miai_go.learning.life_dataset import LabelledPositions  # noqa: E402
-from miai_go.learning.life_measuring import (  # noqa: E402
+from miai_go.nets.weights import tensors_of  # noqa: E402
+from miai_go.tsumego.data.labelled_positions import LabelledPositions  # noqa: E402
+from miai_go.tsumego.networks.accuracy import (  # noqa: E402
     answering,
     area,
     find_baselines,
     measure_file,
 )
-from miai_go.learning.life_training import (  # noqa: E402
-    load_tsumego_plan,
-    train_net,
-)
-from miai_go.nets.life_arrays import (  # noqa: E402
+from miai_go.tsumego.networks.array_nets import (  # noqa: E402
     array_net,
     read_array_net,
 )
-from miai_go.nets.life_weights import (  # noqa: E402
+from miai_go.tsumego.networks.net_files import (  # noqa: E402
     load_net,
     quantize_net,
     save_net,
 )
-from miai_go.nets.weights import tensors_of  # noqa: E402
+from miai_go.tsumego.networks.training import (  # noqa: E402
+    load_tsumego_plan,
+    train_net,
+)
 
 pytestmark = pytest.mark.long
 
@@ -103,7 +103,7 @@ def test_the_array_network_is_the_torch_network(
 def test_an_equivariant_network_has_one_value_for_all_sides(positions: LabelledPositions) -> None:
     net = small_net("equivariant", planes="extended", height=1, width=16)
     rows = np.arange(8)
-    from miai_go.nets.life_planes import encode
+    from miai_go.tsumego.networks.zone_planes import encode
 
     c = positions.columns
     views = encode(

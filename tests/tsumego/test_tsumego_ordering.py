@@ -13,10 +13,9 @@ from tests.tsumego.tiny_zones import held_zone, tiny_zone
 from typer.testing import CliRunner
 
 from miai.errors import WeightsError
-from miai_go.commands import solving, tsumego_ordering
-from miai_go.learning.life_ordering import Samples, sample
-from miai_go.life.kernels.guide import OUTPUTS
-from miai_go.life.kernels.traits import (
+from miai_go.tsumego.commands import ordering, problems, solving
+from miai_go.tsumego.kernels.guide import OUTPUTS
+from miai_go.tsumego.kernels.traits import (
     ALWAYS,
     BANNED,
     EMPTY,
@@ -29,9 +28,11 @@ from miai_go.life.kernels.traits import (
     TWO_LIBERTIES,
     traits_of_all,
 )
-from miai_go.life.ordering import MAX_WIDTH, SHIPPED, OrderingNet
-from miai_go.life.problems import collection_sgf
-from miai_go.life.prover import ProofVerdict, Prover, ZonePosition
+from miai_go.tsumego.networks.ordering_training import Samples, sample
+from miai_go.tsumego.problem_sgf import collection_sgf
+from miai_go.tsumego.shipped import ORDERING
+from miai_go.tsumego.solver.ordering import MAX_WIDTH, OrderingNet
+from miai_go.tsumego.solver.prover import ProofVerdict, Prover, ZonePosition
 
 torch = pytest.importorskip("torch")
 torch.set_num_threads(1)
@@ -60,7 +61,7 @@ def made_up(count: int, seed: int) -> Samples:
 
 @pytest.mark.long
 def test_traits_are_learnt_and_noted_in_the_weights() -> None:
-    from miai_go.learning.life_ordering import learn
+    from miai_go.tsumego.networks.ordering_training import learn
 
     network, fit = learn(made_up(6_000, 1), seed=1, width=4, steps=1_300)
     print(fit)
@@ -191,7 +192,7 @@ def target_of(stones: list[int], size: int, target: int) -> tuple[set[int], set[
 @pytest.mark.long
 def test_the_command_makes_a_network_that_can_be_read(tmp_path: Path) -> None:
     app = typer.Typer()
-    tsumego_ordering.add_commands(app)
+    ordering.add_commands(app)
     path = tmp_path / "net.safetensors"
     words = ["--out", str(path), "--rounds", "2", "--positions", "1000", "--steps", "50"]
     done = CliRunner().invoke(app, [*words, "--width", "4", "--json"])
@@ -204,15 +205,16 @@ def test_the_command_makes_a_network_that_can_be_read(tmp_path: Path) -> None:
 def test_solve_asks_the_network_that_is_named(tmp_path: Path) -> None:
     app = typer.Typer()
     solving.add_commands(app)
-    tsumego_ordering.add_commands(app)
+    problems.add_commands(app)
     path = tmp_path / "five.sgf"
     path.write_bytes(collection_sgf([second_line(7, corner=False)]))
     message = {}
-    for name in ("shipped", str(SHIPPED), "none"):
+    for name in ("shipped", str(ORDERING), "none"):
         done = CliRunner().invoke(app, ["solve", str(path), "--network", name, "--json"])
         assert done.exit_code == 0, done.output
         (message[name],) = json.loads(done.stdout)["problems"]
-    assert message["shipped"]["nodes"] == message[str(SHIPPED)]["nodes"] != message["none"]["nodes"]
+    shipped = message["shipped"]
+    assert shipped["nodes"] == message[str(ORDERING)]["nodes"] != message["none"]["nodes"]
     assert message["shipped"]["status"] == message["none"]["status"] == "critical"
     done = CliRunner().invoke(app, ["solve", str(path), "--network", "elsewhere"])
     assert isinstance(done.exception, WeightsError)

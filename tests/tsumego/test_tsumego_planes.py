@@ -9,10 +9,10 @@ import pytest
 from numpy.typing import NDArray
 from tests.tsumego.tiny_zones import tiny_zone
 
-from miai_go.learning.life_dataset import canonical_keys
-from miai_go.life.zones import DEFENDER, Zone, find_zone
-from miai_go.nets.life_planes import EXTENDED, encode, layout_of_zones
 from miai_go.rules.symmetry import turned_planes
+from miai_go.tsumego.data.labelled_positions import canonical_keys
+from miai_go.tsumego.networks.zone_planes import EXTENDED, encode, layout_of_zones
+from miai_go.tsumego.zones import DEFENDER, Zone, find_zone
 
 WINDOW = 11
 HALF = WINDOW // 2

@@ -13,15 +13,15 @@ from tests.tsumego.small_nets import small_net
 from typer.testing import CliRunner
 
 from miai.errors import MiaiError
-from miai_go.commands import tsumego_learning
+from miai_go.tsumego.commands import learning
 
 torch = pytest.importorskip("torch")
 
 from miai.errors import WeightsError  # noqa: E402
-from miai_go.nets.life_weights import (  # noqa: E402
+from miai_go.nets.weights import tensors_of  # noqa: E402
+from miai_go.tsumego.networks.net_files import (  # noqa: E402
     save_net,
 )
-from miai_go.nets.weights import tensors_of  # noqa: E402
 
 SGF = """(;GM[1]SZ[9]AB[ac][bc][cc][dc][ec][eb][ea]AW[ab][bb][cb][db][da]AW[gg];B[hh])"""
 """White in the corner with room at A9 to C9; one white stone that nothing surrounds."""
@@ -30,7 +30,7 @@ SGF = """(;GM[1]SZ[9]AB[ac][bc][cc][dc][ec][eb][ea]AW[ab][bb][cb][db][da]AW[gg];
 @pytest.fixture
 def app() -> typer.Typer:
     group = typer.Typer()
-    tsumego_learning.add_commands(group)
+    learning.add_commands(group)
     return group
 
 

@@ -20,10 +20,10 @@ from tests.tsumego.lone_attacker import LoneAttacker
 from tests.tsumego.tiny_zones import tiny_zone
 
 from miai_go.errors import ProblemError
-from miai_go.life.proof_tree import LineEnd, Proof, ProofNode, proof_tree, write_proofs
-from miai_go.life.prover import Master, ProofVerdict, Prover
-from miai_go.life.zones import Zone, find_zone
 from miai_go.sgf.reading import read_bytes
+from miai_go.tsumego.solver.proof_tree import LineEnd, Proof, ProofNode, proof_tree, write_proofs
+from miai_go.tsumego.solver.prover import Master, ProofVerdict, Prover
+from miai_go.tsumego.zones import Zone, find_zone
 
 
 @dataclass

@@ -17,7 +17,7 @@ from tests.tsumego.drawn import drawn, empty_corner
 from tests.tsumego.lone_attacker import LoneAttacker
 from tests.tsumego.tiny_zones import tiny_zone
 
-from miai_go.life.prover import (
+from miai_go.tsumego.solver.prover import (
     _FIRST_BYTES,
     Goal,
     Master,
@@ -25,7 +25,7 @@ from miai_go.life.prover import (
     Prover,
     ZonePosition,
 )
-from miai_go.life.zones import Zone, find_zone
+from miai_go.tsumego.zones import Zone, find_zone
 
 MASTERS = {NOBODY: Master.NOBODY, ATTACKER: Master.ATTACKER, DEFENDER: Master.DEFENDER}
 

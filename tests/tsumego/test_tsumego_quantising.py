@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 from tests.tsumego.small_nets import small_net
 
-from miai_go.nets.life_weights import BITS, pack, packed_tensors, quantize, unpack, unpacked_tensors
+from miai_go.tsumego.networks.net_files import (
+    BITS,
+    pack,
+    packed_tensors,
+    quantize,
+    unpack,
+    unpacked_tensors,
+)
 
 
 @pytest.mark.parametrize("bits", BITS)
@@ -47,12 +54,12 @@ def test_tensors_keep_their_shapes_and_biases() -> None:
 
 def test_the_reference_network_of_five_bits_is_below_400_kilobytes(tmp_path: Path) -> None:
     pytest.importorskip("torch")
-    from miai_go.nets.life_weights import (
+    from miai_go.nets.weights import tensors_of
+    from miai_go.tsumego.networks.net_files import (
         load_net,
         quantize_net,
         read_net,
     )
-    from miai_go.nets.weights import tensors_of
 
     net = small_net()
     path = tmp_path / "five.safetensors"

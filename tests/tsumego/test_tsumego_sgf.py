@@ -10,10 +10,10 @@ import pytest
 from tests.tsumego.drawn import second_line
 
 from miai_go.errors import ProblemError
-from miai_go.life.problems import Problem, collection_sgf, problems_of, read_problems
-from miai_go.life.zones import find_zone
 from miai_go.rules.coordinates import parse_vertex
 from miai_go.sgf.check import MAX_FILE_BYTES
+from miai_go.tsumego.problem_sgf import Problem, collection_sgf, problems_of, read_problems
+from miai_go.tsumego.zones import find_zone
 
 WALL = "AB[ag][bg][cg][dg][eg][fg][fh][fi]"
 ROW = "AW[ah][bh][ch][dh][eh]"

@@ -23,10 +23,10 @@ from tests.tsumego.lone_attacker import LoneAttacker
 from tests.tsumego.tiny_zones import tiny_zone
 
 from miai_go.errors import ProblemError
-from miai_go.life.answer_keys import KeyMoves, compare_key
-from miai_go.life.prover import Master
-from miai_go.life.solver import Solver, Status, solve
-from miai_go.life.zones import Zone
+from miai_go.tsumego.solver.answer_keys import KeyMoves, compare_key
+from miai_go.tsumego.solver.prover import Master
+from miai_go.tsumego.solver.solver import Solver, Status, solve
+from miai_go.tsumego.zones import Zone
 
 MASTERS = {ATTACKER: Master.ATTACKER, DEFENDER: Master.DEFENDER, NOBODY: Master.NOBODY}
 MOST = 8_000

@@ -10,9 +10,10 @@ import pytest
 from tests.tsumego.tiny_zones import tiny_zone
 
 from miai_go.errors import ProblemError
-from miai_go.life.answer_keys import answer, fate_of, solving_moves
-from miai_go.life.diagrams import Placement
-from miai_go.life.generating import (
+from miai_go.rules.symmetry import point_tables
+from miai_go.tsumego.problem_sgf import collection_sgf
+from miai_go.tsumego.problems.diagrams import Placement
+from miai_go.tsumego.problems.generating import (
     MAX_PER_SHAPE,
     GeneratingJournal,
     WalledPlan,
@@ -20,18 +21,17 @@ from miai_go.life.generating import (
     make_walled,
     shares,
 )
-from miai_go.life.problems import collection_sgf
-from miai_go.life.prover import Master, ProofVerdict, Prover
-from miai_go.life.solver import Status, solve
-from miai_go.life.walled import (
+from miai_go.tsumego.problems.walled import (
     Fight,
     WalledProblem,
     _balanced,
     canonical_key,
     find_walled,
 )
-from miai_go.life.zones import ATTACKER, DEFENDER, Zone, find_zone
-from miai_go.rules.symmetry import point_tables
+from miai_go.tsumego.solver.answer_keys import answer, fate_of, solving_moves
+from miai_go.tsumego.solver.prover import Master, ProofVerdict, Prover
+from miai_go.tsumego.solver.solver import Status, solve
+from miai_go.tsumego.zones import ATTACKER, DEFENDER, Zone, find_zone
 
 PLAN = WalledPlan(count=6, seed=7, least_empty=5, most_empty=6)
 

@@ -13,19 +13,21 @@ from tests.tsumego.small_nets import small_net
 
 from miai.errors import ParameterError
 from miai.kernels.lanes import LANES
-from miai_go.life.kernels import stones
-from miai_go.nets.life_planes import encode, layout_of
+from miai_go.tsumego.kernels import stones
+from miai_go.tsumego.networks.zone_planes import encode, layout_of
 
 torch = pytest.importorskip("torch")
 
 from miai.errors import WeightsError  # noqa: E402
 from miai_go.kinds import LIFE_NETWORK  # noqa: E402
-from miai_go.learning.life_measuring import answering  # noqa: E402
-from miai_go.nets.life_arrays import (  # noqa: E402
+from miai_go.nets.network import build_network  # noqa: E402
+from miai_go.nets.weights import tensors_of  # noqa: E402
+from miai_go.tsumego.networks.accuracy import answering  # noqa: E402
+from miai_go.tsumego.networks.array_nets import (  # noqa: E402
     array_net,
     read_array_net,
 )
-from miai_go.nets.life_weights import (  # noqa: E402
+from miai_go.tsumego.networks.net_files import (  # noqa: E402
     Net,
     NetHeader,
     load_net,
@@ -33,8 +35,6 @@ from miai_go.nets.life_weights import (  # noqa: E402
     quantize_net,
     save_net,
 )
-from miai_go.nets.network import build_network  # noqa: E402
-from miai_go.nets.weights import tensors_of  # noqa: E402
 
 POSITIONS = 200
 MAX_ZONE_POINTS = 63
@@ -220,7 +220,7 @@ import sys
 sys.modules["torch"] = None
 import numpy as np
 from pathlib import Path
-from miai_go.nets.life_predicting import Predictor
+from miai_go.tsumego.networks.predictor import Predictor
 board = np.zeros((9, 9), np.int8)
 board[0, 4] = board[1, 4] = board[2, :5] = 1
 board[0, 3] = board[1, :4] = 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from miai_go.errors import ProblemError
-from miai_go.life.zones import Zone, find_zone
+from miai_go.tsumego.zones import Zone, find_zone
 
 SIZE = 9
 

@@ -29,8 +29,11 @@ _COMPONENTS: Final = (
             ("rl", "policy_gradient", "`miai go train rl`"),
             ("value", "value", "`miai go train value`"),
             ("zero", "zero", "`miai go train zero`"),
-            ("tsumego", "life_and_death", "`miai go tsumego train`"),
         )
+    ),
+    (
+        *("config-file", "go-tsumego", "tsumego.components:config_file", ""),
+        "Config of `miai go tsumego train`",
     ),
     (
         *("game", "go", "rules.game:GoGame", f"{_RULES}:GoParameters"),
@@ -102,7 +105,10 @@ _COMPONENTS: Final = (
         *("opening-reader", "sgf", "sgf.reading:SgfOpenings", f"{_RULES}:SgfOpeningParameters"),
         "Openings from SGF: main lines, or every variation",
     ),
-    ("web-section", "problems", "web.trainer:Trainer", "", "Problems of life and death to solve"),
+    (
+        *("web-section", "problems", "tsumego.pages.trainer:Trainer", ""),
+        "Problems of life and death to solve",
+    ),
     ("opponents", "go", "search.opponents:opponents", "", "Opponents for people, weakest first"),
     (
         *("renderer", "go", "rules.render:GoRenderer", ""),
@@ -161,24 +167,26 @@ _COMPONENTS: Final = (
     ),
     ("go.value-head", "none", "nets.networks:no_head", "", "No value head"),
     (
-        *("go.tsumego-network", "dense", "nets.life_networks:DenseNet", f"{_NETS}:DenseParameters"),
+        *("go.tsumego-network", "dense", "tsumego.networks.architectures:DenseNet"),
+        f"{_NETS}:DenseParameters",
         "Fully connected, with a residual block; can be evaluated inside the prover",
     ),
     (
-        *("go.tsumego-network", "residual", "nets.life_networks:ResidualNet"),
+        *("go.tsumego-network", "residual", "tsumego.networks.architectures:ResidualNet"),
         *(f"{_NETS}:ResidualParameters", "Residual convolutions, pooled over the window"),
     ),
     (
-        *("go.tsumego-network", "group-pooled", "nets.life_networks:GroupPooledNet"),
+        *("go.tsumego-network", "group-pooled", "tsumego.networks.architectures:GroupPooledNet"),
         f"{_NETS}:ResidualParameters",
         "Residual convolutions, pooled over the window and the target's block",
     ),
     (
-        *("go.tsumego-network", "zone", "nets.life_networks:ZoneNet", f"{_NETS}:ZoneParameters"),
+        *("go.tsumego-network", "zone", "tsumego.networks.architectures:ZoneNet"),
+        f"{_NETS}:ZoneParameters",
         "Residual convolutions confined to the zone; can be evaluated without torch",
     ),
     (
-        *("go.tsumego-network", "equivariant", "nets.life_networks:EquivariantNet"),
+        *("go.tsumego-network", "equivariant", "tsumego.networks.architectures:EquivariantNet"),
         f"{_NETS}:EquivariantNetParameters",
         "Equivariant convolutions, pooled over the window and the target's block",
     ),
@@ -204,6 +212,7 @@ def miai_register(registry: Registry) -> None:
 @hookimpl
 def miai_register_commands(app: typer.Typer) -> None:
     """Add ``miai go`` and ``miai gtp``."""
-    from miai_go.commands import add_commands
+    from miai_go import commands
+    from miai_go.tsumego import commands as tsumego_commands
 
-    add_commands(app)
+    tsumego_commands.add_commands(commands.add_commands(app))

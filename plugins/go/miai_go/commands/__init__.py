@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import typer
 
-from miai_go.commands import data, gtp, solving, training, tsumego, weights
+from miai_go.commands import data, gtp, training, weights
 
-_MODULES = (data, training, solving, tsumego, weights)
+_MODULES = (data, training, weights)
 
 
-def add_commands(app: typer.Typer) -> None:
-    """Add the group ``go`` and ``gtp`` to the command line."""
+def add_commands(app: typer.Typer) -> typer.Typer:
+    """Add the group ``go``, which is returned, and ``gtp`` to the command line."""
     group = typer.Typer(
         help="Go: games to learn from, networks, life and death.", no_args_is_help=True
     )
@@ -21,3 +21,4 @@ def add_commands(app: typer.Typer) -> None:
         module.add_commands(group)
     app.add_typer(group, name="go")
     gtp.add_command(app)
+    return group

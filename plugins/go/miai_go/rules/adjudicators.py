@@ -2,8 +2,8 @@
 
 They are components of the kind ``adjudicator``; see docs/adjudication.md. Stones are
 unconditionally alive if they survive even though their owner always passes (D. B. Benson, "Life in
-the game of Go", Information Sciences 10, 1976). `miai_go.life.kernels.judging` asks the same about
-one target in a zone.
+the game of Go", Information Sciences 10, 1976). `miai_go.tsumego.kernels.judging` asks the same
+about one target in a zone.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from miai.parameters import Parameters, parameter
 from miai_go.nets.parameters import Backend, OracleOptions, Precision, Symmetry
 
 if TYPE_CHECKING:
-    from miai_go.search.life_advice import GroupAdvisor
+    from miai_go.tsumego.adviser import GroupAdvisor
 
 
 _UNTIMED: Final = 400
@@ -92,7 +92,7 @@ class SearchParameters(Parameters):
         """Return the source of advice, loaded; None if off. Raises `WeightsError`."""
         if self.tsumego == "off":
             return None
-        from miai_go.search.life_advice import GroupAdvisor, question_factory
+        from miai_go.tsumego.adviser import GroupAdvisor, question_factory
 
         return GroupAdvisor(question_factory(self.tsumego), nodes=self.tsumego_nodes)
 

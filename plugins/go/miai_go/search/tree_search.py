@@ -25,7 +25,7 @@ from miai_go.search.parameters import SearchParameters
 from miai_go.search.tree_view import TreeView
 
 if TYPE_CHECKING:
-    from miai_go.search.life_advice import Advice, GroupAdvisor
+    from miai_go.tsumego.adviser import Advice, GroupAdvisor
 
 _PONDER_SECONDS: Final = 0.02
 """Time between two looks at whether pondering has to stop."""
@@ -119,7 +119,7 @@ class TreeSearch(ABC):
     under simple ko.
 
     With `tsumego` it examines enclosed groups first and favours moves at the root that save or kill
-    them; see `miai_go.search.life_advice`. Budgets in simulations on one thread are reproducible;
+    them; see `miai_go.tsumego.adviser`. Budgets in simulations on one thread are reproducible;
     budgets in seconds are not.
     """
 

@@ -12,9 +12,6 @@ from miai.files import reading
 FOLDER: Final = Path(__file__).parent
 SUFFIX: Final = ".safetensors"
 
-TSUMEGO: Final = FOLDER / "tsumego" / "network.safetensors"
-"""The life-and-death network."""
-
 _OTHER_NAMES: Final = {"value-9x9": "policy-9x9"}
 """Names under which shipped weights are found beside their own."""
 

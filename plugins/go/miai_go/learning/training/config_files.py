@@ -67,10 +67,3 @@ zero = _kind(
     "zero_config:ZeroConfig",
     optional=f"game search resign selfplay replay recorded gate ladder encoder {_TRAINING}",
 )
-life_and_death = _kind(
-    "a life-and-death training",
-    "miai go tsumego train",
-    "life_training:TsumegoConfig",
-    required="data",
-    optional=f"planes {_TRAINING}",
-)

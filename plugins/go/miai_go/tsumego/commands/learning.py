@@ -1,0 +1,425 @@
+"""``miai go tsumego data|train|eval|quantize|predict``: from problems to networks."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from miai.files import removed_if_refused
+
+if TYPE_CHECKING:
+    from miai_go.learning.training.measuring import Row
+    from miai_go.tsumego.data.labelled_positions import LabelledPositions
+    from miai_go.tsumego.data.position_sets import SetCounts
+    from miai_go.tsumego.networks.accuracy import Baselines, LifeMeasures
+    from miai_go.tsumego.networks.predictor import PredictedFate
+    from miai_go.tsumego.problem_sgf import Problem
+
+
+_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+_Set = Annotated[Path, typer.Argument(metavar="SET", help="Folder of a position set.")]
+_LINE_SECONDS: Final = 60.0
+_MOST_WORKERS: Final = 64
+
+
+def add_commands(group: typer.Typer) -> None:
+    """Add the commands to a group."""
+    data = typer.Typer(help="Make and inspect position sets.", no_args_is_help=True)
+    data.command("make")(make)
+    data.command("show")(show)
+    group.add_typer(data, name="data")
+    group.command("train")(train)
+    group.command("eval")(evaluate)
+    group.command("quantize")(quantize)
+    group.command("predict")(predict)
+
+
+def make(
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of the set.")],
+    positions: Annotated[
+        int, typer.Option("--positions", min=1, help="Minimum number of positions.")
+    ] = (500_000),
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the random draws.")] = 0,
+    workers: Annotated[
+        int, typer.Option("--workers", min=1, max=_MOST_WORKERS, help="Number of worker processes.")
+    ] = 2,
+    problems: Annotated[
+        str,
+        typer.Option("--problems", help="Problems to start from: random, shipped, or SGF files."),
+    ] = "random",
+    least_empty: Annotated[
+        int,
+        typer.Option(
+            "--least-empty",
+            min=4,
+            max=20,
+            help="Minimum empty points of a random fight.",
+        ),
+    ] = 6,
+    most_empty: Annotated[
+        int, typer.Option("--most-empty", min=4, max=20, help="Maximum empty points of a zone.")
+    ] = 14,
+    boards: Annotated[
+        int, typer.Option("--boards", min=1, help="Maximum boards per problem.")
+    ] = 20,
+) -> None:
+    """Make positions with proved answers. Repeat an interrupted command to resume it.
+
+    From each critical problem, level by level, the moves are played that change whether the target
+    is alive, critical or dead; each board is proved for both first movers. The number of workers
+    does not change the result.
+    """
+    from miai.progress import make_progress
+    from miai_go.tsumego.data.position_sets import MakingSettings, make_set
+
+    given = _problems(problems)
+    settings = MakingSettings(
+        problems=_named(problems, given),
+        seed=seed,
+        least_empty=least_empty,
+        most_empty=most_empty,
+        boards=boards,
+    )
+    view = make_progress("Make positions", unit="positions", aside=not sys.stdout.isatty())
+
+    def show(counts: SetCounts) -> None:
+        if not view.total:
+            view.begin(done=counts.positions, total=positions)
+        view.reach(counts.positions, f"{counts.problems} problems", every=_LINE_SECONDS)
+
+    try:
+        counts = make_set(
+            out,
+            settings=settings,
+            positions=positions,
+            workers=workers,
+            problems=given,
+            progress=show,
+        )
+    finally:
+        view.close()
+    print(
+        f"{out}: {counts.positions} positions from {counts.problems} of {counts.sources} problems; "
+        f"{counts.copies} duplicates dropped"
+    )
+    if counts.positions < positions:
+        print(f"the problems have no more positions; {positions} were requested")
+
+
+def show(
+    folder: _Set,
+    folds: Annotated[int, typer.Option("--folds", min=2, max=1000, help="Number of folds.")] = 5,
+    seed: Annotated[
+        int, typer.Option("--seed", min=0, help="Seed of the split and the sample.")
+    ] = 0,
+    sample: Annotated[
+        int,
+        typer.Option(
+            "--sample", min=0, max=100_000, help="Sampled positions for nearest neighbours."
+        ),
+    ] = 300,
+    as_json: _Json = False,
+) -> None:
+    """Show the counts of a set, and how close held-out positions are to training positions."""
+    import numpy as np
+
+    from miai_go.tsumego.data.labelled_positions import (
+        SPLITS,
+        LabelledPositions,
+        find_neighbours,
+        folds_of,
+    )
+
+    positions = LabelledPositions.open(folder)
+    side, safe = positions.columns["side"], positions.safe()
+    counts: dict[str, Any] = {
+        "positions": len(positions),
+        "problems": positions.problems,
+        "safe_attacker_first": float(safe[side == 0].mean()),
+        "safe_defender_first": float(safe[side == 1].mean()),
+        "digest": positions.digest,
+    }
+    nearest: dict[str, list[tuple[str, int]]] = {}
+    for by in SPLITS if sample else ():
+        split = folds_of(positions, folds=folds, seed=seed, by=by)
+        train, test = np.flatnonzero(split != 0), np.flatnonzero(split == 0)
+        near = find_neighbours(positions, train, test, sample=sample, seed=seed)
+        nearest[by] = near.table()
+    if as_json:
+        print(json.dumps({**counts, "nearest": {k: dict(v) for k, v in nearest.items()}}, indent=2))
+        return
+    for name, value in counts.items():
+        print(f"{name:20} {value:.3f}" if isinstance(value, float) else f"{name:20} {value}")
+    for kind, table in nearest.items():
+        print(f"\nnearest training position, split by {kind} (differing points: positions)")
+        print("  ".join(f"{distance}: {count}" for distance, count in table))
+
+
+def train(
+    config: Annotated[Path, typer.Argument(metavar="CONFIG", help="Config file (TOML).")],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Folder of the run (default: runs/NAME)."),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="TABLE.KEY=VALUE",
+            help="Override a setting of the config (repeatable).",
+        ),
+    ] = None,
+) -> None:
+    """Train a network. Stop it with Ctrl-C; the same command resumes."""
+    _needs_torch("training")
+    from miai_go.learning.training.run_folder import SCAFFOLDING, run_folder
+    from miai_go.tsumego.networks.training import load_tsumego_plan, train_net
+
+    with removed_if_refused(run_folder(config, out), SCAFFOLDING):
+        plan = load_tsumego_plan(config, assignments=tuple(settings or ()), out=out)
+        print(
+            f"run folder: {plan.folder}; stop with Ctrl-C, the same command resumes",
+            file=sys.stderr,
+        )
+        result = train_net(plan)
+    print(f"held out: {result.measures.line()}\nweights: {result.weights}")
+
+
+def evaluate(
+    weights: Annotated[list[Path], typer.Argument(help="Weights files, one per fold.")],
+    data: Annotated[
+        Path, typer.Option("--data", metavar="SET", help="Folder of the position set.")
+    ],
+    views: Annotated[
+        int, typer.Option("--views", min=1, max=8, help="Number of symmetries to average over.")
+    ] = 1,
+    positions: Annotated[
+        int, typer.Option("--positions", min=0, help="Maximum positions per fold; 0 for all.")
+    ] = 0,
+    sample: Annotated[
+        int,
+        typer.Option(
+            "--sample", min=1, max=100_000, help="Sampled positions for nearest neighbours."
+        ),
+    ] = 300,
+    as_json: _Json = False,
+) -> None:
+    """Measure networks on their held-out positions.
+
+    The weights of all folds together cover the whole set.
+    """
+    _needs_torch("eval")
+    from miai_go.tsumego.data.labelled_positions import LabelledPositions
+    from miai_go.tsumego.networks.accuracy import LifeMeasures, find_baselines, measure_file
+    from miai_go.tsumego.networks.net_files import NetHeader
+
+    opened = LabelledPositions.open(data)
+    for each in weights:
+        _warn_of_another_set(each, opened, data)
+    measured = [measure_file(w, opened, views=views, limit=positions or None) for w in weights]
+    together = LifeMeasures.joined(measured)
+    baselines = find_baselines(opened, NetHeader.read(weights[0]), sample=sample)
+    if as_json:
+        print(json.dumps(_evaluation(together, measured, baselines), indent=2))
+        return
+    for path, measures in zip(weights, measured, strict=True):
+        print(f"{path.name}: {measures.line()}")
+    if len(weights) > 1:
+        print(f"together: {together.line()}")
+    print(f"calibration error {together.calibration_error():.4f}")
+    print(f"more common answer per first mover: {baselines.majority:.1%}")
+    print(f"nearest training position: {baselines.neighbour:.1%} (differing points: positions)")
+    print("  ".join(f"{distance}: {count}" for distance, count in baselines.neighbours.table()))
+    for title, rows in (
+        ("by first mover", together.by_side()),
+        ("by empty points of the zone", together.by_size()),
+        ("calibration", together.calibration()),
+    ):
+        _print_table(title, rows)
+
+
+def quantize(
+    weights: Annotated[Path, typer.Argument(help="Trained weights file.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", metavar="FILE", help="File for the quantized weights (.safetensors)."
+        ),
+    ] = None,
+    bits: Annotated[
+        int, typer.Option("--bits", min=2, max=8, help="Bits per weight of --out.")
+    ] = 5,
+    data: Annotated[
+        Path | None,
+        typer.Option("--data", metavar="SET", help="Position set to measure 8 to 2 bits on."),
+    ] = None,
+    positions: Annotated[
+        int, typer.Option("--positions", min=0, help="Maximum held-out positions; 0 for all.")
+    ] = 20_000,
+    as_json: _Json = False,
+) -> None:
+    """Quantize a network to a few bits per weight, and measure the loss of accuracy."""
+    _needs_torch("quantize")
+    from miai.errors import WeightsError
+    from miai_go.tsumego.networks.accuracy import quantised_table
+    from miai_go.tsumego.networks.net_files import BITS, load_net, quantize_net
+
+    if out is None and data is None:
+        raise WeightsError("nothing to do: give --out for a file, --data for the table, or both")
+    summary: dict[str, Any] = {}
+    if data is not None:
+        from miai_go.tsumego.data.labelled_positions import LabelledPositions
+
+        opened = LabelledPositions.open(data)
+        _warn_of_another_set(weights, opened, data)
+        table = quantised_table(weights, opened, bits=BITS, limit=positions or None)
+        summary["table"] = [asdict(row) for row in table]
+        if not as_json:
+            rows: list[Row] = [{"bits": r.bits, "bytes": r.size, **r.figures} for r in table]
+            _print_table("bits per weight", rows)
+    if out is not None:
+        quantize_net(load_net(weights), bits, out)
+        summary |= {"file": out.name, "bits": bits, "bytes": out.stat().st_size}
+        if not as_json:
+            print(f"{out}: {bits} bits per weight, {out.stat().st_size} bytes")
+    if as_json:
+        print(json.dumps(summary, indent=2))
+
+
+def predict(
+    file: Annotated[Path, typer.Argument(metavar="FILE.sgf", help="Position or game.")],
+    weights: Annotated[
+        Path | None, typer.Option("--weights", help="Weights file (default: the shipped one).")
+    ] = None,
+    moves: Annotated[
+        int, typer.Option("--moves", min=0, help="Moves of the main line to play first.")
+    ] = 0,
+    svg: Annotated[
+        Path | None, typer.Option("--svg", metavar="FILE", help="Picture to write.")
+    ] = None,
+    color: Annotated[
+        bool | None,
+        typer.Option("--color/--no-color", help="Colour the text (default: on a terminal)."),
+    ] = None,
+    as_json: _Json = False,
+) -> None:
+    """Predict each block's probability to live, for both first movers, and the deciding moves.
+
+    Only blocks within a safe wall are evaluated; for the others a reason is given.
+    """
+    from miai.errors import ConfigError
+    from miai.files import write_text, writing
+    from miai_go.sgf.reading import board_of
+    from miai_go.tsumego.networks.predictor import Predictor, rows_of, svg_of, text_of
+    from miai_go.tsumego.shipped import NETWORK
+
+    stones = board_of(file, moves=moves)
+    fates = Predictor(weights or NETWORK).fates(stones)
+    if svg is not None:
+        with writing(f"--svg {svg}", ConfigError):
+            svg.parent.mkdir(parents=True, exist_ok=True)
+            write_text(svg, svg_of(stones, fates))
+    if as_json:
+        print(json.dumps([_fate(fate, len(stones)) for fate in fates], indent=2))
+        return
+    coloured = sys.stdout.isatty() if color is None else color
+    for first in (0, 1):
+        print(text_of(stones, fates, first=first, color=coloured), end="\n\n")
+    print("\n".join(rows_of(len(stones), fates)))
+
+
+def _problems(named: str) -> tuple[Problem, ...]:
+    """Return the given problems to start from; none for random ones."""
+    from miai_go.errors import DataError, ProblemError
+    from miai_go.tsumego.problem_sgf import problems_of, shipped_problems
+
+    if named == "random":
+        return ()
+    if named == "shipped":
+        return shipped_problems()
+    problems = []
+    for problem in problems_of(Path(named)):
+        if isinstance(problem, ProblemError):
+            print(f"skipped: {problem}", file=sys.stderr)
+        else:
+            problems.append(problem)
+    if not problems:
+        raise DataError(f"{named}: contains no problem; give random, shipped, or SGF files")
+    return tuple(problems)
+
+
+def _named(named: str, given: tuple[Problem, ...]) -> str:
+    """Return a name with a digest of the problems."""
+    if not given:
+        return named
+    total = hashlib.sha256()
+    for problem in given:
+        total.update(f"{problem.size} {problem.target} ".encode() + problem.stones.tobytes())
+    return f"{Path(named).name} {total.hexdigest()[:16]}"
+
+
+def _warn_of_another_set(weights: Path, positions: LabelledPositions, data: Path) -> None:
+    """Warn if a network was trained on another set than it is measured on."""
+    from miai_go.tsumego.networks.net_files import NetHeader
+
+    header = NetHeader.read(weights)
+    if header.held_out is not None and header.data != positions.digest:
+        print(
+            f"{weights}: trained on the set {header.data}, but {data} is {positions.digest}; "
+            "held-out positions may have been training positions",
+            file=sys.stderr,
+        )
+
+
+def _evaluation(
+    together: LifeMeasures, measured: Sequence[LifeMeasures], baselines: Baselines
+) -> dict[str, Any]:
+    return {
+        **together.figures(),
+        "calibration_error": together.calibration_error(),
+        "folds": [measures.figures() for measures in measured],
+        "baseline_majority": baselines.majority,
+        "baseline_neighbour": baselines.neighbour,
+        "nearest": dict(baselines.neighbours.table()),
+        "by_first": together.by_side(),
+        "by_empty": together.by_size(),
+        "calibration": together.calibration(),
+    }
+
+
+def _fate(fate: PredictedFate, size: int) -> dict[str, Any]:
+    from miai_go.rules.coordinates import vertex
+
+    moves = [None if move is None else vertex(move, size) for move in fate.moves]
+    return {
+        "block": [vertex(point, size) for point in fate.points],
+        "color": ("black", "white")[fate.color - 1],
+        "attacker_first": None if fate.chances is None else fate.chances[0],
+        "defender_first": None if fate.chances is None else fate.chances[1],
+        "moves": moves if fate.critical else [None, None],
+        "reason": fate.reason,
+    }
+
+
+def _print_table(title: str, rows: Sequence[Row]) -> None:
+    if not rows:
+        return
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    print(f"\n{title}")
+    print("  ".join(f"{name:>10}" for name in names))
+    for row in rows:
+        cells = [row.get(name, float("nan")) for name in names]
+        print("  ".join(f"{c:>10}" if isinstance(c, str) else f"{c:10.5g}" for c in cells))
+
+
+def _needs_torch(what: str) -> None:
+    from miai_go.errors import require_torch
+
+    require_torch(what)

@@ -1,0 +1,210 @@
+"""``miai go tsumego generate|list``: problems made by the program."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+if TYPE_CHECKING:
+    from miai_go.tsumego.problem_sgf import Problem
+    from miai_go.tsumego.problems.generating import GeneratingJournal, WalledPlan
+
+
+_LINE_SECONDS: Final = 30.0
+_MAX_WORKERS: Final = 64
+
+
+def add_commands(group: typer.Typer) -> None:
+    """Add the commands to a group."""
+    group.command("generate")(generate)
+    group.command("list")(list_problems)
+
+
+def generate(
+    out: Annotated[Path, typer.Option("--out", help="File (.sgf, .sgf.gz) or folder to write to.")],
+    count: Annotated[int, typer.Option("--count", min=1, help="Number of problems.")] = 100,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the random draws.")] = 0,
+    empty: Annotated[
+        str, typer.Option("--empty", metavar="N-M", help="Range of empty points in a zone.")
+    ] = "6-12",
+    families: Annotated[
+        bool,
+        typer.Option("--families", help="Begin with the families, regardless of --empty."),
+    ] = False,
+    nodes: Annotated[
+        int | None,
+        typer.Option("--nodes", help="Maximum positions per proof; large zones need more."),
+    ] = None,
+    workers: Annotated[
+        int, typer.Option("--workers", min=1, max=_MAX_WORKERS, help="Number of worker processes.")
+    ] = 1,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Generate problems with proved answers.
+
+    They are random walled fights that are critical and interesting, no two of them equal under
+    translation, symmetry and exchange of colours. The same seed gives the same problems. Repeat an
+    interrupted command to resume it.
+    """
+    from miai_go.tsumego.problem_sgf import write_collection
+
+    plan, command = _plan(count, seed, empty, nodes, families=families)
+    _check_out(out)
+    began = time.perf_counter()
+    problems, journal = _make(plan, out, workers, families=families, aside=as_json)
+    digest = write_collection(out, problems, command=command)
+    journal.remove()
+    by_empty, seconds = _by_empty(problems), round(time.perf_counter() - began, 1)
+    if as_json:
+        row = {"problems": len(problems), "by_empty": by_empty, "sha256": digest}
+        print(json.dumps({**row, "seconds": seconds}, indent=2))
+        return
+    sizes = ", ".join(f"{size}: {number}" for size, number in by_empty.items())
+    print(f"{out}: {len(problems)} problems in {seconds} s; by empty points {sizes}")
+    print(f"SHA-256 of the SGF {digest}; next: miai go solve {out}")
+
+
+def list_problems(
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """List the families and the shipped problems."""
+    from miai_go.tsumego.problem_sgf import shipped_problems
+
+    rows = _family_rows()
+    problems = shipped_problems()
+    statuses = Counter(_kind(problem) for problem in problems)
+    if as_json:
+        shipped = {
+            "problems": len(problems),
+            "by_kind": dict(statuses),
+            "by_empty": _by_empty(problems),
+            "by_board": {str(k): v for k, v in sorted(Counter(p.size for p in problems).items())},
+        }
+        print(json.dumps({"families": rows, "shipped": shipped}, indent=2))
+        return
+    for row in rows:
+        counts = ", ".join(f"{number} {status}" for status, number in row["statuses"].items())
+        print(f"{row['family']:32} {row['members']:3}  empty {row['empty']:6} {counts}")
+    print(f"shipped: {len(problems)} problems")
+    for kind, number in sorted(statuses.items()):
+        print(f"    {number:5}  {kind}")
+    print("    by empty points:")
+    for size, number in _by_empty(problems).items():
+        print(f"    {number:5}  {size}")
+
+
+def _plan(
+    count: int, seed: int, empty: str, nodes: int | None, *, families: bool
+) -> tuple[WalledPlan, str]:
+    """Return the plan, and the command that reproduces it."""
+    from miai.parameters import build_parameters
+    from miai_go.tsumego.problems.families import members
+    from miai_go.tsumego.problems.generating import WalledPlan, shares
+
+    low, high = _range(empty)
+    values: dict[str, Any] = {"seed": seed, "least_empty": low, "most_empty": high}
+    values["count"] = max(count - sum(1 for _ in members()), 0) if families else count
+    if nodes is not None:
+        values["nodes"] = nodes
+    plan = build_parameters(WalledPlan, values, where="miai go tsumego generate")
+    shares(plan)
+    command = (
+        f"miai go tsumego generate --count {count} --seed {seed} --empty {low}-{high} "
+        f"--nodes {plan.nodes}"
+    )
+    return plan, command + (" --families" if families else "")
+
+
+def _make(
+    plan: WalledPlan, out: Path, workers: int, *, families: bool, aside: bool
+) -> tuple[list[Problem], GeneratingJournal]:
+    from miai.progress import make_progress
+    from miai_go.tsumego.problems.families import family_keys, family_problems
+    from miai_go.tsumego.problems.generating import GeneratingJournal, draws_of, make_walled, shares
+
+    view = make_progress("Generate problems", unit="problems", aside=aside)
+
+    def show(empty: int, done: int, goal: int) -> None:
+        view.status = f"{empty} empty points: {done} of {goal} problems"
+        while view.done < before[empty] + done:
+            view.advance(view.status, every=_LINE_SECONDS)
+        view.refresh()
+
+    before, count = {}, 0
+    for empty, goal in shares(plan).items():
+        before[empty], count = count, count + goal
+    journal = GeneratingJournal(out, draws_of(plan))
+    try:
+        begin = [problem for _, problem in family_problems()] if families else []
+        known = family_keys() if families else frozenset()
+        view.begin(done=0, total=plan.count)
+        walled = make_walled(plan, journal, workers=workers, excluded=known, progress=show)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(
+            f"interrupted; {journal.path} has the problems so far: repeat the command to resume"
+        ) from None
+    finally:
+        view.close()
+    return begin + walled, journal
+
+
+def _check_out(out: Path) -> None:
+    """Check that the name of the output is that of a file, or of a folder."""
+    from miai_go.errors import ProblemError
+
+    if out.name.endswith((".sgf", ".sgf.gz")):
+        if out.is_dir():
+            raise ProblemError(f"--out {out}: is a folder; name a file in it")
+    elif out.suffix or out.is_file():
+        raise ProblemError(f"--out {out}: name a file that ends in .sgf or .sgf.gz, or a folder")
+
+
+def _range(text: str) -> tuple[int, int]:
+    from miai_go.errors import ProblemError
+
+    low, _, high = text.partition("-")
+    if not low.isdecimal() or not (high or low).isdecimal():
+        raise ProblemError(f"--empty {text}: write a range of empty points, such as 6-12")
+    return int(low), int(high or low)
+
+
+def _family_rows() -> list[dict[str, Any]]:
+    from miai_go.tsumego.problems.families import members
+    from miai_go.tsumego.zones import find_zone
+
+    rows: dict[str, dict[str, Any]] = {}
+    for member in members():
+        row = rows.setdefault(
+            member.family, {"family": member.family, "sizes": [], "statuses": Counter()}
+        )
+        problem = member.diagram.place(19)
+        row["sizes"].append(find_zone(problem.stones, problem.target).empty)
+        row["statuses"][member.fate.status.value + (" (ko)" if member.fate.ko else "")] += 1
+        row["source"] = member.source
+    return [
+        {
+            "family": row["family"],
+            "members": len(row["sizes"]),
+            "empty": f"{min(row['sizes'])}-{max(row['sizes'])}",
+            "statuses": dict(row["statuses"]),
+            "source": row["source"],
+        }
+        for row in rows.values()
+    ]
+
+
+def _by_empty(problems: Iterable[Problem]) -> dict[str, int]:
+    counts = Counter(problem.empty for problem in problems if problem.empty is not None)
+    return {str(empty): counts[empty] for empty in sorted(counts)}
+
+
+def _kind(problem: Problem) -> str:
+    if problem.to_play is None:
+        return "alive" if problem.safe else "dead"
+    return f"critical, {'defender' if problem.safe else 'attacker'} to play"

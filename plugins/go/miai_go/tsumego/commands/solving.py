@@ -1,0 +1,259 @@
+"""``miai go solve``: solve problems of life and death by proof."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import sys
+from collections.abc import Iterator
+from enum import StrEnum
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+if TYPE_CHECKING:
+    from miai_go.errors import ProblemError
+    from miai_go.tsumego.problem_sgf import Problem
+    from miai_go.tsumego.solver.reports import Summary
+    from miai_go.tsumego.solver.solver import ProblemReport, Solver
+
+
+_DURATION: Final = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,6})?)(ms|s|m|h)?")
+_UNITS: Final = {"ms": 0.001, None: 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
+_LINE_SECONDS: Final = 30.0
+
+
+class First(StrEnum):
+    """The side that moves first."""
+
+    ATTACKER = "attacker"
+    DEFENDER = "defender"
+
+
+class Ko(StrEnum):
+    """The ko master, who may retake every ko at once."""
+
+    ATTACKER = "attacker"
+    DEFENDER = "defender"
+    NOBODY = "nobody"
+
+
+def add_commands(group: typer.Typer) -> None:
+    """Add the command to a group."""
+    group.command("solve")(solve)
+
+
+def solve(
+    paths: Annotated[
+        list[Path], typer.Argument(help="SGF files with problems, folders or archives.")
+    ],
+    first: Annotated[
+        First | None,
+        typer.Option("--first", help="First mover to find solving moves for (default: both)."),
+    ] = None,
+    ko: Annotated[
+        Ko, typer.Option("--ko", help="Ko master, who may retake every ko at once.")
+    ] = Ko.ATTACKER,
+    limit: Annotated[
+        str | None,
+        typer.Option(
+            "--limit",
+            help="Time limit per problem, such as 500ms or 2m (default: 10s, none with --nodes).",
+        ),
+    ] = None,
+    nodes: Annotated[
+        int | None, typer.Option("--nodes", min=1, help="Maximum positions per problem.")
+    ] = None,
+    memory: Annotated[
+        int, typer.Option("--memory", min=1, max=1 << 16, help="Memory for the search table, MiB.")
+    ] = 256,
+    tree: Annotated[
+        Path | None, typer.Option("--tree", help="SGF file for the proof of a single problem.")
+    ] = None,
+    tree_nodes: Annotated[
+        int,
+        typer.Option(
+            "--tree-nodes", min=1, max=100_000, help="Maximum nodes in the file of --tree."
+        ),
+    ] = 2_000,
+    most: Annotated[
+        int | None, typer.Option("--most", min=1, help="Maximum number of problems to solve.")
+    ] = None,
+    network: Annotated[
+        str,
+        typer.Option(
+            "--network",
+            metavar="NAME|FILE",
+            help="Network that orders the search: shipped, none or a file.",
+        ),
+    ] = "shipped",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Solve problems of life and death: is the marked block safe, and which moves decide it?
+
+    A problem is an SGF position with a mark (MA) on the block in question. Several problems get one
+    line each and a summary; those that cannot be read are listed there.
+    """
+    from miai_go.errors import ProblemError
+    from miai_go.tsumego.solver.ordering import find_ordering
+    from miai_go.tsumego.solver.solver import KO_MASTERS, Solver
+
+    advice = find_ordering(network)
+    seconds = None if limit is None and nodes is not None else seconds_of(limit or "10s")
+    sides = _sides(first)
+    masters = sorted(KO_MASTERS, key=lambda master: master.name.lower() != ko.value)
+    problems = list(islice(_read(paths), most))
+    readable = sum(not isinstance(problem, ProblemError) for problem in problems)
+    if not problems:
+        raise ProblemError(f"{', '.join(map(str, paths))}: contains no SGF")
+    if tree is not None and readable != 1:
+        raise ProblemError(
+            f"--tree shows the proof of one problem, not of {readable}; set --most 1"
+        )
+    last: tuple[Problem, Solver, ProblemReport] | None = None
+    stopped = False
+    results = _Results(len(problems), as_json=as_json)
+    try:
+        for problem in problems:
+            if isinstance(problem, ProblemError):
+                results.refuse(problem)
+                continue
+            try:
+                solver = Solver(
+                    problem, ko_masters=masters, table_bytes=memory << 20, network=advice
+                )
+            except ProblemError as error:
+                results.refuse(ProblemError(f"{problem.name}: {error}"))
+                continue
+            report = solver.solve(
+                first=None if first is None else sides[0], seconds=seconds, nodes=nodes
+            )
+            results.add(problem, report)
+            last = (problem, solver, report)
+    except KeyboardInterrupt:
+        stopped = True
+    finally:
+        results.close()
+    results.show_summary(stopped=stopped)
+    if stopped:
+        done = results.summary.count + len(results.summary.unreadable)
+        raise KeyboardInterrupt(f"interrupted after {done} of {len(problems)} problems")
+    if not results.summary.count:
+        raise ProblemError("no problem could be read; see the errors above")
+    if tree is not None and last is not None:
+        problem, solver, report = last
+        _check_solved(tree, report, sides)
+        write_tree(tree, problem, solver, first, nodes=tree_nodes)
+
+
+def seconds_of(text: str) -> float:
+    """Return the seconds of a duration such as 10s, 500ms or 2m. Raises `ProblemError`."""
+    from miai_go.errors import ProblemError
+
+    match = _DURATION.fullmatch(text.strip())
+    seconds = float(match[1]) * _UNITS[match[2]] if match else 0.0
+    if not seconds:
+        raise ProblemError(f"--limit {text[:40]!r} is not a time; write 500ms, 10s or 2m")
+    return seconds
+
+
+def _sides(first: First | None) -> tuple[int, ...]:
+    return (0, 1) if first is None else (list(First).index(first),)
+
+
+class _Results:
+    """Prints each problem when it is solved, and the summary; with --json, all at the end."""
+
+    def __init__(self, count: int, *, as_json: bool) -> None:
+        from miai.progress import make_progress
+        from miai_go.tsumego.solver.reports import Summary
+
+        self.summary: Summary = Summary()
+        self._alone = count == 1
+        self._json = as_json
+        self._rows: list[dict[str, Any]] = []
+        self._view = make_progress("Solve problems", unit="problems", aside=as_json)
+        if not self._alone:
+            self._view.begin(done=0, total=count)
+
+    def add(self, problem: Problem, report: ProblemReport) -> None:
+        """Print a problem and its report."""
+        from miai_go.tsumego.solver import reports
+
+        self.summary.add(problem, report)
+        if self._json:
+            self._rows.append(reports.plain(problem, report))
+        elif self._alone:
+            print(reports.describe(problem, report), flush=True)
+        else:
+            self._view.note(reports.describe_in_a_line(problem, report))
+        self._advance()
+
+    def refuse(self, error: ProblemError) -> None:
+        """Add a problem that cannot be read to the summary."""
+        self.summary.unreadable.append(str(error))
+        self._advance()
+
+    def close(self) -> None:
+        """Remove the progress bar."""
+        self._view.close()
+
+    def show_summary(self, *, stopped: bool) -> None:
+        """Print the summary."""
+        if self._json:
+            rows = {"problems": self._rows, "unreadable": self.summary.unreadable}
+            end = {"summary": self.summary.as_dict(), "interrupted": stopped}
+            print(json.dumps({**rows, **end}, indent=2))
+        elif not self._alone or self.summary.unreadable:
+            print("\n".join(self.summary.lines()))
+        sys.stdout.flush()
+
+    def _advance(self) -> None:
+        if not self._alone:
+            self._view.advance("solved", every=_LINE_SECONDS if self._json else math.inf)
+            self._view.refresh()
+
+
+def _read(paths: list[Path]) -> Iterator[Problem | ProblemError]:
+    from miai_go.tsumego.problem_sgf import problems_of
+
+    for path in paths:
+        yield from problems_of(path)
+
+
+def _check_solved(tree: Path, report: ProblemReport, sides: tuple[int, ...]) -> None:
+    from miai_go.errors import ProblemError
+
+    if any(report.answers[side].is_safe is None for side in sides):
+        raise ProblemError(
+            f"{tree}: not written: there is no proof to show for an unsolved problem; raise "
+            "--limit or --nodes"
+        )
+
+
+def write_tree(
+    path: Path,
+    problem: Problem,
+    solver: Solver,
+    first: First | None = None,
+    *,
+    nodes: int = 2_000,
+    seconds: float | None = 30.0,
+) -> None:
+    """Write the proofs of a problem, for one first mover or both.
+
+    Raises:
+      ProblemError: the problem is not solved within the time, or the file cannot be written.
+    """
+    from miai.files import write_bytes, writing
+    from miai_go.errors import ProblemError
+    from miai_go.tsumego.solver.proof_tree import proof_tree, write_proofs
+
+    prover = solver.prover()
+    proofs = [proof_tree(prover, side, nodes=nodes, seconds=seconds) for side in _sides(first)]
+    with writing(path, ProblemError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_bytes(path, write_proofs(problem, proofs))

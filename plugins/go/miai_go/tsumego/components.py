@@ -1,0 +1,26 @@
+"""Components of life and death; importing this imports nothing heavy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from miai.plugins.configs import ConfigFile
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from miai.parameters import Parameters
+
+
+def config_file(parameters: Parameters) -> ConfigFile:
+    """Return the kind of config of `miai go tsumego train`."""
+
+    def load() -> type[BaseModel]:
+        from miai_go.tsumego.networks.training import TsumegoConfig
+
+        return TsumegoConfig
+
+    optional = frozenset({"planes", "network", "optimiser", "loss", "run"})
+    return ConfigFile(
+        "a life-and-death training", "miai go tsumego train", frozenset({"data"}), optional, load
+    )

@@ -1,0 +1,1 @@
+"""Positions with proved answers, to learn from."""

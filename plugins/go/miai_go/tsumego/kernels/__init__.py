@@ -1,0 +1,17 @@
+"""Compiled kernels of life and death: positions of a zone as two words, and proof-number search.
+
+`stones` plays moves, `judging` evaluates positions statically, `transpositions` remembers results,
+and `proof_search` is the proof-number search, on the arrays of `stack`. `guide` is a small network
+that predicts from the `traits` of a position how hard it is. The class that owns the arrays is
+`miai_go.tsumego.solver.prover.Prover`. `planes` encodes positions for the larger networks:
+`dense_net`, which is fully connected, and `zone_net`, whose features belong to points of the zone.
+"""
+
+from pathlib import Path
+
+from miai.kernels import KernelFamily, inlined, part, spelt_out
+
+__all__ = ["FAMILY", "inlined", "kernel", "part", "spelt_out"]
+
+FAMILY = KernelFamily("miai-go-tsumego", Path(__file__).parent)
+kernel = FAMILY.kernel

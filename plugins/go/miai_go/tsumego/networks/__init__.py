@@ -1,0 +1,1 @@
+"""Networks of life and death: what they see, their files, training, measuring, answering."""

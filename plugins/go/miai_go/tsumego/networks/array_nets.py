@@ -1,0 +1,381 @@
+"""Life-and-death networks without torch: weights as arrays, which compiled kernels evaluate.
+
+`read_array_net` reads a file; `ArrayNet` is the interface of its two kinds, the fully connected
+network and that of the zone.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, ClassVar, Final, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from miai.errors import PluginError, WeightsError
+from miai.kernels.lanes import LANES
+from miai.tensors import Tensors
+from miai_go.kinds import LIFE_NETWORK
+from miai_go.nets.network import filled_parameters
+from miai_go.nets.parameters import ZoneParameters
+from miai_go.tsumego.kernels import FAMILY, dense_net, zone_net
+from miai_go.tsumego.kernels import planes as kernels
+from miai_go.tsumego.networks.net_files import NetHeader, read_net
+from miai_go.tsumego.networks.zone_planes import (
+    EXTENDED,
+    REFERENCE,
+    PlaneLayout,
+    kernel_batch,
+    tiny_layout,
+)
+
+Floats = NDArray[np.float32]
+
+
+class ArrayNet(ABC):
+    """A network that compiled kernels evaluate."""
+
+    KERNEL: ClassVar[str]
+    """Name of the kernel's cache entry."""
+
+    def load(self) -> None:
+        """Load the kernel, or compile it, before a clock runs."""
+        _load(type(self))
+
+    def evaluate(
+        self,
+        layout: PlaneLayout,
+        problems: ArrayLike,
+        attackers: ArrayLike,
+        defenders: ArrayLike,
+        sides: ArrayLike,
+        *,
+        picks: ArrayLike | None = None,
+    ) -> tuple[Floats, Floats]:
+        """Return values from -1 to 1 (safe), of shape (n,), and logits of shape (n, 64).
+
+        Logits are of the points of the zone, the last one of no move; -inf for no such point. For
+        the arguments see `miai_go.tsumego.networks.zone_planes.encode`.
+        """
+        self.load()
+        return self._evaluate(kernel_batch(layout, problems, attackers, defenders, sides, picks))
+
+    def _evaluate(self, batch: kernels.ZoneBatch) -> tuple[Floats, Floats]:
+        count = len(batch.problems)
+        values, logits = np.empty(count, np.float32), np.empty((count, 64), np.float32)
+        self._run(batch, values, logits)
+        return values, logits
+
+    @abstractmethod
+    def _run(self, batch: kernels.ZoneBatch, values: Floats, logits: Floats) -> None:
+        """Call the kernel, which writes values and logits."""
+
+    @classmethod
+    @abstractmethod
+    def tiny(cls) -> ArrayNet:
+        """Return a tiny network, for loading the kernel."""
+
+
+@cache
+def _load(kind: type[ArrayNet]) -> None:
+    with FAMILY.compiling(kind.KERNEL):
+        kind.tiny()._evaluate(kernel_batch(tiny_layout(), [0], [0], [1], [0]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DenseArrays(ArrayNet):
+    """The weights of a `DenseNet` in the layout that `miai_go.tsumego.kernels.dense_net` takes.
+
+    Attributes:
+      window: points on a side of the window.
+      few: whether it takes only the reference's planes.
+      weights: the arrays.
+    """
+
+    KERNEL: ClassVar = "tsumego-net"
+
+    window: int
+    few: bool
+    weights: dense_net.DenseWeights
+
+    @classmethod
+    def of(cls, header: NetHeader, tensors: Tensors) -> Self:
+        """Return the weights of tensors by name; see `array_net`."""
+        if header.network != "dense":
+            raise WeightsError(f"is of the network '{header.network}'; only 'dense' can be used")
+        values = filled_parameters(header.network, header.network_parameters, kind=LIFE_NETWORK)
+        layers = [
+            f"blocks.{block}.{name}"
+            for block in range(values["blocks"])
+            for name in ("first", "second")
+        ]
+        width, actions = int(values["width"]), header.shape.actions
+        shapes = {
+            "first": (width, header.shape.planes * header.window**2),
+            "value": (1, width),
+            "policy": (actions, width),
+            **dict.fromkeys(layers, (width, width)),
+        }
+        _check_shapes(_with_biases(shapes), tensors)
+        weights = dense_net.DenseWeights(
+            first=_turned(tensors["first.weight"]),
+            bias=_float(tensors["first.bias"]),
+            inner=np.stack(
+                [_turned(tensors[f"{name}.weight"]) for name in layers]
+                or [np.zeros((width, width), np.float32)]
+            )[: len(layers)],
+            biases=_float([tensors[f"{name}.bias"] for name in layers]).reshape(-1, width),
+            value=_float(np.append(tensors["value.weight"].reshape(-1), tensors["value.bias"])),
+            policy=_turned(tensors["policy.weight"]),
+            policy_bias=_float(tensors["policy.bias"]),
+        )
+        return cls(header.window, header.planes == REFERENCE, weights)
+
+    @classmethod
+    def tiny(cls) -> Self:
+        """Return a tiny network, for loading the kernel."""
+        one = np.zeros((1, 1), np.float32)
+        weights = dense_net.DenseWeights(
+            first=np.zeros((kernels.FEW_PLANES * 9, 1), np.float32),
+            bias=one[0],
+            inner=one[None][:0],
+            biases=one[:0],
+            value=np.zeros(2, np.float32),
+            policy=np.zeros((1, 10), np.float32),
+            policy_bias=np.zeros(10, np.float32),
+        )
+        return cls(window=3, few=True, weights=weights)
+
+    def _run(self, batch: kernels.ZoneBatch, values: Floats, logits: Floats) -> None:
+        width = len(self.weights.bias)
+        work = dense_net.DenseWork(
+            places=np.empty(64, np.int16),
+            base=np.empty(width, np.float32),
+            codes=np.empty(64, np.uint64),
+            room=np.empty((4, max(width, self.window**2 + 1)), np.float32),
+        )
+        dense_net.evaluate_all(batch, self.window, self.few, self.weights, work, values, logits)
+
+
+def _turned(weights: NDArray[Any]) -> Floats:
+    """Return weights with the inputs first."""
+    return np.ascontiguousarray(weights.T, np.float32)
+
+
+def _float(values: Any) -> Floats:
+    return np.ascontiguousarray(np.array(values), np.float32)
+
+
+_EPSILON: Final = 1e-5
+"""What a norm adds to variances, torch's default."""
+_COUNTER: Final = ".num_batches_tracked"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ZoneArrays(ArrayNet):
+    """The weights of a `ZoneNet` in the layout that `miai_go.tsumego.kernels.zone_net` takes.
+
+    Attributes:
+      window: points on a side of the window.
+      parameters: of the network.
+      weights: the arrays, norms folded into them.
+    """
+
+    KERNEL: ClassVar = "tsumego-zone"
+
+    window: int
+    parameters: ZoneParameters
+    weights: zone_net.ZoneWeights
+
+    @classmethod
+    def of(cls, header: NetHeader, tensors: Tensors) -> Self:
+        """Return the weights of tensors by name; see `array_net`."""
+        if header.network != "zone" or header.planes != EXTENDED:
+            raise WeightsError(
+                f"is of the network '{header.network}' on the planes '{header.planes}'; only "
+                f"'zone' on '{EXTENDED}' can be used"
+            )
+        values = filled_parameters(header.network, header.network_parameters, kind=LIFE_NETWORK)
+        parameters = ZoneParameters.model_validate(values)
+        _check_shapes(_shapes(parameters), tensors)
+        weights = _weights(parameters, tensors)
+        for name, array in weights._asdict().items():
+            if not np.isfinite(array).all():
+                raise WeightsError(f"its weights are too large: '{name}' is beyond 32 bits")
+        return cls(header.window, parameters, weights)
+
+    def work(self) -> zone_net.ZoneWork:
+        """Return work space for the kernel."""
+        window, reach, width = self.window, self.parameters.reach, self.parameters.width
+        rows = zone_net.FEATURE_ROWS * width
+        return zone_net.ZoneWork(
+            places=np.empty(64, np.int16),
+            squares=np.empty((window + 2 * reach) ** 2, np.int64),
+            at=np.empty(64, np.int64),
+            near=np.empty((2, 9 * 68), np.int64),
+            starts=np.empty(10, np.int64),
+            seen=np.empty((2, 64 * 64), np.int64),
+            seen_starts=np.empty(65, np.int64),
+            codes=np.empty(64, np.uint64),
+            base=np.zeros(rows, np.float32),
+            features=np.zeros(rows, np.float32),
+            inner=np.zeros(rows, np.float32),
+            pooled=np.empty(zone_net.POOLED * width, np.float32),
+            shift=np.empty(width, np.float32),
+            units=np.empty(len(self.weights.hidden_bias), np.float32),
+            zeros=np.zeros(LANES, np.float32),
+        )
+
+    @classmethod
+    def tiny(cls) -> Self:
+        """Return a tiny network, for loading the kernel."""
+        parameters = ZoneParameters(height=1, width=LANES, hidden=LANES, reach=1)
+        zeros = {name: np.zeros(shape, np.float32) for name, shape in _shapes(parameters).items()}
+        return cls(3, parameters, _weights(parameters, zeros))
+
+    def _run(self, batch: kernels.ZoneBatch, values: Floats, logits: Floats) -> None:
+        zone_net.evaluate_all(
+            batch,
+            self.window,
+            self.parameters.reach,
+            self.parameters.width,
+            self.parameters.height,
+            self.weights,
+            self.work(),
+            values,
+            logits,
+        )
+
+
+def _weights(parameters: ZoneParameters, tensors: Tensors) -> zone_net.ZoneWeights:
+    width, height = parameters.width, parameters.height
+    squares = (2 * parameters.reach + 1) ** 2
+    sight, bias = _folded(tensors, "first")
+    sight = sight.T.reshape(squares, kernels.PLANES, width)
+    layers, biases, spreads = [], [], []
+    for block in range(height):
+        for name in ("first", "second"):
+            layer, shift = _folded(tensors, f"blocks.{block}.{name}")
+            layers.append(layer.reshape(width, 9, width).transpose(1, 2, 0))
+            if name == "first":
+                shift = shift + tensors[f"blocks.{block}.spread.bias"]
+            biases.append(shift)
+        spreads.append(tensors[f"blocks.{block}.spread.weight"].T)
+    spare = -parameters.hidden % LANES
+    return zone_net.ZoneWeights(
+        sight=_flat(sight),
+        around=_flat(_around(sight)),
+        bias=_flat(bias),
+        inner=_flat(layers),
+        biases=_flat(biases),
+        spread=_flat(spreads),
+        points=_with_bias(tensors, "points"),
+        none=_with_bias(tensors, "none"),
+        hidden=_flat(np.pad(tensors["hidden.weight"].T, ((0, 0), (0, spare)))),
+        hidden_bias=_flat(np.pad(tensors["hidden.bias"], (0, spare))),
+        value=_flat(
+            np.concatenate(
+                (tensors["value.weight"].reshape(-1), np.zeros(spare), tensors["value.bias"])
+            )
+        ),
+    )
+
+
+def _around(sight: NDArray[Any]) -> NDArray[Any]:
+    """Return what a wall and a point of the zone give: (2 movers, 2, squares, width)."""
+    out = np.empty((2, 2, len(sight), sight.shape[2]))
+    for side, mover in enumerate((kernels.ATTACKER_FIRST, kernels.DEFENDER_FIRST)):
+        wall = sight[:, [mover, kernels.OPPOSITE, kernels.LIBERTIES + 3, kernels.SIZES + 3]]
+        out[side, zone_net.WALL] = wall.sum(1)
+        out[side, zone_net.GROUND] = sight[:, [mover, kernels.ZONE]].sum(1)
+    return out
+
+
+def _folded(tensors: Tensors, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return weights (outputs, inputs) and bias of a layer and the norm after it."""
+    norm = {
+        part: tensors[f"{name}.norm.{part}"].astype(np.float64)
+        for part in ("weight", "bias", "running_mean", "running_var")
+    }
+    if (norm["running_var"] < 0).any():
+        raise WeightsError(f"the layer '{name}' has a negative variance")
+    scale = norm["weight"] / np.sqrt(norm["running_var"] + _EPSILON)
+    weight = tensors[f"{name}.weight"].reshape(len(scale), -1) * scale[:, None]
+    return weight, norm["bias"] - norm["running_mean"] * scale
+
+
+def _with_bias(tensors: Tensors, name: str) -> Floats:
+    return _flat(np.append(tensors[f"{name}.weight"].reshape(-1), tensors[f"{name}.bias"]))
+
+
+def _flat(values: Any) -> Floats:
+    with np.errstate(over="ignore"):  # what becomes infinite is refused
+        return np.ascontiguousarray(np.array(values).reshape(-1), np.float32)
+
+
+def _shapes(parameters: ZoneParameters) -> dict[str, tuple[int, ...]]:
+    width, hidden = parameters.width, parameters.hidden
+    squares, pools = (2 * parameters.reach + 1) ** 2, zone_net.POOLED * width
+    layers = {"first": (width * squares, kernels.PLANES)}
+    shapes: dict[str, tuple[int, ...]] = {}
+    for block in range(parameters.height):
+        layers |= {f"blocks.{block}.{name}": (width, 9 * width) for name in ("first", "second")}
+        shapes[f"blocks.{block}.spread.weight"] = (width, pools)
+        shapes[f"blocks.{block}.spread.bias"] = (width,)
+    for name, layer in layers.items():
+        shapes[f"{name}.weight"] = layer
+        for part in ("weight", "bias", "running_mean", "running_var"):
+            shapes[f"{name}.norm.{part}"] = (width,)
+    heads = {"points": (1, width), "none": (1, pools), "hidden": (hidden, pools)}
+    return shapes | _with_biases({**heads, "value": (1, hidden)})
+
+
+def _with_biases(layers: Mapping[str, tuple[int, ...]]) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of the weights and biases of layers."""
+    shapes = {f"{name}.weight": shape for name, shape in layers.items()}
+    return shapes | {f"{name}.bias": shape[:1] for name, shape in layers.items()}
+
+
+def _check_shapes(wanted: Mapping[str, tuple[int, ...]], tensors: Tensors) -> None:
+    shapes = {n: t.shape for n, t in tensors.items() if not n.endswith(_COUNTER)}
+    for name in sorted(wanted.keys() | shapes.keys()):
+        if shapes.get(name) != wanted.get(name):
+            raise WeightsError(
+                f"the tensor '{name}' has the shape {shapes.get(name)}, not {wanted.get(name)}"
+            )
+
+
+_READERS: Final[dict[str, Callable[[NetHeader, Tensors], ArrayNet]]] = {
+    "dense": DenseArrays.of,
+    "zone": ZoneArrays.of,
+}
+
+NAMES: Final = tuple(_READERS)
+"""The networks that kernels can evaluate."""
+
+
+def array_net(header: NetHeader, tensors: Tensors) -> ArrayNet:
+    """Return the network of tensors. Raises `WeightsError` if kernels cannot evaluate it."""
+    reader = _READERS.get(header.network)
+    if reader is None:
+        raise WeightsError(
+            f"is of the network '{header.network}', which needs torch; usable without it: "
+            + ", ".join(NAMES)
+        )
+    try:
+        return reader(header, tensors)
+    except PluginError as error:
+        raise WeightsError(f"its network cannot be built: {error}") from error
+
+
+def read_array_net(path: Path) -> ArrayNet:
+    """Return the network of a file. Raises `WeightsError` as `array_net`, or if unreadable."""
+    header, tensors = read_net(path)
+    try:
+        return array_net(header, tensors)
+    except WeightsError as error:
+        raise WeightsError(f"{path}: {error}") from None

@@ -1,0 +1,218 @@
+"""Train life-and-death networks on a set of positions."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from miai.parameters import StrictModel, parameter, read_toml
+from miai_go.errors import TrainingError
+from miai_go.kinds import LIFE_NETWORK
+from miai_go.learning.training.checkpoints import Checkpoint
+from miai_go.learning.training.learner import Learner, Lesson
+from miai_go.learning.training.making import prepare_torch
+from miai_go.learning.training.run_folder import TrainingJournal, TrainingPlan, load_plan
+from miai_go.learning.training.sections import LossSection, OptimiserSection, TrainingRunSection
+from miai_go.learning.training.training_run import TrainingResult, TrainingRun
+from miai_go.nets.network import build_network, filled_parameters
+from miai_go.nets.weights import tensors_of
+from miai_go.tsumego.data.labelled_positions import LabelledPositions, folds_of, policy_targets
+from miai_go.tsumego.networks.accuracy import LifeMeasures, measure, sampled_rows
+from miai_go.tsumego.networks.net_files import (
+    HeldOut,
+    NetHeader,
+    save_net,
+)
+from miai_go.tsumego.networks.zone_planes import EXTENDED, MOST_WINDOW, WINDOW
+
+EXAMPLE: Final = "configs/tsumego-net.toml"
+MEASURED: Final = 20_000
+"""Held-out positions of a measurement."""
+
+
+class PositionSection(StrictModel):
+    """The training data, and the held-out part."""
+
+    folder: str = parameter(help="Folder of the position set, from `miai go tsumego data make`")
+    folds: int = parameter(5, ge=2, le=1000, help="Number of folds")
+    fold: int = parameter(0, ge=0, help="Number of the held-out fold, from 0")
+    seed: int = parameter(0, ge=0, help="Seed of the split")
+    by: Literal["problem", "position"] = parameter(
+        "problem", help="Unit of the split; splitting by position leaks"
+    )
+    views: bool = parameter(True, help="Augment with random centres and symmetries")
+
+
+class PlanesSection(StrictModel):
+    """The input planes of the network."""
+
+    planes: Literal["reference", "extended"] = parameter(EXTENDED, help="Set of planes")
+    window: int = parameter(
+        WINDOW, ge=3, le=MOST_WINDOW, unit="points", help="Side of the square window; odd"
+    )
+
+
+class NetSection(StrictModel):
+    """The network."""
+
+    name: str = parameter("dense", help="Name of the network")
+    parameters: dict[str, Any] = Field(default={})
+
+
+class TsumegoConfig(StrictModel):
+    """The config of ``miai go tsumego train``."""
+
+    data: PositionSection
+    planes: PlanesSection = Field(default=PlanesSection())
+    network: NetSection = Field(default=NetSection())
+    optimiser: OptimiserSection = Field(default=OptimiserSection())
+    loss: LossSection = Field(default=LossSection())
+    run: TrainingRunSection = Field(default=TrainingRunSection())
+
+
+def load_tsumego_plan(
+    path: Path, *, assignments: tuple[str, ...] = (), out: Path | None = None
+) -> TrainingPlan[TsumegoConfig]:
+    """Read a config and prepare the run's folder, ``runs/NAME`` by default.
+
+    Raises:
+      ConfigError: the config is wrong, or the folder holds a run of another config.
+    """
+    read_toml(path, example=EXAMPLE)
+    plan = load_plan(path, TsumegoConfig, kind="tsumego", assignments=assignments, out=out)
+    command = plan.command.replace("miai go train tsumego", "miai go tsumego train", 1)
+    return dataclasses.replace(plan, command=command)
+
+
+def train_net(
+    plan: TrainingPlan[TsumegoConfig], *, journal: TrainingJournal | None = None
+) -> TrainingResult[LifeMeasures]:
+    """Train to the last step, from the newest checkpoint of the plan's folder if there is one.
+
+    Raises:
+      MiaiError: data or names are wrong, a loss is not finite, or a checkpoint cannot be written.
+    """
+    config = plan.config
+    prepare_torch(config.run)
+    positions = LabelledPositions.open(Path(config.data.folder))
+    train, held_out = _split(positions, config.data)
+    header = _header(config, positions)
+    network = build_network(
+        config.network.name,
+        header.shape,
+        config.network.parameters,
+        seed=config.run.seed,
+        kind=LIFE_NETWORK,
+    )
+    scales = np.ones(header.shape.planes, np.float32)
+    learner = Learner(network, scales, optimiser=config.optimiser, loss=config.loss, run=config.run)
+
+    def restore(checkpoint: Checkpoint) -> None:
+        if checkpoint.state.get("data") != positions.digest:
+            raise TrainingError(
+                f"{checkpoint.folder}: was trained on another set than {config.data.folder} is "
+                "now, whose held-out positions may differ; restore the set, or start again in "
+                "another folder with --out"
+            )
+
+    def save(path: Path) -> None:
+        record = plan.record(
+            data=f"{len(train)} positions, {positions.digest}",
+            steps=learner.steps,
+            seed=config.run.seed,
+        )
+        with learner.averaged_weights():
+            trained = header.model_copy(update={"history": (record,)})
+            save_net(path, tensors_of(learner.network), trained)
+
+    training = TrainingRun(
+        plan.folder,
+        learner=learner,
+        save=save,
+        state=lambda: {"data": positions.digest},
+        restore=restore,
+        journal=journal,
+    )
+    weights = sum(p.numel() for p in network.parameters())
+    measured = sampled_rows(held_out, MEASURED)
+    return training.steps(
+        lambda first: _lessons(config, positions, train, first=first),
+        run=config.run,
+        positions=min(config.optimiser.batch, len(train)),
+        measure=lambda: measure(learner.answers, header, positions, measured),
+        held_out="held out",
+        greeting=f"{len(train)} positions, {len(held_out)} held out; {weights} weights",
+    )
+
+
+def _lessons(
+    config: TsumegoConfig, positions: LabelledPositions, train: NDArray[np.int64], *, first: int
+) -> Generator[Lesson, None, None]:
+    """Yield lessons without end, from that of a step on; each depends on the step alone."""
+    size = min(config.optimiser.batch, len(train))
+    per_epoch = max(len(train) // size, 1)
+    for step in itertools.count(first):
+        epoch, number = divmod(step, per_epoch)
+        if step == first or number == 0:
+            order = np.random.default_rng((config.run.seed, epoch)).permutation(train)
+        views = np.random.default_rng((config.run.seed, epoch, number))
+        yield lesson_of(
+            positions,
+            order[number * size : (number + 1) * size],
+            planes=config.planes.planes,
+            window=config.planes.window,
+            rng=views if config.data.views else None,
+        )
+
+
+def lesson_of(
+    positions: LabelledPositions,
+    rows: NDArray[np.int64],
+    *,
+    planes: str,
+    window: int,
+    rng: np.random.Generator | None,
+) -> Lesson:
+    """Return the lesson of positions, with value 1 for a safe target and -1 otherwise."""
+    views = positions.views(rows, planes=planes, window=window, rng=rng)
+    return Lesson(
+        planes=views.planes,
+        policy=policy_targets(positions.columns["best"][rows], views.places, window),
+        value=np.where(positions.safe(rows), 1.0, -1.0).astype(np.float32),
+    )
+
+
+def _split(
+    positions: LabelledPositions, data: PositionSection
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the rows of the training positions and of the held-out ones."""
+    if data.fold >= data.folds:
+        raise TrainingError(f"data.fold = {data.fold}: there are folds 0 to {data.folds - 1}")
+    folds = folds_of(positions, folds=data.folds, seed=data.seed, by=data.by)
+    held_out = folds == data.fold
+    train, test = np.flatnonzero(~held_out), np.flatnonzero(held_out)
+    if not len(train) or not len(test):
+        raise TrainingError(
+            f"{data.folder}: has too few problems for {data.folds} folds: one side is empty"
+        )
+    return train, test
+
+
+def _header(config: TsumegoConfig, positions: LabelledPositions) -> NetHeader:
+    data, network = config.data, config.network
+    return NetHeader(
+        network=network.name,
+        network_parameters=filled_parameters(network.name, network.parameters, kind=LIFE_NETWORK),
+        planes=config.planes.planes,
+        window=config.planes.window,
+        data=positions.digest,
+        held_out=HeldOut(folds=data.folds, fold=data.fold, seed=data.seed, by=data.by),
+        licence=config.run.licence,
+    )

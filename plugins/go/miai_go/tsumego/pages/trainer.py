@@ -1,0 +1,349 @@
+"""The trainer of life and death: sets of problems, and a board on which the proof answers.
+
+A page keeps the line of moves; the server keeps none, so that going back, a second tab and a
+restart do no harm. It checks every line that it is sent.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+from anyio import to_thread
+from markupsafe import Markup
+from starlette.datastructures import UploadFile
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from miai.errors import MiaiError
+from miai.plain import one_line
+from miai.web.sections import Site, assets
+from miai.web.templating import page
+from miai_go.errors import ProblemError
+from miai_go.rules.board import COLOR_NAMES
+from miai_go.rules.coordinates import vertex
+from miai_go.rules.render import (
+    BoardPart,
+    board_definitions,
+    board_picture,
+    draw,
+    point_region,
+)
+from miai_go.tsumego.pages.exercise import MOST_MOVES, Exercise, ExerciseReply, Outcome, status_text
+from miai_go.tsumego.pages.problem_sets import ProblemSet, Sets, is_source
+from miai_go.tsumego.zones import ATTACKER, Zone
+
+_MOST_EXERCISES: Final = 8
+_TABLE_BYTES: Final = 1 << 25
+_EMPTY: Final = (4, 14)
+_ROUND_ZONE: Final = 2  # lines: the wall, and one more
+_LEAST_SIDE: Final = 9
+
+
+class Trainer:
+    """The section ``problems`` of `miai web`; see `miai.web.sections.WebSection`."""
+
+    def __init__(self, site: Site, parameters: object) -> None:
+        self._sets = Sets(site.folder, [path for path in site.paths if is_source(path)])
+        self._exercises: OrderedDict[tuple[str, int], tuple[Exercise, threading.Lock]] = (
+            OrderedDict()
+        )
+        self._lock = threading.Lock()
+        self.routes = [
+            Route("/", self.overview),
+            Route("/assets/{name}", assets(__package__)),
+            Route("/opened", self.open, methods=["POST"]),
+            Route("/generated", self.generate, methods=["POST"]),
+            Route("/{name}/", self.collection),
+            Route("/{name}/{number:int}", self.problem),
+            Route("/{name}/{number:int}/moves", self.move, methods=["POST"]),
+            Route("/{name}/{number:int}/solution", self.solution, methods=["POST"]),
+            Route("/{name}/{number:int}/status", self.status, methods=["POST"]),
+        ]
+
+    def shows(self, path: Any) -> bool:
+        """Return whether a path holds a problem."""
+        return is_source(path)
+
+    def close(self) -> None:
+        """Do nothing: searches end at their limits."""
+
+    # -- pages ---------------------------------------------------------------------------------
+
+    async def overview(self, request: Request) -> Response:
+        """Show the sets, and the forms that add to them."""
+        return await to_thread.run_sync(self._overview)
+
+    def _overview(self, problem: str = "", entered: dict[str, str] | None = None) -> Response:
+        sets = [
+            (each.name, each.title, len(each.problems), self._sets.counts(each.name))
+            for each in self._sets.all()
+        ]
+        entered = entered or {}
+        return page(
+            "problems.html",
+            package=__package__,
+            sets=sets,
+            mistake=problem,
+            limits=_EMPTY,
+            empty=entered.get("empty", "8"),
+            seed=entered.get("seed", ""),
+        )
+
+    async def collection(self, request: Request) -> Response:
+        """Show the problems of a set."""
+        found = await to_thread.run_sync(self._find, request)
+        outcomes = self._sets.outcomes()
+        marks = [outcomes.get((found.name, number)) for number in range(len(found.problems))]
+        return page("problem_set.html", package=__package__, collection=found, marks=marks)
+
+    async def open(self, request: Request) -> Response:
+        """Open a file of problems."""
+        async with request.form(max_files=1, max_fields=5) as form:
+            file = form.get("file")
+            name, data = "", b""
+            if isinstance(file, UploadFile):
+                name, data = file.filename or "SGF", await file.read()
+        if not data:
+            return await to_thread.run_sync(self._overview, "Choose a file of problems in SGF.")
+        try:
+            found = await to_thread.run_sync(self._sets.open, data, name[:80])
+        except (MiaiError, OSError) as error:
+            return await to_thread.run_sync(self._overview, one_line(str(error)))
+        return RedirectResponse(f"/problems/{found.name}/", 303)
+
+    async def generate(self, request: Request) -> Response:
+        """Make a random problem."""
+        async with request.form(max_files=0, max_fields=5) as form:
+            entered = {key: value for key, value in form.items() if isinstance(value, str)}
+        seed, empty = entered.get("seed", "").strip(), entered.get("empty", "")
+        low, high = _EMPTY
+        problem = ""
+        if not (empty.isdecimal() and len(empty) < 4 and low <= int(empty) <= high):
+            problem = f"Empty points: give a number from {low} to {high}."
+        elif seed and not (seed.isdecimal() and len(seed) < 10):
+            problem = "Seed: give a number of at most nine digits, or nothing for a fresh one."
+        else:
+            drawn = int(seed) if seed else secrets.randbelow(10**9)
+            try:
+                number = await to_thread.run_sync(self._sets.generate, int(empty), drawn)
+                return RedirectResponse(f"/problems/generated/{number}", 303)
+            except (MiaiError, OSError) as error:
+                problem = one_line(str(error))
+        return await to_thread.run_sync(self._overview, problem, entered)
+
+    async def problem(self, request: Request) -> Response:
+        """Show a problem."""
+        found = await to_thread.run_sync(self._find, request)
+        number = request.path_params["number"]
+        if number >= len(found.problems):
+            raise HTTPException(404, "There is no such problem.")
+        size = found.problems[number].size
+        try:
+            first = await to_thread.run_sync(self._begin, found, number)
+            mistake = ""
+        except ProblemError as error:
+            first, mistake = None, one_line(str(error))
+        return page(
+            "problem_board.html",
+            package=__package__,
+            scripts=["board.js", "/problems/assets/problem.js"],
+            collection=found,
+            number=number,
+            title=found.problems[number].name,
+            task=first and first[0],
+            mistake=mistake,
+            outcome=self._sets.outcomes().get((found.name, number)),
+            counts=self._sets.counts(found.name),
+            definitions=board_definitions(size, first[1]) if first else Markup(),
+        )
+
+    # -- moves ---------------------------------------------------------------------------------
+
+    async def move(self, request: Request) -> Response:
+        """Answer a move; without one, send the position."""
+        return await self._answer(request, self._play)
+
+    async def solution(self, request: Request) -> Response:
+        """Send the line that solves the problem from here; it counts as missed."""
+        return await self._answer(request, self._solve)
+
+    async def status(self, request: Request) -> Response:
+        """Send the status of the target."""
+        return await self._answer(request, self._status)
+
+    async def _answer(self, request: Request, answer: Any) -> Response:
+        found = await to_thread.run_sync(self._find, request)
+        number = request.path_params["number"]
+        try:
+            line, move = _said(await request.json())
+        except ValueError as error:
+            return JSONResponse({"problem": str(error)}, 400)
+        if number >= len(found.problems):
+            raise HTTPException(404, "There is no such problem.")
+        try:
+            return JSONResponse(await to_thread.run_sync(answer, found, number, line, move))
+        except ProblemError as error:
+            return JSONResponse({"problem": one_line(str(error))}, 409)
+
+    def _begin(self, found: ProblemSet, number: int) -> tuple[str, BoardPart]:
+        exercise, lock = self._exercise(found, number)
+        with lock:
+            return _task(exercise), _part(exercise.zone)
+
+    def _play(
+        self, found: ProblemSet, number: int, line: Sequence[int], move: int | None
+    ) -> dict[str, Any]:
+        exercise, lock = self._exercise(found, number)
+        with lock:
+            if move is None:
+                return {"outcome": "", "frames": [_frame(exercise, line)], "text": ""}
+            reply = exercise.play(line, move)
+            if reply.outcome in (Outcome.SOLVED, Outcome.WRONG):
+                self._sets.note(found.name, number, solved=reply.outcome == Outcome.SOLVED)
+            return self._told(exercise, found, reply)
+
+    def _told(self, exercise: Exercise, found: ProblemSet, reply: ExerciseReply) -> dict[str, Any]:
+        size = exercise.zone.size
+        over = reply.outcome != Outcome.RIGHT
+        return {
+            "outcome": reply.outcome.value,
+            "text": _text(reply, size),
+            "frames": [_frame(exercise, reply.line, over=over)],
+            "sequel": _frames(exercise, reply.sequel, len(reply.line)),
+            "counts": self._sets.counts(found.name),
+        }
+
+    def _solve(
+        self, found: ProblemSet, number: int, line: Sequence[int], move: int | None
+    ) -> dict[str, Any]:
+        exercise, lock = self._exercise(found, number)
+        with lock:
+            self._sets.note(found.name, number, solved=False)
+            solution = exercise.solution(line)
+            return {
+                "outcome": "shown",
+                "text": "The solution." if solution else "Nothing solves it from here.",
+                "frames": [_frame(exercise, line, over=True)],
+                "sequel": _frames(exercise, solution, len(line)),
+                "counts": self._sets.counts(found.name),
+            }
+
+    def _status(
+        self, found: ProblemSet, number: int, line: Sequence[int], move: int | None
+    ) -> dict[str, Any]:
+        exercise, lock = self._exercise(found, number)
+        with lock:
+            return {"status": status_text(exercise.report)}
+
+    # -- the rest ------------------------------------------------------------------------------
+
+    def _find(self, request: Request) -> ProblemSet:
+        found = self._sets.get(request.path_params["name"])
+        if found is None:
+            raise HTTPException(404, "There is no such set of problems.")
+        return found
+
+    def _exercise(self, found: ProblemSet, number: int) -> tuple[Exercise, threading.Lock]:
+        """Return an exercise, kept while it is among the latest."""
+        key = (found.name, number)
+        with self._lock:
+            if key in self._exercises:
+                self._exercises.move_to_end(key)
+                return self._exercises[key]
+        made = Exercise(found.problems[number], table_bytes=_TABLE_BYTES), threading.Lock()
+        with self._lock:
+            kept = self._exercises.setdefault(key, made)
+            while len(self._exercises) > _MOST_EXERCISES:
+                self._exercises.popitem(last=False)
+        return kept
+
+
+def _said(content: Any) -> tuple[list[int], int | None]:
+    """Return the line and the move of a request. Raises `ValueError`."""
+    line = content.get("line") if isinstance(content, dict) else None
+    move = content.get("move") if isinstance(content, dict) else None
+    if (
+        not isinstance(line, list)
+        or len(line) > MOST_MOVES
+        or any(type(x) is not int for x in line)
+    ):
+        raise ValueError("send the moves so far")
+    if move is not None and type(move) is not int:
+        raise ValueError("send a move")
+    return line, move
+
+
+def _task(exercise: Exercise) -> str:
+    """Return what is asked for, as a sentence; what is known if nothing can be asked."""
+    zone, side = exercise.zone, exercise.learner
+    target = vertex(zone.target, zone.size)
+    if side is None:
+        return f"The target is the block at {target}. {status_text(exercise.report)}"
+    mover = COLOR_NAMES[zone.color(side)].capitalize()
+    what = "capture" if side == ATTACKER else "save"
+    return f"{mover} to move: {what} the block at {target}."
+
+
+def _part(zone: Zone) -> BoardPart:
+    """Return the part of the board that the page draws: the zone, its wall and a line more."""
+    size = zone.size
+    spans = [
+        (max(0, int(lines.min()) - _ROUND_ZONE), min(size, int(lines.max()) + _ROUND_ZONE + 1))
+        for lines in np.divmod(zone.points, size)
+    ]
+    side = max(min(size, _LEAST_SIDE), *(high - low for low, high in spans))
+    bottom, left = (
+        min(max(0, low - (side - (high - low)) // 2), size - side) for low, high in spans
+    )
+    return BoardPart(left, bottom, side)
+
+
+def _text(reply: ExerciseReply, size: int) -> str:
+    last = vertex(reply.line[-1], size)
+    because = f": {reply.reason}" if reply.reason else ""
+    if reply.outcome == Outcome.SOLVED:
+        return f"Solved{because}."
+    if reply.outcome == Outcome.WRONG:
+        return f"Wrong: {last} refutes it{because and f', {reply.reason}'}."
+    if reply.outcome == Outcome.OPEN:
+        return f"Undecided: {reply.reason}."
+    return f"Right so far; the answer is {last}."
+
+
+def _frames(exercise: Exercise, line: Sequence[int], begin: int) -> list[dict[str, Any]]:
+    ends = range(begin, len(line) + 1)
+    return [_frame(exercise, line[:end], over=True) for end in ends] if len(ends) > 1 else []
+
+
+def _frame(exercise: Exercise, line: Sequence[int], *, over: bool = False) -> dict[str, Any]:
+    """Return a position as the page draws it; without areas if it is over."""
+    size, playing = exercise.zone.size, exercise.learner is not None and not over
+    choices = exercise.choices(line) if playing else []
+    regions = [point_region(size, move) for move in choices if move < size * size]
+    areas = [{"name": each.name, "box": each.box, "halo": None} for each in regions]
+    moves = [
+        {"action": move, "text": vertex(move, size), "path": [i] if move < size * size else []}
+        for i, move in enumerate(choices)
+    ]
+    stones, target = exercise.stones(line), exercise.zone.target
+    picture = board_picture(
+        stones,
+        last=line[-1] if line else None,
+        choices=[target] if stones.flat[target] else (),
+        part=_part(exercise.zone),
+    )
+    text = draw(stones, last=line[-1] if line else None)
+    return {
+        "picture": picture,
+        "text": text,
+        "areas": areas,
+        "moves": moves,
+        "line": list(line),
+    }

@@ -1,0 +1,410 @@
+"""Families of positions whose answers Go players know, with the fate of each and its source.
+
+The tables here give the fates; the tests have the prover confirm every entry. Statuses are with the
+attacker as ko master, who may retake a ko at once; `ko` says that the answer for some first mover
+differs with the defender as ko master.
+
+An exact answer depends on two things that players take for granted:
+
+- *Wings* of rows and corner groups: the empty points of the first line between the last stone and
+  the attacker's wall. Without wings, no ko arises there. With wings a hane can be captured, which
+  leaves a ko for life in positions that players call dead; with the attacker as ko master they are
+  right.
+- *Outside* liberties of eye spaces. Only the rectangular six, the bent four and the L+2 group in
+  the corner depend on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from miai_go.errors import ProblemError
+from miai_go.rules.chains import connected_parts
+from miai_go.rules.symmetry import SYMMETRIES, turned_cells
+from miai_go.tsumego.problem_sgf import Problem
+from miai_go.tsumego.problems.diagrams import (
+    Cell,
+    Diagram,
+    Placement,
+    beside,
+    enclose,
+    rim_of,
+    surround,
+)
+from miai_go.tsumego.problems.walled import SIZES, canonical_key
+from miai_go.tsumego.solver.answer_keys import Fate, solving_moves, with_key
+from miai_go.tsumego.solver.solver import Status
+from miai_go.tsumego.zones import ATTACKER, DEFENDER, find_zone
+
+ALIVE, CRITICAL, DEAD = Status.ALIVE, Status.CRITICAL, Status.DEAD
+CENTRE, SIDE, CORNER = Placement.CENTRE, Placement.SIDE, Placement.CORNER
+
+KO_KILLS: Final = Fate(CRITICAL, ko=True)
+KO_LIVES: Final = Fate(DEAD, ko=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """An eye space.
+
+    Attributes:
+      cells: rows from the top, ``*`` for a point.
+      status: with the attacker as ko master, anywhere on the board.
+      source: the source of the status.
+    """
+
+    cells: str
+    status: Status
+    source: str
+
+
+SHAPES: Final[Mapping[str, Shape]] = {
+    "straight two": Shape("**", DEAD, "two points in a row are one eye"),
+    "straight three": Shape("***", CRITICAL, "Sensei's Library, Straight Three"),
+    "bent three": Shape("**/*.", CRITICAL, "Sensei's Library, Bent Three"),
+    "straight four": Shape("****", ALIVE, "Sensei's Library, Straight Four"),
+    "bent four": Shape("***/*..", ALIVE, "Sensei's Library, Bent Four"),
+    "zigzag four": Shape(".**/**.", ALIVE, "Sensei's Library, Twisted Four"),
+    "square four": Shape("**/**", DEAD, "Sensei's Library, Square Four"),
+    "pyramid four": Shape("***/.*.", CRITICAL, "Sensei's Library, Pyramid Four"),
+    "straight five": Shape("*****", ALIVE, "rows of four points and more live"),
+    "L five": Shape("****/*...", ALIVE, "rows of four points and more live"),
+    "bulky five": Shape("***/**.", CRITICAL, "Sensei's Library, Bulky Five"),
+    "crossed five": Shape(".*./***/.*.", CRITICAL, "Sensei's Library, Crossed Five"),
+    "straight six": Shape("******", ALIVE, "rows of four points and more live"),
+    "rabbity six": Shape("**./***/.*.", CRITICAL, "Sensei's Library, Rabbity Six (flower six)"),
+    "rectangular six": Shape("***/***", ALIVE, "Sensei's Library, Rectangular Six"),
+}
+
+CORNER_FACTS: Final[Mapping[tuple[str, int], tuple[Fate, str]]] = {
+    ("bent four", 0): (KO_KILLS, "Sensei's Library, Bent Four in the Corner"),
+    ("bent four", 1): (KO_KILLS, "Sensei's Library, Bent Four in the Corner"),
+    ("rectangular six", 0): (Fate(CRITICAL), "Sensei's Library, Rectangular Six in the Corner"),
+    ("rectangular six", 1): (KO_KILLS, "Sensei's Library, Rectangular Six in the Corner"),
+}
+"""Fates of shapes with their bend or a corner in the board's corner, by outside liberties."""
+
+OTHERWISE_NAMED: Final = {("rectangular six", CORNER)}
+"""Shapes that belong to another family with outside liberties, here the L+2 group."""
+
+SECOND_LINE: Final = {SIDE: 7, CORNER: 5}
+"""Length of the critical row; shorter rows are dead, longer ones alive."""
+
+ROW_KOS: Final = {
+    (SIDE, 7, 1),
+    (SIDE, 5, 2),
+    (SIDE, 6, 2),
+    (SIDE, 7, 2),
+    (CORNER, 4, 2),
+    (CORNER, 5, 2),
+}
+"""Rows whose fate depends on ko: placement, stones, wings."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A group at the edge with open sides.
+
+    Attributes:
+      stones: rows from the top: ``X`` the defender, ``.`` empty inside, ``O`` a cutting stone of
+        the attacker, ``_`` outside. The attacker's wall surrounds the group except at the wings.
+      placement: on a side, or in a corner, which is at the bottom left.
+      fates: by wings, left and right along a side, upwards and to the right in a corner.
+      source: the source of the fates.
+    """
+
+    stones: str
+    placement: Placement
+    fates: Mapping[tuple[int, int], Fate]
+    source: str
+
+
+_SPARE: Final = "Sensei's Library, Common Corner Shapes"
+
+GROUPS: Final[Mapping[str, Group]] = {
+    "L group": Group(
+        ".XXX/...X/....",
+        CORNER,
+        {(0, 0): Fate(DEAD), (1, 1): KO_LIVES},
+        f"{_SPARE}: the L group is dead",
+    ),
+    "L+1 group, long leg": Group(
+        "XXXX/...X/....",
+        CORNER,
+        {(0, 0): Fate(CRITICAL), (1, 1): Fate(CRITICAL)},
+        f"{_SPARE}: unsettled",
+    ),
+    "L+1 group, short leg": Group(
+        ".XXX/...X/...X",
+        CORNER,
+        {(0, 0): KO_LIVES, (1, 1): Fate(CRITICAL)},
+        f"{_SPARE}: unsettled; without outside liberties the defender only has a ko",
+    ),
+    "L+2 group": Group(
+        "XXXX/...X/...X",
+        CORNER,
+        {(1, 1): Fate(ALIVE), (1, 0): KO_KILLS, (0, 1): KO_KILLS},
+        f"{_SPARE}: alive, a ko after a descent; a rectangular six with its outside liberties",
+    ),
+    "long L group": Group(
+        ".XXXX/....X/.....",
+        CORNER,
+        {(0, 0): Fate(CRITICAL), (1, 1): KO_KILLS},
+        "Sensei's Library, Long L Group: a ten-thousand-year ko without an outside liberty",
+    ),
+    "J group": Group(
+        ".XXX_/....X/...X.",
+        CORNER,
+        {(0, 0): KO_LIVES, (1, 1): KO_KILLS},
+        "Sensei's Library, J Group: lives or dies by who moves first",
+    ),
+    "straight J group": Group(
+        ".XXX_/....X/....X",
+        CORNER,
+        {(0, 0): Fate(CRITICAL), (1, 1): KO_KILLS},
+        "Sensei's Library, J Group: a ko if the attacker moves first",
+    ),
+    "carpenter's square": Group(
+        ".XXX/...X/...X/....",
+        CORNER,
+        {(0, 0): Fate(CRITICAL), (1, 1): KO_KILLS},
+        "Sensei's Library, Carpenter's Square: alive at the 2-2 point, a ko if the attacker "
+        "moves first",
+    ),
+    "broken comb in the corner": Group(
+        "XXXO/...X/...X",
+        CORNER,
+        {(0, 0): Fate(CRITICAL), (1, 1): KO_KILLS},
+        "Sensei's Library, Comb Formation: alive, or a ko if the attacker moves first",
+    ),
+    "door group": Group(
+        "XXX/X.X/...",
+        SIDE,
+        {(0, 0): Fate(DEAD), (1, 1): KO_LIVES, (2, 2): KO_LIVES},
+        "J. Davies, Life and Death: a lintel of three and two posts; dead",
+    ),
+    "comb": Group(
+        "OXXXO/X...X/X...X",
+        SIDE,
+        {(0, 0): Fate(DEAD)},
+        "Sensei's Library, Comb Formation: a rectangular six with two cutting points",
+    ),
+    "comb with one cut": Group(
+        "XXXXO/X...X/X...X",
+        SIDE,
+        {(0, 0): Fate(CRITICAL)},
+        "Sensei's Library, Comb Formation: a rectangular six with one cutting point",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One position of a family.
+
+    Attributes:
+      family: such as ``bulky five``.
+      name: the family and its parameters.
+      diagram: the position.
+      fate: the fate of the target.
+      source: the source of the fate, such as a proverb.
+    """
+
+    family: str
+    name: str
+    diagram: Diagram
+    fate: Fate
+    source: str
+
+
+def eye_space(
+    name: str, placement: Placement, *, symmetry: int = 0, outside: int = 0
+) -> Member | None:
+    """Return a member of a family of eye spaces, in a solid wall of the defender.
+
+    Args:
+      name: one of `SHAPES`.
+      symmetry: the symmetry applied to the shape; see `miai_go.rules.symmetry`.
+      outside: number of outside liberties of the defender's wall.
+
+    Returns:
+      The member, or None if the wall is not a single block.
+
+    Raises:
+      ProblemError: there is no such shape, or no room for the liberties.
+    """
+    if name not in SHAPES:
+        raise ProblemError(f"there is no eye space '{name}'; choose from {', '.join(SHAPES)}")
+    shape = SHAPES[name]
+    cells = sorted(turned_cells(_cells(shape.cells, "*"), symmetry))
+    if len(connected_parts(rim_of(set(cells), placement), beside)) != 1:
+        return None
+    fate, source = Fate(shape.status), shape.source
+    if placement == CORNER and _fills_corner(cells):
+        fate, source = CORNER_FACTS.get((name, outside), (fate, source))
+    libs = f", {outside} outside" if outside else ""
+    title = f"{name}, {placement.value}, turned {symmetry}{libs}"
+    diagram = enclose(cells, placement=placement, outside=outside)
+    return Member(name, title, diagram, fate, source)
+
+
+def row(stones: int, placement: Placement, *, wings: int = 0) -> Member:
+    """Return a row of stones on the second line.
+
+    Args:
+      placement: SIDE or CORNER.
+      wings: empty points of the first line beyond each end of the row, up to 2.
+    """
+    line = [(1, column) for column in range(stones)]
+    left = -wings if placement == SIDE else 0
+    space = [(0, column) for column in range(left, stones + wings)]
+    critical = SECOND_LINE[placement]
+    status = CRITICAL if stones == critical else DEAD if stones < critical else ALIVE
+    where = "on the side" if placement == SIDE else "in the corner"
+    return Member(
+        family=f"row {where}",
+        name=f"row of {stones} {where}, wings {wings}",
+        diagram=surround(line, space, placement=placement),
+        fate=Fate(status, ko=(placement, stones, wings) in ROW_KOS),
+        source="proverb: on the second line six die and eight live, in the corner four and six",
+    )
+
+
+def group(name: str, *, wings: tuple[int, int]) -> Member:
+    """Return a group at the edge with open sides.
+
+    Args:
+      name: one of `GROUPS`.
+      wings: one of its `fates`.
+
+    Raises:
+      ProblemError: there is no such group, or no fate for these wings.
+    """
+    if name not in GROUPS or wings not in GROUPS[name].fates:
+        raise ProblemError(f"there is no group '{name}' with wings {wings}; see GROUPS")
+    drawing = GROUPS[name]
+    wall, cuts = _cells(drawing.stones, "X"), set(_cells(drawing.stones, "O"))
+    space = {*_cells(drawing.stones, "."), *_wings(drawing, wings)}
+    diagram = surround(wall, space - cuts, placement=drawing.placement)
+    return Member(
+        family=name,
+        name=f"{name}, wings {wings[0]} and {wings[1]}",
+        diagram=diagram,
+        fate=drawing.fates[wings],
+        source=drawing.source,
+    )
+
+
+def members() -> Iterator[Member]:
+    """Yield the positions of all families, without duplicates."""
+    yield from _rows()
+    yield from _eye_spaces()
+    yield from _closed_corners()
+    for name, drawing in GROUPS.items():
+        for wings in drawing.fates:
+            yield group(name, wings=wings)
+
+
+def family_problems() -> Iterator[tuple[Member, Problem]]:
+    """Yield the members of all families as problems with their answers.
+
+    Board size, colours, symmetry and, for critical ones, the side to play vary in turn.
+    """
+    for number, member in enumerate(members()):
+        yield member, _member_problem(number, member)
+
+
+def family_keys() -> frozenset[bytes]:
+    """Return the canonical keys of all members of families."""
+    return frozenset(
+        canonical_key(find_zone(problem.stones, problem.target)) for _, problem in family_problems()
+    )
+
+
+def _member_problem(number: int, member: Member) -> Problem:
+    fits = [size for size in SIZES if all(member.diagram.room(size))]
+    problem = member.diagram.place(
+        fits[number % len(fits)],
+        defender=1 + number % 2,
+        symmetry=number // 2 % SYMMETRIES,
+    )
+    zone = find_zone(problem.stones, problem.target)
+    status = member.fate.status
+    first = DEFENDER if status == DEAD else ATTACKER
+    moves: tuple[int, ...] = ()
+    if status == CRITICAL:
+        first = number // 3 % 2
+        moves = solving_moves(zone, first)
+    return with_key(problem, zone, first=first, moves=moves, name=member.name)
+
+
+def _rows() -> Iterator[Member]:
+    for placement, lengths in ((SIDE, range(4, 10)), (CORNER, range(3, 8))):
+        for stones in lengths:
+            for wings in range(3):
+                yield row(stones, placement, wings=wings)
+
+
+def _eye_spaces() -> Iterator[Member]:
+    for name, shape in SHAPES.items():
+        for placement in Placement:
+            seen: set[frozenset[Cell]] = set()
+            for symmetry in range(SYMMETRIES):
+                cells = sorted(turned_cells(_cells(shape.cells, "*"), symmetry))
+                if frozenset(cells) in seen:
+                    continue
+                seen |= _same_place(cells, placement)
+                for outside in range(1 if (name, placement) in OTHERWISE_NAMED else 3):
+                    member = eye_space(name, placement, symmetry=symmetry, outside=outside)
+                    if member is not None:
+                        yield member
+
+
+def _closed_corners() -> Iterator[Member]:
+    """Yield larger eye spaces in the corner, and the filled bent four."""
+    for family, rows, columns, source in (
+        ("rectangular eight in the corner", 2, 4, "Sensei's Library, Rectangular Eight"),
+        ("square nine in the corner", 3, 3, "Sensei's Library, Square Nine: a seki at worst"),
+    ):
+        cells = [(r, c) for r in range(rows) for c in range(columns)]
+        for outside in range(2):
+            diagram = enclose(cells, placement=CORNER, outside=outside)
+            yield Member(family, f"{family}, {outside} outside", diagram, Fate(ALIVE), source)
+    family = "bent four in the corner, filled"
+    cells = [(0, 0), (0, 1), (0, 2), (0, 3), (1, 0)]
+    diagram = enclose(cells, placement=CORNER, inside=cells[:3])
+    source = "proverb: bent four in the corner is dead"
+    yield Member(family, family, diagram, KO_LIVES, source)
+
+
+def _wings(drawing: Group, wings: tuple[int, int]) -> Iterator[Cell]:
+    """Yield the empty points along the edge beyond a group."""
+    rows = drawing.stones.split("/")
+    height, width = len(rows), len(rows[0])
+    if drawing.placement == CORNER:
+        yield from ((height + i, 0) for i in range(wings[0]))
+    else:
+        yield from ((0, -1 - i) for i in range(wings[0]))
+    yield from ((0, width + i) for i in range(wings[1]))
+
+
+def _cells(drawing: str, mark: str) -> list[Cell]:
+    rows = drawing.split("/")[::-1]
+    return [(r, c) for r, line in enumerate(rows) for c, m in enumerate(line) if m == mark]
+
+
+def _same_place(cells: list[Cell], placement: Placement) -> set[frozenset[Cell]]:
+    """Return the turns of a shape that are the same problem at a placement, itself included."""
+    turns = {
+        CENTRE: range(SYMMETRIES),
+        SIDE: (0, 2),  # left and right
+        CORNER: (0, 4),  # along the diagonal
+    }[placement]
+    return {frozenset(turned_cells(cells, turn)) for turn in turns}
+
+
+def _fills_corner(cells: list[Cell]) -> bool:
+    """Return whether the corner of the board is the bend or a corner of the shape."""
+    return {(0, 0), (0, 1), (1, 0)} <= set(cells)
