@@ -29,7 +29,7 @@ from pydantic_core import CoreSchema, PydanticUndefined
 
 from miai.errors import ConfigError, ParameterError, near_matches
 from miai.files import absence, reading
-from miai.plain import parse_assignment
+from miai.plain import parse_assignment, parse_value
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
@@ -285,8 +285,10 @@ def build_parameters(model: type[ModelT], values: Mapping[str, Any], *, where: s
         raise ParameterError("\n".join(lines)) from None
 
 
-def build_options(model: type[ModelT], values: Mapping[str, Any]) -> ModelT:
-    """Return the model filled with a command's options, which have its fields' names.
+def build_options(
+    model: type[ModelT], values: Mapping[str, Any], *, names: Mapping[str, str]
+) -> ModelT:
+    """Return the model filled with a command's options; `names` are these by parameter.
 
     Raises `ParameterError`, which lists all mistakes, one per line, each with its ``--option``.
     """
@@ -295,10 +297,9 @@ def build_options(model: type[ModelT], values: Mapping[str, Any]) -> ModelT:
     except ValidationError as error:
         lines = []
         for detail in mistakes(error):
-            line = explain(detail, model, "")
-            name = str(detail["loc"][0]) if detail["loc"] else ""
-            option = f"--{name.replace('_', '-')}" if name else "options"
-            lines.append(option + line.removeprefix(name))
+            path, _, words = explain(detail, model, "").partition(": ")
+            option = names.get(path.partition("[")[0], "options")
+            lines.append(f"{option}: {words}")
         raise ParameterError("\n".join(lines)) from None
 
 
@@ -401,6 +402,21 @@ def _table_in(field: FieldInfo) -> type[BaseModel] | None:
         if isinstance(candidate, type) and issubclass(candidate, BaseModel):
             return candidate
     return None
+
+
+def value_of_text(text: str, kind: str) -> Any:
+    """Return the value of a text that was typed for a parameter of a type.
+
+    Args:
+      kind: the type as in `describe_parameters`. Texts stay as they are, and those of a list may
+        stand without quotes.
+    """
+    if kind in ("string", "string or null"):
+        return text
+    value = parse_value(text)
+    if kind == "array" and isinstance(value, str):
+        return text.removeprefix("[").removesuffix("]").replace(",", " ").split()
+    return value
 
 
 # -- config files ---------------------------------------------------------------------------------

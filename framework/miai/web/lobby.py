@@ -17,8 +17,8 @@ from miai.game import Game, Player
 from miai.information import PlayerView
 from miai.markup import svg_document, tag
 from miai.pages.document import printable
-from miai.parameters import describe_parameters, set_parameter
-from miai.plain import dumps, one_line, parse_value
+from miai.parameters import describe_parameters, set_parameter, value_of_text
+from miai.plain import dumps, one_line
 from miai.playing.opponents import Opponent, opponents_of
 from miai.plugins.kinds import AGENT, GAME
 from miai.plugins.loader import registry
@@ -278,7 +278,7 @@ def _values(
     for row in rows:
         text = entered.get(f"{prefix}.{row['name']}", "").strip()[:_LONGEST]
         if text and text != ("" if row["default"] is None else _text(row["default"])):
-            set_parameter(values, row["name"], _entered(text, row["type"]))
+            set_parameter(values, row["name"], value_of_text(text, row["type"]))
     try:
         component.fill(values, where=prefix)
     except MiaiError as error:
@@ -287,16 +287,6 @@ def _values(
             known = field if any(field == f"{prefix}.{row['name']}" for row in rows) else prefix
             mistakes[known] = message or line
     return values
-
-
-def _entered(text: str, kind: str) -> Any:
-    """Return the value of a field; the texts of a list may stand without quotes."""
-    if kind == "string":
-        return text
-    value = parse_value(text)
-    if kind == "array" and isinstance(value, str):
-        return text.removeprefix("[").removesuffix("]").replace(",", " ").split()
-    return value
 
 
 def _clock(entered: Mapping[str, str], mistakes: dict[str, str]) -> dict[str, Any]:

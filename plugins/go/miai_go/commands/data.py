@@ -10,11 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
+from miai.cli.options import Options, add_command
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from miai_go.learning.data.annotating import AnnotationSettings
     from miai_go.learning.data.dataset import GoDataset
     from miai_go.learning.data.importing import GameFilters, ImportReport
+    from miai_go.learning.selfplay.tree_games import SelfPlaySettings
     from miai_go.nets.inference import Ensemble
     from miai_go.nets.oracle import NetworkOracle
 
@@ -44,9 +48,12 @@ def add_commands(group: typer.Typer) -> None:
     )
     commands.command("list")(list_datasets)
     commands.command("download")(download)
-    commands.command("import")(import_sources)
-    commands.command("annotate")(annotate_games)
-    commands.command("play")(play_games)
+    filters = Options("miai_go.learning.data.importing:GameFilters")
+    add_command(commands, "import", import_sources, filters=filters)
+    settings = Options("miai_go.learning.data.annotating:AnnotationSettings")
+    add_command(commands, "annotate", annotate_games, settings=settings)
+    settings = Options("miai_go.learning.selfplay.tree_games:SelfPlaySettings")
+    add_command(commands, "play", play_games, settings=settings)
     commands.command("stats")(show_statistics)
     group.add_typer(commands, name="data")
 
@@ -121,38 +128,8 @@ def import_sources(
     out: Annotated[
         Path, typer.Option("--out", help="Folder of the shard set; an existing set is extended.")
     ],
-    size: Annotated[int, typer.Option("--size", help="Board size.")] = 9,
-    komi_min: Annotated[float | None, typer.Option("--komi-min", help="Minimum komi.")] = None,
-    komi_max: Annotated[float | None, typer.Option("--komi-max", help="Maximum komi.")] = None,
-    default_komi: Annotated[
-        float | None,
-        typer.Option("--default-komi", help="Komi of games that state none (default: drop them)."),
-    ] = None,
-    min_moves: Annotated[
-        int | None, typer.Option("--min-moves", help="Minimum number of moves.")
-    ] = None,
-    max_moves: Annotated[
-        int | None, typer.Option("--max-moves", help="Maximum number of moves.")
-    ] = None,
-    min_rank: Annotated[
-        str | None, typer.Option("--min-rank", help="Minimum rank of both players: 5k, 1d, 1p.")
-    ] = None,
-    min_rating: Annotated[
-        float | None, typer.Option("--min-rating", help="Minimum rating of both players.")
-    ] = None,
-    rules: Annotated[
-        list[str] | None, typer.Option("--rules", help="Accept only this rule set (repeatable).")
-    ] = None,
-    any_result: Annotated[
-        bool, typer.Option("--any-result", help="Include games without a result.")
-    ] = False,
-    setups: Annotated[
-        bool, typer.Option("--setups", help="Include handicap and set-up games.")
-    ] = False,
-    duplicates: Annotated[bool, typer.Option("--duplicates", help="Include duplicates.")] = False,
-    games_a_shard: Annotated[
-        int, typer.Option("--games-a-shard", min=1, help="Games per shard.")
-    ] = 20_000,
+    filters: GameFilters,
+    games_a_shard: _GamesAShard = 20_000,
     as_json: _Json = False,
 ) -> None:
     """Import games from SGF, or records of tournaments, into a set of memory-mapped shards.
@@ -160,27 +137,8 @@ def import_sources(
     Bad files are counted, listed and skipped. Games that the set already has are skipped, so
     repeating an interrupted import resumes it.
     """
-    from miai.parameters import build_options
-    from miai_go.learning.data.importing import GameFilters
-
-    given = {
-        "size": size,
-        "komi_min": komi_min,
-        "komi_max": komi_max,
-        "default_komi": default_komi,
-        "min_moves": min_moves,
-        "max_moves": max_moves,
-        "min_rank": min_rank,
-        "min_rating": min_rating,
-        "rules": tuple(rules or ()),
-        "known_results": not any_result,
-        "setups": setups,
-        "duplicates": duplicates,
-    }
-    values = {name: value for name, value in given.items() if value is not None}
-    filters = build_options(GameFilters, values)
     began = time.perf_counter()
-    report, written = _import(sources, out, filters, size, games_a_shard)
+    report, written = _import(sources, out, filters, games_a_shard)
     seconds = time.perf_counter() - began
     if as_json:
         row = {**report.as_dict(), "written": written, "seconds": round(seconds, 3)}
@@ -192,25 +150,10 @@ def import_sources(
 def annotate_games(
     source: Annotated[Path, typer.Argument(help="Shard set, or SGF files.")],
     out: Annotated[Path, typer.Option("--out", help="Folder of the annotated shard set.")],
+    *,
     weights: _Weights = "policy-9x9",
-    simulations: Annotated[
-        int, typer.Option("--simulations", min=1, help="Simulations of each search.")
-    ] = 48,
-    every: Annotated[
-        int,
-        typer.Option(
-            "--every",
-            min=1,
-            help="Interval of searched positions; values between are interpolated.",
-        ),
-    ] = 2,
-    mix: Annotated[
-        float,
-        typer.Option("--mix", min=0.0, max=1.0, help="Share of the rollout in a leaf's value."),
-    ] = 0.2,
+    settings: AnnotationSettings,
     precision: _Precision = "auto",
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the rollouts.")] = 0,
-    games_a_shard: _GamesAShard = 200,
     workers: _Workers = None,
 ) -> None:
     """Add values of a search, and the owners of points at the end, to recorded games.
@@ -229,14 +172,10 @@ def annotate_games(
     oracles = _oracles(path, [data.size], precision, workers)
     network = oracles[0][data.size]
     plan = AnnotationPlan(
+        **settings.model_dump(),
         games=data.digest(),
         weights=network.header.sha256,
         precision=network.precision,
-        simulations=simulations,
-        every=every,
-        mix=mix,
-        seed=seed,
-        games_a_shard=games_a_shard,
     )
     began = time.perf_counter()
     with show_activity("annotate") as show:
@@ -252,6 +191,7 @@ def annotate_games(
 
 def play_games(
     out: Annotated[Path, typer.Option("--out", help="Folder of the shard set.")],
+    *,
     weights: _Weights = "policy-9x9",
     games: Annotated[
         int,
@@ -270,36 +210,8 @@ def play_games(
             "network).",
         ),
     ] = None,
-    max_moves: Annotated[
-        int,
-        typer.Option(
-            "--max-moves",
-            min=0,
-            help="Move limit, then the game is scored by area. 0: one and a half times the number "
-            "of points.",
-        ),
-    ] = 0,
-    komi: Annotated[float, typer.Option("--komi", help="Komi.")] = 7.0,
-    komi_spread: Annotated[
-        float,
-        typer.Option(
-            "--komi-spread",
-            min=0.0,
-            help="Komi of each game is drawn evenly from --komi plus or minus this.",
-        ),
-    ] = 0.0,
-    simulations: Annotated[
-        int, typer.Option("--simulations", min=1, help="Simulations of a full search.")
-    ] = 48,
-    fast_simulations: Annotated[
-        int, typer.Option("--fast-simulations", min=1, help="Simulations of a fast search.")
-    ] = 4,
-    full_share: Annotated[
-        float, typer.Option("--full-share", min=0.01, max=1.0, help="Share of full searches.")
-    ] = 0.12,
+    settings: SelfPlaySettings,
     precision: _Precision = "auto",
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the games.")] = 0,
-    games_a_shard: _GamesAShard = 512,
     workers: _Workers = None,
 ) -> None:
     """Play games of a network with itself by tree search, many in step, to train on.
@@ -308,12 +220,11 @@ def play_games(
     one. Repeat an interrupted command to resume it; more --games extend the set.
     """
     from miai.errors import ConfigError
-    from miai.parameters import build_options
     from miai.progress import show_activity
     from miai_go.learning.selfplay.tree_games import SelfPlayPlan, play_set
     from miai_go.nets.inference import network_header
     from miai_go.nets.oracle import follows_komi
-    from miai_go.rules.sizes import parse_sizes
+    from miai_go.rules.sizes import parse_sizes, plain_sizes
     from miai_go.search.forest import NetworkValuer
     from miai_go.shipped import find_weights
 
@@ -321,26 +232,17 @@ def play_games(
     chosen = network_header(path).sizes if sizes is None else parse_sizes(sizes)
     oracles = _oracles(path, chosen, precision, workers)
     network = oracles[0][chosen[0]]
-    if komi_spread and not follows_komi(network):
+    if settings.komi_spread and not follows_komi(network):
         raise ConfigError(
-            f"--komi-spread {komi_spread:g}: {weights} neither sees komi nor expects owners, so "
-            "its values cannot follow komi; leave the spread out, or choose other weights"
+            f"--komi-spread {settings.komi_spread:g}: {weights} neither sees komi nor expects "
+            "owners, so its values cannot follow komi; leave the spread out, or choose other "
+            "weights"
         )
-    plan = build_options(
-        SelfPlayPlan,
-        {
-            "weights": network.header.sha256,
-            "precision": network.precision,
-            "size": chosen,
-            "max_moves": max_moves,
-            "komi": komi,
-            "komi_spread": komi_spread,
-            "simulations": simulations,
-            "fast_simulations": fast_simulations,
-            "full_share": full_share,
-            "seed": seed,
-            "games_a_shard": games_a_shard,
-        },
+    plan = SelfPlayPlan(
+        **settings.model_dump(),
+        weights=network.header.sha256,
+        precision=network.precision,
+        size=plain_sizes(chosen),
     )
     began = time.perf_counter()
     with show_activity("play") as show:
@@ -397,7 +299,7 @@ def show_statistics(
     from miai_go.learning.data.dataset import GoDataset, statistics
     from miai_go.learning.data.importing import GameFilters
 
-    filters = GameFilters(size=size, known_results=False, duplicates=True, setups=True)
+    filters = GameFilters(size=size, any_result=True, duplicates=True, setups=True)
     data = GoDataset(source, filters=filters)
     if omissions := data.left_out():
         print(omissions, file=sys.stderr)
@@ -421,16 +323,17 @@ def _print_statistics(row: dict[str, Any]) -> None:
 
 
 def _import(
-    sources: list[Path], out: Path, filters: GameFilters, size: int, games_a_shard: int
+    sources: list[Path], out: Path, filters: GameFilters, games_a_shard: int
 ) -> tuple[ImportReport, int]:
     from miai.progress import show_activity
     from miai_go.learning.data.importing import ImportReport, import_games
     from miai_go.learning.data.shards import Shard, ShardWriter, shard_folders
+    from miai_go.rules.sizes import only_size, sizes_of
 
     report = ImportReport()
     writing = ShardWriter(
         out,
-        size=size,
+        size=only_size(sizes_of(filters.size), what="an import"),
         sources=tuple(source.name for source in sources),
         settings=filters.model_dump(mode="json"),
         games_a_shard=games_a_shard,

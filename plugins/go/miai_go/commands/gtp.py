@@ -49,6 +49,7 @@ def _agent_values(words: Sequence[str], agent: str, own: Sequence[str]) -> dict[
       ConfigError: a word is not an option, or an option is unknown or has no value.
     """
     from miai.errors import ConfigError, near_matches
+    from miai.parameters import set_parameter
     from miai.plain import parse_value
     from miai.plugins.loader import registry
 
@@ -60,7 +61,7 @@ def _agent_values(words: Sequence[str], agent: str, own: Sequence[str]) -> dict[
         name = option.removeprefix("--").replace("-", "_")
         if not option.startswith("--"):
             raise ConfigError(f"'{option}' is not an option; parameters are written --name value")
-        if name not in fields:
+        if name.partition(".")[0] not in fields:
             options = [*own, *(f"--{field.replace('_', '-')}" for field in fields)]
             raise ConfigError(
                 f"unknown option '{option}' of agent '{agent}'. {near_matches(option, options)}"
@@ -69,5 +70,5 @@ def _agent_values(words: Sequence[str], agent: str, own: Sequence[str]) -> dict[
             if not remaining or remaining[0].startswith("--"):
                 raise ConfigError(f"option '{option}' needs a value")
             text = remaining.pop(0)
-        values[name] = parse_value(text)
+        set_parameter(values, name, parse_value(text), where="--")
     return values

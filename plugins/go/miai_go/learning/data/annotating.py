@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from miai.parameters import StrictModel
+from miai.parameters import StrictModel, parameter
 from miai.seeds import derive_seed
 from miai_go.learning.data.batches import Rows, make_batch
 from miai_go.learning.data.dataset import GoDataset
@@ -30,32 +30,34 @@ from miai_go.rules.scoring import area_score
 from miai_go.search.forest import Forest, ForestRoot, LeafValuer, TreeSettings
 
 
-class AnnotationPlan(StrictModel):
-    """Settings that determine annotations.
+class AnnotationSettings(StrictModel):
+    """How games are annotated."""
+
+    simulations: int = parameter(48, ge=1, help="Simulations of each search")
+    every: int = parameter(
+        2, ge=1, help="Interval of searched positions; values between are interpolated"
+    )
+    mix: float = parameter(0.2, ge=0, le=1, help="Share of the rollout in a leaf's value")
+    seed: int = parameter(0, ge=0, help="Seed of the rollouts")
+    games_a_shard: int = parameter(200, ge=1, help="Games per shard, which are annotated together")
+
+
+class AnnotationPlan(AnnotationSettings):
+    """All that determines annotations.
 
     Attributes:
       games: digest of the games.
       weights: digest of the network.
       precision: that in which the network runs.
-      simulations: of each search.
-      every: interval in plies between searched positions; the others get values in between.
-      mix: share of the rollout in a leaf's value.
       c_puct: weight of the priors.
       leaves: leaves of a tree that are valued in one batch.
-      seed: of the rollouts.
-      games_a_shard: games of a shard, which are annotated together.
     """
 
     games: str
     weights: str
     precision: str = "fp32"
-    simulations: int = Field(default=48, ge=1)
-    every: int = Field(default=2, ge=1)
-    mix: float = Field(default=0.2, ge=0, le=1)
     c_puct: float = Field(default=1.0, ge=0)
     leaves: int = Field(default=2, ge=1)
-    seed: int = Field(default=0, ge=0)
-    games_a_shard: int = Field(default=200, ge=1)
 
 
 _AT_ONCE: Final = 64

@@ -424,9 +424,7 @@ class GameFilters(Parameters):
     Games without komi need `default_komi`; games without ranks or ratings fail a minimum.
     """
 
-    size: BoardSizes = parameter(
-        9, unit="points", help="Points on a side; several for games of several sizes"
-    )
+    size: BoardSizes = parameter(9, help="Board size; several for games of several sizes")
     komi_min: float = parameter(-MAX_KOMI, unit="points", help="Minimum komi")
     komi_max: float = parameter(MAX_KOMI, unit="points", help="Maximum komi")
     default_komi: float | None = parameter(
@@ -435,20 +433,18 @@ class GameFilters(Parameters):
         le=MAX_KOMI,
         multiple_of=0.5,
         unit="points",
-        help="Komi of games that state none; None drops them",
+        help="Komi of games that state none (default: drop them)",
     )
-    min_moves: int = parameter(1, ge=0, unit="plies", help="Minimum length")
-    max_moves: int | None = parameter(None, ge=0, unit="plies", help="Maximum length")
-    min_rank: str | None = parameter(
-        None, help="Minimum rank of both players: 5k, 1d or 1p; kyu below dan below professional"
-    )
+    min_moves: int = parameter(1, ge=0, unit="plies", help="Minimum number of moves")
+    max_moves: int | None = parameter(None, ge=0, unit="plies", help="Maximum number of moves")
+    min_rank: str | None = parameter(None, help="Minimum rank of both players: 5k, 1d or 1p")
     min_rating: float | None = parameter(
         None, unit="Elo", help="Minimum rating of both players, where BR and WR are numbers"
     )
     rules: tuple[str, ...] = parameter(
-        (), help="Rule sets to accept, such as chinese; empty for any, stated or not"
+        (), help="Rule set to accept, such as chinese (repeatable; default: any, stated or not)"
     )
-    known_results: bool = parameter(True, help="Drop games without a result")
+    any_result: bool = parameter(False, help="Import games without a result")
     setups: bool = parameter(False, help="Import handicap and set-up games")
     duplicates: bool = parameter(False, help="Import games again that are equal up to symmetry")
 
@@ -486,7 +482,7 @@ class GameFilters(Parameters):
         length = len(game.actions)
         if length < self.min_moves or (self.max_moves is not None and length > self.max_moves):
             return "too short" if length < self.min_moves else "too long"
-        if self.known_results and game.result == UNKNOWN:
+        if not self.any_result and game.result == UNKNOWN:
             return "result unknown"
         return self._komi_refuses(game.komi) or self._players_refuse(game)
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, field_validator
 
-from miai.parameters import StrictModel
+from miai.parameters import StrictModel, parameter
 from miai.seeds import derive_seed
 from miai_go.errors import DataError
 from miai_go.kernels import trail
@@ -261,40 +261,53 @@ def nodes_of(rules: TreeGames) -> int:
     return (rules.size**2 + 1) * (simulations * kept + 2)
 
 
-class SelfPlayPlan(StrictModel):
-    """Settings that determine a set of self-play games.
+class SelfPlaySettings(StrictModel):
+    """How games of self-play are played."""
+
+    max_moves: int = parameter(
+        0,
+        ge=0,
+        le=10_000,
+        help="Move limit, then the game is scored by area. 0: one and a half times the number of "
+        "points",
+    )
+    komi: float = parameter(7.0, ge=-1000, le=1000, multiple_of=0.5, help="Komi")
+    komi_spread: float = parameter(
+        0.0,
+        ge=0,
+        le=1000,
+        multiple_of=0.5,
+        help="Komi of each game is drawn evenly from --komi plus or minus this",
+    )
+    simulations: int = parameter(48, ge=1, le=10_000, help="Simulations of a full search")
+    fast_simulations: int = parameter(4, ge=1, le=10_000, help="Simulations of a fast search")
+    full_share: float = parameter(0.12, gt=0, le=1, help="Share of full searches")
+    seed: int = parameter(0, ge=0, help="Seed of the games")
+    games_a_shard: int = parameter(
+        512, ge=1, help="Games per shard, played in step; those of each size with several sizes"
+    )
+
+
+class SelfPlayPlan(SelfPlaySettings):
+    """All that determines a set of self-play games.
 
     Attributes:
       weights: digest of the network.
       precision: that in which the network runs.
       size: points on a side; a game's size is drawn evenly from several.
-      komi, komi_spread: in points; a game's komi is drawn evenly from those up to the spread away.
-      max_moves: see `TreeGames`; 0 for one and a half times the points.
-      simulations, fast_simulations, full_share, noise_share, noise_total, warm_moves: see
-        `TreeGames`.
+      noise_share, noise_total, warm_moves: see `TreeGames`.
       c_puct: weight of the priors.
       forced: weight of forced playouts at the root.
-      seed: of all draws.
-      games_a_shard: games that are played in step, with several sizes those of each size. They
-        make a shard, or a shard for each size.
     """
 
     weights: str
     precision: str = "fp32"
     size: BoardSizes = 9
-    komi: float = Field(default=7.0, ge=-1000, le=1000, multiple_of=0.5)
-    komi_spread: float = Field(default=0.0, ge=0, le=1000, multiple_of=0.5)
-    max_moves: int = Field(default=0, ge=0, le=10_000)
-    simulations: int = Field(default=48, ge=1, le=10_000)
-    fast_simulations: int = Field(default=4, ge=1, le=10_000)
-    full_share: float = Field(default=0.12, gt=0, le=1)
     noise_share: float = Field(default=0.25, ge=0, le=1)
     noise_total: float = Field(default=10.0, gt=0)
     warm_moves: int = Field(default=12, ge=0)
     c_puct: float = Field(default=1.0, ge=0)
     forced: float = Field(default=2.0, ge=0)
-    seed: int = Field(default=0, ge=0)
-    games_a_shard: int = Field(default=512, ge=1)
 
     @field_validator("size")
     @classmethod
