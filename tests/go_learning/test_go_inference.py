@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import onnxruntime
@@ -22,7 +21,6 @@ from tests.go_learning.go_networks_small import (
     small_header,
     small_network,
 )
-from torch import nn
 
 from miai.errors import WeightsError
 from miai_go.errors import InferenceError
@@ -33,7 +31,6 @@ from miai_go.nets.onnx_export import export_onnx
 from miai_go.nets.onnx_oracle import OnnxOracle
 from miai_go.nets.oracle import Answers, Oracle
 from miai_go.nets.parameters import Precision
-from miai_go.nets.server import BatchingOracle
 from miai_go.nets.torch_oracle import TorchOracle
 from miai_go.nets.weights import NetworkWeights, encoder_of, load_weights, save_weights
 
@@ -126,22 +123,6 @@ def test_a_batch_gives_what_single_positions_give(path: Path, onnx_path: Path) -
         assert distance(oracle.infer(planes), single(oracle, planes)) < ROUNDING
 
 
-@pytest.mark.parametrize("run", ["torch fp32", "torch bf16", "onnx fp32", "onnx int8"])
-def test_with_a_fixed_batch_no_answer_depends_on_its_neighbours(
-    run: str, path: Path, onnx_path: Path, int8_path: Path
-) -> None:
-    planes = random_planes(21, seed=3)
-    file = {"onnx fp32": onnx_path, "onnx int8": int8_path}.get(run, path)
-    oracle = load_oracle(file, precision=cast("Precision", run.split()[1]), fixed_batch=8)
-    together = oracle.infer(planes)
-    assert distance(single(oracle, planes), together) == 0
-    order = np.random.default_rng(3).permutation(len(planes))
-    moved = oracle.infer(planes[order])
-    assert together.policy is not None
-    assert moved.policy is not None
-    assert (moved.policy == together.policy[order]).all()
-
-
 def test_bf16_is_near_fp32(path: Path) -> None:
     planes = random_planes(32, seed=4)
     exact = load_oracle(path, precision="fp32").infer(planes)
@@ -174,7 +155,7 @@ def test_an_int8_export_beside_weights_is_used_while_it_is_of_these(tmp_path: Pa
     for precision in others:
         assert distance(load_oracle(weights, precision=precision).infer(planes), exported) > 0
     assert isinstance(load_oracle(weights), OnnxOracle) == prefers_int8()
-    assert isinstance(load_oracle(weights, backend="torch"), TorchOracle)
+    assert isinstance(load_oracle(weights, precision="fp32"), TorchOracle)
     # Weights of the same name, trained on: the export is no longer theirs.
     header = small_header()
     save_weights(weights, small_network(header, seed=9), header)
@@ -214,17 +195,17 @@ def test_weights_are_exported_once_for_all_oracles_until_they_change(
         return export(*args, **options)
 
     monkeypatch.setattr(onnx_export, "onnx_model", noted)
-    first, second = (load_oracle(weights, backend="onnx") for _ in range(2))
+    first, second = (load_oracle(weights, precision="int8") for _ in range(2))
     assert distance(first.infer(planes), second.infer(planes)) == 0
     assert len(exported) == 1
     header = small_header("four-conv")
     save_weights(weights, small_network(header, seed=9), header)
-    trained_on = load_oracle(weights, backend="onnx")
-    assert distance(trained_on.infer(planes), own_answers(weights, planes)) < ROUNDING
+    trained_on = load_oracle(weights, precision="int8")
+    assert distance(trained_on.infer(planes), first.infer(planes)) > 0
     assert len(exported) == 2
     weights.write_bytes(weights.read_bytes()[:-4] + bytes(4))
     with pytest.raises(WeightsError, match="digest"):
-        load_oracle(weights, backend="onnx")
+        load_oracle(weights, precision="int8")
 
 
 def test_onnx_gives_the_network_s_answers(path: Path, onnx_path: Path) -> None:
@@ -237,8 +218,8 @@ def test_onnx_gives_the_network_s_answers(path: Path, onnx_path: Path) -> None:
 def test_weights_are_exported_on_the_fly(name: str, tmp_path: Path) -> None:
     path = small_file(tmp_path / "net.safetensors", name)
     planes = random_planes(5, seed=6)
-    oracle = load_oracle(path, backend="onnx")
-    assert distance(oracle.infer(planes), own_answers(path, planes)) < ROUNDING
+    oracle = load_oracle(path, precision="int8")
+    assert distance(oracle.infer(planes), own_answers(path, planes)) < INT8
 
 
 def test_an_onnx_file_carries_the_header_and_no_traces(path: Path, onnx_path: Path) -> None:
@@ -304,7 +285,7 @@ def test_the_average_is_over_the_eight_copies(path: Path) -> None:
         values.append(answers.value)
         assert answers.ownership is not None
         owners.append(back(answers.ownership, symmetry))
-    found = load_oracle(path, precision="fp32", symmetry="average").infer(planes)
+    found = Ensemble(load_oracle(path, precision="fp32")).infer(planes)
     assert found.policy is not None
     assert found.value is not None
     assert found.ownership is not None
@@ -313,105 +294,14 @@ def test_the_average_is_over_the_eight_copies(path: Path) -> None:
     assert np.abs(found.ownership - np.mean(owners, 0)).max() < ROUNDING
 
 
-def test_a_random_copy_depends_on_position_and_seed_alone(path: Path) -> None:
-    planes = random_planes(24, seed=9)
-
-    def infer(planes: NDArray[np.uint8], seed: int) -> NDArray[np.float32]:
-        oracle = load_oracle(path, precision="fp32", symmetry="random", seed=seed, fixed_batch=8)
-        policy = oracle.infer(planes).policy
-        assert policy is not None
-        return policy
-
-    one = infer(planes, 1)
-    assert (infer(planes[::-1], 1)[::-1] == one).all()
-    assert (infer(planes, 2) != one).any()
-    plain = load_oracle(path, precision="fp32", fixed_batch=8).infer(planes).policy
-    assert plain is not None
-    same = (plain == one).all(1).mean()
-    assert 0 < same < 0.5, "about one copy in eight is the position itself"
-
-
 def test_an_equivariant_network_gains_nothing_from_copies(tmp_path: Path) -> None:
     path = small_file(tmp_path / "net.safetensors", "equivariant")
     planes = random_planes(4, seed=10)
     plain = load_oracle(path, precision="fp32")
-    one, many = plain.infer(planes), Ensemble(plain, "average").infer(planes)
+    one, many = plain.infer(planes), Ensemble(plain).infer(planes)
     assert one.value is not None
     assert many.value is not None
     assert np.abs(one.value - many.value).max() < ROUNDING
-
-
-def in_threads(count: int, work: Callable[[int], None]) -> None:
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-        assert not thread.is_alive()
-
-
-def test_threads_get_what_each_would_get_alone(path: Path) -> None:
-    plain = load_oracle(path, precision="fp32", fixed_batch=8)
-    oracle = BatchingOracle(plain, max_batch=16)
-    wrong: list[int] = []
-
-    def work(number: int) -> None:
-        for turn in range(20):
-            planes = random_planes(1 + (number + turn) % 4, seed=100 * number + turn)
-            if distance(oracle.infer(planes), plain.infer(planes)) != 0:
-                wrong.append(number)
-
-    in_threads(6, work)
-    assert not wrong
-    figures = oracle.statistics()
-    assert figures["requests"] == 120
-    assert figures["batches"] <= 120
-    assert figures["queue"] == 0
-    assert 1 <= figures["most_waiting"] <= 6
-    oracle.close()
-
-
-def test_requests_that_wait_become_one_batch(path: Path) -> None:
-    oracle = BatchingOracle(load_oracle(path), max_batch=64, max_wait=30.0, askers=5)
-    in_threads(5, lambda number: _ask(oracle, 1 + number))
-    figures = oracle.statistics()
-    assert figures["batches"] == 1
-    assert figures["positions"] == figures["mean_batch"] == 15
-    assert figures["queue_wait"] < 30
-    oracle.close()
-
-
-def test_requests_that_do_not_fit_together_are_not_divided(path: Path) -> None:
-    oracle = BatchingOracle(load_oracle(path), max_batch=64, max_wait=0.01, askers=5)
-    in_threads(5, lambda number: _ask(oracle, 40))
-    in_threads(1, lambda number: _ask(oracle, 100))
-    figures = oracle.statistics()
-    assert figures["batches"] == figures["requests"] == 6
-    oracle.close()
-
-
-def test_one_asker_does_not_wait_longer_than_allowed(path: Path) -> None:
-    oracle = BatchingOracle(load_oracle(path), max_wait=0.01)
-    _ask(oracle, 1)
-    assert oracle.statistics()["queue_wait"] < 10
-    oracle.close()
-
-
-def test_a_failure_reaches_those_who_asked_and_no_others(tmp_path: Path) -> None:
-    header = small_header("tower")
-    network = small_network(header)
-    spoilt = next(m for m in network.modules() if isinstance(m, nn.BatchNorm2d))
-    assert spoilt.running_var is not None
-    with torch.no_grad():
-        spoilt.running_var.fill_(-1.0)  # finite, but it makes every answer NaN
-    save_weights(tmp_path / "net.safetensors", network, header)
-    oracle = BatchingOracle(load_oracle(tmp_path / "net.safetensors", precision="fp32"))
-    for _ in range(2):
-        with pytest.raises(InferenceError, match="is not finite"):
-            _ask(oracle, 2)
-    oracle.close()
-    with pytest.raises(InferenceError, match="was closed"):
-        _ask(oracle, 1)
 
 
 def test_planes_that_do_not_fit_are_refused(path: Path, onnx_path: Path) -> None:
@@ -422,14 +312,8 @@ def test_planes_that_do_not_fit_are_refused(path: Path, onnx_path: Path) -> None
         for wrong in (planes[:, :2], planes[:0], floats, planes[..., :4]):
             with pytest.raises(InferenceError, match="the network takes uint8 of shape"):
                 oracle.infer(wrong)
-    with pytest.raises(InferenceError, match="fixed_batch is 0"):
-        load_oracle(path, fixed_batch=0)
     with pytest.raises(InferenceError, match="cannot be used"):
         load_oracle(path, device="cuda:99")
-
-
-def _ask(oracle: Oracle, count: int) -> None:
-    oracle.infer(random_planes(count, seed=count))
 
 
 def test_biases_make_up_for_the_rounding_of_weights(

@@ -452,9 +452,7 @@ def test_a_search_is_the_same_bit_for_bit(search: str, folder: Path) -> None:
     state = random_state(game, 6, np.random.default_rng(2))
     trees = []
     for _ in range(2):
-        player = search_of(
-            "alphazero", game, folder, search=search, simulations=200, leaves=8, fixed_batch=8
-        )
+        player = search_of("alphazero", game, folder, search=search, simulations=200, leaves=8)
         found = player.search(state)
         trees.append((nodes_of(player._forest), found.action, found.visits, found.values))  # type: ignore[attr-defined]
     assert trees[0] == trees[1]
@@ -494,39 +492,6 @@ def test_rollouts_are_limited_by_the_size_of_the_board() -> None:
         forest = Forest(size, 1, max_nodes=size * size + 2)
         forest.configure(0, TreeSettings(rollout_limit=limit))
         assert forest._settings[0, kernels.ROLLOUT_LIMIT] == moves
-
-
-def test_with_a_fixed_batch_games_do_not_touch_each_other(folder: Path) -> None:
-    """Three games in one batch, bit for bit the same as each alone."""
-    game = go(board_size=5, rules="chinese")
-    rng = np.random.default_rng(8)
-    states = [random_state(game, moves, rng) for moves in (0, 4, 9)]
-    oracle = load_oracle(write(folder, 5), precision="fp32", fixed_batch=32)
-
-    def forest() -> Forest:
-        made = Forest(5, 3, max_nodes=5000, leaves=4)
-        for number, state in enumerate(states):
-            made.set_root(number, root_of(state))
-        return made
-
-    together, alone = forest(), forest()
-    together.search(np.arange(3, dtype=np.int32), 60, NetworkValuer(oracle, oracle))
-    for number in range(3):
-        alone.search(np.array([number], np.int32), 60, NetworkValuer(oracle, oracle))
-        assert nodes_of(together, number) == nodes_of(alone, number)
-
-
-def test_averaging_over_symmetries_makes_priors_symmetric(folder: Path) -> None:
-    game = go(board_size=5)
-    search = search_of("alphazero", game, folder, symmetry="average")
-    search.search(game.new_initial_state())
-    priors = search._forest.tree(0).priors()[:-1].reshape(5, 5)  # type: ignore[attr-defined]
-    assert priors == pytest.approx(priors[::-1], rel=1e-4)
-    assert priors == pytest.approx(priors.T, rel=1e-4)
-    plain = search_of("alphazero", game, folder)
-    plain.search(game.new_initial_state())
-    other = plain._forest.tree(0).priors()[:-1].reshape(5, 5)  # type: ignore[attr-defined]
-    assert other != pytest.approx(other[::-1], rel=1e-4)
 
 
 # -- what is refused ------------------------------------------------------------------------------
@@ -596,7 +561,7 @@ def test_unavailable_weights_are_refused(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "values", "said"),
     [
-        ("policy", {"fixed_batch": 2000}, "fixed_batch: 2000 is too large; at most 1024"),
+        ("policy", {"threads": 2000}, "threads: 2000 is too large; at most 256"),
         ("alphago", {"mix": 1.5}, "mix"),
         ("alphago", {"lambda": 0.5}, "lambda"),
         ("alphago", {"rollouts": 2}, "rollouts: mix is 0 by default, so no rollouts are played"),

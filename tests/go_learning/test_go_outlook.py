@@ -15,7 +15,7 @@ from tests.go_learning.go_forest_slow import ONE, go, root_of
 import miai
 from miai.errors import AgentUnavailableError, MiaiError, WeightsError
 from miai_go.nets.encoder import load_encoder, positions_of
-from miai_go.nets.inference import load_oracle
+from miai_go.nets.inference import Ensemble, load_oracle
 from miai_go.nets.network import NetworkShape, build_network
 from miai_go.nets.weights import WeightsHeader, save_weights
 from miai_go.rules.dead_stones import RefereeError
@@ -261,7 +261,7 @@ def judged(path: Path | str, **parameters: Any) -> Any:
 def test_a_network_finds_the_chains_that_it_gives_to_the_opponent(weights: Path) -> None:
     game = judged(weights)
     state = game.new_initial_state()
-    oracle = load_oracle(weights, precision="fp32", symmetry="average")
+    oracle = Ensemble(load_oracle(weights, precision="fp32"))
     found = []
     for side, move in zip(
         (-1, 1) * 5, ["B2", "D4", "B3", "D2", "E5", "A1", "C3", "D3", "E1", "A4"], strict=True

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,6 @@ from miai_go.commands.weights import export_checked
 from miai_go.errors import InferenceError
 from miai_go.gtp.players import player_maker
 from miai_go.learning.data.dataset import GoDataset
-from miai_go.nets.client import RemoteOracle, stop_server
 from miai_go.nets.dead_stones import NetworkJudge
 from miai_go.nets.encoder import Positions
 from miai_go.nets.encoders import SimpleEncoder
@@ -29,7 +27,6 @@ from miai_go.nets.inference import load_oracle
 from miai_go.nets.onnx_export import export_onnx
 from miai_go.nets.oracle import Answers
 from miai_go.nets.parameters import NetworkJudgeParameters
-from miai_go.nets.server import ServerSettings
 from miai_go.nets.weights import WeightsHeader, load_weights
 from miai_go.rules.game import GoGame
 
@@ -122,10 +119,7 @@ def with_policy(model: onnx.ModelProto, *nodes: onnx.NodeProto) -> onnx.ModelPro
     return changed
 
 
-@pytest.mark.parametrize("fixed_batch", [None, 16])
-def test_answers_of_a_wrong_shape_reach_no_search(
-    exports: dict[str, Path], tmp_path: Path, fixed_batch: int | None
-) -> None:
+def test_answers_of_a_wrong_shape_reach_no_search(exports: dict[str, Path], tmp_path: Path) -> None:
     node = onnx.helper.make_node
     long = node("Concat", ["former"] * 40, ["policy"], axis=1)
     short = node("Slice", ["former", "zero", "five", "one"], ["policy"])
@@ -134,11 +128,10 @@ def test_answers_of_a_wrong_shape_reach_no_search(
         model = onnx.load(exports[precision])
         for wrong, shape in ((long, (12, 2000)), (short, (12, 5)), (many, (24, 50))):
             onnx.save(with_policy(model, wrong), tmp_path / "model.onnx")
-            oracle = load_oracle(tmp_path / "model.onnx", size=7, fixed_batch=fixed_batch)
+            oracle = load_oracle(tmp_path / "model.onnx", size=7)
             with pytest.raises(InferenceError, match=r"model\.onnx: its policy for") as error:
                 oracle.infer(planes_of(7))
-            if fixed_batch is None:
-                assert f"12 positions on 7x7 has shape {shape}, not (12, 50)" in str(error.value)
+            assert f"12 positions on 7x7 has shape {shape}, not (12, 50)" in str(error.value)
 
 
 def test_an_export_is_compared_on_every_size(
@@ -219,34 +212,6 @@ def test_boardsize_obeys_the_range(path: Path) -> None:
         assert len(talk.ok("kata-raw-nn 0").splitlines()) > 2 * size
     assert "not for 8x8" in talk.fails("boardsize 8")
     assert talk.ok("genmove w"), "the game before goes on"
-
-
-def test_the_server_answers_for_boards_of_two_sizes(
-    path: Path, exports: dict[str, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = Path(tempfile.mkdtemp(prefix="miai-"))
-    settings = ServerSettings(idle_seconds=20.0)
-    try:
-        oracles = {
-            size: RemoteOracle(exports["fp32"], size=size, folder=folder, settings=settings)
-            for size in (7, 9)
-        }
-        for size, oracle in oracles.items():
-            planes = planes_of(size)
-            assert_near(oracle.infer(planes), by_hand(path, planes), tolerance=1e-5)
-            assert oracle.encoder.size == size
-        with pytest.raises(InferenceError, match="not for 8x8"):
-            RemoteOracle(exports["fp32"], size=8, folder=folder, settings=settings)
-        seven, ask = oracles[7], oracles[7]._ask
-        cut = {"policy": np.zeros((12, 5), np.float32)}
-        monkeypatch.setattr(seven, "_ask", lambda *asked: (None, {**ask(*asked)[1], **cut}))
-        with pytest.raises(InferenceError, match=r"policy for 12 .* has shape \(12, 5\), not"):
-            seven.infer(planes_of(7))
-        for oracle in oracles.values():
-            oracle.close()
-    finally:
-        stop_server(folder)
-        shutil.rmtree(folder)
 
 
 def test_commands_show_sizes_and_obey_them(path: Path, tmp_path: Path) -> None:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from miai_go.learning.data.dataset import GoDataset
     from miai_go.learning.data.importing import GameFilters, ImportReport
     from miai_go.learning.selfplay.tree_games import SelfPlaySettings
-    from miai_go.nets.inference import Ensemble
     from miai_go.nets.oracle import NetworkOracle
 
 
@@ -258,7 +257,7 @@ def play_games(
 
 def _oracles(
     path: Path, sizes: Sequence[int], precision: _PrecisionName, workers: int | None
-) -> list[dict[int, NetworkOracle | Ensemble]]:
+) -> list[dict[int, NetworkOracle]]:
     """Return the network of a weights file for each size, loaded once for each worker."""
     from miai.process.processors import available_processors
     from miai_go.nets.inference import load_oracle

@@ -291,8 +291,8 @@ def export_checked(
             count, greatest = 0, dict[str, float]()
             sizes = weights.header.sizes
             for size in sizes:
-                own = load_oracle(source, size=size, backend="torch", precision="fp32")
-                exported = load_oracle(draft, size=size, backend="onnx")
+                own = load_oracle(source, size=size, precision="fp32")
+                exported = load_oracle(draft, size=size)
                 # Another seed than that of the positions on which int8 is calibrated.
                 share = -(-positions // len(sizes))
                 planes = own_games(weights, own.encoder, share, seed=seed + 1)

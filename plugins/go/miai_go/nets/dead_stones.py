@@ -77,7 +77,7 @@ def dead_by_network(
 def expected_owners(oracle: Oracle, state: GoState) -> NDArray[np.floating] | None:
     """Return the share with which Black owns each point minus that of White, (points,).
 
-    A network of this process is asked for all symmetric copies. Returns None without a head for
+    A network is asked for all symmetric copies. Returns None without a head for
     owners. Raises `InferenceError` if the network cannot answer.
     """
     asked = Ensemble(oracle) if isinstance(oracle, NetworkOracle) else oracle

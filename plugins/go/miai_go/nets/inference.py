@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,47 +12,30 @@ from numpy.typing import NDArray
 from miai_go.errors import InferenceError, require_torch
 from miai_go.nets.encoder import Encoder
 from miai_go.nets.oracle import Answers, Floats, NetworkOracle, Planes, check_planes
-from miai_go.nets.parameters import Backend, Precision, Symmetry
+from miai_go.nets.parameters import Precision
 from miai_go.nets.weights import WeightsHeader, encoder_of, load_weights
 from miai_go.rules.symmetry import SYMMETRIES, inverse, turned_planes, turned_policy
 from miai_go.shipped import SUFFIX
 
 
 class Ensemble:
-    """An oracle that shows its network turned positions and turns the answers back.
+    """An oracle that averages its network's answers over the symmetric copies of a position.
 
-    With ``average`` the network sees all eight copies, at eight times the cost: the policy is that
-    of the mean probabilities, everything else the plain mean. With ``random`` it sees one copy,
-    drawn from the position and the seed, so that a position gets the same copy in any batch
-    (AlphaGo Zero draws for each evaluation).
+    This costs eight times as much. The policy is that of the mean probabilities, everything else
+    the plain mean.
     """
 
-    def __init__(
-        self,
-        oracle: NetworkOracle | Ensemble,
-        mode: Literal["average", "random"] = "average",
-        *,
-        seed: int = 0,
-    ) -> None:
+    def __init__(self, oracle: NetworkOracle) -> None:
         self.encoder: Encoder = oracle.encoder
         self.has_policy: bool = oracle.has_policy
         self.has_value: bool = oracle.has_value
         self.header: WeightsHeader = oracle.header
         self.precision: str = oracle.precision
         self._oracle = oracle
-        self._mode = mode
-        self._key = hashlib.sha256(str(seed).encode("ascii")).digest()
 
     def infer(self, planes: Planes) -> Answers:
         """Return the network's answers over the symmetric copies of positions."""
         check_planes(planes, self.encoder)
-        if self._mode == "random":
-            digests = (
-                hashlib.blake2b(row.tobytes(), digest_size=1, key=self._key).digest()
-                for row in planes
-            )
-            numbers = [digest[0] % SYMMETRIES for digest in digests]
-            return self._turned(planes, np.array(numbers, np.uint8))
         symmetries = np.tile(np.arange(SYMMETRIES, dtype=np.uint8), len(planes))
         answers = self._turned(np.repeat(planes, SYMMETRIES, axis=0), symmetries)
         policy = None if answers.policy is None else np.log(_mean(_softmax(answers.policy)))
@@ -97,34 +78,23 @@ def load_oracle(
     path: str | Path,
     *,
     size: int | None = None,
-    backend: Backend = "auto",
     precision: Precision = "auto",
     threads: int = 1,
-    symmetry: Symmetry = "none",
-    fixed_batch: int | None = None,
     device: str = "cpu",
-    seed: int = 0,
-) -> NetworkOracle | Ensemble:
+) -> NetworkOracle:
     """Return the network of a weights file, ready to answer.
 
     Args:
       path: a weights file, or an ``.onnx`` file that `export_onnx` wrote, which needs no torch.
       size: points on a side of the boards to answer for; None for the only size that the network
         was trained for.
-      backend: ``torch`` or ``onnx`` (ONNX Runtime); ``auto`` takes ONNX Runtime for ``.onnx``
-        files and for int8, else torch.
-      precision: ``fp32``, ``bf16``, ``int8`` or ``auto``. For int8 a weights file is quantised as
-        it is loaded, which takes seconds, unless there is an export of the same weights beside it:
-        for ``net.safetensors`` that is ``net.int8.onnx``. ``auto`` takes such an export where the
-        processor is faster with it; else it is bf16 where the device multiplies it in hardware,
-        else fp32.
+      precision: ``fp32`` or ``bf16`` in torch; ``int8`` in ONNX Runtime, which also runs ``.onnx``
+        files; or ``auto``. For int8 a weights file is quantised as it is loaded, which takes
+        seconds, unless there is an export of the same weights beside it: for ``net.safetensors``
+        that is ``net.int8.onnx``. ``auto`` takes such an export where the processor is faster with
+        it; else it is bf16 where the device multiplies it in hardware, else fp32.
       threads: threads of the library that runs the network.
-      symmetry: ``average`` over the eight symmetric copies of a position, or one ``random`` copy;
-        see `Ensemble`.
-      fixed_batch: pad every batch to this size, so that an answer does not depend on the other
-        positions of the batch.
       device: torch's name of the device; ONNX Runtime runs on the CPU.
-      seed: seed of the random copies.
 
     Raises:
       WeightsError: the file cannot be read, is not for this size, or is damaged.
@@ -132,38 +102,31 @@ def load_oracle(
       InferenceError: the network cannot run with these settings.
     """
     path = Path(path)
-    if fixed_batch is not None and fixed_batch < 1:
-        raise InferenceError(f"fixed_batch is {fixed_batch}; give 1 or more, or none")
-    oracle: NetworkOracle | None = None
-    if path.suffix == SUFFIX and backend != "torch" and device == "cpu":
-        oracle = _exported(path, precision, size=size, threads=threads, fixed_batch=fixed_batch)
-    if oracle is not None:
-        pass
-    elif path.suffix == ".onnx" or backend == "onnx" or precision == "int8":
-        if backend == "torch" or device != "cpu":
+    if path.suffix == SUFFIX and device == "cpu":
+        oracle = _exported(path, precision, size=size, threads=threads)
+        if oracle is not None:
+            return oracle
+    if path.suffix == ".onnx" or precision == "int8":
+        if device != "cpu":
             raise InferenceError(
-                f"{path}: ONNX Runtime runs it, on the CPU; backend '{backend}' on device "
-                f"'{device}' cannot: give fp32 or bf16 and a .safetensors file"
+                f"{path}: ONNX Runtime runs it, on the CPU; device '{device}' cannot: give fp32 or "
+                "bf16 and a .safetensors file"
             )
         from miai_go.nets.onnx_oracle import OnnxOracle, open_onnx
 
-        model = open_onnx(path, precision, threads=threads)
-        oracle = OnnxOracle(model, size=size, fixed_batch=fixed_batch)
-    else:
-        require_torch(f"{path}")
-        from miai_go.nets.torch_oracle import TorchOracle, torch_precision
+        return OnnxOracle(open_onnx(path, precision, threads=threads), size=size)
+    require_torch(f"{path}")
+    from miai_go.nets.torch_oracle import TorchOracle, torch_precision
 
-        weights = load_weights(path, size=size)
-        oracle = TorchOracle(
-            weights,
-            encoder_of(weights.header, where=str(path), size=size),
-            precision=torch_precision(precision, device),
-            threads=threads,
-            fixed_batch=fixed_batch,
-            device=device,
-            where=str(path),
-        )
-    return oracle if symmetry == "none" else Ensemble(oracle, symmetry, seed=seed)
+    weights = load_weights(path, size=size)
+    return TorchOracle(
+        weights,
+        encoder_of(weights.header, where=str(path), size=size),
+        precision=torch_precision(precision, device),
+        threads=threads,
+        device=device,
+        where=str(path),
+    )
 
 
 def network_header(path: Path) -> WeightsHeader:
@@ -185,12 +148,7 @@ def export_beside(weights: Path) -> Path:
 
 
 def _exported(
-    weights: Path,
-    precision: Precision,
-    *,
-    size: int | None,
-    threads: int,
-    fixed_batch: int | None,
+    weights: Path, precision: Precision, *, size: int | None, threads: int
 ) -> NetworkOracle | None:
     """Return the oracle of the int8 export beside weights, if it is wanted and is of these."""
     export = export_beside(weights)
@@ -203,7 +161,7 @@ def _exported(
     same = model.header.sha256 == WeightsHeader.read(weights).sha256
     if not same or model.precision != "int8":
         return None
-    return OnnxOracle(model, size=size, fixed_batch=fixed_batch)
+    return OnnxOracle(model, size=size)
 
 
 def can_run(weights: Path) -> bool:

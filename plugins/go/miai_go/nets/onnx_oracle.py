@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from miai.errors import MissingExtraError, WeightsError
 from miai.files import reading
@@ -60,7 +60,6 @@ class OnnxOracle(NetworkOracle):
         size: int | None = None,
         where: str = "the model",
         threads: int = 1,
-        fixed_batch: int | None = None,
     ) -> None:
         """Prepare a model, which carries the header of its weights.
 
@@ -69,9 +68,6 @@ class OnnxOracle(NetworkOracle):
           size: as of `miai_go.nets.inference.load_oracle`.
           where: the file, for messages.
           threads: threads of ONNX Runtime for this model.
-          fixed_batch: make answers independent of the other positions of a batch. An int8 model
-            gets batches padded to this size. An fp32 model gets one position at a time, which is
-            about as fast, since its sums depend on the place in the batch, too.
 
         Raises as `OnnxModel`, and `WeightsError` if the network is not for this size.
         """
@@ -83,7 +79,6 @@ class OnnxOracle(NetworkOracle):
             model.header,
             encoder_of(model.header, where=model.where, size=size),
             where=model.where,
-            fixed_batch=1 if fixed_batch and self.precision == "fp32" else fixed_batch,
         )
 
     def _run(self, batch: Planes) -> Answers:
@@ -93,7 +88,7 @@ class OnnxOracle(NetworkOracle):
 
 
 def open_onnx(path: Path, precision: Precision, *, threads: int) -> OnnxModel:
-    """Open an ``.onnx`` file, or a weights file, which is exported in memory.
+    """Open an ``.onnx`` file, or a weights file, which is exported in int8 in memory.
 
     Raises as `OnnxModel`, and `InferenceError` if the file has another precision.
     """
@@ -105,21 +100,19 @@ def open_onnx(path: Path, precision: Precision, *, threads: int) -> OnnxModel:
                 "precision out, or export it again"
             )
         return model
-    if precision == "bf16":
-        raise InferenceError(f"{path}: ONNX Runtime runs fp32 and int8 here; bf16 runs in torch")
     require_torch(f"{path}")
     header, _tensors = WeightsHeader.read_all(path)
-    exported = _exported(path, header.to_json(), "int8" if precision == "int8" else "fp32")
+    exported = _quantised(path, header.to_json())
     return OnnxModel(exported, where=str(path), threads=threads)
 
 
 @lru_cache(maxsize=1)  # an export takes seconds, and workers and sizes open the same one in turn
-def _exported(path: Path, header: str, precision: Literal["fp32", "int8"]) -> bytes:
-    """Return the ONNX model of a weights file, whose header identifies its content."""
+def _quantised(path: Path, header: str) -> bytes:
+    """Return the int8 model of a weights file, whose header identifies its content."""
     from miai_go.nets.onnx_export import onnx_model
     from miai_go.nets.weights import load_weights
 
-    model: bytes = onnx_model(load_weights(path), precision=precision).SerializeToString()
+    model: bytes = onnx_model(load_weights(path), precision="int8").SerializeToString()
     return model
 
 

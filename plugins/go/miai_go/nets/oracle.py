@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -37,10 +37,6 @@ class Answers(NamedTuple):
         """Return the answers with a function applied to each array."""
         return Answers(*(None if array is None else function(array) for array in self))
 
-    def rows(self, begin: int, end: int) -> Answers:
-        """Return the answers for some of the positions, as views."""
-        return self.each(lambda array: array[begin:end])
-
     def arrays(self) -> dict[str, Floats]:
         """Return the arrays by name, without those that are None."""
         return {name: array for name, array in self._asdict().items() if array is not None}
@@ -63,59 +59,14 @@ class Oracle(Protocol):
         """Return the answers for planes, uint8 of shape (n, planes, size, size), n at least 1.
 
         Raises:
-          InferenceError: the planes do not fit, or the network or its server cannot answer.
+          InferenceError: the planes do not fit, or the network cannot answer.
         """
 
     def statistics(self) -> dict[str, float]:
-        """Return counts and times of the work so far; see `WorkCounter.statistics`."""
+        """Return counts and times of the work so far; see `NetworkOracle.statistics`."""
 
     def close(self) -> None:
         """Release its resources. The oracle is not used again."""
-
-
-class WorkCounter:
-    """Counts an oracle's positions, batches and seconds, from any thread."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._totals = {"requests": 0.0, "positions": 0.0, "batches": 0.0, "seconds": 0.0}
-        self._wait = 0.0
-
-    def add(
-        self,
-        *,
-        positions: int,
-        seconds: float,
-        batches: int = 1,
-        requests: int = 1,
-        wait: float = 0,
-    ) -> None:
-        """Count batches that were answered.
-
-        Args:
-          seconds: computing time of the network.
-          wait: seconds that the requests waited before, summed over them.
-        """
-        with self._lock:
-            self._totals["requests"] += requests
-            self._totals["positions"] += positions
-            self._totals["batches"] += batches
-            self._totals["seconds"] += seconds
-            self._wait += wait
-
-    def statistics(self) -> dict[str, float]:
-        """Return requests, positions, batches, seconds, mean_batch and queue_wait.
-
-        seconds is the network's computing time; mean_batch the positions per batch; queue_wait the
-        mean seconds that a request waited before its batch began.
-        """
-        with self._lock:
-            totals = self._totals
-            return {
-                **totals,
-                "mean_batch": totals["positions"] / max(totals["batches"], 1),
-                "queue_wait": self._wait / max(totals["requests"], 1),
-            }
 
 
 def known_komi(oracle: Oracle) -> tuple[float, float] | None:
@@ -165,17 +116,14 @@ class NetworkOracle(ABC):
 
     precision: str
 
-    def __init__(
-        self, header: WeightsHeader, encoder: Encoder, *, where: str, fixed_batch: int | None
-    ) -> None:
+    def __init__(self, header: WeightsHeader, encoder: Encoder, *, where: str) -> None:
         self.header = header
         self.encoder = encoder
         self.has_policy = "policy" in header.outputs
         self.has_value = "value" in header.outputs
         self._where = where
-        self._fixed_batch = fixed_batch
         self._lock = threading.Lock()
-        self._counter = WorkCounter()
+        self._positions, self._batches, self._seconds = 0, 0, 0.0
 
     def infer(self, planes: Planes) -> Answers:
         """Return the answers.
@@ -185,10 +133,11 @@ class NetworkOracle(ABC):
         check_planes(planes, self.encoder)
         with self._lock:
             began = time.perf_counter()
-            batches = list(_batches(planes, self._fixed_batch))
-            answers = join([self._answer(batch).rows(0, count) for batch, count in batches])
-            seconds = time.perf_counter() - began
-        self._counter.add(positions=len(planes), seconds=seconds, batches=len(batches))
+            begins = range(0, len(planes), MAX_BATCH)
+            answers = _joined([self._answer(planes[i : i + MAX_BATCH]) for i in begins])
+            self._seconds += time.perf_counter() - began
+            self._positions += len(planes)
+            self._batches += len(begins)
         for name, array in answers.arrays().items():
             if not np.isfinite(array).all():
                 raise InferenceError(
@@ -208,8 +157,14 @@ class NetworkOracle(ABC):
         return answers
 
     def statistics(self) -> dict[str, float]:
-        """Return counts and times of the work so far; see `WorkCounter.statistics`."""
-        return self._counter.statistics()
+        """Return positions, batches, seconds of computing and positions per batch (mean_batch)."""
+        with self._lock:
+            return {
+                "positions": self._positions,
+                "batches": self._batches,
+                "seconds": self._seconds,
+                "mean_batch": self._positions / max(self._batches, 1),
+            }
 
     def close(self) -> None:  # noqa: B027 - nothing outside this object to release
         """Do nothing: the memory is released with the object."""
@@ -256,7 +211,7 @@ def check_answers(
             )
 
 
-def join(parts: list[Answers]) -> Answers:
+def _joined(parts: list[Answers]) -> Answers:
     """Return the answers for several batches as those for one."""
     if len(parts) == 1:
         return parts[0]
@@ -264,18 +219,3 @@ def join(parts: list[Answers]) -> Answers:
         [array for array in column if array is not None] for column in zip(*parts, strict=True)
     )
     return Answers(*(np.concatenate(column) if column else None for column in columns))
-
-
-def _batches(planes: Planes, fixed_batch: int | None) -> Iterator[tuple[Planes, int]]:
-    """Yield batches, each with the number of its rows that are not padding.
-
-    With `fixed_batch` each has exactly that many rows; without, at most `MAX_BATCH`.
-    """
-    step = fixed_batch or MAX_BATCH
-    for begin in range(0, len(planes), step):
-        batch = planes[begin : begin + step]
-        count = len(batch)
-        if fixed_batch and count < fixed_batch:
-            batch = np.zeros((fixed_batch, *planes.shape[1:]), np.uint8)
-            batch[:count] = planes[begin:]
-        yield batch, count

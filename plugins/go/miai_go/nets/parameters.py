@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal
 
 from miai.parameters import Parameters, parameter
 
 SYMMETRIES = 8
 LANES = 16  # those of `miai.kernels.lanes`, which imports numba
 
-Backend = Literal["auto", "torch", "onnx"]
 Precision = Literal["auto", "fp32", "bf16", "int8"]
-Symmetry = Literal["none", "random", "average"]
-
-
-class OracleOptions(TypedDict, total=False):
-    """The options of `miai_go.nets.inference.load_oracle` that the inference server takes."""
-
-    backend: Backend
-    precision: Precision
-    symmetry: Symmetry
-    fixed_batch: int | None
-    device: str
-    seed: int
 
 
 def _channels(default: int, most: int) -> Any:

@@ -31,7 +31,6 @@ class TorchOracle(NetworkOracle):
         *,
         precision: Literal["fp32", "bf16"] = "fp32",
         threads: int | None = 1,
-        fixed_batch: int | None = None,
         device: str = "cpu",
         where: str = "the network",
     ) -> None:
@@ -44,7 +43,7 @@ class TorchOracle(NetworkOracle):
         Raises:
           InferenceError: the device is missing or cannot hold the network.
         """
-        super().__init__(weights.header, encoder, where=where, fixed_batch=fixed_batch)
+        super().__init__(weights.header, encoder, where=where)
         if threads is not None:
             torch.set_num_threads(threads)
         self.precision = precision

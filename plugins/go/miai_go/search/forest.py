@@ -684,7 +684,7 @@ class NetworkValuer:
         return encoder.encode(leaves, room[:count])
 
     def statistics(self) -> dict[str, float]:
-        """Return the statistics of the networks: positions, batches, mean batch, queue."""
+        """Return the statistics of the networks: positions, batches, mean batch."""
         if self.policy is None:
             return self.value.statistics() if self.value is not None else {}
         figures = self.policy.statistics()

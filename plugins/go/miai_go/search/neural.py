@@ -56,7 +56,6 @@ if TYPE_CHECKING:
 _ONE: Final = np.zeros(1, np.int32)
 _TOP: Final = 10
 """Moves whose priors, or expected scores, go into the statistics."""
-_BATCHES: Final = ("mean_batch", "server_mean_batch", "server_queue_wait")
 _UNLIMITED: Final = 1 << 40
 """Simulations that no search under a clock reaches."""
 
@@ -248,7 +247,7 @@ class ForestSearch(TreeSearch):
         batches: dict[str, Json] = {}
         if isinstance(self._valuer, NetworkValuer):
             figures = self._valuer.statistics()
-            batches = {name: round(figures[name], 5) for name in _BATCHES if name in figures}
+            batches = {"mean_batch": round(figures["mean_batch"], 5)}
         if self._memory is not None:
             batches["recalled"] = round(self._memory.statistics()["recalled"], 4)
         seconds = round(perf_counter() - started, 4)
@@ -264,21 +263,17 @@ class ForestSearch(TreeSearch):
 
 
 def open_oracle(weights: Path, parameters: NetworkParameters, *, size: int) -> Oracle:
-    """Open a network in this process or on this machine's server.
+    """Open a network.
 
     Raises `WeightsError` if the weights cannot be read or are not for this size of board, and as
     `miai_go.nets.inference.load_oracle`.
     """
-    options = parameters.oracle_options
-    if parameters.server:
-        from miai_go.nets.client import RemoteOracle
-        from miai_go.nets.server import ServerSettings
-
-        settings = ServerSettings(threads=parameters.threads)
-        return RemoteOracle(weights, size=size, settings=settings, **options)
     from miai_go.nets.inference import load_oracle
 
-    return load_oracle(weights, size=size, threads=parameters.threads, **options)
+    own = parameters
+    return load_oracle(
+        weights, size=size, precision=own.precision, threads=own.threads, device=own.device
+    )
 
 
 def _tree_settings(own: AlphaZeroParameters | AlphaGoParameters, **others: Any) -> TreeSettings:

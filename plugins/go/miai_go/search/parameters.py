@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal, Self
 from pydantic import model_validator
 
 from miai.parameters import Parameters, parameter
-from miai_go.nets.parameters import Backend, OracleOptions, Precision, Symmetry
+from miai_go.nets.parameters import Precision
 
 if TYPE_CHECKING:
     from miai_go.tsumego.adviser import GroupAdvisor
@@ -100,45 +100,13 @@ class SearchParameters(Parameters):
 class NetworkParameters(Parameters):
     """Parameters of running networks."""
 
-    backend: Backend = parameter("auto", help="Library for the networks: torch or ONNX Runtime")
     precision: Precision = parameter(
         "auto",
         help="Precision; auto: the int8 export beside the weights where that is faster, else bf16 "
         "if the processor multiplies bf16, else fp32",
     )
-    threads: int = parameter(
-        1,
-        ge=1,
-        le=256,
-        unit="threads",
-        help="Threads for the networks; those of a server are set by the player that starts it",
-    )
+    threads: int = parameter(1, ge=1, le=256, unit="threads", help="Threads for the networks")
     device: str = parameter("cpu", max_length=40, help="Device for torch: cpu, cuda, cuda:1")
-    symmetry: Symmetry = parameter(
-        "none", help="Symmetries of a position: none; random: one of the eight; average: all eight"
-    )
-    fixed_batch: int = parameter(
-        0,
-        ge=0,
-        le=1024,
-        unit="positions",
-        help="Pad every batch to this size, which makes results independent of how leaves were "
-        "batched; 0: no padding",
-    )
-    server: bool = parameter(
-        False, help="Share one server on this machine that runs the networks of all players"
-    )
-
-    @property
-    def oracle_options(self) -> OracleOptions:
-        """The options of an oracle in this process or on the server."""
-        return {
-            "backend": self.backend,
-            "precision": self.precision,
-            "symmetry": self.symmetry,
-            "fixed_batch": self.fixed_batch or None,
-            "device": self.device,
-        }
 
 
 class PolicyParameters(NetworkParameters):
