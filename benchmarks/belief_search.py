@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from common.conditions import conditions
-from miai.beliefs import BeliefResult, BeliefSearcher, RootedProblem
-from miai.beliefs.search import SizedRoot
+from miai.beliefs import BeliefResult
+from miai.beliefs.protocol import BeliefSearcher, RootedProblem, SizedRoot
 from miai.plugins.loader import registry
 
 SKETCH = {"bounds_parameters": {"k": 16}}

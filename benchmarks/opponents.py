@@ -18,9 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from common.conditions import conditions
-from miai.api import load_game
+from miai.api import load_game, opponents_of
 from miai.errors import MiaiError
-from miai.playing.opponents import opponents_of
 from miai_tournaments.config.load import check_tournament
 from miai_tournaments.report.live import Reporter
 from miai_tournaments.running.run import Options, run

@@ -19,11 +19,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import miai
+from miai.api import renderer_for
 from miai.game import Game, Player, State
 from miai.parameters import describe_parameters
 from miai.plugins.loader import registry
 from miai.plugins.registry import Component
-from miai.render import DrawingRenderer, renderer_for
+from miai.render import DrawingRenderer
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx

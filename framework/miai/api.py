@@ -1,17 +1,23 @@
-"""Games, agents and record formats by name."""
+"""Games, agents and what else serves a game, by name."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
 
 from miai.agent import Agent
-from miai.errors import ConfigError
+from miai.errors import ConfigError, UnknownComponentError
 from miai.game import Game
-from miai.plugins.kinds import AGENT, GAME, RECORD_FORMAT
+from miai.playing.adjudication import Panel
+from miai.playing.opponents import Opponent
+from miai.plugins.kinds import ADJUDICATOR, AGENT, GAME, OPPONENTS, RECORD_FORMAT, RENDERER
 from miai.plugins.loader import registry
 from miai.record import RecordFormat
+from miai.render import PlainRenderer, Renderer
+
+_SIMULATIONS: Final = (10, 100, 1_000)
+"""Budgets of the tree searches that play a game without opponents of its own."""
 
 
 def load_game(name: str, **parameters: Any) -> Game:
@@ -69,5 +75,69 @@ def make_agent(name: str, game: Game, *, seed: int | None = None, **parameters: 
 def record_format(name: str, game: str) -> RecordFormat:
     """Return a record format for the game of that name. Raises `UnknownComponentError`."""
     component = registry().get(RECORD_FORMAT, name, game=game)
-    built: RecordFormat = component.build(values={})
-    return built
+    return component.build(values={})
+
+
+def renderer_for(game: Game) -> Renderer:
+    """Return the game's renderer, or the plain one."""
+    name = game.info.name
+    try:
+        component = registry().get(RENDERER, name, game=name)
+    except UnknownComponentError:
+        return PlainRenderer()
+    return component.build(game, values={})
+
+
+def make_panel(
+    game: Game,
+    rules: Mapping[str, Mapping[str, Any]],
+    *,
+    hold_out: float = 0.0,
+    where: str = "adjudication",
+) -> Panel:
+    """Return a panel of adjudicators by name, each with its parameters.
+
+    `where` is the config section of the rules, for messages. Raises `PluginError` if a name or a
+    parameter is wrong, `UnsuitableGameError` if an adjudicator cannot judge this game.
+    """
+    components = {name: registry().get(ADJUDICATOR, name, game=game.info.name) for name in rules}
+    adjudicators = {
+        name: component.build(game, values=rules[name], where=f"{where}[{name}]")
+        for name, component in components.items()
+    }
+    return Panel(game, adjudicators, hold_out=hold_out)
+
+
+def opponents_of(game: Game) -> list[Opponent]:
+    """Return the opponents of a game that can play here, weakest first.
+
+    A game without opponents of its own has random moves, and tree searches of growing budgets.
+    """
+    name = game.info.name
+    try:
+        component = registry().get(OPPONENTS, name, game=name)
+    except UnknownComponentError:
+        ranks: Sequence[Opponent] = list(_default(game))
+    else:
+        ranks = component.build(game, values={}).ranks
+    return [opponent for opponent in ranks if _is_registered(opponent, name)]
+
+
+def _default(game: Game) -> Iterator[Opponent]:
+    yield Opponent(name="random", agent="random", summary="random moves")
+    search = "mcts" if game.info.perfect_information else "ismcts"
+    for simulations in _SIMULATIONS:
+        yield Opponent(
+            name=f"{search}-{simulations}",
+            agent=search,
+            parameters={"simulations": simulations},
+            summary=f"{search}, {simulations:,} simulations per move",
+        )
+
+
+def _is_registered(opponent: Opponent, game: str) -> bool:
+    try:
+        registry().get(AGENT, opponent.agent, game=game)
+    except UnknownComponentError:
+        return False
+    return True

@@ -11,8 +11,9 @@ import re
 import shlex
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Final, TypeVar, get_args
+from typing import Any, ClassVar, Final, Self, TypeVar, get_args
 
 from pydantic import (
     BaseModel,
@@ -452,6 +453,49 @@ def fill(model: type[ModelT], raw: Mapping[str, Any], *, source: str) -> ModelT:
         lines = [f"{source}: {explain(detail, model, '')}" for detail in error.errors()]
         message = "\n".join(lines).replace("unknown parameter", "unknown key")
         raise ConfigError(message) from None
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigFile:
+    """A kind of config file.
+
+    Attributes:
+      noun: what it is called, with its article: ``a tournament``.
+      command: the command that takes it, without the file.
+      required, optional: names of its tables.
+      load: returns the model of the whole file; may import heavy libraries.
+    """
+
+    noun: str
+    command: str
+    required: frozenset[str]
+    optional: frozenset[str]
+    load: Callable[[], type[BaseModel]]
+
+    @classmethod
+    def of(cls, model: type[BaseModel], *, noun: str = "", command: str = "") -> Self:
+        """Return the kind of a model that is imported already."""
+        required = {name for name, field in model.model_fields.items() if field.is_required()}
+        optional = frozenset(model.model_fields) - required
+        return cls(noun, command, frozenset(required), optional, lambda: model)
+
+    def has_tables(self, raw: Mapping[str, Any]) -> bool:
+        """Return whether all tables of a file are known, and all required ones are there."""
+        return self.required <= set(raw) <= self.required | self.optional
+
+    def same_tables(self, other: ConfigFile) -> bool:
+        """Return whether two kinds have the same tables."""
+        return (self.required, self.optional) == (other.required, other.optional)
+
+    def accepts(self, raw: Mapping[str, Any]) -> bool:
+        """Return whether a file has no mistake, or cannot be checked without a missing library."""
+        try:
+            self.load().model_validate(raw)
+        except ValidationError:
+            return False
+        except ImportError:
+            return True
+        return True
 
 
 def assign(raw: dict[str, Any], assignments: Iterable[str], model: type[BaseModel]) -> None:

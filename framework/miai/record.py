@@ -277,27 +277,3 @@ class ReadableFormat(RecordFormat, Protocol):
 
         Raises `RecordError`, which names the file, the place and what is wrong.
         """
-
-
-class JsonLines:
-    """The record format ``jsonl``, which is lossless."""
-
-    suffix = ".jsonl"
-
-    def __init__(self, parameters: object) -> None:
-        pass
-
-    def write(self, record: GameRecord) -> str:
-        """Return the record as JSON lines."""
-        return record.to_json_lines()
-
-    def read(self, data: bytes, *, source: str) -> list[GameRecord]:
-        """Return the game of a file. Raises `RecordError`."""
-        from miai.record_reader import read_record
-
-        try:
-            return [read_record(data.decode("utf-8"))]
-        except UnicodeDecodeError as error:
-            raise RecordError(f"{source}: is not UTF-8: {error.reason}") from None
-        except RecordError as error:
-            raise RecordError(f"{source}: {error}") from None

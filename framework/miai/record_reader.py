@@ -235,3 +235,25 @@ def _check_consistency(record: GameRecord) -> None:
                 f"{len(verdict.returns)} returns does not fit a game of {players} players and "
                 f"{len(record.moves)} plies"
             )
+
+
+class JsonLines:
+    """The record format ``jsonl``, which is lossless."""
+
+    suffix = ".jsonl"
+
+    def __init__(self, parameters: object) -> None:
+        pass
+
+    def write(self, record: GameRecord) -> str:
+        """Return the record as JSON lines."""
+        return record.to_json_lines()
+
+    def read(self, data: bytes, *, source: str) -> list[GameRecord]:
+        """Return the game of a file. Raises `RecordError`."""
+        try:
+            return [read_record(data.decode("utf-8"))]
+        except UnicodeDecodeError as error:
+            raise RecordError(f"{source}: is not UTF-8: {error.reason}") from None
+        except RecordError as error:
+            raise RecordError(f"{source}: {error}") from None

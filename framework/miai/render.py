@@ -8,12 +8,8 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from miai.errors import UnknownComponentError
-from miai.game import Game, Player, State
+from miai.game import Player, State
 from miai.information import BeliefState, PlayerView, joint_actions
-from miai.plugins import kinds
-from miai.plugins.kinds import Kind
-from miai.plugins.loader import registry
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -25,8 +21,6 @@ class Renderer(Protocol):
     def render(self, view: PlayerView) -> str:
         """Return the position as lines of text, as far as the view's player knows it."""
 
-
-RENDERER: Kind[Renderer] = kinds.RENDERER
 
 _INK = "#1b1d21"
 
@@ -224,17 +218,6 @@ def styled_board(
                 made.append("".join(sign for sign, _ in run), f"{colour} on {ground}")
         made.append(line[first + cells * width :])
     return made
-
-
-def renderer_for(game: Game) -> Renderer:
-    """Return the game's renderer, or the plain one."""
-    name = game.info.name
-    try:
-        component = registry().get(RENDERER, name, game=name)
-    except UnknownComponentError:
-        return PlainRenderer()
-    renderer: Renderer = component.build(game, values={})
-    return renderer
 
 
 def hint_of(renderer: Renderer, view: PlayerView) -> str:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from miai.beliefs import named_bounds
-from miai.beliefs.bounds import BoundEntry, Bounds
+from miai.beliefs.protocol import BoundEntry, Bounds
 from miai.beliefs.sets import HashedSet, bytes_of, hashed, is_subset, size_of
 
 STATES = 12

@@ -14,7 +14,8 @@ from tests.belief_search.random_problems import STATES, RandomProblem, value_by_
 from tests.seeds import seed_of_test
 
 from miai.beliefs import BeliefSearch, Root, named_bounds
-from miai.beliefs.bounds import BoundEntry, ExactBounds, LimitedBounds
+from miai.beliefs.bounds import ExactBounds, LimitedBounds
+from miai.beliefs.protocol import BoundEntry
 from miai.beliefs.retention import CountSketch, LeastRecentlyUsed, MostFrequent, SpaceSaving
 from miai.beliefs.sets import short_key
 from miai.errors import ParameterError, UnknownComponentError

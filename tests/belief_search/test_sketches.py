@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from tests.belief_search.random_problems import RandomProblem
 from tests.seeds import seed_of_test
 
-from miai.beliefs.bounds import UNKNOWN, BoundEntry
 from miai.beliefs.kernels.hashes import bottom, find_subsets, find_supersets, resemblances
+from miai.beliefs.protocol import UNKNOWN, BoundEntry
 from miai.beliefs.sets import HashedSet, Universe, hashed
 from miai.beliefs.sketches import DominanceBounds, MinHashBounds, ReferenceBounds
 

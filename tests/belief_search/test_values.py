@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from tests.belief_search.random_problems import STATES, RandomProblem, value_by_definition
 
 from miai.beliefs import BeliefSearch, Reply, Root, goes_on, named_bounds, over, search_belief
-from miai.beliefs.bounds import BoundEntry, ExactBounds
+from miai.beliefs.bounds import ExactBounds
+from miai.beliefs.protocol import BoundEntry
 from miai.beliefs.search import Window
 from miai.errors import UnsuitableGameError
 

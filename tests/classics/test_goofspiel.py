@@ -106,7 +106,7 @@ def test_cards_that_follow_each_other_are_a_range() -> None:
 def test_no_line_of_a_picture_is_cut_off(hidden: bool) -> None:
     """Letters of 14 units are 8 units wide at most in a row of digits and spaces."""
     game = miai.load_game("goofspiel", num_cards=52, players=3, imp_info=hidden)
-    renderer = miai.render.renderer_for(game)
+    renderer = miai.api.renderer_for(game)
     assert isinstance(renderer, Clickable)
     state = game.new_initial_state()
     view = PlayerView(game, 1)

@@ -12,8 +12,8 @@ import pytest
 
 import miai
 from miai import Observation, Player, PlayerView, State
+from miai.api import renderer_for
 from miai.errors import IllegalActionError, InvalidActionError
-from miai.render import renderer_for
 
 GAME = miai.load_game("kuhn_poker")
 VALUE = Fraction(-1, 18)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import miai
 from miai import Observation, PlayerView, State
-from miai.render import renderer_for
+from miai.api import renderer_for
 
 GAME = miai.load_game("phantom_tic_tac_toe")
 

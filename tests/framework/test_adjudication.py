@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import miai
 from miai.agent import Agent, Decision, RandomAgent
+from miai.api import make_panel
 from miai.clock import ClockReading
 from miai.errors import (
     MiaiError,
@@ -25,7 +26,7 @@ from miai.errors import (
     UnsuitableGameError,
 )
 from miai.game import Game, State
-from miai.playing.adjudication import Panel, Verdict, held_out, make_panel
+from miai.playing.adjudication import Panel, Verdict, held_out
 from miai.playing.agreement import (
     DrawAgreement,
     DrawAgreementParameters,

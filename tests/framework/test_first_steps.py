@@ -18,7 +18,7 @@ import pytest
 from tests.warm_command import run_miai
 
 from miai.errors import MissingExtraError
-from miai.plugins.configs import ConfigFile
+from miai.parameters import ConfigFile
 from miai.plugins.extras import missing_extra
 from miai.plugins.kinds import CONFIG_FILE
 from miai.plugins.loader import registry

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 import miai
-from miai.api import game_names
-from miai.playing.opponents import opponents_of
+from miai.api import game_names, opponents_of
 from miai.plugins.kinds import AGENT
 from miai.plugins.loader import registry
 

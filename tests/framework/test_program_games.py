@@ -35,12 +35,13 @@ from miai.playing.replay import replay
 from miai.plugins.kinds import EVALUATOR
 from miai.plugins.loader import registry
 from miai.process.agent_process import AgentProcess
-from miai.process.host import CONFINED
+from miai.process.confined import CONFINED
 from miai.process.limits import ProcessLimits
 from miai.process.program_game import ProgramGame, ResampledBelief
 from miai.process.sandbox import Isolation, sandbox_hindrance
 from miai.record import GameRecord, Termination
 from miai.record_reader import read_record
+from miai.search.protocol import Seedable
 from miai.testing import check_game
 from miai.testing.games import path_to_state
 from miai_tournaments.api import TournamentStoppedError, run_tournament
@@ -240,6 +241,7 @@ def test_the_program_plays_random_games_for_searches(folder: Path) -> None:
     evaluator = registry().build(
         EVALUATOR, "random-rollout", game, values={"rollouts": 20_000}, game="program"
     )
+    assert isinstance(evaluator, Seedable)
     evaluator.seed(1)
     lines: list[list[int]] = [[], [4, 0], [0, 8, 2, 4], [0, 3, 1, 4, 2]]
     states, exact = [], []

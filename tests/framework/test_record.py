@@ -21,14 +21,13 @@ from miai.record import (
     SCHEMA,
     SCHEMA_WITH_VERDICTS,
     GameRecord,
-    JsonLines,
     MoveRecord,
     PlayerRecord,
     Termination,
     VerdictRecord,
     ending_text,
 )
-from miai.record_reader import read_record
+from miai.record_reader import JsonLines, read_record
 
 texts = st.text(max_size=8)
 numbers = st.floats(allow_nan=False, allow_infinity=False)

@@ -17,11 +17,11 @@ from tests.seeds import seed_of_test
 import miai
 from miai import Game, GameInfo, Parameters, Player, PlayerView, SimultaneousState, State
 from miai.agent import Agent, Decision
+from miai.api import renderer_for
 from miai.cli.people import hint_text
 from miai.clock import Clock, TimeControl
 from miai.errors import AgentUnavailableError, GameError, UnsuitableGameError
 from miai.playing.match import play
-from miai.render import renderer_for
 from miai.search.mcts import JointNode, Mcts, MctsParameters
 from miai.search.protocol import SimultaneousSearch
 from miai.search.regret_matching import RegretMatching

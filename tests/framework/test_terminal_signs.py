@@ -12,8 +12,9 @@ import pytest
 from tests.warm_command import run_miai
 
 import miai
+from miai.api import renderer_for
 from miai.information import PlayerView
-from miai.render import StyledRenderer, renderer_for
+from miai.render import StyledRenderer
 
 CODES = re.compile(r"\x1b\[[0-9;]*m")
 

@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import miai
+from miai.api import renderer_for
 from miai.errors import InvalidActionError, InvalidStateError, ParameterError
 from miai.information import PlayerView
 from miai.playing.openings import MovesReader, random_opening
-from miai.render import renderer_for
 from miai.testing import check_game
 from miai_go.rules.coordinates import parse_vertex, star_points, vertex
 from miai_go.rules.game import GoGame

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import miai
+from miai.api import make_panel
 from miai.errors import UnsuitableGameError
-from miai.playing.adjudication import make_panel
 from miai.playing.match import play
 from miai.playing.replay import replay
 from miai.record import Termination

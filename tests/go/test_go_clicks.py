@@ -9,7 +9,8 @@ import pytest
 
 import miai
 from miai import PlayerView
-from miai.render import Clickable, Clicks, renderer_for
+from miai.api import renderer_for
+from miai.render import Clickable, Clicks
 from miai_go.rules.game import GoGame
 from miai_go.rules.state import GoState, Phase
 

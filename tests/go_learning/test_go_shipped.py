@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 pytest.importorskip("torch")
 
 import miai
+from miai.api import opponents_of
 from miai.errors import WeightsError
-from miai.playing.opponents import opponents_of
 from miai_go import shipped
 from miai_go.learning.training.making import make_network
 from miai_go.learning.training.reinforce import ReinforceConfig

@@ -10,9 +10,9 @@ import pytest
 
 import miai
 from miai import Json, Observation, PlayerView, State
+from miai.api import renderer_for
 from miai.beliefs.problem import Root
 from miai.errors import ParameterError
-from miai.render import renderer_for
 from miai_miniblind.mini_rbc import MiniRbc, MiniRbcProblem, MiniRbcPublic
 from miai_miniblind.phantom_lines import (
     PhantomLines,

@@ -15,14 +15,8 @@ from tests.framework.twin_histories import ALL_SEEING, SEATS, seen_by, twins
 
 import miai
 from miai import Game, PlayerView, State
-from miai.api import game_names
-from miai.render import (
-    BeliefDrawingRenderer,
-    Clickable,
-    ExplainedRenderer,
-    Region,
-    renderer_for,
-)
+from miai.api import game_names, renderer_for
+from miai.render import BeliefDrawingRenderer, Clickable, ExplainedRenderer, Region
 from miai.squares import SquareBoard
 from miai.testing import check_renderer
 

@@ -16,7 +16,7 @@ from tests.rbc.games import follow, rbc
 from tests.rbc.minimax_oracle import WIN, Oracle, material
 
 from miai.beliefs import named_bounds
-from miai.beliefs.bounds import BoundEntry
+from miai.beliefs.protocol import BoundEntry
 from miai.errors import UnsuitableGameError
 from miai.plugins.loader import registry
 from miai_rbc.engines.kernel import KernelEngine, KernelParameters

@@ -12,7 +12,8 @@ import pytest
 from tests.rbc.test_rbc_renderer import Table
 
 from miai import PlayerView
-from miai.render import Clickable, Clicks, Region, renderer_for
+from miai.api import renderer_for
+from miai.render import Clickable, Clicks, Region
 from miai_rbc.rules.game import window
 
 COLOURS = {chess.WHITE: "white", chess.BLACK: "black"}

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from tests.rbc.test_rbc_belief_minimax import beliefs, problem, search, some_roots
 
-from miai.beliefs.search import BELIEF_SEARCH
 from miai.errors import ParameterError, UnsuitableGameError
+from miai.plugins.kinds import BELIEF_SEARCH
 from miai.plugins.loader import registry
 from miai_rbc.kernels import belief_tree
 from miai_rbc.parameters import CompiledBounds, CompiledMinimaxParameters

@@ -14,7 +14,8 @@ import pytest
 from tests.rbc.games import rbc
 
 from miai import PlayerView
-from miai.render import HintingRenderer, renderer_for
+from miai.api import renderer_for
+from miai.render import HintingRenderer
 from miai_rbc.rules.game import RbcState
 
 GAME = rbc()

@@ -13,13 +13,14 @@ from tests.tournaments.pages import Node, elements_of, positions_of, read_page, 
 from tests.tournaments.support import config_text, player, refused, tournament
 
 from miai import EnumeratedBelief, load_game, make_agent, play
+from miai.api import renderer_for
 from miai.errors import RecordError
 from miai.game import Game
 from miai.pages import replay
 from miai.pages.replay import certain_text, decision_of, frames_of
 from miai.pages.replay_page import HEIGHT, WIDTH, moves_markup, replay_page
 from miai.record import GameRecord, MoveRecord, ending_text
-from miai.render import PlainRenderer, renderer_for
+from miai.render import PlainRenderer
 from miai.values import Evaluation
 from miai_tournaments.store.store import Store
 

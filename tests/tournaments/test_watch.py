@@ -29,10 +29,10 @@ from tests.tournaments.support import (
 from tests.tournaments.test_report import INFO, game
 
 from miai import load_game, make_agent
+from miai.api import renderer_for
 from miai.information import PlayerView
 from miai.playing.match import InProcessSeat, play_game
 from miai.record import MoveRecord
-from miai.render import renderer_for
 from miai_tournaments.config.load import load_tournament
 from miai_tournaments.report import watch as watch_module
 from miai_tournaments.report.live import Reporter

@@ -12,10 +12,11 @@ from tests.framework.twin_histories import ALL_SEEING, SEATS, twins
 from tests.web.server import Browser, is_over, is_turn, running
 
 import miai
+from miai.api import renderer_for
 from miai.game import Observation
 from miai.information import PlayerView
 from miai.pages.replay import BeliefFollower
-from miai.render import EstimatingRenderer, renderer_for
+from miai.render import EstimatingRenderer
 from miai.web.analysis import Estimates, analysis_of
 from miai.web.tables import GameTable
 

@@ -321,7 +321,7 @@ def test_a_player_of_a_hidden_game_is_told_only_what_it_observed(
             state.apply_action(action)
         if (observation := state.observation(0)) is not None:
             view.observe(observation)
-    from miai.render import renderer_for
+    from miai.api import renderer_for
 
     renderer: Any = renderer_for(game)
     with browser.watching(table) as events:

@@ -11,17 +11,16 @@ those by sketches in `miai.beliefs.sketches`. `LimitedBounds` adds a memory limi
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from miai.beliefs.retention import RETENTION, Retention
+from miai.beliefs.protocol import UNKNOWN, AnyBelief, BoundEntry, Bounds, ProbeResult
+from miai.beliefs.retention import Retention
 from miai.beliefs.sets import Belief, HashedSet, Universe, bytes_of, subset_test
 from miai.errors import ParameterError
 from miai.parameters import Parameters, parameter
-from miai.plugins import kinds
-from miai.plugins.kinds import Kind
+from miai.plugins.kinds import BOUNDS, RETENTION
 from miai.plugins.loader import registry
 
 if TYPE_CHECKING:
@@ -29,88 +28,6 @@ if TYPE_CHECKING:
     Sets: TypeAlias = dict[HashedSet, float]
 
 _INFINITE = float("inf")
-
-# -- what a search asks ---------------------------------------------------------------------------
-
-AnyBelief: TypeAlias = Any
-"""A `miai.beliefs.sets.Belief`. A search passes in beliefs of one kind and gets the same kind back,
-which these annotations do not express."""
-
-
-class BoundEntry(NamedTuple):
-    """Names a bound on the value of one belief.
-
-    Attributes:
-      lower: whether it is a lower bound; else an upper one.
-      public, depth, belief: what it bounds; a key in place of the belief where beliefs are dropped.
-    """
-
-    lower: bool
-    public: Hashable
-    depth: int
-    belief: AnyBelief
-
-
-@dataclass(frozen=True, slots=True)
-class ProbeResult:
-    """Bounds on the value of a belief, to the player who searches.
-
-    Attributes:
-      lower, upper: the value lies between them; infinite without a bound.
-      closure: a superset of the belief that is worth at least `lower`; 0 for none.
-      core: a subset of the belief that is worth at most `upper`; 0 for none.
-      entries: the entries that the bounds follow from.
-    """
-
-    lower: float = -_INFINITE
-    upper: float = _INFINITE
-    closure: AnyBelief = 0
-    core: AnyBelief = 0
-    entries: tuple[BoundEntry, ...] = ()
-
-
-UNKNOWN = ProbeResult()
-
-
-class Bounds(Protocol):
-    """Records values of beliefs and derives bounds on other beliefs.
-
-    Attributes:
-      explains: whether the search should record cores and closures: few states that refute a
-        belief, and all states that one strategy wins.
-      singles: whether the search should try each state of a belief alone first.
-      infers: whether one belief bounds another, which needs worst cases (B1).
-    """
-
-    explains: bool
-    singles: bool
-    infers: bool
-
-    @property
-    def nbytes(self) -> int:
-        """Approximate size of the entries in bytes."""
-
-    def probe(self, public: Hashable, depth: int, belief: AnyBelief) -> ProbeResult:
-        """Return the bounds on a belief that follow from the entries."""
-
-    def record(self, entry: BoundEntry, value: float) -> BoundEntry | None:
-        """Record a bound: the entry's belief is worth at least, or at most, `value`.
-
-        Returns:
-          The entry as stored; None if it is not stored.
-        """
-
-    def forget(self, entry: BoundEntry) -> None:
-        """Forget an entry, if it is still stored."""
-
-    def take_replaced(self) -> Sequence[BoundEntry]:
-        """Return the entries that stronger ones replaced since the last call."""
-
-    def statistics(self) -> Mapping[str, int]:
-        """Return counts: probes, hits, entries, bytes."""
-
-
-BOUNDS: Kind[Bounds] = kinds.BOUNDS
 
 # -- bounds without inference ---------------------------------------------------------------------
 
@@ -545,7 +462,7 @@ def _limited(bounds: Bounds, parameters: BoundsParameters) -> Bounds:
         raise ParameterError(
             f"limit: {limit} bytes have no room for one entry; use at least {minimum}"
         )
-    retention: Retention = registry().build(RETENTION, parameters.retention)
+    retention = registry().build(RETENTION, parameters.retention)
     return LimitedBounds(bounds, retention, limit=limit)
 
 

@@ -14,8 +14,6 @@ from typing import Protocol
 
 from miai.beliefs.sets import hashed
 from miai.parameters import Parameters, parameter
-from miai.plugins import kinds
-from miai.plugins.kinds import Kind
 
 
 class Retention(Protocol):
@@ -29,9 +27,6 @@ class Retention(Protocol):
 
     def victim(self) -> int | None:
         """Remove and return the entry to forget; None to reject the newest one."""
-
-
-RETENTION: Kind[Retention] = kinds.RETENTION
 
 
 class KeepFirst:

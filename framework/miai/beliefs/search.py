@@ -20,17 +20,16 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
-from miai.beliefs.bounds import AnyBelief, BoundEntry, Bounds, MakeBounds, NoBounds, named_bounds
+from miai.beliefs.bounds import MakeBounds, NoBounds, named_bounds
 from miai.beliefs.problem import BeliefProblem, Public, Root, averages
+from miai.beliefs.protocol import AnyBelief, BeliefResult, BoundEntry, Bounds, Line
 from miai.beliefs.retention import CountSketchParameters
 from miai.beliefs.sets import Mask, Universe, numbers, size_of
 from miai.errors import ParameterError, UnsuitableGameError
 from miai.parameters import Parameters, parameter
-from miai.plugins import kinds
-from miai.plugins.kinds import Kind
 from miai.plugins.loader import registry
 
 if TYPE_CHECKING:
@@ -40,102 +39,7 @@ StateSet = TypeVar("StateSet")
 Place = TypeVar("Place", bound=Hashable)
 RootType = TypeVar("RootType")
 
-Line = tuple[tuple[int, Hashable], ...]
-"""The expected actions, each with the observation that follows it."""
-
 Window = Literal["alpha-beta", "null"]
-
-# -- results, and the protocols of comparisons and agents ------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BeliefResult:
-    """The result of a search.
-
-    Attributes:
-      value: the root's value at `depth` to the player who searches; exact, except with `approx-`
-        bounds. The lowest possible value if depth 1 was not completed.
-      action: the best action; -1 if depth 1 was not completed.
-      depth: the last completed depth. A win ends the search.
-      line: the best action, the worst observation after it, and so on.
-      complete: whether the requested depth, or a win, was reached.
-      statistics: counts of nodes, leaves and singles, and those of the bounds, such as
-        ``bounds_entries`` and ``bounds_bytes``.
-      enumeration_seconds: the part of the search's wall time in which states were enumerated that
-        later searches of the problem need not enumerate.
-    """
-
-    value: float
-    action: int
-    depth: int
-    line: Line
-    complete: bool
-    statistics: Mapping[str, int]
-    enumeration_seconds: float = field(default=0.0, compare=False)
-
-
-class BeliefSearcher(Protocol):
-    """Searches roots of one problem; bounds recorded at one root serve the next.
-
-    Component kind ``belief-search``.
-
-    Attributes:
-      prepares: whether searches of one problem share what it caches, and `prepare` or
-        `BeliefResult.enumeration_seconds` accounts for it, so that timings do not depend on earlier
-        searches.
-    """
-
-    prepares: bool
-
-    def prepare(self, root: Any, depth: int) -> None:
-        """Do the work that precedes a search, such as enumerating a game; record no bounds."""
-
-    def search(
-        self,
-        root: Any,
-        depth: int,
-        *,
-        deepening: bool = False,
-        max_nodes: int | None = None,
-        seconds: float | None = None,
-    ) -> BeliefResult:
-        """Search a root; see `DeepeningSearch.search`."""
-
-    def guarantees(self, root: Any, action: int, depth: int) -> float:
-        """Return the value that an action guarantees at a root, with best play after it."""
-
-
-BELIEF_SEARCH: Kind[BeliefSearcher] = kinds.BELIEF_SEARCH
-
-
-class SizedRoot(Protocol):
-    """The belief that a search begins with."""
-
-    @property
-    def size(self) -> int:
-        """The number of states in the belief."""
-
-
-class RootedProblem(Protocol):
-    """A problem that draws its own roots. Component kind ``belief-problem``.
-
-    Attributes:
-      root_classes: the names of the classes of roots.
-    """
-
-    root_classes: Sequence[str]
-
-    def roots(self, kind: str, count: int, *, depth: int, seed: int) -> Sequence[SizedRoot]:
-        """Return roots of a class.
-
-        The same arguments give the same roots, and a smaller count gives the first of them.
-
-        Raises:
-          ValueError: the class is unknown or has too few roots.
-        """
-
-
-BELIEF_PROBLEM: Kind[RootedProblem] = kinds.BELIEF_PROBLEM
 
 # -- searching a root ------------------------------------------------------------------------------
 

@@ -19,8 +19,9 @@ import numpy as np
 from datasketch import MinHash
 from numpy.typing import NDArray
 
-from miai.beliefs.bounds import UNKNOWN, AnyBelief, BoundEntry, NoBounds, ProbeResult
+from miai.beliefs.bounds import NoBounds
 from miai.beliefs.kernels.hashes import bottom, find_subsets, find_supersets, resemblances
+from miai.beliefs.protocol import UNKNOWN, AnyBelief, BoundEntry, ProbeResult
 from miai.beliefs.sets import Belief, HashedSet, Universe, bytes_of, is_subset, short_key, size_of
 
 Hashes = NDArray[np.uint64]

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TextIO, runtime_checkable
 
 from miai.agent import Agent, Decision
+from miai.api import renderer_for
 from miai.clock import ClockReading
 from miai.errors import (
     AgentUnavailableError,
@@ -39,7 +40,7 @@ from miai.playing.advice import advice_text, advised
 from miai.playing.match import Seat, play_in_process
 from miai.playing.session import RevisableGame, TakeBack
 from miai.record import MoveRecord, PlayerRecord, winners_text
-from miai.render import Renderer, StyledRenderer, action_text, hint_of, renderer_for
+from miai.render import Renderer, StyledRenderer, action_text, hint_of
 from miai.search.protocol import SearchResult, SimultaneousSearch
 from miai.seeds import derive_seed
 from miai.values import Evaluation

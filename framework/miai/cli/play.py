@@ -245,9 +245,9 @@ class _GameDisplay:
 
     def note(self, state: State, move: MoveRecord) -> None:
         """Show a move and the state after it."""
+        from miai.api import renderer_for
         from miai.cli.people import show_position
         from miai.information import PlayerView
-        from miai.render import renderer_for
 
         self._last, info = state, state.game.info
         if not self._moves:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeGuard
 
+from miai.api import renderer_for
 from miai.errors import (
     BeliefTooLargeError,
     EmptyBeliefError,
@@ -25,7 +26,7 @@ from miai.information import BeliefState, PlayerView
 from miai.plain import Json
 from miai.plugins.loader import registry
 from miai.record import GameRecord, MoveRecord
-from miai.render import BeliefDrawingRenderer, DrawingRenderer, Renderer, action_text, renderer_for
+from miai.render import BeliefDrawingRenderer, DrawingRenderer, Renderer, action_text
 from miai.values import Evaluation, ValueUnit
 
 WORLDS: Final = 2000

@@ -12,7 +12,7 @@ from typing import Final
 
 from markupsafe import Markup
 
-from miai.api import record_format, recorded_game
+from miai.api import record_format, recorded_game, renderer_for
 from miai.errors import ConfigError, MiaiError, RecordError
 from miai.game import Game, GameInfo
 from miai.markup import number, tag
@@ -34,7 +34,7 @@ from miai.pages.replay import (
 )
 from miai.plugins.loader import registry
 from miai.record import GameRecord, MoveRecord, Termination, ending_text
-from miai.render import ExplainedRenderer, renderer_for
+from miai.render import ExplainedRenderer
 from miai.values import Evaluation, ValueScale, ValueUnit
 
 

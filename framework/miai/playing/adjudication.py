@@ -9,12 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from miai.errors import PluginError
 from miai.game import Game, State
-from miai.plugins import kinds
-from miai.plugins.kinds import Kind
 from miai.record import MoveRecord, VerdictRecord
 from miai.seeds import derive_seed
 
@@ -52,9 +50,6 @@ class Adjudicator(Protocol):
         """
 
 
-ADJUDICATOR: Kind[Adjudicator] = kinds.ADJUDICATOR
-
-
 LONGEST_REASON = 200
 """Maximum length of a reason in characters; longer ones are cut."""
 
@@ -65,28 +60,6 @@ _TOLERANCE = 1e-9
 def held_out(seed: int, share: float) -> bool:
     """Return whether the game of a seed is in the share, 0 to 1, that is played to its end."""
     return derive_seed(seed, "hold-out") < share * _SEEDS
-
-
-def make_panel(
-    game: Game,
-    rules: Mapping[str, Mapping[str, Any]],
-    *,
-    hold_out: float = 0.0,
-    where: str = "adjudication",
-) -> Panel:
-    """Return a panel of adjudicators by name, each with its parameters.
-
-    `where` is the config section of the rules, for messages. Raises `PluginError` if a name or a
-    parameter is wrong, `UnsuitableGameError` if an adjudicator cannot judge this game.
-    """
-    from miai.plugins.loader import registry
-
-    components = {name: registry().get(ADJUDICATOR, name, game=game.info.name) for name in rules}
-    adjudicators = {
-        name: component.build(game, values=rules[name], where=f"{where}[{name}]")
-        for name, component in components.items()
-    }
-    return Panel(game, adjudicators, hold_out=hold_out)
 
 
 class Panel:

@@ -16,8 +16,6 @@ from typing import Any, Protocol
 from miai.errors import ConfigError, GameError
 from miai.files import absence, reading
 from miai.game import Game, Player, State, sample_chance
-from miai.plugins import kinds
-from miai.plugins.kinds import Kind
 
 MAX_FILE_BYTES = 16 * 1024 * 1024
 """Maximum size of an opening file."""
@@ -47,9 +45,6 @@ class OpeningReader(Protocol):
 
         Raises `MiaiError`, which names file and place, if the file is malformed or a move illegal.
         """
-
-
-OPENING_READER: Kind[OpeningReader] = kinds.OPENING_READER
 
 
 class MovesReader:

@@ -48,7 +48,7 @@ miai.search.evaluators
     Mean returns of uniformly random games
   evaluator zero ZeroEvaluator
     Equal values for all players, uniform priors
-miai.record
+miai.record_reader
   record-format jsonl JsonLines
     Game records as JSON lines, lossless
 miai.playing.openings

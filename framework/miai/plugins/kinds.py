@@ -17,11 +17,18 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
     from miai.agent import Agent
+    from miai.beliefs.protocol import BeliefSearcher, Bounds, RootedProblem
+    from miai.beliefs.retention import Retention
     from miai.game import Game, State
     from miai.information import BeliefState
+    from miai.parameters import ConfigFile
+    from miai.playing.adjudication import Adjudicator
+    from miai.playing.openings import OpeningReader
     from miai.playing.opponents import Opponents
-    from miai.plugins.configs import ConfigFile
     from miai.record import RecordFormat
+    from miai.render import Renderer
+    from miai.search.protocol import Evaluator, Search
+    from miai.web.sections import WebSection
 
 T = TypeVar("T")
 
@@ -99,8 +106,8 @@ def _members(protocol: type) -> list[str]:
     return sorted(name for name in names if not name.startswith("_"))
 
 
-# Types of the folders that import this one are named by import path alone. Those folders declare
-# the same kinds with their types: `miai.search.protocol.SEARCH` is this `SEARCH`, typed.
+# The types are imported for annotations alone, from modules that ask the registry for nothing, so
+# that any other module can import its kind from here.
 
 GAME: Kind[Game] = Kind("game", "miai.game:Game", (), "A game")
 AGENT: Kind[Agent] = Kind(
@@ -110,55 +117,55 @@ AGENT: Kind[Agent] = Kind(
     "A player",
     adapters={"search": "miai.search.agent:SearchAgent"},
 )
-SEARCH: Kind[Any] = Kind(
+SEARCH: Kind[Search] = Kind(
     "search", "miai.search.protocol:Search", ("game",), "A search, which also plays as an agent"
 )
-EVALUATOR: Kind[Any] = Kind(
+EVALUATOR: Kind[Evaluator] = Kind(
     "evaluator", "miai.search.protocol:Evaluator", ("game",), "Values and priors of states"
 )
 BELIEF: Kind[BeliefState[State]] = Kind(
     "belief", "miai.information:BeliefState", ("game", "player"), "A set of possible worlds"
 )
 CONFIG_FILE: Kind[ConfigFile] = Kind(
-    "config-file", "miai.plugins.configs:ConfigFile", (), "A kind of config file, and its command"
+    "config-file", "miai.parameters:ConfigFile", (), "A kind of config file, and its command"
 )
 RECORD_FORMAT: Kind[RecordFormat] = Kind(
     "record-format", "miai.record:RecordFormat", (), "A file format of game records"
 )
-OPENING_READER: Kind[Any] = Kind(
+OPENING_READER: Kind[OpeningReader] = Kind(
     "opening-reader",
     "miai.playing.openings:OpeningReader",
     ("game",),
     "Reads openings from a file",
 )
-ADJUDICATOR: Kind[Any] = Kind(
+ADJUDICATOR: Kind[Adjudicator] = Kind(
     "adjudicator",
     "miai.playing.adjudication:Adjudicator",
     ("game",),
     "Decides games before their end",
 )
-RENDERER: Kind[Any] = Kind(
+RENDERER: Kind[Renderer] = Kind(
     "renderer", "miai.render:Renderer", ("game",), "Shows a position to people"
 )
 OPPONENTS: Kind[Opponents] = Kind(
     "opponents", "miai.playing.opponents:Opponents", ("game",), "Opponents of a game by strength"
 )
-BELIEF_PROBLEM: Kind[Any] = Kind(
+BELIEF_PROBLEM: Kind[RootedProblem] = Kind(
     "belief-problem",
-    "miai.beliefs:RootedProblem",
+    "miai.beliefs.protocol:RootedProblem",
     (),
     "A game for searches over beliefs, which draws roots",
 )
-BELIEF_SEARCH: Kind[Any] = Kind(
-    "belief-search", "miai.beliefs:BeliefSearcher", ("problem",), "A search over beliefs"
+BELIEF_SEARCH: Kind[BeliefSearcher] = Kind(
+    "belief-search", "miai.beliefs.protocol:BeliefSearcher", ("problem",), "A search over beliefs"
 )
-BOUNDS: Kind[Any] = Kind(
-    "bounds", "miai.beliefs.bounds:Bounds", ("universe",), "Bounds on the values of beliefs"
+BOUNDS: Kind[Bounds] = Kind(
+    "bounds", "miai.beliefs.protocol:Bounds", ("universe",), "Bounds on the values of beliefs"
 )
-RETENTION: Kind[Any] = Kind(
+RETENTION: Kind[Retention] = Kind(
     "retention", "miai.beliefs.retention:Retention", (), "What bounds forget at their memory limit"
 )
-WEB_SECTION: Kind[Any] = Kind(
+WEB_SECTION: Kind[WebSection] = Kind(
     "web-section", "miai.web.sections:WebSection", ("site",), "Pages of `miai web`"
 )
 

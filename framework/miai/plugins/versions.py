@@ -9,7 +9,6 @@ from contextlib import suppress
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, requires, version
 
-from miai import __version__
 from miai.errors import PluginError
 from miai.plugins.loader import PluginStatus, plugin_host
 
@@ -19,7 +18,7 @@ def component_version(kind: str, name: str, *, game: str | None = None) -> str:
     status = _plugin_of(kind, name, game)
     if status is None:
         return ""
-    return status.version or (__version__ if status.name == "miai" else "")
+    return status.version or (version("miai") if status.name == "miai" else "")
 
 
 def versions_of(game: str, agents: Iterable[str]) -> dict[str, str]:
@@ -39,7 +38,7 @@ def versions_of(game: str, agents: Iterable[str]) -> dict[str, str]:
 
 @lru_cache(maxsize=1)
 def _base_versions() -> dict[str, str]:
-    versions = {"python": platform.python_version(), "miai": __version__}
+    versions = {"python": platform.python_version(), "miai": version("miai")}
     try:
         versions["numpy"] = version("numpy")
     except PackageNotFoundError:  # some embedders ship numpy without metadata

@@ -5,28 +5,20 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-import resource
 import sys
-import tempfile
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from miai.errors import AgentProtocolError, GameFailedError
-from miai.files import user_cache
 from miai.process.agent_messages import pack_decision, unpack_clock, unpack_observation
 from miai.process.child import boot
-from miai.process.landlock import hide
+from miai.process.confined import CONFINED, confine
 from miai.process.messages import MessageStream, encode
-from miai.process.sandbox import SCRATCH
-from miai.process.seccomp import restrict
 
 if TYPE_CHECKING:
     from miai.agent import Agent
-
-CONFINED = "MIAI_CONFINED"
-"""Variable that tells what an agent starts that it is confined already."""
 
 _MESSAGE_CHARACTERS = 2000
 
@@ -144,60 +136,6 @@ def _describe(error: Exception) -> dict[str, Any]:
     if isinstance(error, GameFailedError) and error.history is not None:
         return {**description, "history": list(error.history)}
     return description
-
-
-def confine(
-    *,
-    memory: int,
-    processes: int,
-    disk: int,
-    hidden: Sequence[str],
-    sandbox: bool,
-    programs: bool,
-) -> None:
-    """Limit this process and all that it starts, before any code of the agent is loaded.
-
-    Args:
-      memory: maximum mebibytes of private memory of a process.
-      processes: maximum number of processes and threads, in a sandbox.
-      disk: maximum mebibytes of a file.
-      hidden: folders and files that it may not read or change, with other agents' temporary ones.
-      sandbox: whether namespaces of its own hide these already.
-      programs: whether it may run other programs.
-
-    Raises:
-      OSError: the kernel refused.
-    """
-    _bound(resource.RLIMIT_DATA, memory << 20)
-    _bound(resource.RLIMIT_FSIZE, disk << 20)
-    if sandbox:  # outside, the count is of all processes of the user
-        _bound(resource.RLIMIT_NPROC, processes)
-    with contextlib.suppress(OSError):  # when memory is short, the kernel kills agents first
-        Path("/proc/self/oom_score_adj").write_text("500")
-    if hidden and not sandbox:
-        installed = (sys.prefix, sys.base_prefix, *filter(None, sys.path))
-        caches = filter(None, (os.environ.get("NUMBA_CACHE_DIR"), sys.pycache_prefix))
-        fixed = [user_cache(), *map(Path, (*installed, *caches, *_user_site(), "/proc", "/sys"))]
-        own = Path(tempfile.gettempdir())
-        hide(map(Path, hidden), own=own, others=SCRATCH, read_only=fixed)
-    restrict(programs=programs, attributes=sandbox or not hidden)
-
-
-def _user_site() -> list[str]:
-    """Return the user's folder of packages, which is empty or missing at most machines.
-
-    Other processes would run a ``usercustomize.py`` that an agent puts there.
-    """
-    import site
-
-    return [site.getusersitepackages()] if site.ENABLE_USER_SITE else []
-
-
-def _bound(limit: int, value: int) -> None:
-    """Lower a limit, unless it is lower already."""
-    hard = resource.getrlimit(limit)[1]
-    value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-    resource.setrlimit(limit, (value, value))
 
 
 def main(arguments: list[str]) -> None:

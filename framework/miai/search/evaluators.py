@@ -14,14 +14,8 @@ from pydantic import BaseModel, model_validator
 from miai.errors import HiddenInformationError, ParameterError, PluginError, UnsuitableGameError
 from miai.game import Game, Player, State, sample_chance
 from miai.parameters import Parameters, filled_parameters, parameter
-from miai.search.protocol import (
-    EVALUATOR,
-    Evaluator,
-    InPlaceEvaluator,
-    Search,
-    Seedable,
-    require_decision,
-)
+from miai.plugins.kinds import EVALUATOR
+from miai.search.protocol import Evaluator, InPlaceEvaluator, Search, Seedable, require_decision
 
 
 class TreeSearchParameters(Parameters):
@@ -58,8 +52,7 @@ def make_evaluator(name: str, game: Game, values: Mapping[str, Any], *, search: 
 
     component = registry().get(EVALUATOR, name, game=game.info.name)
     where = f"{search}: evaluator_parameters of '{name}'"
-    evaluator: Evaluator = component.build(game, values=values, where=where)
-    return evaluator
+    return component.build(game, values=values, where=where)
 
 
 class ZeroEvaluator:

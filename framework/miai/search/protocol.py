@@ -15,8 +15,6 @@ from miai.clock import ClockReading
 from miai.errors import GameError, HiddenInformationError, UnsuitableGameError
 from miai.game import Game, Player, State
 from miai.plain import Json
-from miai.plugins import kinds
-from miai.plugins.kinds import Kind
 from miai.values import ValueUnit
 
 
@@ -73,9 +71,6 @@ class Search(Protocol):
         """Release processes, files and memory. Called once, after the last search."""
 
 
-SEARCH: Kind[Search] = kinds.SEARCH
-
-
 @runtime_checkable
 class PonderingSearch(Search, Protocol):
     """A search that can use the time in which other players think."""
@@ -114,9 +109,6 @@ class Evaluator(Protocol):
 
     def prior(self, states: Sequence[State]) -> list[NDArray[np.float64]]:
         """Return for each state probabilities over its `legal_actions()`, in that order."""
-
-
-EVALUATOR: Kind[Evaluator] = kinds.EVALUATOR
 
 
 @runtime_checkable

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from html.parser import HTMLParser
 from typing import Final, TypeAlias
 
+from miai.api import renderer_for
 from miai.game import Game, State
 from miai.information import PlayerView
 from miai.render import (
@@ -20,7 +21,6 @@ from miai.render import (
     Renderer,
     StyledRenderer,
     hint_of,
-    renderer_for,
 )
 from miai.testing.agents import random_action
 from miai.testing.findings import ConformanceReport, Findings, refuse_unknown_rules, shown

@@ -10,7 +10,7 @@ from typing import Any, Final, get_args
 
 from starlette.responses import Response
 
-from miai.api import load_game
+from miai.api import load_game, opponents_of, renderer_for
 from miai.clock import IncrementPer, TimeControl
 from miai.errors import ConfigError, MiaiError
 from miai.game import Game, Player
@@ -19,11 +19,11 @@ from miai.markup import svg_document, tag
 from miai.pages.document import printable
 from miai.parameters import describe_parameters, set_parameter, value_of_text
 from miai.plain import dumps, one_line
-from miai.playing.opponents import Opponent, opponents_of
+from miai.playing.opponents import Opponent
 from miai.plugins.kinds import AGENT, GAME
 from miai.plugins.loader import registry
 from miai.plugins.registry import Component
-from miai.render import DrawingRenderer, renderer_for
+from miai.render import DrawingRenderer
 from miai.seeds import SEED_BITS
 from miai.web.tables import PERSON, Chair, Setting
 from miai.web.templating import page

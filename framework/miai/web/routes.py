@@ -30,9 +30,8 @@ from miai.web.lobby import (
     players_of,
     setting_of,
 )
-from miai.web.sections import assets
 from miai.web.tables import PERSON, GameTable, TableSet
-from miai.web.templating import TYPES, page
+from miai.web.templating import TYPES, assets, page
 
 _SPECTATOR: Final = -1
 _HOUR = 3600

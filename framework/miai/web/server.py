@@ -8,6 +8,7 @@ import logging
 import secrets
 import socket
 import sys
+import threading
 import webbrowser
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
@@ -20,12 +21,17 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import BaseRoute, Mount, Router
+from starlette.types import Receive, Scope, Send
 
-from miai.errors import ConfigError
+from miai.errors import ConfigError, MiaiError
+from miai.plain import one_line
+from miai.plugins.kinds import WEB_SECTION
+from miai.plugins.loader import registry
 from miai.web.guard import Browsers, Guard
 from miai.web.records import Records
 from miai.web.routes import Pages
-from miai.web.sections import Sections
+from miai.web.sections import PlayOn, Site, WebSection
 from miai.web.tables import TableSet
 from miai.web.templating import page
 
@@ -88,6 +94,75 @@ def make_app(
     )
     app.state.most_body = MOST_BODY
     return app
+
+
+class Sections:
+    """The installed sections, each built when its first page is asked for.
+
+    Args:
+      folder: where they keep their files, in a folder each.
+      paths: files and folders that the command line named.
+      play_on: as of `Site`.
+
+    Raises `ConfigError` if no section shows one of the paths.
+    """
+
+    def __init__(self, folder: Path, paths: Sequence[Path], *, play_on: PlayOn) -> None:
+        self._mounted = [
+            _Mounted(component.name, Site(folder / component.name, tuple(paths), play_on))
+            for component in registry().components(WEB_SECTION)
+        ]
+        for path in paths:
+            if not path.exists():
+                raise ConfigError(f"{path}: there is no such file or folder")
+            if not any(mounted.section.shows(path) for mounted in self._mounted):
+                raise ConfigError(
+                    f"{path}: nothing that miai web can show; give folders of tournaments or "
+                    "comparisons, or files that an installed plugin shows"
+                )
+
+    @property
+    def routes(self) -> list[BaseRoute]:
+        """The sections' routes."""
+        return [Mount(f"/{mounted.name}", app=mounted) for mounted in self._mounted]
+
+    def close(self) -> None:
+        """End what the sections started."""
+        for mounted in self._mounted:
+            mounted.close()
+
+
+class _Mounted:
+    """A section that is built when it is needed."""
+
+    def __init__(self, name: str, site: Site) -> None:
+        self.name, self._site = name, site
+        self._lock = threading.Lock()
+        self._section: WebSection | None = None
+        self._router: Router | None = None
+
+    @property
+    def section(self) -> WebSection:
+        """The section. Raises `MiaiError` if it cannot be built."""
+        with self._lock:
+            if self._section is None:
+                component = registry().get(WEB_SECTION, self.name)
+                self._section = component.build(self._site, values={})
+            return self._section
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._router is None:
+            try:
+                section = await to_thread.run_sync(lambda: self.section)
+            except MiaiError as error:
+                raise HTTPException(409, one_line(str(error))) from error
+            self._router = Router(section.routes, redirect_slashes=False)
+        await self._router(scope, receive, send)
+
+    def close(self) -> None:
+        with self._lock:
+            if self._section is not None:
+                self._section.close()
 
 
 async def _problem(request: Request, error: Exception) -> Response:

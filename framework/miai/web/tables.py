@@ -22,7 +22,7 @@ from typing import Any, Final, Literal, TypedDict
 
 import miai
 from miai.agent import Decision
-from miai.api import load_game
+from miai.api import load_game, renderer_for
 from miai.clock import Clock, ClockReading, TimeControl
 from miai.errors import (
     AgentTimeoutError,
@@ -45,7 +45,6 @@ from miai.process.agent_process import AgentProcess
 from miai.process.limits import ProcessLimits
 from miai.record import GameRecord, MoveRecord, ending_text
 from miai.record_reader import read_record
-from miai.render import renderer_for
 from miai.web.analysis import Estimate, Estimates, Thoughts, analysis_of, thoughts_of
 from miai.web.frames import Camera, SeatFrame, Still, read_still
 

@@ -1,12 +1,14 @@
-"""The live pages' templates, and the policy under which browsers show them."""
+"""The live pages' templates and assets, and the policy under which browsers show them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import cache
 from importlib import resources
 from typing import Any, Final
 
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from miai.pages.layout import environment, linked
@@ -50,14 +52,14 @@ def page(
       owner: whether the reader may see the server's other pages.
       styles, scripts: names in the folder ``assets``, or addresses that begin with a slash.
     """
-    assets = linked(
+    links = linked(
         styles=["/assets/page.css", "/assets/web.css", *map(_address, styles)],
         scripts=[_address(name) for name in scripts],
     )
     packages = [package] if package else []
     made = environment(*packages, "miai.web").get_template(template)
     sections = [component.name for component in registry().components(WEB_SECTION)] if owner else []
-    content = made.render(assets=assets, owner=owner, sections=sections, **values)
+    content = made.render(assets=links, owner=owner, sections=sections, **values)
     return HTMLResponse(content, status)
 
 
@@ -77,3 +79,17 @@ def asset(name: str, *packages: str) -> bytes | None:
         if name in {file.name for file in folder.iterdir()}:
             return (folder / name).read_bytes()
     return None
+
+
+def assets(*packages: str) -> Callable[[Request], Awaitable[Response]]:
+    """Return what answers a route ``/assets/{name}`` from the folders ``assets`` of packages."""
+
+    async def answer(request: Request) -> Response:
+        name = request.path_params["name"]
+        content = asset(name, *packages)
+        if content is None:
+            raise HTTPException(404)
+        kind = TYPES.get(name.rpartition(".")[2], "application/octet-stream")
+        return Response(content, media_type=kind, headers={"cache-control": "no-cache"})
+
+    return answer

@@ -14,11 +14,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from miai.beliefs import BeliefSearcher, RootedProblem
-from miai.beliefs.search import BELIEF_PROBLEM, BELIEF_SEARCH
+from miai.beliefs.protocol import BeliefSearcher, RootedProblem
 from miai.errors import ConfigError, MiaiError, ParameterError, UnknownComponentError
-from miai.parameters import Parameters, explain, named_components, read_toml
-from miai.plugins.configs import ConfigFile, refuse_other_config
+from miai.parameters import ConfigFile, Parameters, explain, named_components, read_toml
+from miai.plugins.configs import refuse_other_config
+from miai.plugins.kinds import BELIEF_PROBLEM, BELIEF_SEARCH
 from miai.plugins.loader import registry
 from miai_tournaments.compare.blocks import (
     MAX_SEARCHES,

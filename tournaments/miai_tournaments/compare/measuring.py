@@ -10,8 +10,8 @@ from dataclasses import replace
 from statistics import median
 from typing import Any
 
-from miai.beliefs import BeliefResult, BeliefSearcher, RootedProblem
-from miai.beliefs.search import SizedRoot
+from miai.beliefs import BeliefResult
+from miai.beliefs.protocol import BeliefSearcher, RootedProblem, SizedRoot
 from miai.errors import ConfigError
 from miai_tournaments.compare.blocks import Arm, Block
 from miai_tournaments.compare.config import make_problem, make_searcher

@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from miai.errors import ConfigError
-from miai.playing.adjudication import ADJUDICATOR
+from miai.plugins.kinds import ADJUDICATOR
 from miai.plugins.loader import registry
 from miai_tournaments.config.load import Tournament, resolved_rules
 from miai_tournaments.config.schema import TournamentConfig

@@ -15,16 +15,15 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from miai.api import record_format
+from miai.api import make_panel, record_format
 from miai.errors import ConfigError, ParameterError, near_matches
 from miai.game import Game
 from miai.pages.document import counted
-from miai.parameters import Parameters, explain, mistakes, read_toml
+from miai.parameters import ConfigFile, Parameters, explain, mistakes, read_toml
 from miai.plain import parse_assignment
-from miai.playing.adjudication import ADJUDICATOR, make_panel
 from miai.playing.openings import OpeningReader, check_file
-from miai.plugins.configs import ConfigFile, refuse_other_config
-from miai.plugins.kinds import GAME
+from miai.plugins.configs import refuse_other_config
+from miai.plugins.kinds import ADJUDICATOR, GAME
 from miai.plugins.loader import registry
 from miai.plugins.registry import Component
 from miai.seeds import SEED_BITS

@@ -34,11 +34,10 @@ from functools import partial
 from pathlib import Path
 from typing import Final, Literal
 
-from miai.api import load_game, record_format
+from miai.api import load_game, make_panel, record_format
 from miai.errors import ConfigError, StoreError, UnknownComponentError
 from miai.game import Game
 from miai.pages.document import counted
-from miai.playing.adjudication import make_panel
 from miai.record import RecordFormat, Termination
 from miai_tournaments.config.extension import refuse_other_config
 from miai_tournaments.config.load import Tournament, rules_of

@@ -22,7 +22,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from miai.api import recorded_game
+from miai.api import recorded_game, renderer_for
 from miai.errors import MiaiError
 from miai.game import Game
 from miai.markup import svg_document, tag
@@ -30,9 +30,9 @@ from miai.pages.document import Block, Document, Section, Table, printable, prin
 from miai.pages.document_page import section_markup
 from miai.plain import dumps, one_line
 from miai.record import GameRecord
-from miai.render import DrawingRenderer, renderer_for
-from miai.web.sections import Site, assets
-from miai.web.templating import TYPES, page
+from miai.render import DrawingRenderer
+from miai.web.sections import Site
+from miai.web.templating import TYPES, assets, page
 from miai_tournaments.report.replays import chosen, record_of, replay_of
 from miai_tournaments.report.report import build_report
 from miai_tournaments.report.sections import report_document

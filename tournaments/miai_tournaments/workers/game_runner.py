@@ -25,20 +25,19 @@ from typing import Any, Final, Self
 
 import psutil
 
-from miai.api import load_game
+from miai.api import load_game, make_panel, renderer_for
 from miai.clock import Clock, TimeControl
 from miai.errors import AgentError, AgentTimeoutError, AgentUnavailableError
 from miai.files import write_text
 from miai.game import Game, State
 from miai.information import PlayerView
-from miai.playing.adjudication import Panel, make_panel
+from miai.playing.adjudication import Panel
 from miai.playing.match import MoveHook, play_game
 from miai.plugins.loader import PluginWarning, plugin_host
 from miai.process.agent_process import AgentProcess
 from miai.process.child import adopt_orphans
 from miai.process.limits import ProcessLimits
 from miai.record import GameRecord, MoveRecord, Termination
-from miai.render import renderer_for
 from miai_tournaments.store.folder import LOGS
 from miai_tournaments.store.rows import GameResult
 from miai_tournaments.workers.jobs import GameJob, Outcome, PlainData, Setup

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from miai.plugins.configs import ConfigFile
+from miai.parameters import ConfigFile
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

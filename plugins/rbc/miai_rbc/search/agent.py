@@ -8,7 +8,7 @@ from pathlib import Path
 
 from miai import ClockReading, Decision, Json
 from miai.beliefs.bounds import named_bounds
-from miai.beliefs.search import BeliefResult
+from miai.beliefs.protocol import BeliefResult
 from miai.values import Evaluation
 from miai_rbc.agents.belief_agents import BeliefAgent
 from miai_rbc.agents.choice import Choice

@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from miai.beliefs.bounds import named_bounds
 from miai.beliefs.compiled.search import Rule, emptied, make_memory
 from miai.beliefs.kernels import layout
+from miai.beliefs.protocol import Line
 from miai.beliefs.retention import CountSketchParameters
-from miai.beliefs.search import BudgetSpentError, DeepeningSearch, Line, NodeResult
+from miai.beliefs.search import BudgetSpentError, DeepeningSearch, NodeResult
 from miai.errors import UnsuitableGameError
 from miai_rbc.agents.belief_agents import load_beliefs
 from miai_rbc.engines.kernel import work_space

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from miai.beliefs.bounds import MakeBounds, named_bounds
-from miai.beliefs.search import Line, NodeResult, RecursiveSearch, Window
+from miai.beliefs.protocol import Line
+from miai.beliefs.search import NodeResult, RecursiveSearch, Window
 from miai.beliefs.sets import HashedSet, Universe
 from miai.errors import UnsuitableGameError
 from miai_rbc.agents.belief_agents import load_beliefs

@@ -12,8 +12,8 @@ from typing import TypeAlias, cast
 
 import numpy as np
 
-from miai.beliefs.bounds import AnyBelief, Bounds
-from miai.beliefs.search import Branches, Line, NodeResult, Recursion, Refutation, SearchBudget
+from miai.beliefs.protocol import AnyBelief, Bounds, Line
+from miai.beliefs.search import Branches, NodeResult, Recursion, Refutation, SearchBudget
 from miai.beliefs.sets import HashedSet
 from miai_rbc.kernels.belief_search import Numbers, Values, least
 from miai_rbc.kernels.bits import WIN

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from miai.parameters import Parameters
-from miai.plugins.configs import ConfigFile
+from miai.parameters import ConfigFile, Parameters
 from miai.plugins.kinds import imported
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from starlette.routing import Route
 
 from miai.errors import MiaiError
 from miai.plain import one_line
-from miai.web.sections import Site, assets
-from miai.web.templating import page
+from miai.web.sections import Site
+from miai.web.templating import assets, page
 from miai_go.errors import ProblemError
 from miai_go.rules.board import COLOR_NAMES
 from miai_go.rules.coordinates import vertex
