@@ -78,6 +78,8 @@ def test_only_a_missing_module_of_an_extra_counts() -> None:
     assert plots.extra == "miai[plots]"  # and not miai[dev]
     assert missing_extra(ModuleNotFoundError("x", name="no_such_module"), "miai_go", "it") is None
     assert missing_extra(ImportError("x", name="torch"), "miai_go", "it") is None
+    own = ModuleNotFoundError("x", name="miai_go.no_such_module")
+    assert missing_extra(own, "miai_go", "it") is None, "a defect of the plugin"
 
 
 PACKAGES = {

@@ -19,10 +19,10 @@ def missing_extra(error: ImportError, package: str, what: str) -> MissingExtraEr
       what: the feature, for the message.
 
     Returns:
-      None if the module belongs to no extra of the package's distribution or of miai.
+      None if the module is of the package itself, or of no extra of its distribution or of miai.
     """
     module = (error.name or "").partition(".")[0]
-    if not isinstance(error, ModuleNotFoundError) or not module:
+    if not isinstance(error, ModuleNotFoundError) or module in ("", package):
         return None
     for distribution in (_distribution_of(package), "miai"):
         extra = _extra_with(module, distribution)

@@ -22,7 +22,10 @@ _FOR_ANY_GAME: Final = ("game", "config-file", "web-section")
 _COMPONENTS: Final = (
     # kind, name, factory in miai_go, parameters, summary
     *(
-        ("config-file", f"go-{name}", f"learning.config_files:{function}", "", f"Config of {what}")
+        (
+            *("config-file", f"go-{name}", f"learning.training.config_files:{function}", ""),
+            f"Config of {what}",
+        )
         for name, function, what in (
             ("sl", "supervised", "`miai go train sl`"),
             ("rollout", "rollout", "`miai go train rollout`"),

@@ -22,7 +22,7 @@ def _kind(
     noun: str, command: str, model: str, *, required: str = "", optional: str = ""
 ) -> Callable[[Parameters], ConfigFile]:
     def load() -> type[BaseModel]:
-        model_class: type[BaseModel] = imported(f"miai_go.learning.{model}")
+        model_class: type[BaseModel] = imported(f"miai_go.learning.training.{model}")
         return model_class
 
     tables = frozenset(required.split()), frozenset(optional.split())
