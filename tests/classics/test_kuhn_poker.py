@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
 import pytest
 
 import miai
@@ -196,73 +195,3 @@ def test_kuhns_equilibrium_proves_the_value(alpha: Fraction) -> None:
 def test_another_strategy_can_be_exploited() -> None:
     assert best_response(1, first_player(Fraction(1, 2))) > -VALUE
     assert best_response(0, lambda state: Fraction(1)) > VALUE
-
-
-def test_the_linear_program_of_the_sequence_form_has_the_value() -> None:
-    """D. Koller, N. Megiddo, B. von Stengel: "Fast algorithms for finding randomized strategies
-    in game trees", STOC 1994: max f'p over p, x >= 0 with E x = e and F'p <= A'x.
-    """
-    optimize: Any = pytest.importorskip("scipy.optimize")
-    payoffs: dict[tuple[Sequence, Sequence], float] = defaultdict(float)
-    parents: tuple[dict[str, Sequence], dict[str, Sequence]] = ({}, {})
-    collect(GAME.new_initial_state(), (), (), 1.0, payoffs, parents)
-    rows, columns = (sequences(of) for of in parents)
-    a = np.zeros((len(rows), len(columns)))
-    for (x, y), payoff in payoffs.items():
-        a[rows.index(x), columns.index(y)] = payoff
-    e, f = (constraints(of, all_of) for of, all_of in zip(parents, (rows, columns), strict=True))
-    unit_e, unit_f = np.eye(len(e))[0], np.eye(len(f))[0]
-    solved = optimize.linprog(
-        c=np.concatenate([np.zeros(len(rows)), -unit_f]),
-        A_ub=np.hstack([-a.T, f.T]),
-        b_ub=np.zeros(len(columns)),
-        A_eq=np.hstack([e, np.zeros((len(e), len(f)))]),
-        b_eq=unit_e,
-        bounds=[(0, None)] * len(rows) + [(None, None)] * len(f),
-    )
-    assert solved.status == 0
-    assert -solved.fun == pytest.approx(float(VALUE), abs=1e-9)
-
-
-Sequence = tuple[str, int] | tuple[()]
-"""A player's last information state and what it did there; empty before its first action."""
-
-
-def collect(
-    state: State,
-    x: Sequence,
-    y: Sequence,
-    chance: float,
-    payoffs: dict[tuple[Sequence, Sequence], float],
-    parents: tuple[dict[str, Sequence], dict[str, Sequence]],
-) -> None:
-    """Sum the first player's payoffs by sequences, and note what leads to information states."""
-    if state.is_terminal():
-        payoffs[x, y] += chance * state.returns()[0]
-        return
-    if state.is_chance_node():
-        for card, probability in state.chance_outcomes():
-            collect(state.child(card), x, y, chance * probability, payoffs, parents)
-        return
-    mover = state.current_player()
-    known = state.information_state_string(mover)
-    parents[mover][known] = (x, y)[mover]
-    for action in state.legal_actions():
-        after = (known, action)
-        own_x, own_y = (after, y) if mover == 0 else (x, after)
-        collect(state.child(action), own_x, own_y, chance, payoffs, parents)
-
-
-def sequences(parents: dict[str, Sequence]) -> list[Sequence]:
-    return [(), *((known, action) for known in parents for action in (0, 1))]
-
-
-def constraints(parents: dict[str, Sequence], all_of: list[Sequence]) -> Any:
-    """Return the rows: the empty sequence has weight 1, and weights part at information states."""
-    matrix = np.zeros((1 + len(parents), len(all_of)))
-    matrix[0, 0] = 1
-    for row, (known, parent) in enumerate(parents.items(), 1):
-        matrix[row, all_of.index(parent)] = -1
-        for action in (0, 1):
-            matrix[row, all_of.index((known, action))] = 1
-    return matrix

@@ -111,24 +111,6 @@ def test_the_tensor_shows_what_the_player_knows() -> None:
     assert x[1, 1, 1] == o[2, 1, 1] == o[1, 0, 0] == 1
 
 
-def test_counts_of_histories() -> None:
-    """9 first placements; then 9 tries of which one is refused; after that by hand."""
-    counts = [0] * 5
-    frontier = [play()]
-    while frontier:
-        state = frontier.pop()
-        depth = state.move_number()
-        counts[depth] += 1
-        if depth < 4:
-            frontier.extend(state.child(action) for action in state.legal_actions())
-    # Depth 3: after a refusal o has 8 cells left, all free; else x has 8 cells, one held by o.
-    # Depth 4: a third action that stood leaves o with 8 cells (72 * 7) or, after a refusal, x
-    # with 8 (9 * 8); one that was refused leaves x with 7.
-    stood, refused = 9 * 8, 9
-    assert counts[:4] == [1, 9, 81, stood * 8 + refused * 8]
-    assert counts[4] == stood * (7 * 8 + 1 * 7) + refused * 8 * 8
-
-
 # -- OpenSpiel --------------------------------------------------------------------------------
 
 

@@ -59,39 +59,6 @@ def test_published_counts_of_positions() -> None:
     assert len({least_of_symmetric(state) for state in final}) == 138
 
 
-def test_published_counts_of_games() -> None:
-    """255,168 games: x wins 131,184, o wins 77,904, 46,080 are drawn."""
-    counts: dict[object, Counter[float]] = {}
-
-    def count(state: State) -> Counter[float]:
-        key = state.key()
-        if key not in counts:
-            if state.is_terminal():
-                counts[key] = Counter([state.returns()[0]])
-            else:
-                children = [count(state.child(action)) for action in state.legal_actions()]
-                counts[key] = sum(children, Counter())
-        return counts[key]
-
-    assert count(GAME.new_initial_state()) == {1.0: 131184, -1.0: 77904, 0.0: 46080}
-
-
-def test_best_play_is_a_draw() -> None:
-    values: dict[object, float] = {}
-
-    def value(state: State) -> float:
-        key = state.key()
-        if key not in values:
-            best = max if state.current_player() == 0 else min
-            children = [value(state.child(action)) for action in state.legal_actions()]
-            values[key] = best(children) if children else state.returns()[0]
-        return values[key]
-
-    assert value(GAME.new_initial_state()) == 0.0
-    assert value(play(0, 1)) == 1.0  # o answers a corner at an edge, and is lost
-    assert value(play(0, 4)) == 0.0
-
-
 @given(st.permutations(range(9)))
 def test_returns_agree_with_the_board_that_is_shown(order: list[int]) -> None:
     state = GAME.new_initial_state()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import re
 from pathlib import Path
 
@@ -47,21 +46,6 @@ def test_the_glossary_is_sorted_and_names_what_exists() -> None:
         owner = getattr(miai, name[0])
         fields = {*dir(owner), *getattr(owner, "__annotations__", {})}
         assert not name[1] or name[1] in fields, name
-
-
-@pytest.mark.parametrize("page", ["plugins/classics/README.md"])
-def test_sessions_of_readmes_are_true(page: str) -> None:
-    results = doctest.testfile(str(ROOT / page), module_relative=False)
-    assert results.attempted > 3
-    assert results.failed == 0
-
-
-def test_sessions_of_the_testing_package_are_true() -> None:
-    import miai.testing
-
-    results = doctest.testmod(miai.testing)
-    assert results.attempted > 3
-    assert results.failed == 0
 
 
 def test_games_that_hide_information_say_so() -> None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import doctest
 from pathlib import Path
-
-import pytest
 
 from miai.beliefs.problem import Root
 from miai_miniblind.blind import square_name, squares_of
@@ -15,16 +12,6 @@ from miai_miniblind.sub_hunt import SubHuntProblem
 
 ROOT = Path(__file__).parents[2]
 PAGE = "docs/miniblind.md"
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(
-    ("page", "examples"), [(PAGE, 12), ("plugins/miniblind/README.md", 4)], ids=["page", "readme"]
-)
-def test_its_sessions_are_true(page: str, examples: int) -> None:
-    results = doctest.testfile(str(ROOT / page), module_relative=False)
-    assert results.failed == 0
-    assert results.attempted > examples
 
 
 def test_it_names_the_diagonals_in_their_order() -> None:

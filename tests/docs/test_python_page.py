@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import shutil
 from pathlib import Path
 
@@ -19,13 +18,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copytree(ROOT / "configs", tmp_path / "configs")
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-@pytest.mark.long
-def test_its_sessions_are_true() -> None:
-    results = doctest.testfile(str(ROOT / "docs" / "python.md"), module_relative=False)
-    assert results.attempted > 15
-    assert results.failed == 0
 
 
 def test_a_run_is_continued_and_extended(folder: Path) -> None:

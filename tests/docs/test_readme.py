@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import os
 import re
 import shlex
@@ -82,18 +81,6 @@ def test_every_command_runs(tmp_path: Path) -> None:
             command += " --no-plots"  # those of the same config are drawn for docs/comparing.md
         done = run(command, tmp_path)
         assert done.returncode == 0, f"{command}\n{done.stderr}"
-
-
-@pytest.mark.long
-def test_its_python_runs() -> None:
-    blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    assert blocks
-    for code in blocks:
-        test = doctest.DocTestParser().get_doctest(code, {}, "README.md", None, 0)
-        output: list[str] = []
-        results = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test, out=output.append)
-        assert results.attempted
-        assert not results.failed, "".join(output)
 
 
 def test_its_links_lead_somewhere() -> None:

@@ -7,7 +7,6 @@ installed into an environment of their own, and every command is run, in order.
 
 from __future__ import annotations
 
-import doctest
 import re
 import shlex
 import subprocess
@@ -56,16 +55,6 @@ def test_tic_tac_toe_is_shown_whole_and_in_order() -> None:
     shown = "".join(text for shown_name, text in named("classics") if shown_name == name)
     source = (CLASSICS / name).read_text(encoding="utf-8")
     assert re.sub(r"\n+", "\n", shown) == re.sub(r"\n+", "\n", source)
-
-
-def test_sessions_are_true() -> None:
-    sessions = "\n".join(text for language, text in BLOCKS if language == "pycon")
-    test = doctest.DocTestParser().get_doctest(sessions, {}, "tutorial", "docs/tutorial.md", 0)
-    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
-    output: list[str] = []
-    runner.run(test, out=output.append)
-    assert runner.summarize(verbose=False).attempted > 20
-    assert runner.summarize(verbose=False).failed == 0, "".join(output)
 
 
 def test_the_rules_are_listed_as_they_are() -> None:

@@ -14,10 +14,11 @@ pyspiel = pytest.importorskip("pyspiel", reason="needs the extra bench: open_spi
 import numpy as np  # noqa: E402 - after the skip
 from open_spiel.python.algorithms import ismcts, mcts  # noqa: E402
 from scipy.stats import chi2_contingency  # noqa: E402
-from tests.framework.openspiel_games import OpenSpielGame  # noqa: E402
 
+from miai import State  # noqa: E402
 from miai.clock import ClockReading, TimeControl  # noqa: E402
 from miai.search.worlds import InfoSetNode, Ismcts, IsmctsParameters  # noqa: E402
+from miai_openspiel.games import OpenSpielGame  # noqa: E402
 
 EXPLORATION = 1.4
 """In utilities, as OpenSpiel's ``uct_c``."""
@@ -36,7 +37,7 @@ def our_choices(
         state = game.new_initial_state()
         for move in (None, *moves):
             if move is not None:
-                state.apply_action(move)
+                state.apply_action(numbered(state, move))
             if (observation := state.observation(player)) is not None:
                 agent.observe(observation)
         choices[agent.act(ClockReading(control=TimeControl())).action] += 1
@@ -47,13 +48,13 @@ def their_choices(
     game: OpenSpielGame, moves: tuple[int, ...], *, seeds: int, simulations: int
 ) -> Any:
     """Worlds are drawn from all histories that the player cannot tell from the true one."""
-    state = position(game, moves).theirs
+    state = position(game, moves).inner
     worlds = indistinguishable(game, state)
     choices: Counter[int] = Counter()
     for seed in range(seeds):
         generator, draw = np.random.RandomState(seed), random.Random(seed)
         bot = ismcts.ISMCTSBot(
-            game.theirs,
+            game.inner,
             mcts.RandomRolloutEvaluator(1, generator),
             EXPLORATION,
             simulations,
@@ -70,14 +71,21 @@ def their_choices(
 def position(game: OpenSpielGame, moves: tuple[int, ...]) -> Any:
     state = game.new_initial_state()
     for move in moves:
-        state.apply_action(move)
+        state.apply_action(numbered(state, move))
     return state
+
+
+def numbered(state: State, move: int) -> int:
+    """Return the number here of a move of OpenSpiel's, or of what chance does."""
+    game = state.game
+    assert isinstance(game, OpenSpielGame)
+    return move + game.chance_offset if state.is_chance_node() else move
 
 
 def indistinguishable(game: OpenSpielGame, state: Any) -> list[Any]:
     player, length = state.current_player(), len(state.history())
     text = state.information_state_string(player)
-    layer = [game.theirs.new_initial_state()]
+    layer = [game.inner.new_initial_state()]
     for _ in range(length):
         layer = [s.child(a) for s in layer if not s.is_terminal() for a in s.legal_actions()]
     return [

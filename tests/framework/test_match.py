@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -524,27 +523,3 @@ def test_processes_play_the_game_that_agents_here_play(
         assert [m.observations for m in apart.moves] == [m.observations for m in here.moves]
         assert apart.returns == here.returns
         assert replay(apart, game).is_terminal()
-
-
-def test_the_game_takes_little_longer_with_processes(
-    make_seat: Callable[..., AgentProcess],
-) -> None:
-    """No timed test: the figures are in the benchmarks. This one only notices a lost factor."""
-    game = miai.load_game("tic_tac_toe")
-    seats = [make_seat("random", name=f"p{number}") for number in range(2)]
-    play_game(game, seats, seed=0)
-    times = []
-    for seed in range(30):
-        began = time.perf_counter()
-        play_game(game, seats, seed=seed)
-        times.append(time.perf_counter() - began)
-    assert min(times) < 0.05
-
-
-def test_importing_the_referee_is_cheap() -> None:
-    import subprocess
-
-    heavy = "import sys, miai.playing.match; print([m for m in ('numpy', 'psutil', 'pydantic') "
-    code = heavy + "if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
-    assert done.stdout.strip() == "[]"

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.go.positions import go, play, position
 
 import miai
 from miai.clock import Clock, TimeControl
@@ -20,41 +21,10 @@ from miai.search.protocol import Evaluator, Search
 from miai.testing import check_agent
 from miai_go.rules.agents import FastRandomAgent, GoRollouts
 from miai_go.rules.chains import fills_eye
-from miai_go.rules.game import GoGame
 from miai_go.rules.parameters import GoRolloutParameters
 from miai_go.rules.state import GoState
 from miai_go.search.mcts import GoMcts, warm_up
 from miai_go.search.parameters import GoMctsParameters
-
-
-def go(**parameters: Any) -> GoGame:
-    game = miai.load_game("go", **parameters)
-    assert isinstance(game, GoGame)
-    return game
-
-
-def position(picture: str, *, to_move: str = "black", **parameters: Any) -> GoState:
-    """A state from a drawn board, highest row first: X Black, O White."""
-    rows = picture.split()
-    size = len(rows)
-    stones: dict[str, list[str]] = {"X": [], "O": [], ".": []}
-    for number, row in enumerate(rows):
-        for column, what in enumerate(row):
-            stones[what].append(f"{'ABCDEFGHJ'[column]}{size - number}")
-    game = go(
-        board_size=size,
-        black_stones=stones["X"],
-        white_stones=stones["O"],
-        first_player=to_move,
-        **parameters,
-    )
-    return game.new_initial_state()
-
-
-def play(state: GoState, moves: str) -> GoState:
-    for move in moves.split():
-        state.apply_action(state.string_to_action(move))
-    return state
 
 
 def searched(state: GoState, *, seed: int = 1, **parameters: Any) -> str:
@@ -162,32 +132,6 @@ def test_eyes(picture: str, vertex: int, eye: bool) -> None:
 
 # -- tree search ----------------------------------------------------------------------------------
 
-ATARI = """
-    .......
-    .XXXOO.
-    .XOOXO.
-    .XOOXO.
-    .XXOXO.
-    ..X..O.
-    ......."""
-# Five white stones have the one liberty D2; taking them saves three black ones in atari.
-SWAPPED = ATARI.translate(str.maketrans("XO", "OX"))
-
-
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize(("picture", "to_move"), [(ATARI, "black"), (SWAPPED, "white")])
-@pytest.mark.parametrize("rave", [0, 1000])
-def test_mcts_captures_what_is_in_atari(picture: str, to_move: str, rave: float, seed: int) -> None:
-    state = position(picture, to_move=to_move, komi=0.5)
-    assert searched(state, seed=seed, rave=rave, simulations=2000) == "D2"
-
-
-def test_mcts_opens_five_by_five_in_the_centre() -> None:
-    """The solved game: only the centre wins with this komi (van der Werf, 2002)."""
-    state = go(board_size=5, komi=7.5).new_initial_state()
-    found = [searched(state, seed=seed, simulations=20_000, rave=1000) for seed in range(3)]
-    assert found.count("C3") >= 2, found
-
 
 def test_the_same_seed_gives_the_same_game_and_another_seed_another() -> None:
     game = go(board_size=7)
@@ -237,16 +181,6 @@ def test_a_search_may_be_asked_of_any_state_in_any_order() -> None:
         search.advance(action)
 
 
-@pytest.mark.parametrize("ko", ["simple", "positional", "situational"])
-def test_the_search_never_breaks_the_ko_rule(ko: str) -> None:
-    """Tiny boards are all ko: whole games of searches, each move checked by the state."""
-    game = go(board_size=2, ko=ko, komi=0.5)
-    for seed in range(6):
-        agents = [miai.make_agent("mcts", game, simulations=40, seed=seed) for _ in range(2)]
-        record = miai.play(game, agents)
-        assert record.termination in ("terminal", "move-limit"), record.detail
-
-
 def test_results_describe_the_root() -> None:
     state = go(board_size=5).new_initial_state()
     search = GoMcts(state.game, GoMctsParameters(simulations=400))
@@ -258,14 +192,6 @@ def test_results_describe_the_root() -> None:
     assert -1 <= result.value <= 1
     assert result.value == pytest.approx(result.values[result.action])
     assert result.statistics["simulations"] == 400
-
-
-def test_values_are_for_the_player_to_move() -> None:
-    for to_move, sign in (("black", 1), ("white", -1)):
-        state = position("X.X.X XXXXX X.X.X XXXXX X.X..", to_move=to_move, komi=0.5)
-        search = GoMcts(state.game, GoMctsParameters(simulations=200, pass_when_winning=False))
-        search.new_game(1)
-        assert search.search(state).value * sign > 0.5
 
 
 # -- the end of play ------------------------------------------------------------------------------
@@ -454,6 +380,17 @@ def test_rollouts_are_seeded() -> None:
         rollouts.seed(seed)
         drawn.append([float(rollouts.evaluate([state])[0, 0]) for _ in range(5)])
     assert drawn[0] == drawn[1] != drawn[2]
+
+
+ATARI = """
+    .......
+    .XXXOO.
+    .XOOXO.
+    .XOOXO.
+    .XXOXO.
+    ..X..O.
+    ......."""
+"""Five white stones have the one liberty D2; taking them saves three black ones in atari."""
 
 
 def test_the_generic_search_takes_the_compiled_rollouts() -> None:

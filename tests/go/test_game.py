@@ -2,42 +2,24 @@
 
 from __future__ import annotations
 
-import doctest
 import json
 import random
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.go.positions import go, play
 
-import miai
 from miai.api import renderer_for
 from miai.errors import InvalidActionError, InvalidStateError, ParameterError
 from miai.information import PlayerView
 from miai.playing.openings import MovesReader, random_opening
 from miai.testing import check_game
 from miai_go.rules.coordinates import parse_vertex, star_points, vertex
-from miai_go.rules.game import GoGame
 from miai_go.rules.parameters import PRESETS
-from miai_go.rules.state import GoState, Start
-
-ROOT = Path(__file__).parents[2]
-
-
-def go(**parameters: Any) -> GoGame:
-    game = miai.load_game("go", **parameters)
-    assert isinstance(game, GoGame)
-    return game
-
-
-def play(state: GoState, moves: str) -> GoState:
-    for move in moves.split():
-        state.apply_action(state.string_to_action(move))
-    return state
-
+from miai_go.rules.state import Start
 
 # -- conformance ----------------------------------------------------------------------------------
 
@@ -350,10 +332,3 @@ def test_a_large_board_is_drawn() -> None:
     assert lines[0].split() == list("ABCDEFGHJKLMNOPQRSTUVWXYZ")
     assert len({len(line) for line in lines[1:26]}) <= 2
     assert lines[25].endswith("(O)1")
-
-
-@pytest.mark.parametrize("file", ["docs/go.md", "plugins/go/README.md"])
-def test_the_documentation_says_what_happens(file: str) -> None:
-    failed, tried = doctest.testfile(str(ROOT / file), module_relative=False)
-    assert tried > 3
-    assert failed == 0

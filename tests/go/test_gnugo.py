@@ -1,7 +1,6 @@
 """Real games against GNU Go, and GNU Go as an oracle for the rules."""
 
 import contextlib
-import random
 import re
 import tomllib
 import uuid
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from tests.go.positions import go
 
 from miai import TimeControl, load_game, make_agent
 from miai.errors import AgentUnavailableError
@@ -68,12 +68,6 @@ def oracle() -> Iterator[Oracle]:
     yield start
     for client in made:
         client.close()
-
-
-def go(**parameters: object) -> GoGame:
-    game = load_game("go", **parameters)
-    assert isinstance(game, GoGame)
-    return game
 
 
 def points(client: GtpClient, question: str, size: int) -> set[int]:
@@ -137,51 +131,6 @@ def test_gnu_go_is_asked_before_a_game_whether_it_allows_suicide() -> None:
 
 def score(margin: float) -> str:
     return f"{'B' if margin > 0 else 'W'}+{abs(margin):.1f}" if margin else "0"
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_area_is_counted_as_gnu_go_counts_it(seed: int, oracle: Oracle) -> None:
-    """Two players who only spare their eyes fill the board: few dead stones, all kinds of area."""
-    game = go(board_size=7, rules="chinese", komi=0.5)
-    agents = [make_agent("fast-random", game), make_agent("fast-random", game)]
-    record = play(game, agents, seed=seed)
-    client = oracle(7, "--chinese-rules", "--positional-superko")
-    client.ask("komi 0.5", seconds=SECONDS)
-    state = replay(client, game, record)
-    dead = points(client, "final_status_list dead", 7)
-    counted = state.score_with_dead(tuple(sorted(dead))).margin
-    assert client.ask("final_score", seconds=SECONDS) == score(counted), f"seed {seed}"
-
-
-@pytest.mark.parametrize(
-    ("size", "values", "options"),
-    [
-        (5, {"ko": "positional", "suicide": False}, ["--positional-superko"]),
-        (6, {"ko": "situational", "suicide": False}, ["--situational-superko"]),
-        (5, {}, ["--positional-superko", "--allow-suicide"]),
-        (9, {"ko": "simple", "suicide": False, "repetition": "allowed"}, ["--simple-ko"]),
-    ],
-)
-def test_legal_moves_are_those_of_gnu_go(
-    size: int, values: dict[str, object], options: list[str], oracle: Oracle
-) -> None:
-    game = go(board_size=size, rules="tromp-taylor", **values)
-    client = oracle(size, *options)
-    for seed in range(3):
-        rng = random.Random(seed)
-        state = game.new_initial_state()
-        client.ask("clear_board", seconds=SECONDS)
-        for _ in range(min(game.max_moves, 160)):
-            if state.is_terminal():
-                break
-            legal = state.legal_actions()[:-1]
-            color = "bw"[state.current_player()]
-            theirs = points(client, f"all_legal {color}", size)
-            assert theirs == set(legal), f"seed {seed}\n{state}"
-            action = rng.choice(legal) if legal else game.pass_action
-            client.ask(f"play {color} {vertex(action, size)}", seconds=SECONDS)
-            state.apply_action(action)
-        assert_same_board(client, state)
 
 
 def test_the_same_seed_gives_the_same_game() -> None:

@@ -6,7 +6,6 @@ import os
 import re
 import shlex
 import signal
-import subprocess
 import sys
 import time
 import uuid
@@ -450,36 +449,6 @@ def test_an_engine_that_ignores_every_request_to_quit_is_killed_with_its_child(
     engine.close()
     assert time.monotonic() - began < 3
     assert all_gone(token)
-
-
-def test_an_engine_dies_with_the_process_that_started_it(token: str) -> None:
-    """Also when that process is killed, and the engine heeds neither its input's end nor TERM."""
-    code = (
-        "import sys, time, threading\n"
-        "from miai_go.gtp.engine import EngineProcess\n"
-        "from miai_go.gtp.client import EngineLog, GtpClient\n"
-        "def start():\n"
-        "    global client\n"
-        "    client = GtpClient(EngineProcess(sys.argv[1:]), EngineLog(), who='x')\n"
-        "    client.handshake(seconds=30)\n"
-        "thread = threading.Thread(target=start)\n"  # the kernel's tie is not to a thread
-        "thread.start(); thread.join()\n"
-        "print('ready', flush=True)\n"
-        "time.sleep(60)\n"
-    )
-    parent = subprocess.Popen(
-        [sys.executable, "-c", code, *ENGINE, "--stubborn"], stdout=subprocess.PIPE
-    )
-    assert parent.stdout is not None
-    with parent.stdout:
-        assert parent.stdout.readline() == b"ready\n"
-    assert len(running_with(token)) == 3
-    time.sleep(0.2)
-    assert len(running_with(token)) == 3  # the thread that started it is long gone
-    parent.kill()
-    parent.wait()
-    if sys.platform == "linux":
-        assert all_gone(token)
 
 
 def test_a_dropped_client_ends_its_engine(token: str) -> None:
@@ -1146,13 +1115,3 @@ def test_a_referee_that_fails_is_nobody_s_fault(
     with pytest.raises(RefereeError, match=message):
         state.score()
     assert all_gone(token)
-
-
-def test_a_missing_referee_is_reported_before_the_game() -> None:
-    with pytest.raises(AgentUnavailableError, match="'no-such-engine' was not found"):
-        load_game(
-            "go",
-            dead_stones="referee",
-            referee="gtp",
-            referee_settings={"command": "no-such-engine"},
-        )

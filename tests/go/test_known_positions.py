@@ -2,41 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
+from tests.go.positions import play, position
 
-import miai
 from miai.errors import InvalidActionError
-from miai_go.rules.game import GoGame
-from miai_go.rules.state import GoState
-
-
-def position(picture: str, *, to_move: str = "black", **parameters: Any) -> GoState:
-    """A state from a drawn board, highest row first: X Black, O White."""
-    rows = picture.split()
-    size = len(rows)
-    stones: dict[str, list[str]] = {"X": [], "O": [], ".": []}
-    for number, row in enumerate(rows):
-        for column, what in enumerate(row):
-            stones[what].append(f"{'ABCDEFGHJ'[column]}{size - number}")
-    game = miai.load_game(
-        "go",
-        board_size=size,
-        black_stones=stones["X"],
-        white_stones=stones["O"],
-        first_player=to_move,
-        **parameters,
-    )
-    assert isinstance(game, GoGame)
-    return game.new_initial_state()
-
-
-def play(state: GoState, moves: str) -> GoState:
-    for move in moves.split():
-        state.apply_action(state.string_to_action(move))
-    return state
-
 
 KO_RULES = ("simple", "positional", "situational")
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.go.positions import go, play, position
 
-import miai
 from miai.errors import IllegalActionError, InvalidActionError
 from miai_go.rules.game import GoGame
 from miai_go.rules.state import GoState
@@ -131,12 +131,6 @@ class PlainGame:
 
     def area(self) -> int:
         return self.territory() + self.stones.count(BLACK_STONE) - self.stones.count(WHITE_STONE)
-
-
-def go(**parameters: Any) -> GoGame:
-    game = miai.load_game("go", **parameters)
-    assert isinstance(game, GoGame)
-    return game
 
 
 def flat(state: GoState) -> Stones:
@@ -264,30 +258,6 @@ def play_both(mine: GoGame, theirs: Any, rng: random.Random, where: str) -> None
 # -- single rules ---------------------------------------------------------------------------------
 
 
-def play(state: GoState, moves: str) -> GoState:
-    for move in moves.split():
-        state.apply_action(state.string_to_action(move))
-    return state
-
-
-def set_up(picture: str, *, to_move: str = "black", **parameters: Any) -> GoState:
-    """A state from a drawn board, highest row first: X Black, O White."""
-    rows = picture.split()
-    size = len(rows)
-    names: dict[str, list[str]] = {"X": [], "O": []}
-    for number, row in enumerate(rows):
-        for column, what in enumerate(row):
-            if what in names:
-                names[what].append(f"{'ABCDEFGHJKLMNOPQRST'[column]}{size - number}")
-    return go(
-        board_size=size,
-        black_stones=names["X"],
-        white_stones=names["O"],
-        first_player=to_move,
-        **parameters,
-    ).new_initial_state()
-
-
 KO = """
     .XO.
     XO.O
@@ -298,7 +268,7 @@ KO = """
 
 @pytest.mark.parametrize("ko", ["simple", "positional", "situational"])
 def test_a_ko_may_not_be_retaken_at_once(ko: str) -> None:
-    state = play(set_up(KO, ko=ko), "C3")
+    state = play(position(KO, ko=ko), "C3")
     with pytest.raises(InvalidActionError, match=r"retake the ko|repeat an earlier position"):
         state.string_to_action("B3")
     play(state, "A1 D1")
@@ -306,13 +276,13 @@ def test_a_ko_may_not_be_retaken_at_once(ko: str) -> None:
 
 
 def test_a_pass_is_a_threat_under_simple_ko_but_not_under_positional_superko() -> None:
-    simple = play(set_up(KO, ko="simple"), "C3 pass A1")
+    simple = play(position(KO, ko="simple"), "C3 pass A1")
     assert simple.is_legal(simple.string_to_action("B3"))
-    assert not play(set_up(KO, ko="positional"), "C3 pass pass").is_legal(9)
+    assert not play(position(KO, ko="positional"), "C3 pass pass").is_legal(9)
 
 
 def test_illegal_actions_are_refused_with_the_position() -> None:
-    state = set_up(KO, ko="simple", suicide=False)
+    state = position(KO, ko="simple", suicide=False)
     with pytest.raises(IllegalActionError) as caught:
         state.apply_action(8)
     assert "A B C D" in caught.value.position
@@ -337,17 +307,17 @@ def test_suicide_of_several_stones_is_a_matter_of_the_rules() -> None:
         XX...
         .....
         ....."""
-    allowed = play(set_up(corner, to_move="white", suicide=True), "A5")
+    allowed = play(position(corner, to_move="white", suicide=True), "A5")
     assert flat(allowed).count(WHITE_STONE) == 0
     assert allowed.board.captures == (4, 0), "the suicide's stones are Black's prisoners"
-    refused = set_up(corner, to_move="white", suicide=False)
+    refused = position(corner, to_move="white", suicide=False)
     with pytest.raises(InvalidActionError, match="suicide"):
         refused.string_to_action("A5")
 
 
 @pytest.mark.parametrize("ko", ["positional", "situational"])
 def test_suicide_of_one_stone_repeats_the_position(ko: str) -> None:
-    state = set_up(SUICIDE, to_move="white", suicide=True, ko=ko)
+    state = position(SUICIDE, to_move="white", suicide=True, ko=ko)
     # White to move again on the same stones is another situation, but the same position.
     assert state.is_legal(20) == (ko == "situational")
 

@@ -8,28 +8,14 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.go.positions import go, play
 
-import miai
 from miai.errors import AgentUnavailableError, UnknownComponentError
 from miai_go.rules.board import Board
 from miai_go.rules.dead_stones import PlayoutJudge, settle
-from miai_go.rules.game import GoGame
 from miai_go.rules.parameters import PlayoutJudgeParameters
 from miai_go.rules.scoring import in_seki
 from miai_go.rules.state import GoState, Phase
-
-
-def go(**parameters: Any) -> GoGame:
-    game = miai.load_game("go", **parameters)
-    assert isinstance(game, GoGame)
-    return game
-
-
-def play(state: GoState, moves: str) -> GoState:
-    for move in moves.split():
-        state.apply_action(state.string_to_action(move))
-    return state
-
 
 WALLS = "C5 D5 C4 D4 C3 D3 C2 D2 C1 D1"
 """On 5x5: Black holds A to C, White D and E; 15 points of area to 10."""

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sgfmill import sgf as sgfmill_sgf
 from sgfmill import sgf_moves
+from tests.go.positions import go
 
 import miai
 from miai.errors import GameError, RecordError
@@ -26,12 +27,6 @@ from miai_go.sgf import check as sgf_check
 from miai_go.sgf.check import SgfError
 from miai_go.sgf.reading import SgfGame, SgfOpenings, read_bytes, read_file
 from miai_go.sgf.writing import SgfRecords, state_to_sgf
-
-
-def go(**parameters: Any) -> GoGame:
-    game = miai.load_game("go", **parameters)
-    assert isinstance(game, GoGame)
-    return game
 
 
 def only(text: str | bytes) -> SgfGame:

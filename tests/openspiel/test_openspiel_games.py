@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -204,30 +204,6 @@ def test_notations_of_hidden_games_do_not_tell_who_acts() -> None:
 
 
 # -- players who act at once ----------------------------------------------------------------------
-
-GOOFSPIEL: tuple[Mapping[str, Any], ...] = (
-    {"num_cards": 4},
-    {"num_cards": 4, "imp_info": True},
-    {"num_cards": 3, "players": 3, "points_order": "descending", "imp_info": True},
-    {"num_cards": 4, "returns_type": "point_difference"},
-)
-
-
-@pytest.mark.parametrize("parameters", GOOFSPIEL, ids=str)
-def test_goofspiel_is_that_of_the_classics(parameters: Mapping[str, Any]) -> None:
-    """miai's own goofspiel has the same choices, results and secrets, move by move."""
-    rng = random.Random(seed_of_test())
-    theirs = load("goofspiel", **parameters)
-    ours = Goofspiel(GoofspielParameters(**parameters))
-    assert theirs.info.simultaneous
-    for _ in range(5):
-        for one, other in played_together(theirs, ours, rng):
-            assert one.current_player() == other.current_player()
-            assert one.is_terminal() == other.is_terminal()
-            for player in range(theirs.info.num_players):
-                assert one.legal_actions_of(player) == other.legal_actions_of(player)
-            if one.is_terminal():
-                assert one.returns() == pytest.approx(other.returns())
 
 
 def played_together(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-import time
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +15,11 @@ from hypothesis import strategies as st
 from tests.rbc.games import rbc
 from tests.rbc.test_history import record_of, save
 from tests.rbc.test_reconchess import play_bot, process, write_bot
-from tests.tournaments.support import config_text, player, refused
-from tests.warm_command import run_miai
 
 import miai
 from miai import ClockReading, Json, Observation, TimeControl
 from miai.errors import InvalidStateError, ParameterError, RecordError
 from miai.playing.match import InProcessSeat, play_game
-from miai.process.agent_process import AgentProcess
 from miai.record import Termination
 from miai_rbc.agents.belief_agents import BeliefAgent
 from miai_rbc.belief.belief import RbcBelief
@@ -98,27 +94,6 @@ def test_any_text_is_refused_or_a_position_with_two_kings(text: str) -> None:
     assert [board.kings.bit_count() for board in boards.boards()] == [2]
 
 
-@pytest.mark.parametrize("fen", ["garbage", "8/8/8/8/8/8/8/4K3 w - - 0 1", "x" * 5000])
-def test_the_command_line_refuses_a_position(fen: str) -> None:
-    output = _play("--white", "random", "--black", "random", "--set", f"fen={fen}")
-    assert "not a FEN" in output or "not a position" in output or "fen: " in output
-
-
-def _play(*words: str) -> str:
-    """Have ``miai play`` refuse a game, and return its message."""
-    done = run_miai(["play", "rbc", *words])
-    assert done.returncode == 2, done.stderr
-    return _one_message(done.stderr)
-
-
-def _one_message(output: str) -> str:
-    assert output.startswith("miai: "), output
-    assert "Traceback" not in output
-    assert len(output.strip().splitlines()) == 1
-    assert len(output) < 1000
-    return output
-
-
 # -- limits ---------------------------------------------------------------------------------------
 
 BAD: list[tuple[str, Any]] = [
@@ -156,24 +131,6 @@ def test_parameters_out_of_range_are_refused_by_name(name: str, value: Any) -> N
 def test_parameters_without_effect_are_refused(parameters: dict[str, Any], said: str) -> None:
     with pytest.raises(ParameterError, match=said):
         miai.make_agent("rbc-strong", rbc(), **parameters)
-
-
-def test_no_limit_is_zero(tmp_path: Path) -> None:
-    """In the library, on the command line, and in a config."""
-    with pytest.raises(ValueError, match="at least 512 boards, got 0"):
-        RbcBelief(rbc(), 0, limit=0)
-    for name, value in (("limit", 0), ("depth", 0), ("samples", 0)):
-        words = ["--white", "rbc-seed", "--black", "random", f"--white.{name}", str(value)]
-        assert name in _play(*words)
-        config = tmp_path / "x.toml"
-        players = (player("ann", "rbc-seed", **{name: value}), player("bob"))
-        config.write_text(config_text(*players, game={"name": "rbc"}))
-        output = _one_message(refused("check", config))
-        assert f"players[0] (ann): {name}" in output
-    config.write_text(
-        config_text(player("ann"), player("bob"), game={"name": "rbc", "full_turn_limit": 0})
-    )
-    assert "full_turn_limit" in _one_message(refused("check", config))
 
 
 # -- observations that are none -------------------------------------------------------------------
@@ -490,57 +447,6 @@ def test_a_bot_may_change_all_that_it_is_handed(tmp_path: Path) -> None:
     assert [move.action for move in first.moves] == [move.action for move in second.moves]
 
 
-@pytest.mark.long
-@pytest.mark.parametrize(
-    ("fault", "termination", "detail"),
-    [
-        ("raise RuntimeError('enough')", Termination.CRASH, "RuntimeError: enough"),
-        ("import os; os._exit(7)", Termination.CRASH, "exited with status 7"),
-        ("return object()", Termination.PROTOCOL, "which is not a move"),
-        ("return move_actions", Termination.PROTOCOL, "which is not a move"),
-        ("return chess.Move.null()", Termination.PROTOCOL, "not in move_actions"),
-        pytest.param(
-            *("while True: pass", Termination.TIME, "did not answer 'act' within"),
-            marks=pytest.mark.slow,
-        ),
-        ("import time; time.sleep(1000)", Termination.TIME, "did not answer 'act' within"),
-    ],
-)
-def test_a_bot_that_fails_in_the_middle_of_a_game_forfeits(
-    fault: str, termination: Termination, detail: str, tmp_path: Path
-) -> None:
-    body = f"""
-def choose_move(self, move_actions, seconds_left):
-    self.moves = getattr(self, "moves", 0) + 1
-    if self.moves > 4:
-        {fault}
-    return move_actions[0]
-"""
-    game = rbc()
-    control = TimeControl(kind="per-move", seconds=1.5)
-    other = InProcessSeat(miai.make_agent("rbc-random", game))
-    with process(write_bot(tmp_path, body)) as seat:
-        began = time.monotonic()
-        record = play_game(game, [other, seat], seed=4, time_control=control)
-        assert time.monotonic() - began < 30.0
-    assert record.termination is termination, record.detail
-    assert (record.loser, record.returns) == (1, (1.0, -1.0))
-    assert detail in record.detail
-    assert len([move for move in record.moves if move.actor == 1]) == 9  # four turns and a sense
-
-
-@pytest.mark.long
-def test_an_agent_s_process_survives_a_forfeit(tmp_path: Path) -> None:
-    """The next game is played with a process that was started anew."""
-    bot = write_bot(tmp_path, "def choose_move(self, *a): raise ValueError('never')\n")
-    game = rbc(full_turn_limit=3)
-    other = InProcessSeat(miai.make_agent("rbc-random", game))
-    with AgentProcess("rbc", {}, "reconchess", {"bot": str(bot)}, name="bot") as seat:
-        for seed in range(2):
-            record = play_game(game, [seat, other], seed=seed)
-            assert (record.termination, record.loser) == (Termination.CRASH, 0)
-
-
 # -- histories ------------------------------------------------------------------------------------
 
 
@@ -552,29 +458,6 @@ def test_a_history_cut_short_is_refused_at_any_length(tmp_path: Path) -> None:
         with pytest.raises(RecordError, match=re.escape(f"{path}: not the JSON")) as output:
             read_history(path)
         assert len(str(output.value).splitlines()) == 1
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"type": None}, "not a history of reconchess"),
-        ({"schema": "miai.record/1", "type": "Game"}, "not a history of reconchess"),
-        ({"senses": None}, "senses: "),
-        ({"taken_moves": {"true": [], "false": "none"}}, "taken_moves, 'false': "),
-        ({"sense_results": {"white": [], "black": []}}, "sense_results: "),
-        ({"capture_squares": [[], []]}, "capture_squares: "),
-        ({"winner_color": 1}, "winner_color: 1"),
-        ({"win_reason": "KING_CAPTURE"}, "win_reason: "),
-    ],
-)
-def test_a_history_of_another_version_is_refused_by_field(
-    changes: dict[str, Any], message: str, tmp_path: Path
-) -> None:
-    path = save(tmp_path, record_of(1, move_limit=20))
-    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
-    with pytest.raises(RecordError, match=re.escape(f"{path}: {message}")) as output:
-        read_history(path)
-    assert len(str(output.value).splitlines()) == 1
 
 
 def test_missing_fields_of_a_history_are_named(tmp_path: Path) -> None:

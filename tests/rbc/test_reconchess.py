@@ -204,28 +204,6 @@ def test_the_list_of_moves_has_the_order_of_local_game() -> None:
             board.push(move)
 
 
-def test_a_bot_may_change_the_lists_that_it_is_handed(tmp_path: Path) -> None:
-    bot = write_bot(
-        tmp_path,
-        """
-        def choose_sense(self, sense_actions, move_actions, seconds_left):
-            assert len(sense_actions) == 64 and len(move_actions) >= 1
-            move_actions.clear()
-            return sense_actions.pop()
-
-        def handle_sense_result(self, sense_result):
-            sense_result.clear()
-
-        def choose_move(self, move_actions, seconds_left):
-            move = move_actions[0]
-            move_actions.clear()
-            return move
-        """,
-    )
-    record = play_bot(process(bot))
-    assert record.termination in (Termination.TERMINAL, Termination.MOVE_LIMIT), record.detail
-
-
 def test_seconds_left_are_those_of_the_clock(tmp_path: Path, clean_imports: None) -> None:
     bot = write_bot(
         tmp_path,

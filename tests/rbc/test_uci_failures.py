@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -163,39 +162,6 @@ def test_programs_without_uci_are_reported(tmp_path: Path) -> None:
     assert all(map(is_gone, starts(tmp_path)))
     with pytest.raises(EngineError, match="cannot be started"):
         UciProcess([str(tmp_path / "absent")], {}, seconds=1.0)
-
-
-PARENT = """
-import sys
-from miai_rbc.engines.uci import UciProcess
-process = UciProcess(sys.argv[2:], {}, seconds=50.0)
-process.search("x", "depth 1", seconds=float(sys.argv[1]))
-"""
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a hanging engine may be left")
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGINT])
-def test_a_hanging_engine_dies_with_its_parent(tmp_path: Path, number: int) -> None:
-    parent = subprocess.Popen(
-        [sys.executable, "-c", PARENT, "600", *command(tmp_path, "hang")], stderr=subprocess.DEVNULL
-    )
-    try:
-        while not (tmp_path / "hangs").exists():
-            assert parent.poll() is None
-            time.sleep(0.02)
-        parent.send_signal(number)
-        parent.wait(20)
-        assert all(map(is_gone, starts(tmp_path)))
-    finally:
-        parent.kill()
-        parent.wait()
-
-
-def test_a_hanging_engine_ends_with_the_interpreter_that_left_it(tmp_path: Path) -> None:
-    words = [sys.executable, "-c", PARENT, "0.2", *command(tmp_path, "hang")]
-    parent = subprocess.run(words, check=False, capture_output=True, text=True, timeout=60)
-    assert "EngineError" in parent.stderr
-    assert all(map(is_gone, starts(tmp_path)))
 
 
 # -- what an engine is told ----------------------------------------------------------------------

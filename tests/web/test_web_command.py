@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from urllib.request import urlopen
 
 from tests.warm_command import run_miai
-from tests.web.server import Browser, is_turn
+from tests.web.server import Browser
 
 
 def test_it_prints_its_address_answers_and_ends_with_ctrl_c(tmp_path: Path) -> None:
@@ -32,43 +30,6 @@ def test_it_prints_its_address_answers_and_ends_with_ctrl_c(tmp_path: Path) -> N
             process.send_signal(signal.SIGINT)
             _, errors = process.communicate(timeout=30)
     assert (process.returncode, errors.decode()) == (130, "miai: interrupted\n")
-
-
-def test_its_agents_die_with_it(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "miai", "web", "--port", "0", "--games", str(tmp_path / "g")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        found = re.search(r":(\d+)/\?token=(\S+)", process.stdout.readline().decode())
-        assert found
-        browser = Browser(int(found[1]))
-        browser.ask(f"/?token={found[2]}")
-        table = browser.new_table("tic_tac_toe", players__0__agent="me", players__1__agent="mcts")
-        with browser.watching(table) as events:
-            number = events.until(is_turn)["frame"]["number"]
-            browser.post(f"{table}/answers", {"number": number, "kind": "move", "action": 4})
-            events.until(lambda n: is_turn(n) and n["frame"]["number"] > number)
-            family = children(process.pid)
-            assert family
-            process.kill()
-    until = time.monotonic() + 10
-    while (left := [pid for pid in family if alive(pid)]) and time.monotonic() < until:
-        time.sleep(0.05)
-    assert not left
-
-
-def children(pid: int) -> list[int]:
-    import psutil
-
-    return [child.pid for child in psutil.Process(pid).children(recursive=True)]
-
-
-def alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state != "Z"
 
 
 def test_a_port_that_is_taken_is_one_line(tmp_path: Path) -> None:
