@@ -46,7 +46,7 @@ def for_mover(value: float, state: miai.State, total: float = 0.0) -> float:
 
 def solve(game: miai.Game, *, table_size: int = 100_000) -> tuple[SearchResult, miai.State]:
     state = game.new_initial_state()
-    search = AlphaBeta(game, AlphaBetaParameters(nodes=0, table_size=table_size))
+    search = AlphaBeta(game, AlphaBetaParameters(nodes=0), table_size=table_size)
     return search.search(state), state
 
 
@@ -90,7 +90,7 @@ def test_a_fresh_table_and_a_tiny_one_give_the_same_values() -> None:
     states = [state for state in states_of(game) if not state.is_terminal()]
     for state in random.Random(7).sample(states, 60):
         for size in (1_000_000, 2):
-            search = AlphaBeta(game, AlphaBetaParameters(nodes=0, table_size=size))
+            search = AlphaBeta(game, AlphaBetaParameters(nodes=0), table_size=size)
             expected = for_mover(expectiminimax(state, memory), state)
             assert search.search(state).value == expected, f"table of {size}:\n{state}"
 
@@ -145,7 +145,7 @@ def test_random_trees_have_their_minimax_value(
     tree: Choice, size: int, order: random.Random
 ) -> None:
     game = TreeGame(tree)
-    search = AlphaBeta(game, AlphaBetaParameters(nodes=0, table_size=size))
+    search = AlphaBeta(game, AlphaBetaParameters(nodes=0), table_size=size)
     states = states_of(game)
     order.shuffle(states)
     for state in states:

@@ -44,7 +44,6 @@ from miai.search.mcts import (
     Mcts,
     MctsParameters,
     Node,
-    add_dirichlet_noise,
     best_value,
     most_visits,
     puct,
@@ -202,8 +201,6 @@ def test_proven_actions_are_worth_their_utility_or_skipped() -> None:
 def test_the_final_choice_by_hand() -> None:
     assert most_visits(node([5, 9, 2], [0.5, 0.1, 0.9])) == 1
     assert best_value(node([5, 9, 2], [0.5, 0.1, 0.9])) == 2
-    assert MctsParameters(final="visits").choose() is most_visits
-    assert MctsParameters(final="value").choose() is best_value
     assert most_visits(node([5, 5], [0.1, 0.2])) == 1
     draw_known = node([5, 9, 2], [0.5, -0.1, 0.9])
     draw_known.proofs = {0: (0.0, 0.0)}
@@ -487,16 +484,12 @@ def test_the_tree_below_the_moves_played_is_kept_with_its_counts() -> None:
     assert second.statistics["nodes"] == search.root.size()
 
 
-@pytest.mark.parametrize("reuse", [True, False])
-def test_a_tree_for_another_position_is_dropped(reuse: bool) -> None:
+def test_a_tree_for_another_position_is_dropped() -> None:
     state = position("")
-    search = Mcts(state.game, MctsParameters(simulations=50, reuse=reuse))
-    found = search.search(state)
+    search = Mcts(state.game, MctsParameters(simulations=50))
+    search.search(state)
     assert search.search(position("b2")).statistics["reused"] == 0
     search.search(state)
-    if not reuse:
-        search.advance(found.action)
-        assert search.search(state.child(found.action)).statistics["reused"] == 0
     search.advance(99)  # no action of this tree: whatever was meant, nothing is kept
     assert search.root is None
 
@@ -562,8 +555,8 @@ def test_ends_are_proven_in_a_full_tree_too() -> None:
     [
         {},
         {"batch": 16},
-        {"selection": "puct", "dirichlet_alpha": 0.5},
-        {"evaluator_parameters": {"rollouts": 3}, "fpu": 0.5, "final": "value"},
+        {"selection": "puct"},
+        {"evaluator_parameters": {"rollouts": 3}},
     ],
 )
 def test_two_searches_of_one_seed_agree_in_everything(values: dict[str, Any]) -> None:
@@ -634,35 +627,16 @@ def test_puct_follows_the_priors() -> None:
     assert max(found.visits.values()) - min(found.visits.values()) <= 2
 
 
-def test_dirichlet_noise_moves_the_root_and_adds_up() -> None:
-    rng = random.Random(1)
-    for alpha in (0.03, 1.0, 1e-9):
-        noisy = add_dirichlet_noise([0.5, 0.3, 0.2], rng, alpha=alpha, fraction=0.25)
-        assert sum(noisy) == pytest.approx(1.0)
-        assert all(p >= 0.75 * q for p, q in zip(noisy, [0.5, 0.3, 0.2], strict=True))
-    game = TreeGame(wide(8, 4, value=0.0), merge=False)
-    found, search = searched(
-        game,
-        Opinionated(),
-        simulations=100,
-        selection="puct",
-        dirichlet_alpha=0.3,
-        dirichlet_fraction=1.0,
-    )
-    assert max(found.visits, key=found.visits.__getitem__) != 7 or found.visits[7] < 80
-    assert search.root is not None
-    child, noised = search.root.children[0], search.root.priors
-    assert child is not None
-    assert child.priors is not None
-    assert max(child.priors) == 0.9  # noise is for the root alone
-    search.search(game.new_initial_state())
-    assert search.root.priors == noised  # and comes once
-
-
 def test_first_play_urgency_lets_untried_actions_wait() -> None:
     game = TreeGame(wide(40, 4, value=0.5), merge=False)
     eager, _ = searched(game, EstimateEvaluator(), simulations=60)
-    lazy, _ = searched(game, EstimateEvaluator(), simulations=60, fpu=0.0, exploration=0.2)
+    search = Mcts(
+        game,
+        MctsParameters(simulations=60),
+        evaluator=EstimateEvaluator(),
+        select=uct(exploration=0.2, fpu=0.0),
+    )
+    lazy = search.search(game.new_initial_state())
     assert len(eager.visits) == 40
     assert len(lazy.visits) < 10
 
@@ -678,7 +652,6 @@ def test_it_resigns_below_its_threshold_only() -> None:
     ("values", "message"),
     [
         ({"simulations": 0}, "needs a budget in seconds"),
-        ({"dirichlet_alpha": 0.3}, "needs selection = 'puct'"),
         ({"simulation": 10}, "Did you mean 'simulations'"),
         ({"selection": "rave"}, "selection"),
         ({"batch": 0}, "batch"),

@@ -144,9 +144,6 @@ class AlphaBetaParameters(Parameters):
         "zero", component="evaluator", help="Evaluator of states at the maximum depth"
     )
     evaluator_parameters: dict[str, Any] = parameter({}, help="Parameters of the evaluator")
-    table_size: int = parameter(
-        1_000_000, ge=2, unit="entries", help="Maximum entries of the transposition table"
-    )
     resign_below: float | None = parameter(
         None, unit="utility", help="Resign when the best action's value is below this; none: never"
     )
@@ -161,7 +158,8 @@ class AlphaBeta:
 
     The value is exact when the statistics say ``solved``. `SearchResult.values` holds the best
     action only: for the others alpha-beta proves only that they are not better. The evaluator gives
-    values at the horizon; None for the one that the parameters name.
+    values at the horizon; None for the one that the parameters name. The transposition table keeps
+    at most `table_size` entries.
 
     Raises `GameError` unless the game has perfect information, two players and a constant sum.
     """
@@ -172,6 +170,7 @@ class AlphaBeta:
         parameters: AlphaBetaParameters | None = None,
         *,
         evaluator: Evaluator | None = None,
+        table_size: int = 1_000_000,
     ) -> None:
         require_perfect_information(game, search="alpha-beta")
         require_two_player_constant_sum(game, search="alpha-beta")
@@ -187,7 +186,7 @@ class AlphaBeta:
         # What one player can lose at most, the other can win at most, whatever the game states.
         self._max = max(info.max_utility - self._shift, self._shift - info.min_utility)
         self._horizon = self._max * (1 - 2 * _INSIDE)
-        self._table = TranspositionTable(parameters.table_size)
+        self._table = TranspositionTable(table_size)
         self.new_game(0)
 
     def new_game(self, seed: int) -> None:

@@ -19,9 +19,7 @@ import time
 from collections.abc import Callable, Sequence
 from itertools import accumulate
 from math import inf, isclose, log, sqrt
-from typing import Literal, Self, TypeAlias
-
-from pydantic import model_validator
+from typing import Literal, TypeAlias
 
 from miai.game import Game, GameInfo, Player, State
 from miai.parameters import parameter
@@ -388,24 +386,6 @@ def best_value(node: Node) -> int:
     return max(among, key=lambda i: (node.value(i), node.edge_visits[i]))
 
 
-def add_dirichlet_noise(
-    priors: list[float], rng: random.Random, *, alpha: float, fraction: float
-) -> list[float]:
-    """Return priors mixed with a share of Dirichlet noise, as AlphaZero does at its root.
-
-    The smaller `alpha`, the more the noise favours few actions; its share `fraction` is from 0 to
-    1.
-    """
-    noise = [rng.gammavariate(alpha, 1.0) for _ in priors]
-    total = sum(noise)
-    if total <= 0.0:  # a tiny alpha can underflow to no noise at all
-        return priors
-    return [
-        (1.0 - fraction) * prior + fraction * sample / total
-        for prior, sample in zip(priors, noise, strict=True)
-    ]
-
-
 def _child_of(node: Node, actions: tuple[int, ...]) -> Node | None:
     """Return the node after an action, or after those of players who act at once; or None."""
     if isinstance(node, JointNode):
@@ -422,15 +402,6 @@ class MctsParameters(TreeSearchParameters):
     selection: Literal["uct", "puct"] = parameter(
         "uct", help="uct tries every action; puct is guided by the evaluator's priors"
     )
-    fpu: float | None = parameter(
-        None,
-        unit="utility",
-        help="Value of an untried action; none: uct tries all first, puct takes the node's mean",
-    )
-    final: Literal["visits", "value"] = parameter(
-        "visits",
-        help="Final choice: most visited action or best value; a proven win comes first",
-    )
     solver: bool = parameter(
         True, help="Prove wins, losses and draws, and stop when the root is proven"
     )
@@ -443,32 +414,15 @@ class MctsParameters(TreeSearchParameters):
         unit="nodes",
         help="Maximum tree size in nodes; when full, the search continues without expanding",
     )
-    reuse: bool = parameter(True, help="Keep the tree from move to move")
     resign_below: float | None = parameter(
         None, unit="utility", help="Resign when the best action's value is below this; none: never"
     )
-    dirichlet_alpha: float | None = parameter(
-        None, gt=0, help="Concentration of Dirichlet noise on the root's priors; none: no noise"
-    )
-    dirichlet_fraction: float = parameter(
-        0.25, ge=0, le=1, help="Share of the noise in the root's priors"
-    )
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        if self.dirichlet_alpha is not None and self.selection != "puct":
-            raise ValueError("dirichlet_alpha needs selection = 'puct', which has priors")
-        return self
 
     def select(self, game: Game, *, proven: Proven) -> Select:
         """Return how to select inside the tree, or at the root."""
         scale = 0.5 * (game.info.max_utility - game.info.min_utility)
         make = uct if self.selection == "uct" else puct
-        return make(exploration=self.exploration * scale, fpu=self.fpu, proven=proven)
-
-    def choose(self) -> Choose:
-        """Return how to choose the action to play."""
-        return most_visits if self.final == "visits" else best_value
+        return make(exploration=self.exploration * scale, proven=proven)
 
 
 class Mcts:
@@ -479,7 +433,7 @@ class Mcts:
       evaluator: values and priors of leaves; None for the one that the parameters name.
       select: how to select inside the tree; None for what the parameters say.
       select_root: how to select at the root; None for `select`, if any, or what the parameters say.
-      choose: which action of the root to play; None for what the parameters say.
+      choose: which action of the root to play.
 
     Attributes:
       root: the node of the last search, or of the position since; None when nothing is kept.
@@ -497,7 +451,7 @@ class Mcts:
         evaluator: Evaluator | None = None,
         select: Select | None = None,
         select_root: Select | None = None,
-        choose: Choose | None = None,
+        choose: Choose = most_visits,
     ) -> None:
         require_perfect_information(game, search="mcts")
         parameters = parameters or MctsParameters()
@@ -508,14 +462,13 @@ class Mcts:
         self._evaluate = evaluation_in_place(self._evaluator)
         self._select = select or parameters.select(game, proven="value")
         self._select_root = select_root or select or parameters.select(game, proven="skip")
-        self._choose = choose or parameters.choose()
+        self._choose = choose
         self._solver = MctsSolver(game.info) if parameters.solver else None
         # A virtual loss is the worst that can happen; a batch of one needs none and is exact.
         self._loss = game.info.min_utility if parameters.batch > 1 else 0.0
         self.root: Node | None = None
         self._state: State | None = None  # of the root, the search's own
         self._nodes: int | None = None  # None until the reused part of a tree is counted
-        self._noised: Node | None = None
         self._joint: list[int] = []  # actions of a decision of several players, see `advance`
         self._depth = 0
         self.new_game(0)
@@ -539,7 +492,7 @@ class Mcts:
         if isinstance(root, JointNode) and len(self._joint) < len(root.parts):
             return
         actions, self._joint = tuple(self._joint), []
-        child = _child_of(root, actions) if self._parameters.reuse else None
+        child = _child_of(root, actions)
         if child is None:
             self._forget()
             return
@@ -588,13 +541,12 @@ class Mcts:
     # -- the tree and its root ----------------------------------------------------------------
 
     def _forget(self) -> None:
-        self.root = self._state = self._nodes = self._noised = None
+        self.root = self._state = self._nodes = None
         self._joint = []
 
     def _rooted(self, state: State) -> Node:
         """Return the root for the state, from the tree if it contains it."""
-        previous = self._state if self._parameters.reuse else None
-        if previous is None or previous.key() != state.key():
+        if self._state is None or self._state.key() != state.key():
             self._forget()
         if self.root is None:
             self.root = Node.of(state)
@@ -606,17 +558,7 @@ class Mcts:
             root.expand(state)
             if self._parameters.selection == "puct" and root.priors is None and root.player >= 0:
                 root.rank(priors(self._evaluator, [state])[0], self._rng)
-        self._add_noise(root)
         return root
-
-    def _add_noise(self, root: Node) -> None:
-        alpha = self._parameters.dirichlet_alpha
-        if alpha is None or root.priors is None or self._noised is root:
-            return
-        fraction = self._parameters.dirichlet_fraction
-        noisy = add_dirichlet_noise(root.priors, self._rng, alpha=alpha, fraction=fraction)
-        root.rank(noisy, self._rng)
-        self._noised = root
 
     # -- simulations --------------------------------------------------------------------------
 
