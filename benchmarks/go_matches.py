@@ -7,7 +7,7 @@ finished one. Time limits are wall time, so other work on the machine weakens bo
     python benchmarks/go_matches.py FOLDER --matches alphago-policy alphago-mcts
     python benchmarks/go_matches.py FOLDER --matches alphago-gnugo --games 200 --workers 2 --json
     python benchmarks/go_matches.py FOLDER --matches half --we NEW.safetensors --they OLD
-    python benchmarks/go_matches.py FOLDER --matches tsumego-mcts --simulations 400 --tsumego solver
+    python benchmarks/go_matches.py FOLDER --matches tsumego-mcts --simulations 400 --adviser solver
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def matches(arguments: argparse.Namespace) -> dict[str, Match]:
     alphago = {"agent": "alphago", **searching, **_given(mix=arguments.mix)}
     zero = {"agent": "alphazero", **searching}
     second = {name: value for name, value in SECOND.items() if name != "simulations"}
-    asking = {"tsumego": arguments.tsumego}
+    asking = {"adviser": arguments.adviser}
     mcts = {"agent": "mcts", "simulations": arguments.simulations}
     return {
         "gradient": (drawn | _weights(arguments.we), drawn | _weights(arguments.they)),
@@ -150,10 +150,10 @@ def _simulations(records: list[GameRecord], ours: list[int]) -> float:
 def _groups(records: list[GameRecord], ours: list[int]) -> dict[str, float]:
     """Return the questions about groups per move of ours; empty if there were none."""
     figures_by_match = [
-        cast(dict[str, float], move.statistics["tsumego"])
+        cast(dict[str, float], move.statistics["advice"])
         for record, us in zip(records, ours, strict=True)
         for move in record.moves
-        if move.actor == us and "tsumego" in move.statistics
+        if move.actor == us and "advice" in move.statistics
     ]
     names = figures_by_match[0] if figures_by_match else ()
     return {
@@ -183,8 +183,8 @@ def main() -> None:
         "--mix", type=float, help="Weight of the rollout, unless the match has a time limit"
     )
     parser.add_argument(
-        "--tsumego",
-        choices=["net", "solver"],
+        "--adviser",
+        choices=["network", "solver"],
         default="solver",
         help="What answers questions about groups",
     )

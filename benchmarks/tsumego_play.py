@@ -26,7 +26,7 @@ from miai.record import MoveRecord
 from miai_go.rules.coordinates import vertex
 from miai_go.tsumego.problem_sgf import Problem, shipped_problems
 
-ASKED = ("off", "net", "solver")
+ASKED = ("none", "network", "solver")
 
 
 def drawn(arguments: argparse.Namespace) -> list[Problem]:
@@ -88,8 +88,8 @@ def _first_move(
             arguments.agent,
             game,
             simulations=arguments.simulations,
-            tsumego=asked,
-            tsumego_nodes=arguments.nodes,
+            adviser=asked,
+            adviser_parameters={"nodes": arguments.nodes} if asked == "solver" else {},
         )
         for _ in range(2)
     ]

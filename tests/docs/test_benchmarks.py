@@ -41,7 +41,7 @@ SMALL = {
         *("--parts", "zones", "exhaustion", "ordering", "--sizes", "5", "--zones", "2"),
         *("--tiny-zones", "3", "--ordering-sizes", "6"),
     ),
-    "tsumego_play.py": ("--problems", "1", "--simulations", "20", "--asked", "off"),
+    "tsumego_play.py": ("--problems", "1", "--simulations", "20", "--asked", "none"),
     "tournament_overhead.py": (
         *("--games", "20", "--rounds", "2"),
         *("--simulations", "50", "--repeats", "1"),

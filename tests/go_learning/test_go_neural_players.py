@@ -36,10 +36,10 @@ from miai_go.rules.board import KoRule
 from miai_go.rules.chains import fills_eye
 from miai_go.rules.game import GoGame
 from miai_go.rules.state import GoState
+from miai_go.search.advice import Advice
 from miai_go.search.forest import Forest, NetworkValuer, TreeSettings
 from miai_go.search.neural import AlphaZero, ForestSearch
 from miai_go.search.parameters import AlphaZeroParameters, TreeParameters
-from miai_go.tsumego.adviser import Advice
 
 torch.set_num_threads(1)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from time import process_time
@@ -9,16 +10,21 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests import size
 from tests.tsumego.drawn import empty_corner
 
+import miai
+from miai.errors import MiaiError
+from miai.plugins.loader import registry
 from miai_go.rules.board import Board
 from miai_go.rules.coordinates import vertex
 from miai_go.rules.game import GoGame
 from miai_go.rules.parameters import GoParameters
 from miai_go.rules.state import GoState
+from miai_go.search.advice import Advice
 from miai_go.search.mcts import GoMcts, UctTree
 from miai_go.search.parameters import GoMctsParameters
-from miai_go.tsumego.adviser import TIME_SHARE, Advice, GroupAdvisor, enclosed, question_factory
+from miai_go.tsumego.adviser import TIME_SHARE, GroupAdviser, SolverQuestion, enclosed
 from miai_go.tsumego.problem_sgf import Problem, shipped_problems
 from miai_go.tsumego.zones import find_zone
 
@@ -104,8 +110,8 @@ def mcts(state: GoState, *, seed: int = 1, **values: Any) -> GoMcts:
     return search
 
 
-def solver(nodes: int = 50_000) -> GroupAdvisor:
-    return GroupAdvisor(question_factory("solver"), nodes=nodes)
+def solver(nodes: int = 50_000) -> GroupAdviser:
+    return GroupAdviser(SolverQuestion, nodes=nodes)
 
 
 # -- what is played -------------------------------------------------------------------------------
@@ -115,15 +121,15 @@ def solver(nodes: int = 50_000) -> GroupAdvisor:
 def test_few_simulations_find_the_vital_point_where_they_ask(first: int) -> None:
     state = state_of(board_of(FIVE_ON_THE_SECOND_LINE).stones(), first=first)
     found = {}
-    for who in ("off", "solver"):
+    for who in ("none", "solver"):
         moves = [
-            mcts(state, seed=seed, simulations=30, tsumego=who).search(state).action
+            mcts(state, seed=seed, simulations=30, adviser=who).search(state).action
             for seed in range(12)
         ]
         found[who] = sum(state.action_to_string(move) in VITAL for move in moves)
     print(found)
     assert found["solver"] >= 9
-    assert found["off"] <= 6
+    assert found["none"] <= 6
 
 
 def test_shipped_problems_are_solved_more_often() -> None:
@@ -131,17 +137,17 @@ def test_shipped_problems_are_solved_more_often() -> None:
     problems = [p for p in problems if find_zone(p.stones, p.target).empty <= 12][::12][:20]
     assert len(problems) == 20
     found = {}
-    for who in ("off", "solver"):
+    for who in ("none", "solver"):
         found[who] = sum(_plays_right(problem, who) for problem in problems)
     print(found)
     assert found["solver"] >= 12
-    assert found["solver"] >= 2 * found["off"]
+    assert found["solver"] >= 2 * found["none"]
 
 
 def _plays_right(problem: Problem, who: str) -> bool:
     assert problem.to_play is not None
     state = state_of(problem.stones, first=problem.to_play)
-    return mcts(state, simulations=200, tsumego=who).search(state).action in problem.solutions
+    return mcts(state, simulations=200, adviser=who).search(state).action in problem.solutions
 
 
 def test_a_group_that_can_get_out_is_not_asked_about() -> None:
@@ -156,19 +162,19 @@ def test_a_group_that_can_get_out_is_not_asked_about() -> None:
 
 def test_turning_it_off_restores_the_old_behaviour() -> None:
     state = state_of(board_of(FIVE_ON_THE_SECOND_LINE).stones(), first=1)
-    assert mcts(state, simulations=200, tsumego="off").search(state) == (
+    assert mcts(state, simulations=200, adviser="none").search(state) == (
         mcts(state, simulations=200).search(state)
     )
-    assert "tsumego" not in mcts(state, simulations=20).search(state).statistics
+    assert "advice" not in mcts(state, simulations=20).search(state).statistics
 
 
 @pytest.mark.parametrize("size", [5, 9, 19])
 def test_without_groups_nothing_is_asked_and_nothing_changes(size: int) -> None:
     state = GoGame(GoParameters(board_size=size)).new_initial_state()
     off = mcts(state, simulations=100).search(state)
-    asked = mcts(state, simulations=100, tsumego="solver").search(state)
+    asked = mcts(state, simulations=100, adviser="solver").search(state)
     nothing = {"asked": 0, "critical": 0, "solved": 0, "nodes": 0}
-    assert asked.statistics["tsumego"] == nothing
+    assert asked.statistics["advice"] == nothing
     assert (asked.action, asked.visits, asked.values) == (off.action, off.visits, off.values)
 
 
@@ -176,7 +182,7 @@ def test_without_groups_nothing_is_asked_and_nothing_changes(size: int) -> None:
 def test_a_game_is_the_same_twice(rave: float) -> None:
     def played() -> list[Any]:
         state = state_of(board_of(FIVE_ON_THE_SECOND_LINE).stones(), first=2)
-        search = mcts(state, seed=5, simulations=60, rave=rave, tsumego="solver")
+        search = mcts(state, seed=5, simulations=60, rave=rave, adviser="solver")
         output: list[Any] = []
         while not state.is_terminal() and len(output) < 25:
             result = search.search(state)
@@ -187,18 +193,18 @@ def test_a_game_is_the_same_twice(rave: float) -> None:
 
     first = played()
     assert first == played()
-    assert sum(result.statistics["tsumego"]["asked"] for result in first) > 10
+    assert sum(result.statistics["advice"]["asked"] for result in first) > 10
 
 
 # -- what is asked --------------------------------------------------------------------------------
 
 
 def test_answers_are_kept_while_the_other_player_is_looked_at() -> None:
-    board, advisor = board_of(FIVE_ON_THE_SECOND_LINE), solver()
-    first = advisor.look(board, 0)
+    board, adviser = board_of(FIVE_ON_THE_SECOND_LINE), solver()
+    first = adviser.look(board, 0)
     assert first.statistics["nodes"] > 0
-    advisor.look(board, 1)
-    again = advisor.look(board, 0)
+    adviser.look(board, 1)
+    again = adviser.look(board, 0)
     assert again.statistics["nodes"] == 0
     assert np.array_equal(again.weights, first.weights)
 
@@ -277,8 +283,8 @@ def test_a_board_of_nineteen_with_many_groups_stays_within_its_limit() -> None:
     assert asked[0] < asked[1] == 6
     assert advice.statistics["critical"] == 4
     state = state_of(many_groups(), first=1)
-    result = mcts(state, simulations=100, tsumego="solver").search(state)
-    assert result.statistics["tsumego"]["solved"] == 6  # type: ignore[index, call-overload]  # plain data, as we wrote it
+    result = mcts(state, simulations=100, adviser="solver").search(state)
+    assert result.statistics["advice"]["solved"] == 6  # type: ignore[index, call-overload]  # plain data, as we wrote it
 
 
 def test_seconds_are_kept_and_questions_take_a_share() -> None:
@@ -297,7 +303,7 @@ def test_seconds_are_kept_and_questions_take_a_share() -> None:
     seen.look(board, 1, seconds=0.5)
     assert process_time() - began < TIME_SHARE * 0.5 + 0.3
     state = state_of(stones, first=2)
-    search = mcts(state, simulations=0, seconds=0.4, stop_early=False, tsumego="solver")
+    search = mcts(state, simulations=0, seconds=0.4, stop_early=False, adviser="solver")
     began = process_time()
     result = search.search(state, seconds=0.3)
     assert process_time() - began < 0.6
@@ -373,6 +379,57 @@ def test_advice_is_a_part_of_the_priors() -> None:
     assert Advice(weights, useless, {}).mixed(illegal)[1] == 0
 
 
+# -- who is asked ---------------------------------------------------------------------------------
+
+
+def test_a_plugin_adds_an_adviser() -> None:
+    class Wish(miai.Parameters):
+        vertex: str = "A1"
+
+    class Wisher:
+        def __init__(self, game: GoGame, parameters: Wish) -> None:
+            self._point = game.new_initial_state().string_to_action(parameters.vertex)
+
+        def look(self, board: Board, color: int, *, seconds: float | None = None) -> Advice:
+            weights = np.zeros(board.size**2 + 1)
+            weights[self._point] = 5
+            return Advice(weights, weights < 0, {"wishes": 1})
+
+    registry().add("go.adviser", "wisher", Wisher, parameters=Wish, summary="Wants one point")
+    state = GoGame(GoParameters(board_size=5)).new_initial_state()
+    wishing = mcts(state, simulations=20, adviser="wisher", adviser_parameters={"vertex": "B1"})
+    result = wishing.search(state)
+    assert state.action_to_string(result.action) == "B1"
+    assert result.statistics["advice"] == {"wishes": 1}
+    plain = mcts(state, simulations=20).search(state)
+    assert result.visits[result.action] > 4 * plain.visits[result.action]
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"tsumego": "solver"}, 'tsumego: is now adviser: "none", "network" or "solver"'),
+        ({"tsumego_nodes": 100}, "tsumego_nodes: is now adviser_parameters.nodes"),
+        ({"adviser": "solvent"}, "Did you mean 'solver'"),
+        (
+            {"adviser": "solver", "adviser_parameters": {"node": 1}},
+            "adviser_parameters.node: unknown parameter. Did you mean 'nodes'",
+        ),
+    ],
+)
+def test_a_wrong_adviser_is_refused_before_play(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(MiaiError, match=re.escape(message)):
+        miai.make_agent("mcts", GoGame(GoParameters(board_size=5)), **values)
+
+
+def test_nothing_outside_imports_life_and_death_but_registration() -> None:
+    edges = size.imports(size.sources())
+    inside = {path for path in edges if "tsumego" in path.parts}
+    assert len(inside) > 30
+    importers = {path.as_posix() for path in edges if path not in inside and edges[path] & inside}
+    assert importers == {"plugins/go/miai_go/plugin.py"}
+
+
 # -- what is loaded -------------------------------------------------------------------------------
 
 MOVES = """
@@ -382,8 +439,8 @@ import miai
 from miai_go.rules.game import GoGame
 from miai_go.rules.parameters import GoParameters
 game = GoGame(GoParameters(board_size=5))
-for who in ("off", "net", "solver"):
-    agent = miai.make_agent("mcts", game, simulations=20, seed=1, tsumego=who)
+for who in ("none", "network", "solver"):
+    agent = miai.make_agent("mcts", game, simulations=20, seed=1, adviser=who)
     try:
         agent.search.new_game(1)
     except Exception as error:
@@ -399,7 +456,7 @@ def test_each_loads_what_it_needs_and_none_needs_torch() -> None:
     run = subprocess.run([sys.executable, "-c", MOVES], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
     assert run.stdout.splitlines() == [
-        "off played; False",
-        "net played; True",
+        "none played; False",
+        "network played; True",
         "solver played; True",
     ]

@@ -15,8 +15,9 @@ from tests.tsumego.test_tsumego_in_play import (
 )
 
 import miai
+from miai import Parameters
 from miai_go.rules.state import GoState
-from miai_go.tsumego.adviser import GroupAdvisor, question_factory
+from miai_go.tsumego.adviser import network_adviser
 
 torch = pytest.importorskip("torch")
 torch.set_num_threads(1)
@@ -43,30 +44,30 @@ def priors_of(search: Any, state: GoState) -> dict[str, float]:
 @pytest.mark.parametrize("name", ["alphago", "alphazero"])
 def test_the_vital_points_get_a_part_of_the_priors_once(name: str, state: GoState) -> None:
     off = priors_of(search_of(state, name), state)
-    search = search_of(state, name, tsumego="solver")
+    search = search_of(state, name, adviser="solver")
     first = priors_of(search, state)
     share = sum(first[point] for point in VITAL)
     assert share > 0.2 + sum(off[point] for point in VITAL) / 2
     assert sum(first.values()) == pytest.approx(1, abs=0.01)
     assert priors_of(search, state) == first
     result = search.search(state)
-    assert result.statistics["tsumego"]["critical"] == 1
+    assert result.statistics["advice"]["critical"] == 1
     assert state.action_to_string(result.action) in VITAL
 
 
 def test_the_next_root_is_asked_about_and_kept_trees_are_not_changed(state: GoState) -> None:
-    search = search_of(state, "alphazero", tsumego="solver")
+    search = search_of(state, "alphazero", adviser="solver")
     action = search.search(state).action
     assert state.action_to_string(action) in VITAL
     state.apply_action(action)
     search.advance(action)
     result = search.search(state)
-    assert result.statistics["tsumego"]["critical"] == 0  # White is dead now
+    assert result.statistics["advice"]["critical"] == 0  # White is dead now
     assert result.statistics["reused"] > 0
 
 
 def test_gumbel_selection_respects_it_too(state: GoState) -> None:
-    search = search_of(state, "alphazero", search="gumbel", tsumego="solver")
+    search = search_of(state, "alphazero", search="gumbel", adviser="solver")
     assert state.action_to_string(search.search(state).action) in VITAL
 
 
@@ -75,12 +76,12 @@ def test_turning_it_off_restores_the_old_behaviour(state: GoState) -> None:
         result = search_of(state, "alphazero", **values).search(state)
         return result.action, result.visits, result.values
 
-    assert played(tsumego="off") == played()
+    assert played(adviser="none") == played()
 
 
 def test_the_network_says_which_group_is_critical() -> None:
-    seen = GroupAdvisor(question_factory("net"), nodes=1000)
     board = board_of(STRAIGHT_THREE)
+    seen = network_adviser(state_of(board.stones(), first=1).game, Parameters())
     advice = seen.look(board, 0)
     assert advice.statistics == {"asked": 1, "critical": 1, "solved": 1, "nodes": 0}
     assert np.flatnonzero(advice.weights).tolist() == [1]  # B1
@@ -91,10 +92,10 @@ def test_the_network_says_which_group_is_critical() -> None:
 
 def test_mcts_asks_the_network() -> None:
     state = state_of(board_of(STRAIGHT_THREE).stones(), first=1)
-    agent = miai.make_agent("mcts", state.game, simulations=40, seed=1, tsumego="net")
+    agent = miai.make_agent("mcts", state.game, simulations=40, seed=1, adviser="network")
     search = agent.search  # type: ignore[attr-defined]  # SearchAgent's, hidden by make_agent
     search.new_game(1)
     first = search.search(state)
     search.new_game(1)
     assert search.search(state) == first
-    assert first.statistics["tsumego"]["critical"] == 1
+    assert first.statistics["advice"]["critical"] == 1

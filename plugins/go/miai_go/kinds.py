@@ -9,6 +9,8 @@ from miai.plugins.kinds import Kind
 if TYPE_CHECKING:
     from torch import nn
 
+    from miai_go.search.advice import Adviser
+
 _MODULE = "torch.nn:Module"
 
 DEAD_STONES: Kind[Any] = Kind(
@@ -40,6 +42,13 @@ VALUE_HEAD: Kind[nn.Module | None] = Kind(
     "A value head of a tower: features to values",
     optional=True,
 )
+ADVISER: Kind[Adviser | None] = Kind(
+    "go.adviser",
+    "miai_go.search.advice:Adviser",
+    ("game",),
+    "Advises a search about the moves at its root",
+    optional=True,
+)
 LIFE_NETWORK: Kind[nn.Module] = Kind(
     "go.tsumego-network",
     _MODULE,
@@ -54,5 +63,6 @@ KINDS: tuple[Kind[Any], ...] = (
     BASE,
     POLICY_HEAD,
     VALUE_HEAD,
+    ADVISER,
     LIFE_NETWORK,
 )

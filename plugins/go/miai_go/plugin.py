@@ -169,6 +169,15 @@ _COMPONENTS: Final = (
         "From means and maxima over the board, as in KataGo",
     ),
     ("go.value-head", "none", "nets.networks:no_head", "", "No value head"),
+    ("go.adviser", "none", "search.advice:no_adviser", "", "No advice"),
+    (
+        *("go.adviser", "solver", "tsumego.adviser:solver_adviser"),
+        *("miai_go.tsumego.components:SolverAdviserParameters", "Proofs about enclosed groups"),
+    ),
+    (
+        *("go.adviser", "network", "tsumego.adviser:network_adviser", ""),
+        "Guesses about enclosed groups",
+    ),
     (
         *("go.tsumego-network", "dense", "tsumego.networks.architectures:DenseNet"),
         f"{_NETS}:DenseParameters",

@@ -24,7 +24,7 @@ from miai_go.search.tree_search import SearchClock, TreeSearch
 from miai_go.search.tree_view import TreeView
 
 if TYPE_CHECKING:
-    from miai_go.tsumego.adviser import Advice
+    from miai_go.search.advice import Advice
 
 
 _CHUNK = 512  # maximum simulations between looks at the clock

@@ -50,7 +50,7 @@ from miai_go.search.tree_search import SearchClock, TreeSearch
 from miai_go.shipped import find_weights
 
 if TYPE_CHECKING:
-    from miai_go.tsumego.adviser import Advice
+    from miai_go.search.advice import Advice
 
 
 _ONE: Final = np.zeros(1, np.int32)

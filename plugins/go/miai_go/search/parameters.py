@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal, Self
+from collections.abc import Mapping
+from typing import Any, ClassVar, Final, Literal, Self
 
 from pydantic import model_validator
 
 from miai.parameters import Parameters, parameter
 from miai_go.nets.parameters import Precision
-
-if TYPE_CHECKING:
-    from miai_go.tsumego.adviser import GroupAdvisor
-
 
 _UNTIMED: Final = 400
 """Simulations per move where neither they nor time are limited."""
@@ -24,21 +21,20 @@ _MOST_PLANNED: Final = 100_000
 
 
 class SearchParameters(Parameters):
-    """Parameters of all tree searches: advice on groups, budgets, reuse and the end of play."""
+    """Parameters of all tree searches: advice, budgets, reuse and the end of play."""
 
-    tsumego: Literal["off", "net", "solver"] = parameter(
-        "off",
-        help="Source of advice about enclosed groups before a move: none, the shipped network or "
-        "the solver; the search favours the advice at its root, but is not bound by it",
-    )
-    tsumego_nodes: int = parameter(
-        50_000,
-        ge=100,
-        le=1_000_000_000,
-        unit="positions",
-        help="Solver budget before a move, for all groups together",
-    )
+    moved: ClassVar[Mapping[str, str]] = {
+        "tsumego": 'is now adviser: "none", "network" or "solver"',
+        "tsumego_nodes": "is now adviser_parameters.nodes",
+    }
 
+    adviser: str = parameter(
+        "none",
+        component="go.adviser",
+        help="Adviser asked about the board before a move; the search favours the moves that it "
+        "recommends at its root, but is not bound by them",
+    )
+    adviser_parameters: dict[str, Any] = parameter({}, help="Parameters of the adviser")
     simulations: int | None = parameter(
         400,
         ge=0,
@@ -87,14 +83,6 @@ class SearchParameters(Parameters):
         if self.simulations is not None:
             return self.simulations
         return 0 if timed or self.seconds is not None else _UNTIMED
-
-    def advisor(self) -> GroupAdvisor | None:
-        """Return the source of advice, loaded; None if off. Raises `WeightsError`."""
-        if self.tsumego == "off":
-            return None
-        from miai_go.tsumego.adviser import GroupAdvisor, question_factory
-
-        return GroupAdvisor(question_factory(self.tsumego), nodes=self.tsumego_nodes)
 
 
 class NetworkParameters(Parameters):

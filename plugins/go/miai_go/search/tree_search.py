@@ -16,8 +16,10 @@ from numpy.typing import NDArray
 from miai.clock import ClockReading
 from miai.game import State
 from miai.plain import Json
+from miai.plugins.loader import registry
 from miai.search.protocol import SearchResult
 from miai.values import ValueUnit
+from miai_go.kinds import ADVISER
 from miai_go.rules.game import GoGame
 from miai_go.rules.state import GoState, Start
 from miai_go.search.ending import choose, counts_like_a_tree, go_state, root_mask, settled
@@ -25,7 +27,7 @@ from miai_go.search.parameters import SearchParameters
 from miai_go.search.tree_view import TreeView
 
 if TYPE_CHECKING:
-    from miai_go.tsumego.adviser import Advice, GroupAdvisor
+    from miai_go.search.advice import Advice, Adviser
 
 _PONDER_SECONDS: Final = 0.02
 """Time between two looks at whether pondering has to stop."""
@@ -118,9 +120,9 @@ class TreeSearch(ABC):
     `miai_go.search.ending` handles the end of play. The tree does not know draws by repetition
     under simple ko.
 
-    With `tsumego` it examines enclosed groups first and favours moves at the root that save or kill
-    them; see `miai_go.tsumego.adviser`. Budgets in simulations on one thread are reproducible;
-    budgets in seconds are not.
+    An adviser is asked first, and the moves that it recommends are favoured at the root; see
+    `miai_go.search.advice`. Budgets in simulations on one thread are reproducible; budgets in
+    seconds are not.
     """
 
     ROOT_IS_VALUED: ClassVar[bool]
@@ -134,7 +136,9 @@ class TreeSearch(ABC):
         self._begun = False
         self._start: Start | None = None
         self._line: list[int] = []
-        self._advisor: GroupAdvisor | None = None
+        self._adviser_component = registry().get(ADVISER, parameters.adviser)
+        self._adviser_component.fill(parameters.adviser_parameters, where="adviser_parameters")
+        self._adviser: Adviser | None = None
         self._limit = 0  # simulations of the present move, 0 for no limit
         self._lows: list[tuple[Start, list[int]]] = []
         """Positions of the game in which the value was below `resign_below`."""
@@ -142,7 +146,9 @@ class TreeSearch(ABC):
 
     def new_game(self, seed: int) -> None:
         """Forget everything, seed the randomness, and load or compile kernels and networks."""
-        self._advisor = self.parameters.advisor()
+        self._adviser = self._adviser_component.build(
+            self.game, values=self.parameters.adviser_parameters
+        )
         self._start, self._line = None, []
         self._plant(seed)
         self._begun = True
@@ -304,10 +310,10 @@ class TreeSearch(ABC):
         return tree
 
     def _advice(self, tree: TreeView, seconds: float | None) -> Advice | None:
-        """Favour moves about enclosed groups; return None if switched off or useless."""
-        if self._advisor is None or tree.proven:
+        """Ask the adviser and favour its moves; return None without one or if all is proved."""
+        if self._adviser is None or tree.proven:
             return None
-        advice = self._advisor.look(tree.board, tree.to_move, seconds=seconds)
+        advice = self._adviser.look(tree.board, tree.to_move, seconds=seconds)
         self._favour(advice)
         return advice
 
@@ -336,7 +342,7 @@ class TreeSearch(ABC):
                 "simulations": simulations,
                 "reused": max(tree.simulations - simulations - self.ROOT_IS_VALUED, 0),
                 "nodes": tree.nodes,
-                **({} if advice is None else {"tsumego": advice.statistics}),
+                **({} if advice is None else {"advice": advice.statistics}),
                 **({"visits": policy} if policy else {}),
                 **self._statistics(started),
             },

@@ -1,9 +1,7 @@
-"""Advice about enclosed groups at the root of a search: moves that save or kill them.
+"""Advice to a search about enclosed groups: moves that save or kill them.
 
-No move is forced. A proof of life or death is about a zone and ignores the rest of the board; only
-the search can tell whether another move is bigger than the group. So the advice counts as some
-simulations (S. Gelly, D. Silver, "Combining online and offline knowledge in UCT", 2007) or as part
-of the priors, and enough simulations outweigh it.
+A proof of life or death is about a zone and ignores the rest of the board; only the search can tell
+whether another move is bigger than the group.
 """
 
 from __future__ import annotations
@@ -21,12 +19,16 @@ from numpy.typing import NDArray
 from miai_go.errors import ProblemError
 from miai_go.rules.board import BLACK_STONE, WHITE_STONE, Board
 from miai_go.rules.chains import connected_parts, diagonals, neighbours
+from miai_go.search.advice import Advice
 from miai_go.tsumego.shipped import NETWORK
 from miai_go.tsumego.solver.prover import Master, load_prover
 from miai_go.tsumego.solver.solver import ProblemReport, Solver
 from miai_go.tsumego.zones import ATTACKER, DEFENDER, MAX_ZONE_POINTS, Zone, find_zone
 
 if TYPE_CHECKING:
+    from miai.parameters import Parameters
+    from miai_go.rules.game import GoGame
+    from miai_go.tsumego.components import SolverAdviserParameters
     from miai_go.tsumego.networks.predictor import Predictor
 
 
@@ -128,16 +130,19 @@ class NetworkQuestion:
         return GroupAdvice(solved=True, moves=(best,), confidence=defended - attacked)
 
 
-def question_factory(source: str) -> QuestionFactory:
-    """Return the factory of questions to the "solver" or the "net", with everything loaded."""
-    if source == "solver":
-        load_prover()
-        return SolverQuestion
+def solver_adviser(game: GoGame, parameters: SolverAdviserParameters) -> GroupAdviser:
+    """Return the adviser ``solver``: proved answers."""
+    load_prover()
+    return GroupAdviser(SolverQuestion, nodes=parameters.nodes)
+
+
+def network_adviser(game: GoGame, parameters: Parameters) -> GroupAdviser:
+    """Return the adviser ``network``: guesses of the shipped network. Raises `WeightsError`."""
     from miai_go.tsumego.networks.predictor import Predictor
 
     predictor = Predictor(NETWORK)
     predictor.load()
-    return lambda zone, mover: NetworkQuestion(zone, mover, predictor)
+    return GroupAdviser(lambda zone, mover: NetworkQuestion(zone, mover, predictor))
 
 
 def _empty(zone: Zone) -> list[int]:
@@ -152,62 +157,29 @@ TIME_SHARE: Final = 0.2
 
 _FULL: Final = 12
 """Stones of a group that counts in full; smaller ones count in proportion."""
-_WINS: Final = 30
-_LOSSES: Final = 5
-_DOUBTED: Final = 0.2
-"""Factor of the prior of a move that does nothing for its group."""
 
 _Key = tuple[bytes, tuple[int, ...], int, int, int]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Advice:
-    """The advice about all groups of a board.
-
-    Attributes:
-      weights: of moves that save or kill, float64 of shape (size * size + 1,), pass last: 1 for a
-        large group and a proof, less for smaller or less certain ones, summed over groups.
-      useless: moves that do nothing for the group in whose zone they are, bool of that shape.
-      statistics: the numbers of groups (asked), of those with such moves (critical), of those
-        solved, and of positions searched (nodes).
-    """
-
-    weights: NDArray[np.float64]
-    useless: NDArray[np.bool_]
-    statistics: dict[str, int]
-
-    def results(self) -> NDArray[np.int32]:
-        """Return virtual results of moves, (size * size + 1,): wins, or losses below 0."""
-        wins = np.rint(_WINS * self.weights).astype(np.int32)
-        return np.where(self.useless, -_LOSSES, wins).astype(np.int32)
-
-    def mixed(self, priors: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return priors (size * size + 1,) of the same sum with the advice mixed in.
-
-        A prior of zero stays zero.
-        """
-        out = np.where(self.useless, _DOUBTED * priors, priors)
-        out = out + np.where(priors > 0, self.weights, 0.0)
-        total = out.sum()
-        return out * (priors.sum() / total) if total > 0 else priors
-
-
-class GroupAdvisor:
+class GroupAdviser:
     """Gives advice about the enclosed groups of a board, move after move of a game.
 
     Answers about unchanged groups are reused, and unsolved questions continued. `nodes` is the
-    budget in positions for one board, all groups together.
+    budget in positions for one board, all groups together; questions to a network take none.
     """
 
-    def __init__(self, ask_about: QuestionFactory, *, nodes: int) -> None:
+    def __init__(self, ask_about: QuestionFactory, *, nodes: int = 1) -> None:
         self._ask_about = ask_about
         self._nodes = nodes
         self._questions: dict[_Key, Question] = {}
 
     def look(self, board: Board, color: int, *, seconds: float | None = None) -> Advice:
-        """Return the advice for a board.
+        """Return the advice for a board: about the largest groups first, within the budgets.
 
-        The same boards in the same order get the same advice, unless seconds are limited.
+        The weight of a move that saves or kills is 1 for a large group and a proof, less for
+        smaller or less certain ones, summed over groups. Useless moves do nothing for the group in
+        whose zone they are. The statistics are the numbers of groups (asked), of those with moves
+        that decide (critical), of those solved, and of positions searched (nodes).
 
         Args:
           color: the player to move, 0 Black, 1 White.

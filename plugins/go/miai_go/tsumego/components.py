@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from miai.parameters import ConfigFile
+from miai.parameters import ConfigFile, Parameters, parameter
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from miai.parameters import Parameters
+
+class SolverAdviserParameters(Parameters):
+    """Parameters of the adviser ``solver``."""
+
+    nodes: int = parameter(
+        50_000,
+        ge=100,
+        le=1_000_000_000,
+        unit="positions",
+        help="Maximum positions searched before a move, for all groups together",
+    )
 
 
 def config_file(parameters: Parameters) -> ConfigFile:

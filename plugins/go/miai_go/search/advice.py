@@ -1,0 +1,74 @@
+"""Advice about moves at the root of a search: the component kind ``go.adviser``.
+
+A component of this kind is built with ``factory(game, parameters)`` and is an `Adviser`, or None
+for no advice. Any plugin may add one; the parameter ``adviser`` of a search names it. No move is
+forced: the advice counts as some simulations (S. Gelly, D. Silver, "Combining online and offline
+knowledge in UCT", 2007) or as part of the priors, and enough simulations outweigh it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from miai.parameters import Parameters
+    from miai_go.rules.board import Board
+    from miai_go.rules.game import GoGame
+
+_WINS: Final = 30
+_LOSSES: Final = 5
+_DOUBTED: Final = 0.2
+"""Factor of the prior of a useless move."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Advice:
+    """Advice about the moves of a board.
+
+    Attributes:
+      weights: of recommended moves, float64 of shape (size * size + 1,), pass last: 1 for an
+        important and certain one, 0 for no recommendation.
+      useless: moves that achieve nothing where they are, bool of that shape.
+      statistics: for the statistics of the move.
+    """
+
+    weights: NDArray[np.float64]
+    useless: NDArray[np.bool_]
+    statistics: dict[str, int]
+
+    def results(self) -> NDArray[np.int32]:
+        """Return virtual results of moves, (size * size + 1,): wins, or losses below 0."""
+        wins = np.rint(_WINS * self.weights).astype(np.int32)
+        return np.where(self.useless, -_LOSSES, wins).astype(np.int32)
+
+    def mixed(self, priors: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return priors (size * size + 1,) of the same sum with the advice mixed in.
+
+        A prior of zero stays zero.
+        """
+        out = np.where(self.useless, _DOUBTED * priors, priors)
+        out = out + np.where(priors > 0, self.weights, 0.0)
+        total = out.sum()
+        return out * (priors.sum() / total) if total > 0 else priors
+
+
+class Adviser(Protocol):
+    """Gives advice about one board after another of a game; a new game has a new adviser."""
+
+    def look(self, board: Board, color: int, *, seconds: float | None = None) -> Advice:
+        """Return the advice for a board.
+
+        The same boards in the same order get the same advice, unless seconds are limited.
+
+        Args:
+          color: the player to move, 0 Black, 1 White.
+          seconds: time of the move, of which this takes a small share; None for no clock.
+        """
+
+
+def no_adviser(game: GoGame, parameters: Parameters) -> None:
+    """Return no adviser: the component ``none``."""
