@@ -16,6 +16,7 @@ _RULES: Final = "miai_go.rules.parameters"
 _GTP: Final = "miai_go.gtp.parameters"
 _SEARCH: Final = "miai_go.search.parameters"
 _NETS: Final = "miai_go.nets.parameters"
+_TSUMEGO: Final = "miai_go.tsumego.components"
 _AGREEMENT: Final = "miai.playing.agreement"
 
 _FOR_ANY_GAME: Final = ("game", "config-file", "web-section")
@@ -172,7 +173,7 @@ _COMPONENTS: Final = (
     ("go.adviser", "none", "search.advice:no_adviser", "", "No advice"),
     (
         *("go.adviser", "solver", "tsumego.adviser:solver_adviser"),
-        *("miai_go.tsumego.components:SolverAdviserParameters", "Proofs about enclosed groups"),
+        *(f"{_TSUMEGO}:SolverAdviserParameters", "Proofs about enclosed groups"),
     ),
     (
         *("go.adviser", "network", "tsumego.adviser:network_adviser", ""),
@@ -180,27 +181,13 @@ _COMPONENTS: Final = (
     ),
     (
         *("go.tsumego-network", "dense", "tsumego.networks.architectures:DenseNet"),
-        f"{_NETS}:DenseParameters",
+        f"{_TSUMEGO}:DenseParameters",
         "Fully connected, with a residual block; can be evaluated inside the prover",
     ),
     (
-        *("go.tsumego-network", "residual", "tsumego.networks.architectures:ResidualNet"),
-        *(f"{_NETS}:ResidualParameters", "Residual convolutions, pooled over the window"),
-    ),
-    (
-        *("go.tsumego-network", "group-pooled", "tsumego.networks.architectures:GroupPooledNet"),
-        f"{_NETS}:ResidualParameters",
-        "Residual convolutions, pooled over the window and the target's block",
-    ),
-    (
         *("go.tsumego-network", "zone", "tsumego.networks.architectures:ZoneNet"),
-        f"{_NETS}:ZoneParameters",
+        f"{_TSUMEGO}:ZoneParameters",
         "Residual convolutions confined to the zone; can be evaluated without torch",
-    ),
-    (
-        *("go.tsumego-network", "equivariant", "tsumego.networks.architectures:EquivariantNet"),
-        f"{_NETS}:EquivariantNetParameters",
-        "Equivariant convolutions, pooled over the window and the target's block",
     ),
 )
 

@@ -7,7 +7,6 @@ from typing import Any, Literal
 from miai.parameters import Parameters, parameter
 
 SYMMETRIES = 8
-LANES = 16  # those of `miai.kernels.lanes`, which imports numba
 
 Precision = Literal["auto", "fp32", "bf16", "int8"]
 
@@ -128,44 +127,6 @@ class ZeroEncoderParameters(Parameters):
     komi: bool = parameter(False, help=_KOMI_HELP)
     legal: bool = parameter(False, help="Add a plane of the points where the mover may play")
     ko: bool = parameter(False, help="Add a plane of the point forbidden by ko")
-
-
-class DenseParameters(Parameters):
-    """Parameters of `DenseNet`."""
-
-    width: int = parameter(256, ge=1, le=2048, unit="units", help="Units of each layer")
-    blocks: int = parameter(1, ge=0, le=8, unit="blocks", help="Residual blocks of two layers")
-    dropout: float = parameter(
-        0.0, ge=0, lt=1, help="Share of the units of each layer that training drops"
-    )
-
-
-class ResidualParameters(Parameters):
-    """Parameters of `ResidualNet` and `GroupPooledNet`."""
-
-    height: int = parameter(4, ge=0, le=40, unit="blocks", help="Residual blocks")
-    width: int = parameter(32, ge=1, le=512, unit="channels", help="Channels")
-    hidden: int = _hidden(64, 2048)
-    pooling: int = _pooling(2, 40)
-
-
-class ZoneParameters(Parameters):
-    """Parameters of `ZoneNet`."""
-
-    height: int = parameter(4, ge=0, le=40, unit="blocks", help="Residual blocks")
-    width: int = _width(32, "units", LANES, "Units per point, a multiple of 16")
-    hidden: int = _hidden(64, 2048)
-    reach: int = parameter(2, ge=1, le=5, unit="points", help="Reach of the first layer in points")
-
-
-class EquivariantNetParameters(Parameters):
-    """Parameters of `EquivariantNet`."""
-
-    height: int = parameter(4, ge=0, le=40, unit="blocks", help="Residual blocks")
-    width: int = _width(
-        32, "channels", SYMMETRIES, "Channels, a multiple of 8: one for each symmetry"
-    )
-    hidden: int = _hidden(64, 2048)
 
 
 class NetworkJudgeParameters(Parameters):

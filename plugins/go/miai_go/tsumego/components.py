@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from miai.parameters import ConfigFile, Parameters, parameter
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
+
+
+_LANES: Final = 16  # those of `miai.kernels.lanes`, which imports numba
 
 
 class SolverAdviserParameters(Parameters):
@@ -20,6 +23,31 @@ class SolverAdviserParameters(Parameters):
         unit="positions",
         help="Maximum positions searched before a move, for all groups together",
     )
+
+
+class DenseParameters(Parameters):
+    """Parameters of `DenseNet`."""
+
+    width: int = parameter(256, ge=1, le=2048, unit="units", help="Units of each layer")
+    blocks: int = parameter(1, ge=0, le=8, unit="blocks", help="Residual blocks of two layers")
+
+
+class ZoneParameters(Parameters):
+    """Parameters of `ZoneNet`."""
+
+    height: int = parameter(4, ge=0, le=40, unit="blocks", help="Residual blocks")
+    width: int = parameter(
+        32,
+        ge=_LANES,
+        le=512,
+        multiple_of=_LANES,
+        unit="units",
+        help="Units per point, a multiple of 16",
+    )
+    hidden: int = parameter(
+        64, ge=1, le=2048, unit="units", help="Units of the value's hidden layer"
+    )
+    reach: int = parameter(2, ge=1, le=5, unit="points", help="Reach of the first layer in points")
 
 
 def config_file(parameters: Parameters) -> ConfigFile:

@@ -1,4 +1,4 @@
-"""The life-and-death networks: fully connected, convolutional, and confined to the zone.
+"""The life-and-death networks: fully connected, and confined to the zone.
 
 The zone's network has features at the points of the zone alone: the rest of the window never
 changes, so only the first layer sees it. For n positions with N points in total, features have
@@ -13,118 +13,24 @@ import torch
 from torch import Tensor, nn
 
 from miai.errors import ParameterError
-from miai_go.nets.layers import (
-    ConvNorm,
-    GroupBlock,
-    LiftNorm,
-    PointsOfFields,
-    board_pool,
-    residual_blocks,
-    two_layers,
-)
 from miai_go.nets.network import NetworkShape, Outputs
-from miai_go.nets.parameters import (
-    DenseParameters,
-    EquivariantNetParameters,
-    ResidualParameters,
-    ZoneParameters,
-)
-from miai_go.rules.symmetry import SYMMETRIES
+from miai_go.tsumego.components import DenseParameters, ZoneParameters
 
 TARGET_BLOCK = 4
 """The plane of the target, in every set of planes."""
 
 
-class Heads(nn.Module):
-    """Value and policy from features (n, channels, window, window) and `inputs` pooled ones."""
-
-    def __init__(self, channels: int, inputs: int, hidden: int) -> None:
-        super().__init__()
-        self.points = nn.Conv2d(channels, 1, 1)
-        self.none = nn.Linear(inputs, 1)
-        self.value = two_layers(inputs, hidden)
-
-    def forward(self, features: Tensor, summary: Tensor) -> Outputs:
-        """Return value and policy."""
-        policy = torch.cat((self.points(features).flatten(1), self.none(summary)), 1)
-        return Outputs(policy=policy, value=torch.tanh(self.value(summary)).squeeze(1))
-
-
-class ResidualNet(nn.Module):
-    """A residual tower; moves by convolution, the value from means and maxima over the window."""
-
-    over_target = False
-
-    def __init__(self, shape: NetworkShape, parameters: ResidualParameters) -> None:
-        super().__init__()
-        width = parameters.width
-        self.first = ConvNorm(shape.planes, width)
-        self.blocks = residual_blocks(width, parameters.height, parameters.pooling)
-        self.heads = Heads(width, (4 if self.over_target else 2) * width, parameters.hidden)
-
-    def forward(self, planes: Tensor) -> Outputs:
-        """Return value and policy."""
-        features = self.blocks(torch.relu(self.first(planes)))
-        summary = board_pool(features)
-        if self.over_target:
-            summary = torch.cat((summary, pool_over(features, planes[:, TARGET_BLOCK])), 1)
-        outputs: Outputs = self.heads(features, summary)
-        return outputs
-
-
-class GroupPooledNet(ResidualNet):
-    """A `ResidualNet` whose value also sees means and maxima over the target's block."""
-
-    over_target = True
-
-
-class EquivariantNet(nn.Module):
-    """A tower whose features turn with the board and whose value is invariant."""
-
-    def __init__(self, shape: NetworkShape, parameters: EquivariantNetParameters) -> None:
-        super().__init__()
-        fields = parameters.width // SYMMETRIES
-        self.first = LiftNorm(shape.planes, fields)
-        self.blocks = nn.Sequential(*(GroupBlock(fields) for _ in range(parameters.height)))
-        self.points = PointsOfFields(fields)
-        self.none = nn.Linear(4 * fields, 1)
-        self.value = two_layers(4 * fields, parameters.hidden)
-
-    def forward(self, planes: Tensor) -> Outputs:
-        """Return value and policy."""
-        features = self.blocks(torch.relu(self.first(planes)))
-        n, channels, size, _ = features.shape
-        fields = features.view(n, channels // SYMMETRIES, SYMMETRIES * size, size)
-        mask = planes[:, TARGET_BLOCK].repeat(1, SYMMETRIES, 1)
-        summary = torch.cat((board_pool(fields), pool_over(fields, mask)), 1)
-        policy = torch.cat((self.points(features).flatten(1), self.none(summary)), 1)
-        return Outputs(policy=policy, value=torch.tanh(self.value(summary)).squeeze(1))
-
-
-def pool_over(features: Tensor, mask: Tensor) -> Tensor:
-    """Return mean and maximum over the points of a mask: (n, 2 * channels); 0 where it has none.
-
-    Args:
-      features: of shape (n, channels, rows, columns), not negative.
-      mask: 0 or 1, of shape (n, rows, columns).
-    """
-    within = features * mask[:, None]
-    count = mask.sum((1, 2)).clamp(min=1)[:, None]
-    return torch.cat((within.sum((2, 3)) / count, within.amax((2, 3))), 1)
-
-
 class DenseBlock(nn.Module):
     """Two layers with a skip connection; (n, width) in and out."""
 
-    def __init__(self, width: int, dropout: float) -> None:
+    def __init__(self, width: int) -> None:
         super().__init__()
         self.first = nn.Linear(width, width)
         self.second = nn.Linear(width, width)
-        self.drop = nn.Dropout(dropout)
 
     def forward(self, units: Tensor) -> Tensor:
         """Return units, none negative."""
-        inner = self.drop(torch.relu(self.first(units)))
+        inner = torch.relu(self.first(units))
         return torch.relu(units + self.second(inner))
 
 
@@ -138,17 +44,13 @@ class DenseNet(nn.Module):
         super().__init__()
         width = parameters.width
         self.first = nn.Linear(shape.planes * shape.size**2, width)
-        self.drop = nn.Dropout(parameters.dropout)
-        self.blocks = nn.Sequential(
-            *(DenseBlock(width, parameters.dropout) for _ in range(parameters.blocks))
-        )
+        self.blocks = nn.Sequential(*(DenseBlock(width) for _ in range(parameters.blocks)))
         self.value = nn.Linear(width, 1)
         self.policy = nn.Linear(width, shape.actions)
 
     def forward(self, planes: Tensor) -> Outputs:
         """Return value and policy."""
-        units = self.drop(torch.relu(self.first(planes.contiguous().flatten(1))))
-        units = self.blocks(units)
+        units = self.blocks(torch.relu(self.first(planes.contiguous().flatten(1))))
         return Outputs(policy=self.policy(units), value=torch.tanh(self.value(units)).squeeze(1))
 
 

@@ -21,7 +21,7 @@ from miai.kernels.lanes import LANES
 from miai.tensors import Tensors
 from miai_go.kinds import LIFE_NETWORK
 from miai_go.nets.network import filled_parameters
-from miai_go.nets.parameters import ZoneParameters
+from miai_go.tsumego.components import ZoneParameters
 from miai_go.tsumego.kernels import FAMILY, dense_net, zone_net
 from miai_go.tsumego.kernels import planes as kernels
 from miai_go.tsumego.networks.net_files import NetHeader, read_net
