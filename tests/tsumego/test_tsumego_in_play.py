@@ -382,7 +382,7 @@ def test_advice_is_a_part_of_the_priors() -> None:
 # -- who is asked ---------------------------------------------------------------------------------
 
 
-def test_a_plugin_adds_an_adviser() -> None:
+def test_a_plugin_adds_an_adviser(monkeypatch: pytest.MonkeyPatch) -> None:
     class Wish(miai.Parameters):
         vertex: str = "A1"
 
@@ -395,14 +395,14 @@ def test_a_plugin_adds_an_adviser() -> None:
             weights[self._point] = 5
             return Advice(weights, weights < 0, {"wishes": 1})
 
+    monkeypatch.setattr(registry(), "_components", dict(registry()._components))
     registry().add("go.adviser", "wisher", Wisher, parameters=Wish, summary="Wants one point")
     state = GoGame(GoParameters(board_size=5)).new_initial_state()
     wishing = mcts(state, simulations=20, adviser="wisher", adviser_parameters={"vertex": "B1"})
     result = wishing.search(state)
     assert state.action_to_string(result.action) == "B1"
     assert result.statistics["advice"] == {"wishes": 1}
-    plain = mcts(state, simulations=20).search(state)
-    assert result.visits[result.action] > 4 * plain.visits[result.action]
+    assert mcts(state, simulations=20).search(state).action != result.action
 
 
 @pytest.mark.parametrize(
