@@ -26,7 +26,8 @@ from typing import Any
 import numpy as np
 
 from common.conditions import conditions, spread
-from miai_tournaments.formats.format import Entrants, Meeting, format_component
+from miai_tournaments.config.entrants import format_component
+from miai_tournaments.formats.format import Entrants, Meeting
 from miai_tournaments.ratings.model import Floats, curvature, outcomes
 from miai_tournaments.ratings.pair_results import PairResults
 from miai_tournaments.ratings.ratings import ELO, Z95, Ratings, fit_ratings

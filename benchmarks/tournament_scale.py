@@ -50,10 +50,12 @@ from miai_tournaments.ratings.ratings import fit_ratings
 from miai_tournaments.report.files import report_page
 from miai_tournaments.report.report import build_report
 from miai_tournaments.running.schedule import Schedule
+from miai_tournaments.running.start import make_executor
 from miai_tournaments.running.stored_run import run_info
+from miai_tournaments.store.folder import FILE_NAME
 from miai_tournaments.store.rows import GameResult, PlayerRow, RunInfo, ScheduledGame
-from miai_tournaments.store.store import FILE_NAME, Store
-from miai_tournaments.workers.executor import Executor, make_executor
+from miai_tournaments.store.store import Store
+from miai_tournaments.workers.executor import Executor, Workload
 from miai_tournaments.workers.jobs import GameJob, Setup
 from tournament_overhead import bare_loop, play
 
@@ -267,7 +269,7 @@ def measure_ray(arguments: argparse.Namespace) -> Figures:
     )
     told: Figures = {"ray_games": arguments.ray_games}
     for name in ("processes", "ray"):
-        with make_executor(name, setup, workers=2, game_deadline=None, on_output=print) as executor:
+        with make_executor(name, Workload(setup=setup, workers=2)) as executor:
             perform(executor, 4)
             began = time.perf_counter()
             seconds = perform(executor, arguments.ray_games)

@@ -302,7 +302,8 @@ def check_store() -> Check:
     """Stores of runs: SQLite files of which some bytes are changed."""
     from miai.errors import MiaiError
     from miai_tournaments.report.report import build_report
-    from miai_tournaments.store.store import FILE_NAME, Store
+    from miai_tournaments.store.folder import FILE_NAME
+    from miai_tournaments.store.store import Store
 
     def check(data: bytes) -> None:
         folder = scratch_file("").parent / "run"
@@ -421,7 +422,7 @@ def check_request() -> Check:
 @cache
 def good_store() -> bytes:
     """Return the store of a small run."""
-    from miai_tournaments.store.store import FILE_NAME
+    from miai_tournaments.store.folder import FILE_NAME
 
     with tempfile.TemporaryDirectory() as folder:
         config = Path(folder) / "small.toml"

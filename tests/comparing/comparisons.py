@@ -12,7 +12,6 @@ from pathlib import Path
 from tests.warm_command import run_miai
 
 from miai_tournaments.compare.results import ComparisonStore, Measurement, SearchKey
-from miai_tournaments.store.database import READ
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 
@@ -165,7 +164,7 @@ def refused(*words: object, env: Mapping[str, str] | None = None) -> str:
 
 def measured(folder: Path) -> dict[SearchKey, Measurement]:
     """Return what a folder holds, as it was stored."""
-    with ComparisonStore.open(folder, mode=READ) as store:
+    with ComparisonStore.open(folder, alone=False) as store:
         return store.searches()
 
 

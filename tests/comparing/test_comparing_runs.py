@@ -26,7 +26,6 @@ from miai.beliefs import BeliefSearch, named_bounds
 from miai_miniblind.mini_rbc import MiniRbcProblem
 from miai_miniblind.roots import hard_roots
 from miai_tournaments.compare.results import ComparisonStore
-from miai_tournaments.store.database import READ
 
 
 def write(path: Path, text: str) -> Path:
@@ -318,7 +317,7 @@ def test_a_comparison_of_the_first_schema_goes_on(tmp_path: Path) -> None:
         connection.execute("ALTER TABLE searches DROP COLUMN checksum")
         connection.execute("DELETE FROM searches WHERE root = 2")
         connection.execute("PRAGMA user_version = 1")
-    with ComparisonStore.open(folder, mode=READ) as store:
+    with ComparisonStore.open(folder, alone=False) as store:
         assert store.searches()
     compare(config, "--out", folder)
     with sqlite3.connect(folder / "comparison.sqlite") as connection:

@@ -12,6 +12,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from tests.tournaments import support as tournaments
 
 import miai
 from miai import Observation, PlayerView, play
@@ -20,6 +21,7 @@ from miai.plugins.kinds import KINDS
 from miai.testing import check_game, check_renderer
 
 ROOT = Path(__file__).parents[2]
+POOL = "miai_pool.py"
 PAGE = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")
 
 
@@ -29,9 +31,12 @@ def test_its_code_is_the_tested_plugin_s() -> None:
         "pyproject.toml",
         "miai_nim/plugin.py",
         "miai_nim/agent.py",
+        POOL,
         "miai_nim/render.py",
     ]
     for name, text in blocks:
+        if name == POOL:
+            continue  # a test of its own plays with it
         source = ROOT / "tests" / "fixtures" / "miai-nim" / name
         assert source.read_text(encoding="utf-8") == text
 
@@ -68,6 +73,28 @@ def test_its_agent_of_a_file_plays(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_its_executor_plays_the_games_of_the_others(tmp_path: Path) -> None:
+    (code,) = re.findall(rf"```python\n# {POOL}\n(.*?)```", PAGE, re.DOTALL)
+    site = tmp_path / "site"
+    metadata = site / "miai_pool-1.0.dist-info"
+    metadata.mkdir(parents=True)
+    (site / POOL).write_text(code)
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: miai-pool\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text("[miai]\npool = miai_pool\n")
+    environment = tournaments.environment(
+        PYTHONPATH=os.pathsep.join(filter(None, (str(site), os.environ.get("PYTHONPATH"))))
+    )
+    config = tmp_path / "games.toml"
+    config.write_text(tournaments.config_text(*tournaments.RANDOMS, tournament={"rounds": 2}))
+    found = []
+    for name in ("serial", "pool"):
+        run = ("run", config, "--out", tmp_path / name, "--executor", name, "--workers", 2)
+        tournaments.tournament(*run, env=environment)
+        found.append(tournaments.games_of(tmp_path / name))
+    assert len(found[0]) == 12
+    assert found[0] == found[1]
 
 
 def test_its_game_of_simultaneous_decisions_keeps_the_rules() -> None:

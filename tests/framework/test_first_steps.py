@@ -68,6 +68,24 @@ def test_a_component_whose_extra_is_absent_names_it() -> None:
     assert len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.parametrize(
+    ("module", "options", "extra"),
+    [
+        ("ray", ("--executor", "ray"), "miai[ray]"),
+        ("psycopg", ("--store", "postgresql://me@h/x"), "miai[postgres]"),
+    ],
+)
+def test_an_executor_or_store_whose_extra_is_absent_names_it(
+    module: str, options: tuple[str, ...], extra: str, tmp_path: Path
+) -> None:
+    config, out = str(CONFIGS / "quickstart.toml"), tmp_path / "run"
+    done = without((module,), "tournament", "run", config, "--out", str(out), *options)
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert f"needs {module}, which is not installed: pip install '{extra}'" in line
+    assert not out.exists()
+
+
 def test_only_a_missing_module_of_an_extra_counts() -> None:
     absent = missing_extra(ModuleNotFoundError("x", name="torch.nn"), "miai_go", "it")
     assert isinstance(absent, MissingExtraError)

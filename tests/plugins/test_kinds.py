@@ -14,9 +14,9 @@ from miai.plugins.kinds import AGENT, KINDS, Kind
 from miai.plugins.loader import registry
 from miai.plugins.registry import Registry
 from miai_go.kinds import KINDS as GO_KINDS
-from miai_tournaments.formats import FORMAT
+from miai_tournaments.kinds import EXECUTOR, FORMAT, STORE
 
-EVERY = (*KINDS, *GO_KINDS, FORMAT)
+EVERY = (*KINDS, *GO_KINDS, FORMAT, EXECUTOR, STORE)
 
 
 def test_all_declared_kinds_are_these() -> None:

@@ -19,7 +19,8 @@ from tests.tournaments.support import (
     tournament,
 )
 
-from miai_tournaments.store.store import FILE_NAME, Store
+from miai_tournaments.store.folder import FILE_NAME
+from miai_tournaments.store.store import Store
 
 SMALL: dict[str, object] = {"depth": 1, "samples": 6, "limit": 20_000}
 PLAYERS = (

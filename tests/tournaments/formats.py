@@ -8,13 +8,13 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from miai_tournaments.config.entrants import format_component
 from miai_tournaments.formats.format import (
     Entrants,
     Format,
     FormatStep,
     Meeting,
     Pairing,
-    format_component,
     games_of,
 )
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from miai_tournaments.store import database as ahead
+from miai_tournaments.store import sqlite as ahead
 
 LENGTH = 1 << 23
 

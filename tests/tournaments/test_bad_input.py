@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.tournaments.support import RANDOMS, config_text, environment, player, refused, tournament
 
-from miai_tournaments.store.store import FILE_NAME
+from miai_tournaments.store.folder import FILE_NAME
 
 
 def test_config_errors_are_reported_and_nothing_is_written(tmp_path: Path) -> None:

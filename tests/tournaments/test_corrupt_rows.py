@@ -17,9 +17,10 @@ from miai_tournaments.config.load import load_tournament
 from miai_tournaments.report.live import make_reporter, read_status
 from miai_tournaments.report.report import build_report
 from miai_tournaments.running import run as sitting
-from miai_tournaments.store import database
+from miai_tournaments.store import sqlite
+from miai_tournaments.store.folder import FILE_NAME
 from miai_tournaments.store.rows import GameResult, PlayerRow, RunInfo
-from miai_tournaments.store.store import FILE_NAME, Store
+from miai_tournaments.store.store import Store
 
 RUBBISH = (
     *("", "x", "[1", "null", "[]", "{}", '"x"', "[1]", '["x", null]', "[1e999, 0]", "true"),
@@ -186,7 +187,7 @@ def test_a_corrupt_row_is_reported_with_file_row_cause_and_remedy(
 def test_damage_in_a_large_file_is_reported_when_it_is_read(
     finished: Finished, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(database, "CHECKED_BYTES", 0)
+    monkeypatch.setattr(sqlite, "CHECKED_BYTES", 0)
     path, output, whole = tmp_path / FILE_NAME, list[str](), _everything(finished.folder)
     data = (finished.folder / FILE_NAME).read_bytes()
     size = int.from_bytes(data[16:18], "big")

@@ -17,8 +17,9 @@ from miai.errors import StoreError
 from miai.record import Termination
 from miai_tournaments.report import counting
 from miai_tournaments.report.counting import Standings, count_games, count_store
+from miai_tournaments.store.folder import FILE_NAME
 from miai_tournaments.store.rows import GameResult, PlayerRow, RunInfo, ScheduledGame
-from miai_tournaments.store.store import FILE_NAME, Store
+from miai_tournaments.store.store import Store
 
 INFO = RunInfo(name="x", seed=1, rounds=1, game="tic_tac_toe", game_version=1)
 NAMES = ("ann", "bob", "cid")

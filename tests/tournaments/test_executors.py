@@ -18,12 +18,8 @@ import pytest
 from tests.tournaments.support import actions
 
 from miai.process.workers import JobPool, WorkerPool
-from miai_tournaments.workers.executor import (
-    GAME_WORKER,
-    Executor,
-    PooledExecutor,
-    make_executor,
-)
+from miai_tournaments.running.start import make_executor
+from miai_tournaments.workers.executor import GAME_WORKER, Executor, PooledExecutor, Workload
 from miai_tournaments.workers.jobs import GameJob, Outcome, Setup
 
 SETUP = Setup(
@@ -57,13 +53,13 @@ SAID: list[str] = []
 
 
 class ProcessExecutor(PooledExecutor):
-    def __init__(self, workers: WorkerPool) -> None:
-        super().__init__(workers)
-        self.workers = workers
+    def __init__(self, pool: WorkerPool) -> None:
+        super().__init__(pool, workers=2, local=True)
+        self.pool = pool
 
     @property
     def pids(self) -> list[int]:
-        return self.workers.pids
+        return self.pool.pids
 
 
 def take_games_for_short(pool: JobPool[Any]) -> None:
@@ -87,7 +83,7 @@ def processes(
 
 
 def serial() -> AbstractContextManager[Executor]:
-    return make_executor("serial", SETUP, workers=1, game_deadline=None, on_output=SAID.append)
+    return make_executor("serial", Workload(setup=SETUP, workers=1, on_output=SAID.append))
 
 
 def perform(executor: Executor, jobs: list[GameJob]) -> dict[str, Outcome]:
@@ -147,7 +143,7 @@ def test_jobs_are_sent_ahead_by_how_long_the_latest_games_took() -> None:
 @pytest.mark.long
 def test_a_dead_worker_costs_the_job_it_was_at_and_no_other() -> None:
     with processes() as executor:
-        take_games_for_short(executor.workers)
+        take_games_for_short(executor.pool)
         assert executor.capacity > 2, "jobs are sent ahead"
         jobs = [job(n) for n in range(100, 160)]
         for each in jobs[: executor.capacity]:
@@ -257,9 +253,7 @@ def test_workers_and_agents_die_with_their_runner() -> None:
 
 
 def test_waiting_jobs_are_cancelled() -> None:
-    with make_executor(
-        "processes", SETUP, workers=1, game_deadline=None, on_output=SAID.append
-    ) as executor:
+    with make_executor("processes", Workload(setup=SETUP, workers=1)) as executor:
         for number in range(3):
             executor.submit(job(number))
         assert executor.running == ["g0"]

@@ -34,9 +34,9 @@ from miai.process import agent_process
 from miai.process.agent_process import BEAT, STANDSTILL, Heartbeat
 from miai_tournaments.running.run import MOST_STANDSTILLS, judge
 from miai_tournaments.running.start import start_players
-from miai_tournaments.store.database import created, transaction
-from miai_tournaments.store.folder import LOCK
-from miai_tournaments.store.store import FILE_NAME, Store
+from miai_tournaments.store.folder import FILE_NAME, LOCK
+from miai_tournaments.store.sqlite import SqliteConnection, created
+from miai_tournaments.store.store import Store
 from miai_tournaments.workers.jobs import GameJob, Outcome
 
 SLOW = player("slow", "mischief", delay=0.2)
@@ -189,7 +189,7 @@ class KillsItsFirstWorkers(ProcessExecutor):
 @pytest.mark.parametrize("kills", [1, 9])
 def test_a_worker_killed_while_a_player_starts_is_replaced(kills: int) -> None:
     with processes(workers=1) as pool:
-        executor = KillsItsFirstWorkers(pool.workers)
+        executor = KillsItsFirstWorkers(pool.pool)
         executor.kills = kills
         if kills == 1:
             start_players(executor, {"ann": "players[0]"}, stop_asked=lambda: None)
@@ -231,8 +231,8 @@ def test_a_second_runner_without_the_lock_ends_the_first(
             assert "UNIQUE" not in errors
 
 
-def fill(connection: sqlite3.Connection) -> None:
-    with transaction(connection) as writer:
+def fill(connection: SqliteConnection) -> None:
+    with connection.transaction() as writer:
         for _ in range(100):
             writer.execute("INSERT INTO t VALUES (?)", ("x" * 4000,))
 
@@ -242,7 +242,7 @@ def test_a_full_disk_is_reported_and_not_the_rollback(tmp_path: Path) -> None:
         connection.execute("CREATE TABLE t (x TEXT)")
         connection.execute("PRAGMA max_page_count = 10")
         with pytest.raises(sqlite3.OperationalError, match="disk is full"):
-            fill(connection)
+            fill(SqliteConnection(tmp_path / "x", connection))
         assert connection.execute("SELECT count(*) FROM t").fetchone() == (0,)
 
 

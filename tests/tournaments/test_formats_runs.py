@@ -21,7 +21,8 @@ from miai_tournaments.report.live import Reporter
 from miai_tournaments.report.report import build_report
 from miai_tournaments.running import run as sitting
 from miai_tournaments.running.run import RunEnding
-from miai_tournaments.store.store import FILE_NAME, Store
+from miai_tournaments.store.folder import FILE_NAME
+from miai_tournaments.store.store import Store
 
 SLOW = pytest.mark.slow
 

@@ -12,8 +12,9 @@ from tests.tournaments.test_store import GAMES, INFO, PLAYERS, RESULT
 
 from miai.errors import StoreError
 from miai_tournaments.report.report import build_report
+from miai_tournaments.store.folder import FILE_NAME
 from miai_tournaments.store.rows import PlayerRow, ScheduledGame
-from miai_tournaments.store.store import FILE_NAME, Store
+from miai_tournaments.store.store import Store
 
 SCHEMA_1 = """
 PRAGMA application_id = 1835622761;

@@ -71,7 +71,7 @@ def test_the_reference_has_every_table() -> None:
 @pytest.mark.parametrize("title", TABLES)
 def test_the_reference_has_every_key_with_its_default_and_bounds(title: str) -> None:
     fields = dict(TABLES[title].model_fields)
-    fields.pop("parameters", None)
+    fields = {name: field for name, field in fields.items() if not name.endswith("parameters")}
     rows = reference()[title]
     assert [row[0].strip("`") for row in rows] == list(fields)
     for (_, value, default, meaning), field in zip(rows, fields.values(), strict=True):

@@ -26,12 +26,13 @@ from tests.tournaments.support import (
     tournament,
 )
 
-from miai.errors import ConfigError, StoreError
+from miai.errors import MiaiError, ParameterError, StoreError
 from miai_tournaments.config.load import load_tournament
 from miai_tournaments.report.live import Reporter
 from miai_tournaments.running.run import Options, RunEnding, run
 from miai_tournaments.store import postgres
-from miai_tournaments.store.address import ADDRESS_FILE, DRAFT_FILE, Address
+from miai_tournaments.store import store as store_module
+from miai_tournaments.store.folder import ADDRESS_FILE, DRAFT_FILE
 from miai_tournaments.store.postgres import PostgresConnection
 from miai_tournaments.store.rows import GameResult, PlayerRow, RunInfo, ScheduledGame
 from miai_tournaments.store.store import Store
@@ -74,7 +75,7 @@ def config(tmp_path: Path) -> Path:
 def test_it_holds_what_the_file_holds(server: Server, tmp_path: Path) -> None:
     found: list[list[Any]] = []
     for name, url in (("file", None), ("shared", server.url)):
-        with Store.create(tmp_path / name, INFO, ROWS, PAIR, url=url) as store:
+        with Store.create(tmp_path / name, INFO, ROWS, PAIR, store=url) as store:
             store.mark_running([PAIR[0].game_id])
             store.finish([(PAIR[0].game_id, RESULT, '{"a": "\\u0000"}')])
             store.void(PAIR[1].game_id, "the worker died")
@@ -132,12 +133,12 @@ def test_a_run_is_that_of_the_file_and_resumes(
 
 
 def test_one_driver_at_a_time(server: Server, tmp_path: Path) -> None:
-    with Store.create(tmp_path / "one", INFO, ROWS, PAIR, url=server.url):
+    with Store.create(tmp_path / "one", INFO, ROWS, PAIR, store=server.url):
         with pytest.raises(StoreError, match="another driver is running it"):
             Store.open(tmp_path / "one")
         with Store.read(tmp_path / "one") as reader:
             assert reader.counts()["pending"] == len(PAIR)
-        with Store.create(tmp_path / "two", INFO, ROWS, PAIR, url=server.url):
+        with Store.create(tmp_path / "two", INFO, ROWS, PAIR, store=server.url):
             pass  # another run of the same database
     with Store.open(tmp_path / "one"):
         pass
@@ -151,21 +152,26 @@ def test_a_driver_killed_at_start_leaves_a_known_run(
     """It dies after it has said what it makes: with the schema made, or before."""
     folder = tmp_path / "run"
     with monkeypatch.context() as patched:
-        where: type = Address if made else PostgresConnection
+        where: Any = store_module if made else PostgresConnection
         patched.setattr(
-            where, "keep" if made else "create_tables", Mock(side_effect=KeyboardInterrupt)
+            where, "keep_draft" if made else "create_tables", Mock(side_effect=KeyboardInterrupt)
         )
         with pytest.raises(KeyboardInterrupt):
             play(config, folder, server.url)
-    drafted = Address.read(folder, DRAFT_FILE)
+    drafted = address_in(folder, DRAFT_FILE)
     if made:
         play(config, folder, None)
-        assert Address.read(folder) == drafted
+        assert address_in(folder) == drafted
     else:
         play(config, folder, server.url)
-        assert Address.read(folder) != drafted
+        assert address_in(folder) != drafted
     assert not (folder / DRAFT_FILE).exists()
     assert len(games_of(folder)) == GAMES
+
+
+def address_in(folder: Path, name: str = ADDRESS_FILE) -> dict[str, str]:
+    address: dict[str, str] = json.loads((folder / name).read_text())
+    return address
 
 
 def play(config: Path, folder: Path, url: str | None) -> None:
@@ -179,7 +185,7 @@ def test_a_server_crash_leaves_whole_transactions(
     monkeypatch.setattr(postgres, "RECONNECT_PAUSES", (0.1, 0.2))
     own = Server(tmp_path)
     try:
-        store = Store.create(tmp_path / "run", INFO, ROWS, PAIR, url=own.url)
+        store = Store.create(tmp_path / "run", INFO, ROWS, PAIR, store=own.url)
         store.finish([(PAIR[0].game_id, RESULT, "{}")])
         own.kill()
         with pytest.raises(StoreError, match=r"not answered for 0\.3 s; see that"):
@@ -200,7 +206,7 @@ def test_a_server_crash_leaves_whole_transactions(
 def test_a_store_outlives_a_restart_of_its_server(tmp_path: Path) -> None:
     own = Server(tmp_path)
     try:
-        with Store.create(tmp_path / "run", INFO, ROWS, PAIR, url=own.url) as store:
+        with Store.create(tmp_path / "run", INFO, ROWS, PAIR, store=own.url) as store:
             own.kill()
             restart = threading.Timer(2.0, own.start)
             restart.start()
@@ -217,9 +223,9 @@ def test_a_store_outlives_a_restart_of_its_server(tmp_path: Path) -> None:
 
 
 def test_a_run_of_the_schema_before_is_read_and_upgraded(server: Server, tmp_path: Path) -> None:
-    with Store.create(tmp_path / "run", INFO, ROWS, PAIR, url=server.url) as store:
+    with Store.create(tmp_path / "run", INFO, ROWS, PAIR, store=server.url) as store:
         store.finish([(PAIR[0].game_id, RESULT, "{}")])
-    schema = Address.read(tmp_path / "run").schema
+    schema = address_in(tmp_path / "run")["schema"]
     for table in ("games", "records"):
         server.psql(f"ALTER TABLE {schema}.{table} DROP COLUMN checksum")
     server.psql(f"UPDATE {schema}.about SET version = 2")
@@ -240,8 +246,8 @@ def test_a_run_of_the_schema_before_is_read_and_upgraded(server: Server, tmp_pat
 
 
 def test_a_run_that_is_gone_or_of_another_schema_is_refused(server: Server, tmp_path: Path) -> None:
-    with Store.create(tmp_path / "run", INFO, ROWS, PAIR, url=server.url):
-        schema = Address.read(tmp_path / "run").schema
+    with Store.create(tmp_path / "run", INFO, ROWS, PAIR, store=server.url):
+        schema = address_in(tmp_path / "run")["schema"]
     server.psql(f"UPDATE {schema}.about SET version = 99")
     with pytest.raises(StoreError, match="has schema 99, but this miai reads schema"):
         Store.read(tmp_path / "run")
@@ -255,9 +261,9 @@ def test_a_run_that_is_gone_or_of_another_schema_is_refused(server: Server, tmp_
 )
 def test_invalid_addresses_are_refused(url: str, tmp_path: Path) -> None:
     with pytest.raises(
-        ConfigError, match=r"not the address of a database|lacks a host or a database"
+        MiaiError, match=r"not the address of a database|lacks a host or a database|no store is"
     ):
-        Store.create(tmp_path / "run", INFO, ROWS, PAIR, url=url)
+        Store.create(tmp_path / "run", INFO, ROWS, PAIR, store=url)
     assert not (tmp_path / "run").exists()
 
 
@@ -301,8 +307,8 @@ def test_a_file_with_other_content_is_refused(text: str, tmp_path: Path) -> None
     ],
 )
 def test_a_password_is_refused_and_not_shown(url: str, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"PGPASSWORD|malformed|no host") as caught:
-        Store.create(tmp_path / "run", INFO, ROWS, PAIR, url=url)
+    with pytest.raises(ParameterError, match=r"PGPASSWORD|malformed") as caught:
+        Store.create(tmp_path / "run", INFO, ROWS, PAIR, store=url)
     assert "sec" not in str(caught.value)
     assert "cret" not in str(caught.value)
     assert not (tmp_path / "run").exists()

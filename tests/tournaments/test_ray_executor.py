@@ -23,7 +23,8 @@ from tests.tournaments.test_executors import (
 )
 
 from miai.errors import ConfigError
-from miai_tournaments.workers.executor import PooledExecutor, make_executor
+from miai_tournaments.running.start import make_executor
+from miai_tournaments.workers.executor import PooledExecutor, Workload
 from miai_tournaments.workers.jobs import GameJob, Outcome, Setup
 from miai_tournaments.workers.ray_executor import RayPool
 
@@ -33,7 +34,7 @@ pytestmark = pytest.mark.timeout(600)
 
 class RayExecutor(PooledExecutor):
     def __init__(self, actors: RayPool) -> None:
-        super().__init__(actors)
+        super().__init__(actors, workers=2, local=False)
         self.actors = actors
 
     @property
@@ -131,9 +132,7 @@ def test_an_unreachable_cluster_is_refused_at_once(address: str, said: str) -> N
     address = address.format(free=free)
     with (
         pytest.raises(ConfigError, match=f"run.address: .*{said}") as caught,
-        make_executor(
-            "ray", SETUP, workers=1, game_deadline=None, on_output=print, address=address
-        ),
+        make_executor("ray", Workload(setup=SETUP, workers=1), {"address": address}),
     ):
         pass
     assert "\n" not in str(caught.value)

@@ -25,7 +25,8 @@ from tests.tournaments.support import (
     verdicts_of,
 )
 
-from miai_tournaments.store.store import FILE_NAME, Store
+from miai_tournaments.store.folder import FILE_NAME
+from miai_tournaments.store.store import Store
 
 pytestmark = pytest.mark.long
 

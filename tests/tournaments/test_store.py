@@ -14,13 +14,22 @@ from pathlib import Path
 
 import pytest
 
-from miai.errors import ConfigError, StoreError
-from miai_tournaments.store.address import COMPARISON, TOURNAMENT, Address
-from miai_tournaments.store.folder import ask_to_stop, locked, refuse_foreign, runner_of
+from miai.errors import ParameterError, StoreError
+from miai_tournaments.store.address import settle_draft
+from miai_tournaments.store.folder import (
+    COMPARISON,
+    DRAFT_FILE,
+    FILE_NAME,
+    TOURNAMENT,
+    ask_to_stop,
+    locked,
+    refuse_foreign,
+    runner_of,
+)
 from miai_tournaments.store.postgres import RECONNECT_PAUSES
 from miai_tournaments.store.reading import _RUN, is_duration
 from miai_tournaments.store.rows import GameResult, PlayerRow, RunInfo, ScheduledGame
-from miai_tournaments.store.store import FILE_NAME, Store
+from miai_tournaments.store.store import Store
 
 INFO = RunInfo(name="test", seed=1, rounds=1, game="tic_tac_toe", game_version=1)
 PLAYERS = [
@@ -141,7 +150,7 @@ def test_a_reader_may_look_while_a_writer_writes(folder: Path) -> None:
 
 
 def test_a_second_store_is_not_made_over_the_first(folder: Path) -> None:
-    with pytest.raises(StoreError, match="already exists"):
+    with pytest.raises(StoreError, match="already contains a tournament"):
         Store.create(folder, INFO, PLAYERS, [])
     with Store.read(folder) as store:
         assert len(store.games()) == 4
@@ -346,12 +355,14 @@ def test_the_database_of_a_store_says_what_it_is(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("url", ["postgresql://host", "postgresql://host/", "postgresql:///runs"])
 def test_an_address_names_a_host_and_a_database(url: str, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="lacks a host or a database"):
-        Address.fresh(url, "test")
+    with pytest.raises(ParameterError, match="lacks a host or a database"):
+        Store.create(tmp_path / "run", INFO, PLAYERS, GAMES, store=url)
 
 
-def test_a_draft_that_is_gone_can_be_dropped(tmp_path: Path) -> None:
-    Address.drop(tmp_path)
+def test_a_draft_that_is_half_written_is_dropped(tmp_path: Path) -> None:
+    (tmp_path / DRAFT_FILE).write_text('{"url": "post')
+    settle_draft(tmp_path)
+    assert not (tmp_path / DRAFT_FILE).exists()
 
 
 def test_a_folder_that_cannot_be_read_is_named(tmp_path: Path) -> None:

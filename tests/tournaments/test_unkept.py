@@ -16,14 +16,14 @@ from miai_tournaments.running.start import unkept_limits
 def test_too_many_processors_are_reported(tmp_path: Path) -> None:
     here = len(os.sched_getaffinity(0))
 
-    def output(processors: int, executor: str) -> list[str]:
+    def output(processors: int, *, local: bool = True) -> list[str]:
         limits = LimitsSection(processors=processors, private=False)
-        return unkept_limits(limits, tmp_path, executor=executor)
+        return unkept_limits(limits, tmp_path, local=local)
 
-    assert output(here, "serial") == []
+    assert output(here) == []
     line = f"limits.processors = {here + 1}: agents share the {here} of this machine"
-    assert output(here + 1, "serial") == output(here + 1, "processes") == [line]
-    assert output(here + 1, "ray") == []  # its machines are others
+    assert output(here + 1) == [line]
+    assert output(here + 1, local=False) == []  # its machines are others
 
 
 def test_a_folder_that_cannot_be_hidden_is_reported(
@@ -32,9 +32,9 @@ def test_a_folder_that_cannot_be_hidden_is_reported(
     module = "miai_tournaments.running.start.hindrance"
     monkeypatch.setattr(module, lambda folder: f"{folder.name}: no Landlock")
     limits = LimitsSection(isolation=Isolation.PROCESS)
-    (line,) = unkept_limits(limits, tmp_path / "run", executor="ray")
+    (line,) = unkept_limits(limits, tmp_path / "run", local=False)
     assert line == "run: no Landlock: agents could read the run's folder"
-    assert unkept_limits(LimitsSection(private=False), tmp_path, executor="serial") == []
+    assert unkept_limits(LimitsSection(private=False), tmp_path, local=True) == []
 
 
 @pytest.mark.long

@@ -23,8 +23,7 @@ from tests.web.server import TOKEN, Browser, is_turn, running
 
 from miai.errors import ConfigError, MiaiError
 from miai_tournaments.report.watch import RunReading
-from miai_tournaments.store.address import COMPARISON
-from miai_tournaments.store.folder import runner_of
+from miai_tournaments.store.folder import COMPARISON, runner_of
 from miai_tournaments.store.rows import RunInfo
 from miai_tournaments.store.store import Store
 from miai_tournaments.web.runs import LiveBoards

@@ -96,13 +96,12 @@ def run_comparison(
     from miai_tournaments.compare.config import load_comparison
     from miai_tournaments.compare.results import ComparisonStore
     from miai_tournaments.compare.summary import summarize
-    from miai_tournaments.store.database import READ
 
     comparison = load_comparison(Path(config))
     stopped = run.run(comparison, Path(folder), lambda _: _Lines(show or (lambda _: None)))
     if stopped is not None:
         raise TournamentStoppedError(f"{folder}: {stopped}; call run_comparison again to continue")
-    with ComparisonStore.open(Path(folder), mode=READ) as store:
+    with ComparisonStore.open(Path(folder), alone=False) as store:
         searches = store.searches()
     return summarize(comparison.blocks, comparison.arms, searches, baseline=comparison.baseline)
 

@@ -1,11 +1,11 @@
-"""The plugin's entry point: the formats, and the commands ``miai tournament``, ``miai compare``."""
+"""The plugin's entry point: formats, executors, stores, and the commands of tournaments."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from miai.plugins.hooks import hookimpl
-from miai_tournaments.formats import FORMAT
+from miai_tournaments.kinds import EXECUTOR, FORMAT, STORE
 
 if TYPE_CHECKING:
     import typer
@@ -46,14 +46,50 @@ _FORMATS = (
     ),
 )
 
+_EXECUTORS = (
+    ("processes", "executor:process_executor", None, "Worker processes on this machine"),
+    ("serial", "executor:SerialExecutor", None, "One game after the other, in the runner"),
+    (
+        "ray",
+        "ray_executor:ray_executor",
+        "ray_executor:RayParameters",
+        "Workers that are actors of a Ray cluster",
+    ),
+)
+_STORES = (
+    ("sqlite", "sqlite:SqliteDatabase", None, "A file in the run's folder"),
+    (
+        "postgresql",
+        "postgres:PostgresDatabase",
+        "postgres:PostgresParameters",
+        "A schema of a PostgreSQL database",
+    ),
+    (
+        "postgres",
+        "postgres:PostgresDatabase",
+        "postgres:PostgresParameters",
+        "The same as postgresql, for URLs that begin with postgres://",
+    ),
+)
+
 
 @hookimpl
 def miai_register(registry: Registry) -> None:
-    """Add the formats and the kinds of config."""
-    registry.declare(FORMAT)
+    """Add the formats, executors and stores, and the kinds of config."""
+    for kind in (FORMAT, EXECUTOR, STORE):
+        registry.declare(kind)
     for name, module, attribute, summary in _FORMATS:
         path = f"miai_tournaments.formats.{module}:{attribute}"
         registry.add(FORMAT.name, name, path, parameters=f"{path}Parameters", summary=summary)
+    for kind, package, rows in ((EXECUTOR, "workers", _EXECUTORS), (STORE, "store", _STORES)):
+        for name, factory, model, summary in rows:
+            registry.add(
+                kind.name,
+                name,
+                f"miai_tournaments.{package}.{factory}",
+                parameters=model and f"miai_tournaments.{package}.{model}",
+                summary=summary,
+            )
     for name, module in (("tournament", "config.load"), ("comparison", "compare.config")):
         path = f"miai_tournaments.{module}:config_file"
         registry.add("config-file", name, path, summary=f"The config of a {name}")

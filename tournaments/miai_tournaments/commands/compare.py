@@ -41,7 +41,6 @@ def compare(
     from miai_tournaments.compare.results import FILE_NAME, ComparisonStore
     from miai_tournaments.compare.run import run
     from miai_tournaments.compare.summary import summarize
-    from miai_tournaments.store.database import READ
 
     comparison = load_comparison(config)
     folder = out or Path("runs") / comparison.name
@@ -51,7 +50,7 @@ def compare(
     if not (folder / FILE_NAME).exists():
         print(f"{stopped} before the first search; nothing was written", file=sys.stderr)
         raise typer.Exit(INTERRUPTED)
-    with ComparisonStore.open(folder, mode=READ) as store:
+    with ComparisonStore.open(folder, alone=False) as store:
         info, searches = store.info(), store.searches()
     rows = summarize(comparison.blocks, comparison.arms, searches, baseline=comparison.baseline)
     _show(comparison, folder, info, rows, searches, as_json=as_json)

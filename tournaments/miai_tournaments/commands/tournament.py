@@ -43,11 +43,11 @@ Workers = Annotated[
 ]
 ExecutorName = Annotated[
     str | None,
-    typer.Option("--executor", metavar="serial|processes|ray", help="Executor of the games."),
+    typer.Option("--executor", metavar="NAME", help="Executor of the games; `miai list executor`."),
 ]
 Address = Annotated[
     str | None,
-    typer.Option(metavar="ADDRESS", help="Ray cluster to use, HOST:PORT (default: start one)."),
+    typer.Option(metavar="ADDRESS", help="Cluster to use, HOST:PORT (default: start one)."),
 ]
 Records = Annotated[
     list[str] | None,
@@ -67,7 +67,7 @@ def run(
     address: Address = None,
     store: Annotated[
         str | None,
-        typer.Option(metavar="URL", help="Database for a new run, postgresql://..."),
+        typer.Option(metavar="URL|NAME", help="Where to keep a new run, such as postgresql://..."),
     ] = None,
     records: Records = None,
 ) -> None:
@@ -290,13 +290,17 @@ def _prepare_process(title: str) -> None:
 def _options(
     workers: int | None, executor: str | None, address: str | None, records: list[str] | None
 ) -> Options:
-    from miai.errors import ConfigError, near_matches
+    from miai.errors import ConfigError, UnknownComponentError
+    from miai.plugins.loader import registry
+    from miai_tournaments.kinds import EXECUTOR
     from miai_tournaments.report.live import make_reporter
     from miai_tournaments.running.run import Options
-    from miai_tournaments.workers.executor import NAMES
 
-    if executor is not None and executor not in NAMES:
-        raise ConfigError(f"--executor {executor}: unknown. {near_matches(executor, NAMES)}")
+    try:
+        if executor is not None:
+            registry().get(EXECUTOR, executor)
+    except UnknownComponentError as error:
+        raise ConfigError(f"--executor {executor}: {error}") from None
     return Options(
         workers=workers,
         executor=executor,

@@ -9,11 +9,11 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
-from miai_tournaments.store import database
-from miai_tournaments.store.address import COMPARISON
-from miai_tournaments.store.database import SqliteConnection, StoreBase
+from miai_tournaments.store.database import StoreBase, upgrade
+from miai_tournaments.store.folder import COMPARISON
 from miai_tournaments.store.reading import (
     COUNT,
     ORDINAL,
@@ -30,6 +30,7 @@ from miai_tournaments.store.reading import (
     is_number,
     row_values,
 )
+from miai_tournaments.store.sqlite import connect, created
 
 FILE_NAME: Final = COMPARISON.file_name
 
@@ -64,7 +65,6 @@ CREATE TABLE searches (
 """
 
 _UPGRADES: Final = (("ALTER TABLE searches ADD COLUMN checksum INTEGER",),)
-_ABSENT: Final = {1: {"checksum": "NULL"}}
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -199,6 +199,8 @@ _KEYS: Final = len(fields(SearchKey))
 class ComparisonStore(StoreBase):
     """A comparison's store, from `create` or `open`."""
 
+    missing = MappingProxyType({1: {"checksum": "NULL"}})
+
     @classmethod
     def create(cls, folder: Path, info: ComparisonInfo) -> ComparisonStore:
         """Create the store of a new comparison, and its folder if necessary.
@@ -207,26 +209,29 @@ class ComparisonStore(StoreBase):
           StoreError: the folder cannot be written or holds a store already.
         """
         path = folder / FILE_NAME
-        with database.created(path, SCHEMA, kind=COMPARISON) as connection:
-            cls(SqliteConnection(path, connection, absent=_ABSENT)).set_info(info)
+        with created(path, SCHEMA, kind=COMPARISON) as connection:
+            cls(connection).set_info(info)
         return cls.open(folder)
 
     @classmethod
-    def open(cls, folder: Path, *, mode: str = database.WRITE) -> ComparisonStore:
+    def open(cls, folder: Path, *, alone: bool = True) -> ComparisonStore:
         """Open the store of a folder, for writing with an older schema upgraded.
+
+        Args:
+          alone: whether to write, as one process at a time may.
 
         Raises:
           StoreError: there is none, or it is corrupt, foreign or of a newer schema.
         """
         path = folder / FILE_NAME
-        connection = database.connect(path, mode, kind=COMPARISON)
+        connection = connect(path, alone=alone, kind=COMPARISON)
         try:
-            if mode == database.WRITE:
-                database.upgrade(path, connection, _UPGRADES)
+            if alone:
+                upgrade(connection, _UPGRADES)
         except BaseException:
             connection.close()
             raise
-        return cls(SqliteConnection(path, connection, absent=_ABSENT))
+        return cls(connection)
 
     def info(self) -> ComparisonInfo:
         """Return the facts of the comparison."""
@@ -242,7 +247,7 @@ class ComparisonStore(StoreBase):
 
     def searches(self) -> dict[SearchKey, Measurement]:
         """Return all finished searches."""
-        checksum = self._connection.absent.get("checksum", "checksum")
+        checksum = self._absent.get("checksum", "checksum")
         query = f"SELECT {', '.join(_SEARCH)}, {checksum} FROM searches"  # noqa: S608 - own names
         searches = {}
         with self._explained():

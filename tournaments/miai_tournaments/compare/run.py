@@ -38,8 +38,7 @@ from miai_tournaments.config.extension import (
     refuse_changes,
 )
 from miai_tournaments.running.signals import Stopped, StopSignals
-from miai_tournaments.store.address import COMPARISON
-from miai_tournaments.store.folder import locked, refuse_foreign
+from miai_tournaments.store.folder import COMPARISON, locked, refuse_foreign
 
 
 def resolve(comparison: Comparison) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Builds the players from the tables ``[[players]]``; a table with seeds becomes a team."""
+"""The players of a config, and its format; a table ``[[players]]`` with seeds becomes a team."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from typing import Any
 from miai.errors import ConfigError, ParameterError, UnknownComponentError
 from miai.parameters import Parameters, named_components
 from miai.plugins.loader import registry
+from miai.plugins.registry import Component
 from miai_tournaments.config.problems import Problems
 from miai_tournaments.config.schema import MAX_NAME, MAX_PLAYERS, PLAYER_KEYS, TournamentConfig
+from miai_tournaments.formats.format import Entrants, Format
+from miai_tournaments.kinds import FORMAT
 from miai_tournaments.store.rows import PlayerRow
 
 
@@ -105,3 +108,44 @@ def check_names(names: Sequence[tuple[int, str]], problems: Problems) -> None:
             )
     if len(names) > MAX_PLAYERS:
         problems.add("players", f"{len(names)} in all, but at most {MAX_PLAYERS} can play")
+
+
+def format_component(name: str) -> Component[Format]:
+    """Return the component of a format. Raises `UnknownComponentError`."""
+    return registry().get(FORMAT, name)
+
+
+def build_format(
+    name: str,
+    parameters: Mapping[str, Any],
+    players: Sequence[PlayerRow],
+    *,
+    rounds: int,
+    seed: int,
+    payoff_bound: float | None = None,
+    seats: int = 2,
+) -> Format:
+    """Return the format of a tournament.
+
+    Args:
+      name: name of the component.
+      parameters: its parameters in the config.
+      players: the players in the order of the config.
+      rounds: ``tournament.rounds``.
+      seed: seed of the run.
+      payoff_bound, seats: see `Entrants`.
+
+    Raises:
+      MiaiError: the format does not exist or its plugin is broken, or its parameters are wrong or
+        do not suit the players.
+    """
+    component = format_component(name)
+    entrants = Entrants(
+        players=tuple(player.name for player in players),
+        rounds=rounds,
+        seed=seed,
+        teams={player.name: player.team for player in players if player.team},
+        payoff_bound=payoff_bound,
+        seats=seats,
+    )
+    return component.build(entrants, values=parameters, where="format")

@@ -14,10 +14,11 @@ from pydantic import BaseModel
 from miai.errors import ConfigError
 from miai.plugins.kinds import ADJUDICATOR
 from miai.plugins.loader import registry
+from miai_tournaments.config.entrants import format_component
 from miai_tournaments.config.load import Tournament, resolved_rules
 from miai_tournaments.config.schema import TournamentConfig
-from miai_tournaments.formats import FORMAT
-from miai_tournaments.formats.format import Format, format_component
+from miai_tournaments.formats.format import Format
+from miai_tournaments.kinds import FORMAT
 from miai_tournaments.store.database import damaged
 from miai_tournaments.store.store import Store
 

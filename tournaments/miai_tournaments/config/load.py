@@ -11,7 +11,7 @@ import secrets
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -29,7 +29,9 @@ from miai.plugins.registry import Component
 from miai.seeds import SEED_BITS
 from miai_tournaments.config.balance import check_balance
 from miai_tournaments.config.entrants import (
+    build_format,
     check_names,
+    format_component,
     names_of,
     parameters_of,
     player,
@@ -56,16 +58,18 @@ from miai_tournaments.config.schema import (
     with_agent,
     with_game,
 )
-from miai_tournaments.formats import FORMAT
 from miai_tournaments.formats.format import (
     MOST_SEATS,
     Format,
     Variants,
-    build_format,
-    format_component,
 )
+from miai_tournaments.kinds import EXECUTOR, FORMAT, STORE
+from miai_tournaments.store.address import choice
 from miai_tournaments.store.folder import has_store
 from miai_tournaments.store.rows import PlayerRow
+
+if TYPE_CHECKING:
+    from miai_tournaments.workers.executor import Executor
 
 SectionT = TypeVar("SectionT", bound=ConfigSection)
 
@@ -333,6 +337,8 @@ class _ConfigCheck:
         rows = self._players()
         self._check_time()
         self._check_records()
+        self._check_executor()
+        self._check_store()
         openings = self._openings()
         self._check_rules()
         entry = None
@@ -445,6 +451,35 @@ class _ConfigCheck:
                         _refuse_unknown("record-format", name)
                     else:
                         record_format(name, self._game_name)
+
+    def _check_executor(self) -> None:
+        """Check that the executor exists; every key that is not of ``[run]`` is its parameter."""
+        section = self._section("run", RunSection)
+        if section is None:
+            return
+        component: Component[Executor] | None = None
+        with self._problems.at("run.executor"):
+            component = registry().get(EXECUTOR, section.executor)
+        if component is None:
+            return
+        fields = component.load_parameters().model_fields
+        known = [*RunSection.model_fields, *fields]
+        for key in section.executor_parameters.keys() - fields:
+            self._problems.add(
+                f"run.{key}",
+                f"unknown key, and no parameter of the executor '{section.executor}'. "
+                f"{near_matches(key, known)}",
+            )
+        values = {k: v for k, v in section.executor_parameters.items() if k in fields}
+        with self._problems.at("run"):
+            component.fill(values, where="run")
+
+    def _check_store(self) -> None:
+        section = self._section("run", RunSection)
+        if section is not None:
+            with self._problems.at("run.store"):
+                name, values = choice(section.store, section.store_parameters)
+                registry().get(STORE, name).fill(values, where="run.store")
 
     def _check_deadline(self, config: TournamentConfig) -> None:
         """Add a problem if the deadline ends games whose players all keep to their clocks."""

@@ -72,12 +72,12 @@ class ComponentSection(ConfigSection):
         return _folded(values, cls)
 
 
-def _folded(values: Any, model: type[BaseModel]) -> Any:
-    if not isinstance(values, dict) or not isinstance(values.get("parameters", {}), dict):
+def _folded(values: Any, model: type[BaseModel], *, into: str = "parameters") -> Any:
+    if not isinstance(values, dict) or not isinstance(values.get(into, {}), dict):
         return values
     own = {key: value for key, value in values.items() if key in model.model_fields}
     rest = {key: value for key, value in values.items() if key not in model.model_fields}
-    return {**own, "parameters": {**rest, **values.get("parameters", {})}}
+    return {**own, into: {**rest, **values.get(into, {})}}
 
 
 def with_game(table: Any) -> Any:
@@ -353,9 +353,11 @@ class RunSection(ConfigSection):
     """``[run]``: how the games are played; nothing here changes a result.
 
     Attributes:
-      executor: ``processes``, ``serial`` (one game at a time in the runner) or ``ray``.
-      address: Ray cluster, ``HOST:PORT`` or ``ray://HOST:PORT``; ``local`` starts one here.
-      store: database of a new run, ``postgresql://USER@HOST:PORT/DATABASE`` (default: a file).
+      executor: name of the component that plays them.
+      executor_parameters: its parameters; all other keys of the table.
+      store: where a new run is kept: name of a store, or a URL whose scheme is the name (default: a
+        file in the folder).
+      store_parameters: its parameters besides the URL.
       workers: number of worker processes (default: one per processor).
       records: formats in which each game is also written to ``records/``.
       grace: seconds for running games to finish after Ctrl-C.
@@ -364,14 +366,21 @@ class RunSection(ConfigSection):
       warm_agents: maximum number of agents' processes that a worker keeps between games.
     """
 
-    executor: Literal["processes", "serial", "ray"] = "processes"
-    address: str = Field(default="local", max_length=200)
+    executor: str = "processes"
+    executor_parameters: dict[str, Any] = Field(default_factory=dict)
     store: str | None = Field(default=None, max_length=2000)
+    store_parameters: dict[str, Any] = Field(default_factory=dict)
     workers: int | None = Field(default=None, ge=1, le=1024)
     records: tuple[str, ...] = ()
     grace: float = Field(default=10.0, ge=0, le=86_400)
     game_deadline: float | None = Field(default=None, gt=0)
     warm_agents: int = Field(default=16, ge=2)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fold(cls, values: Any) -> Any:
+        """Move keys that are not fields of the table to the executor's parameters."""
+        return _folded(values, cls, into="executor_parameters")
 
     def worker_count(self) -> int:
         """Return the number of workers, by default one per available processor."""

@@ -20,10 +20,6 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, Literal
 
 from miai.errors import ParameterError, near_matches
-from miai.plugins.loader import registry
-from miai.plugins.registry import Component
-from miai_tournaments.formats import FORMAT
-from miai_tournaments.store.rows import PlayerRow
 
 Colours = Literal["swap", "fixed", "random"]
 """Who has which seat, in a game of two who moves first. ``swap``: as many games as players, with
@@ -249,47 +245,6 @@ def points_by_player(meetings: Iterable[Meeting]) -> Mapping[str, float]:
 def rounds_text(count: int) -> str:
     """Return a number of rounds in words."""
     return f"{count} round{'s' * (count != 1)}"
-
-
-def format_component(name: str) -> Component[Format]:
-    """Return the component of a format. Raises `UnknownComponentError`."""
-    return registry().get(FORMAT, name)
-
-
-def build_format(
-    name: str,
-    parameters: Mapping[str, Any],
-    players: Sequence[PlayerRow],
-    *,
-    rounds: int,
-    seed: int,
-    payoff_bound: float | None = None,
-    seats: int = 2,
-) -> Format:
-    """Return the format of a tournament.
-
-    Args:
-      name: name of the component.
-      parameters: its parameters in the config.
-      players: the players in the order of the config.
-      rounds: ``tournament.rounds``.
-      seed: seed of the run.
-      payoff_bound, seats: see `Entrants`.
-
-    Raises:
-      MiaiError: the format does not exist or its plugin is broken, or its parameters are wrong or
-        do not suit the players.
-    """
-    component = format_component(name)
-    entrants = Entrants(
-        players=tuple(player.name for player in players),
-        rounds=rounds,
-        seed=seed,
-        teams={player.name: player.team for player in players if player.team},
-        payoff_bound=payoff_bound,
-        seats=seats,
-    )
-    return component.build(entrants, values=parameters, where="format")
 
 
 def how_many(built: Format) -> str:

@@ -38,12 +38,14 @@ from miai.api import load_game, make_panel, record_format
 from miai.errors import ConfigError, StoreError, UnknownComponentError
 from miai.game import Game
 from miai.pages.document import counted
+from miai.plugins.loader import registry
 from miai.record import RecordFormat, Termination
 from miai_tournaments.config.extension import refuse_other_config
 from miai_tournaments.config.load import Tournament, rules_of
 from miai_tournaments.config.openings import Openings
-from miai_tournaments.config.schema import TournamentConfig
+from miai_tournaments.config.schema import RunSection, TournamentConfig
 from miai_tournaments.formats.format import Format, how_many
+from miai_tournaments.kinds import EXECUTOR, STORE
 from miai_tournaments.report.counting import count_store
 from miai_tournaments.report.live import Reporter, one_line
 from miai_tournaments.running.schedule import Schedule, player_seed
@@ -52,6 +54,7 @@ from miai_tournaments.running.start import (
     POLL_SECONDS,
     ValuationWatch,
     isolation_line,
+    make_executor,
     make_setup,
     remove_leftovers,
     remove_scratch,
@@ -66,23 +69,22 @@ from miai_tournaments.running.stored_run import (
     stored_openings,
     with_judgement,
 )
-from miai_tournaments.store.address import DRAFT_FILE
+from miai_tournaments.store.address import choice, leads_to, settle_draft
 from miai_tournaments.store.export import RecordFiles
 from miai_tournaments.store.folder import (
+    DRAFT_FILE,
     LOGS,
     RunLock,
     has_store,
     locked,
     refuse_foreign,
-    store_url,
 )
-from miai_tournaments.store.postgres import check_database, settle_draft
 from miai_tournaments.store.rows import GameResult, GameRow, PlayerRow, ScheduledGame
 from miai_tournaments.store.store import Store
-from miai_tournaments.workers.executor import Executor, make_executor
+from miai_tournaments.workers.executor import Executor, Workload
 from miai_tournaments.workers.jobs import GameJob, Outcome
 
-_OVERRIDES: Final = ("executor", "workers", "address", "store", "records")
+_OVERRIDES: Final = ("workers", "store", "records")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +94,8 @@ class Options:
     Attributes:
       make_reporter: makes the progress display from a title.
       say: shows a line before the first game; shows nothing by default.
-      executor, workers, address, store, records: override the config's ``[run]``; None keeps it.
+      executor, workers, store, records: override the config's ``[run]``; None keeps it.
+      address: the executor's parameter of this name; None keeps it.
     """
 
     make_reporter: Callable[[str], Reporter]
@@ -130,7 +133,7 @@ def run(tournament: Tournament, folder: Path, options: Options) -> RunEnding:
     if (folder / DRAFT_FILE).exists():
         with locked(folder):
             settle_draft(folder)
-    if options.store not in {None, store_url(folder)} and has_store(folder):
+    if options.store is not None and has_store(folder) and not leads_to(folder, options.store):
         raise ConfigError(f"--store: {folder} contains a run already; its store cannot be moved")
     if tournament.draws_seed and has_store(folder):
         with Store.read(folder) as store:
@@ -176,27 +179,23 @@ class _Run:
         section = config.run.model_copy(
             update={name: value for name, value in changes.items() if value is not None}
         )
-        if options.address is not None and section.executor != "ray":
-            raise ConfigError(
-                f"--address names a Ray cluster, but the executor is {section.executor}; "
-                "add --executor ray, or leave --address out"
-            )
+        section = _with_executor(section, options)
         self.config, self.game, self.format = config, game, format_
         self.isolation, self.source = config.limits.level(), source
         self.players, self.folder, self.section = players, folder, section
         formats = [_record_format(name, game.info.name) for name in section.records]
         self.files = RecordFiles(folder, formats)
         self.make_reporter, self.say = options.make_reporter, options.say
-        self.workers = 1 if section.executor == "serial" else section.worker_count()
         self.signals = StopSignals(section.grace)
         self.lock: RunLock | None = None
         self.reporter: Reporter | None = None
 
     def begin(self, tournament: Tournament, stack: ExitStack) -> RunEnding:
         """Begin a run in a folder without one."""
-        url = self.section.store
-        if url is not None:
-            check_database(self.folder, url)
+        store_name, values = choice(self.section.store, self.section.store_parameters)
+        registry().build(
+            STORE, store_name, self.folder, values=values, where="run.store"
+        ).check_new()
         self._watch_valuations(tournament.openings)
         openings = tournament.openings.judged(self.config.tournament.seed)
         tournament = replace(tournament, openings=openings)
@@ -210,7 +209,14 @@ class _Run:
         info = replace(
             info, resolved={**info.resolved, "isolation": {"level": str(self.isolation)}}
         )
-        store = Store.create(self.folder, info, self.players, games, url=url)
+        store = Store.create(
+            self.folder,
+            info,
+            self.players,
+            games,
+            store=self.section.store,
+            parameters=self.section.store_parameters,
+        )
         return self._play(stack.enter_context(store), executor, schedule, openings)
 
     def extend(self, tournament: Tournament, stack: ExitStack) -> RunEnding:
@@ -285,20 +291,19 @@ class _Run:
         """Return an executor that has started every player once."""
         remove_scratch()
         stack.callback(remove_scratch)  # of workers that are killed when the executor ends
-        executor = stack.enter_context(
-            make_executor(
-                self.section.executor,
-                make_setup(
-                    self.config, self.game, self.players, self.folder, hidden=self._hidden()
-                ),
-                workers=min(self.workers, most_games),
-                game_deadline=self.section.game_deadline,
-                on_output=self._show_output,
-                address=self.section.address,
-            )
+        workload = Workload(
+            setup=make_setup(
+                self.config, self.game, self.players, self.folder, hidden=self._hidden()
+            ),
+            workers=min(self.section.worker_count(), most_games),
+            game_deadline=self.section.game_deadline,
+            on_output=self._show_output,
         )
-        self.say(isolation_line(self.isolation, executor=self.section.executor))
-        for line in unkept_limits(self.config.limits, self.folder, executor=self.section.executor):
+        executor = stack.enter_context(
+            make_executor(self.section.executor, workload, self.section.executor_parameters)
+        )
+        self.say(isolation_line(self.isolation, local=executor.local))
+        for line in unkept_limits(self.config.limits, self.folder, local=executor.local):
             self.say(line)
         self.say(f"starting {counted(len(places), 'player')} ...")
         start_players(executor, places, stop_asked=self.signals.asked)
@@ -326,7 +331,7 @@ class _Run:
         remove_leftovers(self.folder / LOGS)
         self.files.complete(store)
         counts = store.counts()
-        total, title = sum(counts.values()), self._title()
+        total, title = sum(counts.values()), self._title(executor)
         games = counted(total, "game") if schedule.finished else how_many(self.format)
         self.say(f"{title}; {games}, kept in {self.folder}")
         reporter = self.reporter = self.make_reporter(title)
@@ -341,7 +346,6 @@ class _Run:
                 stop_asked=self._stop_asked,
                 pause_asked=self._pause_asked,
                 files=self.files,
-                workers=self.workers,
             )
             ending = loop.run()
             self.signals.finish()
@@ -350,12 +354,10 @@ class _Run:
             reporter.close()
         return ending
 
-    def _title(self) -> str:
-        serial = self.section.executor == "serial"
-        workers = "serial" if serial else counted(self.workers, "worker")
+    def _title(self, executor: Executor) -> str:
         return (
             f"{self.config.tournament.name}: {self.game.info.title}, {len(self.players)} players, "
-            f"{self.format.title()}, {workers}"
+            f"{self.format.title()}, {counted(executor.workers, 'worker')}"
         )
 
     def _stop_asked(self) -> str | None:
@@ -366,6 +368,32 @@ class _Run:
 
     def _pause_asked(self) -> bool:
         return self.lock is not None and self.lock.pause_asked()
+
+
+def _with_executor(section: RunSection, options: Options) -> RunSection:
+    """Return the table with the executor of the options, and with its address.
+
+    Raises:
+      ConfigError: that executor has no address.
+    """
+    name = options.executor or section.executor
+    # The parameters in the config are those of its own executor.
+    values = dict(section.executor_parameters) if name == section.executor else {}
+    if options.address is not None:
+        if not _has_address(name):
+            known = (component.name for component in registry().components(EXECUTOR))
+            others = " or ".join(other for other in known if _has_address(other))
+            raise ConfigError(
+                f"--address: the executor '{name}' has none; add --executor {others}, or leave "
+                "--address out"
+            )
+        values["address"] = options.address
+    return section.model_copy(update={"executor": name, "executor_parameters": values})
+
+
+def _has_address(executor: str) -> bool:
+    component = registry().get(EXECUTOR, executor)
+    return "address" in component.load_parameters().model_fields
 
 
 def _record_format(name: str, game: str) -> RecordFormat:
@@ -419,7 +447,6 @@ class _GameLoop:
         are finished.
       pause_asked: returns whether to begin no game for now.
       files: the record files to write beside the store.
-      workers: maximum number of games played at once.
     """
 
     def __init__(
@@ -432,7 +459,6 @@ class _GameLoop:
         stop_asked: Callable[[], str | None],
         pause_asked: Callable[[], bool],
         files: RecordFiles,
-        workers: int,
     ) -> None:
         self._store = store
         self._executor = executor
@@ -448,7 +474,7 @@ class _GameLoop:
         self._standstills: Counter[str] = Counter()
         self._unstarted: Counter[str] = Counter()
         self._voids_in_a_row = 0
-        self._most_voids = max(VOIDS_IN_A_ROW, workers + 1)
+        self._most_voids = max(VOIDS_IN_A_ROW, executor.workers + 1)
         self._ending: RunEnding | None = None
 
     def run(self) -> RunEnding:

@@ -9,9 +9,12 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 from miai.errors import AgentUnavailableError
 from miai.game import Game
+from miai.plugins.loader import registry
 from miai.process.landlock import hindrance
 from miai.process.processors import available_processors
 from miai.process.sandbox import (
@@ -22,10 +25,11 @@ from miai.process.sandbox import (
 )
 from miai_tournaments.config.load import rules_of
 from miai_tournaments.config.schema import LimitsSection, TournamentConfig
+from miai_tournaments.kinds import EXECUTOR
 from miai_tournaments.running.signals import Stopped
 from miai_tournaments.store.folder import LOGS
 from miai_tournaments.store.rows import PlayerRow
-from miai_tournaments.workers.executor import Executor
+from miai_tournaments.workers.executor import Executor, Workload
 from miai_tournaments.workers.game_runner import UNNAMED
 from miai_tournaments.workers.jobs import GameJob, Setup
 
@@ -88,9 +92,24 @@ def make_setup(
     )
 
 
-def isolation_line(level: Isolation, *, executor: str) -> str:
-    """Return a line that names the level of isolation and, if it is not the strongest, why."""
-    if executor == "ray":
+def make_executor(
+    name: str, workload: Workload, parameters: Mapping[str, Any] = MappingProxyType({})
+) -> Executor:
+    """Return an executor by name.
+
+    Raises:
+      MiaiError: there is no such executor, its parameters are wrong, or what it needs is missing.
+    """
+    return registry().build(EXECUTOR, name, workload, values=parameters, where="run")
+
+
+def isolation_line(level: Isolation, *, local: bool) -> str:
+    """Return a line that names the level of isolation and, if it is not the strongest, why.
+
+    Args:
+      local: whether agents run on this machine.
+    """
+    if not local:
         return "agents are isolated as each machine of the cluster can: sandbox, else process"
     reason = sandbox_hindrance()
     if level is Isolation.SANDBOX:
@@ -100,19 +119,19 @@ def isolation_line(level: Isolation, *, executor: str) -> str:
     )
 
 
-def unkept_limits(limits: LimitsSection, folder: Path, *, executor: str) -> list[str]:
+def unkept_limits(limits: LimitsSection, folder: Path, *, local: bool) -> list[str]:
     """Return a line for each limit of the config that this machine cannot enforce.
 
     Args:
       folder: of the run.
-      executor: its name; with ``ray`` agents run on other machines, whose processors differ.
+      local: whether agents run on this machine; the processors of others differ.
     """
     lines = []
     level = limits.limits().isolation or strongest_isolation()
     if limits.private and level is Isolation.PROCESS and (reason := hindrance(folder)):
         lines.append(f"{reason}: agents could read the run's folder")
     wanted, available = limits.processors, available_processors()
-    if wanted is not None and wanted > available and executor != "ray":
+    if wanted is not None and wanted > available and local:
         lines.append(f"limits.processors = {wanted}: agents share the {available} of this machine")
     return lines
 

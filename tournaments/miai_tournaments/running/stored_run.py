@@ -13,18 +13,22 @@ from miai.errors import MiaiError, StoreError
 from miai.game import Game
 from miai.parameters import explain
 from miai_tournaments.config.balance import check_balance
+from miai_tournaments.config.entrants import build_format
 from miai_tournaments.config.extension import resolve, resolved_format
 from miai_tournaments.config.load import Tournament
 from miai_tournaments.config.openings import Openings, plain_lines
 from miai_tournaments.config.schema import TournamentConfig
-from miai_tournaments.formats.format import Format, build_format
+from miai_tournaments.formats.format import Format
 from miai_tournaments.store.database import damaged
+from miai_tournaments.store.folder import FILE_NAME
 from miai_tournaments.store.reading import is_int, is_list, is_number
 from miai_tournaments.store.rows import PAYOFFS, PlayerRow, RunInfo, ScheduledGame
-from miai_tournaments.store.store import FILE_NAME, Store
+from miai_tournaments.store.store import Store
 
 JUDGED: Final = "openings"
 """The key of `RunInfo.resolved` for the balanced lines of a file of openings."""
+
+_ADDRESS: Final = ("address", "local")
 
 
 def run_info(tournament: Tournament) -> RunInfo:
@@ -65,8 +69,14 @@ def extend(store: Store, tournament: Tournament, games: Sequence[ScheduledGame])
 
 def stored_config(info: RunInfo, folder: Path) -> TournamentConfig:
     """Return the config of a run. Raises `StoreError` when it is invalid."""
+    config = info.resolved.get("config")
+    if isinstance(config, dict) and isinstance(config.get("run"), dict):
+        # Earlier versions wrote the default address with every executor, also with those that now
+        # refuse one.
+        run = {key: value for key, value in config["run"].items() if (key, value) != _ADDRESS}
+        config = {**config, "run": run}
     try:
-        return TournamentConfig.model_validate(info.resolved.get("config"))
+        return TournamentConfig.model_validate(config)
     except ValidationError as error:
         wrong = explain(error.errors()[0], TournamentConfig, "config")
         raise _not_understood(folder, wrong) from error

@@ -23,13 +23,12 @@ import socket
 import time
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from miai.errors import StoreError
 from miai.files import DRAFT_PATTERN, reading, write_text, writing
-from miai_tournaments.store.address import ADDRESS_FILE, TOURNAMENT, Address, RunKind
-from miai_tournaments.store.database import draft_names, file_identity
 
 _ATTEMPTS = 4
 _PAUSE = 0.05
@@ -40,6 +39,58 @@ LOCK = "lock"
 STOP = "stop"
 PAUSE = "pause"
 LOGS = "logs"
+
+ADDRESS_FILE: Final = "store.json"
+"""The parameters that lead to a database outside the folder."""
+
+DRAFT_FILE: Final = "store.json.new"
+"""Exists while a database outside the folder gets its tables, so that none are lost if the process
+dies."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunKind:
+    """A kind of run.
+
+    Attributes:
+      noun: what messages call it.
+      file_name: name of the store's file.
+      schema: version of the store's tables; older versions are read, and upgraded on writing.
+      application_id: four letters in the header of the store, which identify the kind whatever the
+        file is called.
+      begin: the command that begins a run, without the folder at its end.
+      busy: advice if another process runs it; ``{folder}`` stands for the folder.
+      own: names of files that a run may leave in a folder before it has a store.
+    """
+
+    noun: str
+    file_name: str
+    schema: int
+    application_id: int
+    begin: str
+    busy: str
+    own: frozenset[str]
+
+
+TOURNAMENT: Final = RunKind(
+    noun="tournament",
+    file_name="tournament.sqlite",
+    schema=4,
+    application_id=0x6D696169,  # miai
+    begin="miai tournament run CONFIG --out",
+    busy="see `miai tournament status {folder}`, or end it with `miai tournament stop {folder}`",
+    own=frozenset({"lock", "stop", "pause", "logs", "records", "store.json.new"}),
+)
+
+COMPARISON: Final = RunKind(
+    noun="comparison",
+    file_name="comparison.sqlite",
+    schema=2,
+    application_id=0x6D696163,  # miac
+    begin="miai compare CONFIG --out",
+    busy="wait for it to end, or stop it with Ctrl-C in its terminal",
+    own=frozenset({"lock"}),
+)
 
 
 def refuse_foreign(folder: Path, *, kind: RunKind = TOURNAMENT) -> None:
@@ -231,10 +282,15 @@ def has_store(folder: Path) -> bool:
     return (folder / FILE_NAME).exists() or (folder / ADDRESS_FILE).exists()
 
 
-def store_url(folder: Path) -> str | None:
-    """Return the URL of a folder's database; None if its store is a file, or it has none.
+def draft_names(name: str) -> list[str]:
+    """Return the names of the files that a process may leave if it dies while creating a store."""
+    return [f"{name}.new{suffix}" for suffix in ("", "-journal", "-wal", "-shm")]
 
-    Raises:
-      StoreError: the address is malformed.
-    """
-    return Address.read(folder).url if (folder / ADDRESS_FILE).exists() else None
+
+def file_identity(path: Path) -> tuple[int, int] | None:
+    """Return the device and inode of a file; None if it does not exist."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino

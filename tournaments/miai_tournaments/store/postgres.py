@@ -7,18 +7,21 @@ holds an advisory lock, which the server releases when the driver or its connect
 from __future__ import annotations
 
 import logging
+import re
+import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self
+from urllib.parse import parse_qs, urlsplit
 
-from miai.errors import ConfigError, StoreError
-from miai_tournaments.store.address import ADDRESS_FILE, DRAFT_FILE, TOURNAMENT, Address
-from miai_tournaments.store.database import Connection, Writer
-from miai_tournaments.store.folder import has_store
-from miai_tournaments.store.tables import ABSENT, SCHEMA, UPGRADES
+from pydantic import model_validator
+
+from miai.errors import StoreError
+from miai.parameters import Parameters, parameter
+from miai_tournaments.store.database import Writer
+from miai_tournaments.store.folder import ADDRESS_FILE, TOURNAMENT
 
 if TYPE_CHECKING:
     import sqlalchemy
@@ -40,85 +43,122 @@ _logger = logging.getLogger(__name__)
 _OLDEST: Final = 2
 """The first schema of runs in a database."""
 
-Convert = Callable[[Connection, Writer, int], None]
-"""Converts the rows of a store after its tables are upgraded from a version."""
-
 _TYPES: Final = (("INTEGER", "BIGINT"), ("REAL", "DOUBLE PRECISION"))
 
 
-def settle_draft(folder: Path) -> None:
-    """Adopt or discard the schema of a process that died while creating it.
-
-    The caller holds the folder's lock.
-
-    Raises:
-      StoreError: the database does not answer.
-    """
-    try:
-        address = Address.read(folder, DRAFT_FILE)
-    except StoreError:  # half written, so the schema was not created yet
-        Address.drop(folder)
-        return
-    with closing(PostgresConnection(folder, address, alone=True)) as connection:
-        if connection.holds_run():
-            Address.keep(folder)
-        else:
-            Address.drop(folder)
+_FORM: Final = "postgresql://USER@HOST:PORT/DATABASE"
+_URL: Final = re.compile(r"postgres(ql)?(\+psycopg)?://[^\s]{1,2000}")
 
 
-def check_database(folder: Path, url: str) -> None:
-    """Raise `ConfigError` or `StoreError` unless the database can take a new run."""
-    connect_new(folder, Address.fresh(url, "check")).close()
+class PostgresParameters(Parameters):
+    """Parameters of the store ``postgresql``."""
+
+    url: str = parameter(help=f"The database, {_FORM}, without a password", max_length=2000)
+    tables: str | None = parameter(
+        None,
+        alias="schema",
+        pattern=r"^miai_[a-z0-9_]{1,50}$",
+        help="Schema that holds the run's tables (default: a new one, named after the folder)",
+    )
+
+    @model_validator(mode="after")
+    def _names_a_database(self) -> Self:
+        """Refuse a URL without showing it: it may contain a password."""
+        if not _URL.fullmatch(self.url):
+            raise ValueError(f"this is not the address of a database; give {_FORM}")
+        try:
+            parts = urlsplit(self.url)
+            host, _, secret = parts.hostname, parts.port, parts.password
+        except ValueError:
+            raise ValueError(
+                f"the host or port of the database is malformed; give {_FORM}"
+            ) from None
+        if secret is not None or "password" in parse_qs(parts.query) or self.url.count("@") > 1:
+            raise ValueError(
+                "the address of a database contains a password, which others could read; leave it "
+                "out and give it in PGPASSWORD or ~/.pgpass"
+            )
+        if not (host and parts.path.strip("/")):
+            raise ValueError(f"the address lacks a host or a database; give {_FORM}")
+        return self
 
 
-def connect_new(folder: Path, address: Address) -> PostgresConnection:
-    """Return a connection for a new run. Raises `StoreError` if the folder has a store."""
-    if has_store(folder):
-        raise StoreError(f"{folder}: already contains a tournament; choose another folder")
-    return PostgresConnection(folder, address, alone=True)
+class PostgresDatabase:
+    """The store ``postgresql``: a schema of a database, which the folder names in a file."""
 
+    def __init__(self, folder: Path, parameters: PostgresParameters) -> None:
+        import psycopg  # noqa: F401 - the driver that SQLAlchemy uses; fails here without the extra
+        import sqlalchemy  # noqa: F401
 
-def connect_existing(
-    folder: Path, *, alone: bool, convert: Convert | None = None
-) -> PostgresConnection:
-    """Return a connection to a folder's run.
+        self.path, self._url = folder / ADDRESS_FILE, parameters.url
+        # Two runs of one name share a database, so the name alone does not do.
+        plain = re.sub(r"[^a-z0-9]+", "_", folder.name.lower())[:40]
+        self._schema = parameters.tables or f"miai_{plain}_{secrets.token_hex(4)}"
 
-    Args:
-      alone: whether to take the lock, as every writer does.
-      convert: converts the rows of an older schema for a writer.
+    @property
+    def address(self) -> Mapping[str, Any]:
+        """The parameters that lead to this schema again."""
+        return {"url": self._url, "schema": self._schema}
 
-    Raises:
-      StoreError: the database does not answer or lacks the run, or another driver runs it.
-    """
-    connection = PostgresConnection(folder, Address.read(folder), alone=alone)
-    try:
-        with connection.explained():
-            connection.check(convert)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
+    def check_new(self) -> None:
+        """Raise `StoreError` unless the server answers."""
+        self._open(alone=True).close()
+
+    def create(self, tables: str, fill: Callable[[Writer], None]) -> None:
+        """Create the schema and its tables with the first rows, in one transaction."""
+        with (
+            closing(self._open(alone=True)) as connection,
+            connection.explained(),
+            connection.transaction(),
+        ):
+            connection.create_tables(tables)
+            fill(connection)
+
+    def exists(self) -> bool:
+        """Return whether the schema contains a run of any version of miai."""
+        with closing(self._open(alone=True)) as connection, connection.explained():
+            return connection.holds_run()
+
+    def look(self) -> None:
+        """Do nothing: only the server can tell."""
+
+    def connect(self, *, alone: bool) -> PostgresConnection:
+        """Return a connection to the run. Raises `StoreError`."""
+        connection = self._open(alone=alone)
+        try:
+            with connection.explained():
+                connection.check()
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _open(self, *, alone: bool) -> PostgresConnection:
+        return PostgresConnection(self.path, self._url, self._schema, alone=alone)
 
 
 class PostgresConnection:
     """A connection to the schema of one run; see `miai_tournaments.store.database.Connection`.
 
     Args:
-      folder: folder of the run.
+      path: the file in the folder that messages name.
+      url: URL of the database.
+      schema: name of the schema.
       alone: whether to take the lock, as every writer does.
 
     Raises:
-      ConfigError: the extra is not installed.
       StoreError: the server does not answer, or another driver runs the tournament.
     """
 
     entered = "position"
 
-    def __init__(self, folder: Path, address: Address, *, alone: bool) -> None:
-        self.path = folder / ADDRESS_FILE
-        self.address = address
+    def __init__(self, path: Path, url: str, schema: str, *, alone: bool) -> None:
+        import sqlalchemy
+
+        self.path = path
+        self._url, self._name = url, schema
         self._alone, self._in_transaction = alone, False
-        self._sqlalchemy = _sqlalchemy()
+        self._sqlalchemy = sqlalchemy
         with self.explained():
             self._open()
 
@@ -129,15 +169,15 @@ class PostgresConnection:
         return int(version)
 
     @property
-    def absent(self) -> Mapping[str, str]:
-        """Expressions that replace columns which an older schema lacks."""
-        return ABSENT.get(self.schema, {})
+    def _shown(self) -> str:
+        """The address for messages."""
+        return f"{self._url} ({self._name})"
 
     def _open(self) -> None:
         """Connect, and take the lock if this is the writer."""
         self._connection = self._connect()
         try:
-            self.execute(f"SET search_path TO {self.address.schema}")
+            self.execute(f"SET search_path TO {self._name}")
             if self._alone:
                 self._lock()
         except BaseException:
@@ -157,6 +197,7 @@ class PostgresConnection:
             yield self
             self.execute("COMMIT")
         except BaseException:
+            # The server has rolled back what a lost connection left open.
             if not self._connection.invalidated:
                 self.execute("ROLLBACK")
             raise
@@ -179,25 +220,25 @@ class PostgresConnection:
         Raises:
           StoreError: the server did not answer, or another driver runs the tournament by now.
         """
-        _logger.warning("%s: the connection was lost; connecting again ...", self.address.shown)
+        _logger.warning("%s: the connection was lost; connecting again ...", self._shown)
         for pause in RECONNECT_PAUSES:
             time.sleep(pause)
             with suppress(self._sqlalchemy.exc.OperationalError):
                 self._open()
                 return
         raise StoreError(
-            f"{self.address.shown}: the connection was lost, and the server has not answered for "
+            f"{self._shown}: the connection was lost, and the server has not answered for "
             f"{sum(RECONNECT_PAUSES):g} s; see that it is running, then resume"
         )
 
-    def execute(self, statement: str, values: Sequence[Any] = (), /) -> Any:
+    def execute(self, statement: str, values: Sequence[Any] = ()) -> Any:
         """Execute a statement."""
         if not values:
             return self._connection.exec_driver_sql(statement)
         parameters = tuple(map(_plain, values))
         return self._connection.exec_driver_sql(statement.replace("?", "%s"), parameters)
 
-    def executemany(self, statement: str, rows: Iterable[Sequence[Any]], /) -> None:
+    def executemany(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
         """Execute a statement for each row of values."""
         parameters = [tuple(map(_plain, row)) for row in rows]
         if parameters and not parameters[0]:
@@ -210,11 +251,11 @@ class PostgresConnection:
         """Turn the database's exceptions in the block into `StoreError`."""
         try:
             yield
-        except (self._sqlalchemy.exc.SQLAlchemyError, self._sqlalchemy.exc.ArgumentError) as error:
+        except self._sqlalchemy.exc.SQLAlchemyError as error:
             cause = getattr(error, "orig", None) or error
             message = " ".join(str(cause).split())[:300]
             raise StoreError(
-                f"{self.address.shown}: {message}; check the server and your rights, then repeat "
+                f"{self._shown}: {message}; check the server and your rights, then repeat "
                 "the command"
             ) from error
 
@@ -229,65 +270,55 @@ class PostgresConnection:
         self._connection.close()
         self._connection.engine.dispose()
 
-    def create_tables(self) -> None:
+    def create_tables(self, tables: str) -> None:
         """Create the schema and its tables, within a transaction."""
-        schema = self.address.schema
-        tables = SCHEMA.replace(
+        tables = tables.replace(
             "    name TEXT PRIMARY KEY", "    position BIGSERIAL,\n    name TEXT PRIMARY KEY"
         )
-        for old, new in _TYPES:
-            tables = tables.replace(old, new)
         for name in ("game_id", "pair_id"):  # sorted as in SQLite, whatever the server's collation
             tables = tables.replace(f"{name} TEXT", f'{name} TEXT COLLATE "C"')
-        self.execute(f"CREATE SCHEMA {schema}")
-        self.execute(f"SET search_path TO {schema}")
+        self.execute(f"CREATE SCHEMA {self._name}")
+        self.execute(f"SET search_path TO {self._name}")
         for statement in tables.split(";"):
             if statement.strip():
-                self.execute(statement)
+                self.alter(statement)
         self.execute("CREATE TABLE about (version BIGINT NOT NULL)")
         self.execute("INSERT INTO about VALUES (?)", (TOURNAMENT.schema,))
+
+    def alter(self, statement: str) -> None:
+        """Execute a statement that changes the tables."""
+        for old, new in _TYPES:
+            statement = statement.replace(old, new)
+        self.execute(statement)
+
+    def set_schema(self, version: int) -> None:
+        """Record the version of the tables."""
+        self.execute("UPDATE about SET version = ?", (version,))
 
     def holds_run(self) -> bool:
         """Return whether the schema exists and contains a run of any version of miai."""
         tables = self.query(
             "SELECT 1 FROM information_schema.tables WHERE table_schema = ? AND table_name = ?",
-            (self.address.schema, "about"),
+            (self._name, "about"),
         )
         return bool(tables)
 
-    def check(self, convert: Convert | None) -> None:
-        """Bring the tables to the newest schema, if this is the writer.
-
-        Raises:
-          StoreError: the schema contains no run that this version of miai reads.
-        """
+    def check(self) -> None:
+        """Raise `StoreError` unless the schema contains a run that this version of miai reads."""
         if not self.holds_run():
             raise StoreError(
-                f"{self.address.shown}: no longer contains a tournament; begin a new run with --out"
+                f"{self._shown}: no longer contains a tournament; begin a new run with --out"
             )
-        version = self.schema
-        if not _OLDEST <= version <= TOURNAMENT.schema:
+        if not _OLDEST <= self.schema <= TOURNAMENT.schema:
             raise StoreError(
-                f"{self.address.shown}: has schema {version}, but this miai reads schema "
+                f"{self._shown}: has schema {self.schema}, but this miai reads schema "
                 f"{TOURNAMENT.schema}; use the version of miai that began the run"
             )
-        if version < TOURNAMENT.schema and self._alone:
-            self._upgrade(version, convert)
-
-    def _upgrade(self, version: int, convert: Convert | None) -> None:
-        with self.transaction() as writer:
-            for statement in chain.from_iterable(UPGRADES[version - 1 :]):
-                for old, new in _TYPES:
-                    statement = statement.replace(old, new)
-                writer.execute(statement)
-            if convert is not None:
-                convert(self, writer, version)
-            writer.execute("UPDATE about SET version = ?", (TOURNAMENT.schema,))
 
     def _connect(self) -> sqlalchemy.Connection:
         make_url, pool = self._sqlalchemy.make_url, self._sqlalchemy.pool
         engine = self._sqlalchemy.create_engine(
-            make_url(self.address.url).set(drivername="postgresql+psycopg"),
+            make_url(self._url).set(drivername="postgresql+psycopg"),
             poolclass=pool.NullPool,
             connect_args={"connect_timeout": CONNECT_SECONDS},
             isolation_level="AUTOCOMMIT",  # `transaction` begins and ends transactions
@@ -296,7 +327,7 @@ class PostgresConnection:
         return connection
 
     def _lock(self) -> None:
-        key = f"SELECT pg_try_advisory_lock(hashtextextended('{self.address.schema}', 0))"
+        key = f"SELECT pg_try_advisory_lock(hashtextextended('{self._name}', 0))"
         for attempt in range(_LOCK_ATTEMPTS):
             ((taken,),) = self.query(key)
             if taken:
@@ -304,7 +335,7 @@ class PostgresConnection:
             if attempt < _LOCK_ATTEMPTS - 1:
                 time.sleep(_LOCK_PAUSE)
         raise StoreError(
-            f"{self.address.shown}: another driver is running it; wait for it to end, or stop it "
+            f"{self._shown}: another driver is running it; wait for it to end, or stop it "
             "in its terminal"
         )
 
@@ -312,15 +343,3 @@ class PostgresConnection:
 def _plain(value: Any) -> Any:
     """Return a value without NUL characters, which the server does not accept in texts."""
     return value.replace("\0", "\ufffd") if isinstance(value, str) else value
-
-
-def _sqlalchemy() -> Any:
-    try:
-        import psycopg  # noqa: F401 - the driver that SQLAlchemy uses
-        import sqlalchemy
-    except ImportError as error:
-        raise ConfigError(
-            "store: PostgreSQL needs SQLAlchemy and psycopg; install them with "
-            "`pip install 'miai[postgres]'`"
-        ) from error
-    return sqlalchemy

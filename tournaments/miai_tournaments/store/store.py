@@ -12,17 +12,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
 from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 from miai.errors import StoreError
+from miai.plugins.loader import registry
 from miai.record import Termination
-from miai_tournaments.store import database, reading
-from miai_tournaments.store.address import ADDRESS_FILE, TOURNAMENT, Address
-from miai_tournaments.store.database import Connection, SqliteConnection, StoreBase, Writer
-from miai_tournaments.store.postgres import connect_existing, connect_new
+from miai_tournaments.kinds import STORE
+from miai_tournaments.store import reading
+from miai_tournaments.store.address import choice, database, keep_draft, write_draft
+from miai_tournaments.store.database import Connection, StoreBase, Writer, upgrade
+from miai_tournaments.store.folder import has_store
 from miai_tournaments.store.rows import (
     GameResult,
     GameRow,
@@ -31,9 +33,75 @@ from miai_tournaments.store.rows import (
     ScheduledGame,
     Status,
 )
-from miai_tournaments.store.tables import SCHEMA, SEALED, UPGRADES
 
-FILE_NAME: Final = TOURNAMENT.file_name
+TABLES: Final = """
+CREATE TABLE run (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE players (
+    name TEXT PRIMARY KEY,
+    agent TEXT NOT NULL,
+    given TEXT NOT NULL,
+    parameters TEXT NOT NULL,
+    team TEXT NOT NULL DEFAULT ''
+);
+CREATE TABLE games (
+    game_id TEXT PRIMARY KEY,
+    pair_id TEXT NOT NULL,
+    round INTEGER NOT NULL,
+    players TEXT NOT NULL,
+    seed INTEGER NOT NULL,
+    opening TEXT NOT NULL,
+    status TEXT NOT NULL CHECK (status IN ('pending', 'running', 'done', 'void')),
+    returns TEXT NOT NULL DEFAULT '[]',
+    termination TEXT NOT NULL DEFAULT '',
+    loser INTEGER,
+    detail TEXT NOT NULL DEFAULT '',
+    moves INTEGER NOT NULL DEFAULT 0,
+    player_moves TEXT NOT NULL DEFAULT '[]',
+    seconds TEXT NOT NULL DEFAULT '[]',
+    cpu_seconds TEXT NOT NULL DEFAULT '[]',
+    wall_seconds REAL NOT NULL DEFAULT 0,
+    started TEXT NOT NULL DEFAULT '',
+    versions TEXT NOT NULL DEFAULT '{}',
+    void_count INTEGER NOT NULL DEFAULT 0,
+    void_reason TEXT NOT NULL DEFAULT '',
+    settings TEXT NOT NULL DEFAULT '{}',
+    surplus INTEGER NOT NULL DEFAULT 0,
+    checksum INTEGER
+);
+CREATE INDEX games_by_status ON games (surplus, status, round, pair_id, game_id);
+CREATE TABLE records (
+    game_id TEXT PRIMARY KEY REFERENCES games (game_id),
+    record TEXT NOT NULL,
+    checksum INTEGER
+);
+"""
+
+UPGRADES: Final = (
+    (
+        "ALTER TABLE players ADD COLUMN team TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE games ADD COLUMN settings TEXT NOT NULL DEFAULT '{}'",
+        "ALTER TABLE games ADD COLUMN surplus INTEGER NOT NULL DEFAULT 0",
+        "DROP INDEX IF EXISTS games_by_status",
+        "CREATE INDEX games_by_status ON games (surplus, status, round, pair_id, game_id)",
+    ),
+    (
+        "ALTER TABLE games ADD COLUMN checksum INTEGER",
+        "ALTER TABLE records ADD COLUMN checksum INTEGER",
+    ),
+    (),
+)
+"""The statements that lead from schema 1 to 2, and so on. Before 4, checksums do not cover a
+game's status and may be missing; `Store.open` computes them again."""
+
+SEALED: Final = 4
+"""The first schema in which every finished game has a checksum, of all its columns."""
+
+_NEW_IN_3: Final = {"checksum": "NULL"}
+_MISSING: Final[Mapping[int, Mapping[str, str]]] = {
+    1: {"team": "''", "settings": "'{}'", "surplus": "0", **_NEW_IN_3},
+    2: _NEW_IN_3,
+}
+"""For each older schema the columns that it lacks, with their values for reading it as it is."""
 
 REPLACE: Final = (
     "INSERT INTO run (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = "
@@ -92,6 +160,8 @@ def cell(value: Any) -> Any:
 class Store(StoreBase):
     """A tournament's store, from `create`, `open` or `read`."""
 
+    missing = _MISSING
+
     @classmethod
     def create(
         cls,
@@ -100,7 +170,8 @@ class Store(StoreBase):
         players: Iterable[PlayerRow],
         games: Iterable[ScheduledGame],
         *,
-        url: str | None = None,
+        store: str | None = None,
+        parameters: Mapping[str, Any] = MappingProxyType({}),
     ) -> Store:
         """Create the store of a new run, and its folder if necessary.
 
@@ -108,45 +179,37 @@ class Store(StoreBase):
         one.
 
         Args:
-          url: URL of a PostgreSQL database; None for a file in the folder.
+          store: name of the store, or a URL whose scheme is the name; None for a file in the
+            folder.
+          parameters: its parameters besides the URL.
 
         Raises:
-          ConfigError: the URL is invalid, or the extra is not installed.
+          ConfigError: there is no such store, or its parameters are wrong.
           StoreError: the folder or database cannot be written, or has a store already.
         """
-        if url is not None:
-            with closing(connect_new(folder, Address.fresh(url, info.name))) as shared:
-                shared.address.draft(folder)
-                with cls(shared)._transaction():
-                    shared.create_tables()
-                    extend_run(shared, info, players, games)
-                Address.keep(folder)
-            return cls.open(folder)
-        path = folder / FILE_NAME
-        with database.created(path, SCHEMA) as connection:
-            cls(SqliteConnection(path, connection)).extend(info, players, games)
+        if has_store(folder):
+            raise StoreError(f"{folder}: already contains a tournament; choose another folder")
+        name, values = choice(store, parameters)
+        new = registry().build(STORE, name, folder, values=values, where="run.store")
+        if new.address is not None:
+            write_draft(folder, name, new.address)
+        new.create(TABLES, lambda writer: extend_run(writer, info, players, games))
+        if new.address is not None:
+            keep_draft(folder)
         return cls.open(folder)
 
     @classmethod
     def open(cls, folder: Path) -> Store:
-        """Open the store of a folder for reading and writing, upgrading an older schema.
+        """Open the store of a folder for writing, with an older schema upgraded.
 
         Raises:
           StoreError: there is none, or it is corrupt, foreign or of a newer schema.
         """
-        if (folder / ADDRESS_FILE).exists():
-            return cls(connect_existing(folder, alone=True, convert=_seal_all))
-        path = folder / FILE_NAME
-        connection = database.connect(path, database.WRITE)
-        store = cls(SqliteConnection(path, connection))
+        connection = database(folder).connect(alone=True)
+        store = cls(connection)
         try:
             with store._explained():
-                database.upgrade(
-                    path,
-                    connection,
-                    UPGRADES,
-                    convert=lambda schema: _seal_all(store._connection, connection, schema),
-                )
+                upgrade(connection, UPGRADES, convert=_seal_all)
         except BaseException:
             connection.close()
             raise
@@ -154,19 +217,13 @@ class Store(StoreBase):
 
     @staticmethod
     def look(folder: Path) -> None:
-        """Raise `StoreError` unless a folder has a store, judging by its first bytes."""
-        if (folder / ADDRESS_FILE).exists():
-            Address.read(folder)
-        else:
-            database.check_header(folder / FILE_NAME)
+        """Raise `StoreError` unless a folder has a store, judging without connecting to it."""
+        database(folder).look()
 
     @classmethod
     def read(cls, folder: Path) -> Store:
         """Open the store of a folder for reading only. Raises as `open`."""
-        if (folder / ADDRESS_FILE).exists():
-            return cls(connect_existing(folder, alone=False))
-        path = folder / FILE_NAME
-        return cls(SqliteConnection(path, database.connect(path, database.READ)))
+        return cls(database(folder).connect(alone=False))
 
     # -- reading ------------------------------------------------------------------------------
 
@@ -177,9 +234,7 @@ class Store(StoreBase):
 
     def players(self) -> list[PlayerRow]:
         """Return the players in the order of entry."""
-        columns = ", ".join(
-            self._connection.absent.get(name, name) for name in reading.PLAYER_COLUMNS
-        )
+        columns = ", ".join(self._absent.get(name, name) for name in reading.PLAYER_COLUMNS)
         query = f"SELECT {columns} FROM players ORDER BY {self._connection.entered}"  # noqa: S608 - constants
         with self._explained():
             players = [reading.player_row(row) for row in self._connection.query(query)]
@@ -266,7 +321,7 @@ class Store(StoreBase):
 
     def record(self, game_id: str) -> str:
         """Return the record of a finished game, as JSON lines. Raises `StoreError` if missing."""
-        checksum = self._connection.absent.get("checksum", "checksum")
+        checksum = self._absent.get("checksum", "checksum")
         query = f"SELECT game_id, record, {checksum} FROM records WHERE game_id = ?"  # noqa: S608 - constants
         if not reading.is_name(game_id):  # names become parts of paths
             raise StoreError(f"{self.path}: no finished game '{game_id}'")
@@ -386,12 +441,12 @@ class Store(StoreBase):
 
     def _select(self, columns: Sequence[str]) -> str:
         """Return the beginning of a query for columns of games, the checksum last."""
-        return _select("games", (*columns, "checksum"), self._connection.absent)
+        return _select("games", (*columns, "checksum"), self._absent)
 
     @property
     def _surplus(self) -> str:
         """The column of this name, or its value in a store of an older schema."""
-        return self._connection.absent.get("surplus", "surplus")
+        return self._absent.get("surplus", "surplus")
 
     @property
     def _all_sealed(self) -> bool:

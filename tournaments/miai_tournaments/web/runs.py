@@ -37,8 +37,14 @@ from miai_tournaments.report.replays import chosen, record_of, replay_of
 from miai_tournaments.report.report import build_report
 from miai_tournaments.report.sections import report_document
 from miai_tournaments.report.watch import MOST_BOARDS, RunReading
-from miai_tournaments.store.address import COMPARISON
-from miai_tournaments.store.folder import ask_to_pause, ask_to_stop, end_pause, has_store, runner_of
+from miai_tournaments.store.folder import (
+    COMPARISON,
+    ask_to_pause,
+    ask_to_stop,
+    end_pause,
+    has_store,
+    runner_of,
+)
 from miai_tournaments.store.rows import GameRow, RunInfo
 from miai_tournaments.store.store import Store
 from miai_tournaments.workers.game_runner import LiveSnapshot, SeatViews
@@ -463,9 +469,8 @@ def _sections(document: Document) -> str:
 
 def _comparison_name(folder: Path) -> str:
     from miai_tournaments.compare.results import ComparisonStore
-    from miai_tournaments.store.database import READ
 
-    with ComparisonStore.open(folder, mode=READ) as store:
+    with ComparisonStore.open(folder, alone=False) as store:
         return store.info().name
 
 
@@ -475,9 +480,8 @@ def _comparison_page(folder: Path) -> Response:
     from miai_tournaments.compare.results import ComparisonStore
     from miai_tournaments.compare.summary import summarize
     from miai_tournaments.compare.tables import blocks
-    from miai_tournaments.store.database import READ
 
-    with ComparisonStore.open(folder, mode=READ) as store:
+    with ComparisonStore.open(folder, alone=False) as store:
         info, searches = store.info(), store.searches()
     with tempfile.TemporaryDirectory() as temporary:
         path = Path(temporary) / "comparison.toml"

@@ -1,33 +1,58 @@
 """Executors: who performs the jobs of a run, and where.
 
 They share three calls: `submit` a job, `wait` for outcomes, `cancel` what has not begun. They do
-not know schedules or stores, and do not decide what an outcome means.
+not know schedules or stores, and do not decide what an outcome means. Each is a component of the
+kind ``executor``, so that a plugin can bring another.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any, Final, Protocol
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, Self
 
+from miai.parameters import Parameters
 from miai.process.workers import Finished, Job, JobPool, WorkerPool
 from miai_tournaments.workers.game_runner import GameRunner
 from miai_tournaments.workers.jobs import GameJob, Outcome, Setup
-
-NAMES: Final = ("processes", "serial", "ray")
 
 GAME_WORKER: Final = "miai_tournaments.workers.game_runner:serve_games"
 """What worker processes perform `GameJob` with; a `miai.process.worker.PerformerMaker`."""
 
 
-class Executor(Protocol):
-    """Performs jobs.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workload:
+    """What an executor is made for.
 
     Attributes:
+      setup: what all jobs share.
+      workers: maximum number of games to play at once.
+      game_deadline: seconds after which a worker that is at one game is killed; None for never.
+      on_output: called with each line that a worker prints.
+    """
+
+    setup: Setup
+    workers: int
+    game_deadline: float | None = None
+    on_output: Callable[[str], None] = print
+
+
+class Executor(Protocol):
+    """Performs jobs within a ``with`` statement, at whose end all its processes are gone.
+
+    Attributes:
+      workers: maximum number of games that are played at once.
+      local: whether agents run on this machine, so that its processors and its isolation count.
       capacity: maximum number of jobs that it should have at once; may change between calls.
       running: ids of the jobs that have begun.
     """
+
+    @property
+    def workers(self) -> int: ...  # noqa: D102 - an attribute, described above
+
+    @property
+    def local(self) -> bool: ...  # noqa: D102 - an attribute, described above
 
     @property
     def capacity(self) -> int: ...  # noqa: D102 - an attribute, described above
@@ -48,6 +73,10 @@ class Executor(Protocol):
     def cancel(self) -> list[str]:
         """Forget the jobs that no worker has, and return their ids."""
 
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *error: object) -> None: ...
+
 
 class SerialExecutor:
     """Performs one job after the other in this process, during `wait`.
@@ -55,10 +84,11 @@ class SerialExecutor:
     Agents still have processes of their own.
     """
 
-    capacity = 1
+    workers = capacity = 1
+    local = True
 
-    def __init__(self, runner: GameRunner) -> None:
-        self._runner = runner
+    def __init__(self, workload: Workload, parameters: Parameters) -> None:
+        self._runner = GameRunner(workload.setup)
         self._jobs: deque[GameJob] = deque()
         self.running: list[str] = []
 
@@ -83,15 +113,28 @@ class SerialExecutor:
         self._jobs.clear()
         return forgotten
 
+    def __enter__(self) -> Self:
+        self._runner.__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._runner.__exit__(*error)
+
 
 class PooledExecutor:
     """Performs jobs in the workers of a pool.
 
     A worker that dies, or is at one game for too long and is killed, costs the game that it was at.
+
+    Args:
+      pool: the workers, which end with the executor.
+      workers: their maximum number.
+      local: whether they are on this machine.
     """
 
-    def __init__(self, pool: JobPool[Any]) -> None:
+    def __init__(self, pool: JobPool[Any], *, workers: int, local: bool) -> None:
         self._pool = pool
+        self.workers, self.local = workers, local
 
     @property
     def capacity(self) -> int:
@@ -125,44 +168,21 @@ class PooledExecutor:
         """Forget the jobs that no worker has, and return their ids."""
         return [str(job.name) for job in self._pool.cancel()]
 
+    def __enter__(self) -> Self:
+        self._pool.__enter__()
+        return self
 
-@contextmanager
-def make_executor(
-    name: str,
-    setup: Setup,
-    *,
-    workers: int,
-    game_deadline: float | None,
-    on_output: Callable[[str], None],
-    address: str = "local",
-) -> Iterator[Executor]:
-    """Provide an executor by name, one of `NAMES`; leaving the block ends all processes.
+    def __exit__(self, *error: object) -> None:
+        self._pool.__exit__(*error)
 
-    Args:
-      workers: maximum number of workers.
-      game_deadline: seconds after which a worker that is at one game is killed; None for never.
-      on_output: called with each line that a worker process prints.
-      address: of a Ray cluster; ``local`` starts one on this machine.
 
-    Raises:
-      ConfigError: there is no such cluster, or Ray is not installed.
-    """
-    if name == "serial":
-        with GameRunner(setup) as runner:
-            yield SerialExecutor(runner)
-        return
-    pool: JobPool[Any]
-    if name == "ray":
-        from miai_tournaments.workers.ray_executor import RayPool
-
-        pool = RayPool(setup, address=address, workers=workers, job_deadline=game_deadline)
-    else:
-        pool = WorkerPool(
-            GAME_WORKER,
-            setup.to_plain(),
-            workers=workers,
-            job_deadline=game_deadline,
-            on_output=on_output,
-        )
-    with pool:
-        yield PooledExecutor(pool)
+def process_executor(workload: Workload, parameters: Parameters) -> PooledExecutor:
+    """Return the executor whose workers are processes of this machine."""
+    pool = WorkerPool(
+        GAME_WORKER,
+        workload.setup.to_plain(),
+        workers=workload.workers,
+        job_deadline=workload.game_deadline,
+        on_output=workload.on_output,
+    )
+    return PooledExecutor(pool, workers=workload.workers, local=True)

@@ -269,7 +269,7 @@ class GameRunner:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
+    def __exit__(self, kind: object = None, *rest: object) -> None:
         while self._seats:
             _, seat = self._seats.popitem()
             if kind is None:

@@ -1,4 +1,4 @@
-"""The pool of the executor ``ray``: workers that are actors of a Ray cluster.
+"""The executor ``ray``: its workers are actors of a Ray cluster.
 
 A worker gets jobs once it is placed, so a busy or small cluster plays with the actors that it has
 room for. The death of an actor or of its node costs the job that it was at; the jobs behind go to
@@ -24,7 +24,9 @@ from types import ModuleType
 from typing import Any, Final
 
 from miai.errors import ConfigError, WorkerError
+from miai.parameters import Parameters, parameter
 from miai.process.workers import Finished, Job, JobEvent, JobPool
+from miai_tournaments.workers.executor import PooledExecutor, Workload
 from miai_tournaments.workers.jobs import Setup
 
 # -- connecting to a cluster ----------------------------------------------------------------------
@@ -52,15 +54,11 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def import_ray() -> ModuleType:
-    """Return the module, with usage statistics off. Raises `ConfigError` without it."""
+    """Return the module, with usage statistics off."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    try:
-        import ray
-    except ImportError as error:
-        raise ConfigError(
-            "run.executor: 'ray' needs the package ray; install it with `pip install 'miai[ray]'`"
-        ) from error
+    import ray
+
     module: ModuleType = ray
     return module
 
@@ -74,7 +72,7 @@ def connected(address: str, *, workers: int) -> Iterator[ModuleType]:
       workers: number of actors that a local cluster has room for.
 
     Raises:
-      ConfigError: no cluster answers at the address, or Ray is not installed.
+      ConfigError: no cluster answers at the address.
     """
     ray = import_ray()
     options: dict[str, Any] = {"address": address, "log_to_driver": False}
@@ -261,7 +259,7 @@ class RayPool(JobPool[RayWorker]):
       job_deadline: seconds after which a worker that is at one job is killed; None for never.
 
     Raises:
-      ConfigError: there is no such cluster, or Ray is not installed.
+      ConfigError: there is no such cluster.
     """
 
     def __init__(
@@ -334,3 +332,24 @@ class RayPool(JobPool[RayWorker]):
         if answers:
             with contextlib.suppress(self._ray.exceptions.RayError):
                 self._ray.wait(answers, num_returns=len(answers), timeout=CLOSE_SECONDS)
+
+
+class RayParameters(Parameters):
+    """Parameters of the executor ``ray``."""
+
+    address: str = parameter(
+        LOCAL,
+        max_length=200,
+        help="Cluster to use, HOST:PORT or ray://HOST:PORT; local starts one on this machine",
+    )
+
+
+def ray_executor(workload: Workload, parameters: RayParameters) -> PooledExecutor:
+    """Return the executor. Raises `ConfigError` if there is no such cluster."""
+    pool = RayPool(
+        workload.setup,
+        address=parameters.address,
+        workers=workload.workers,
+        job_deadline=workload.game_deadline,
+    )
+    return PooledExecutor(pool, workers=workload.workers, local=False)
