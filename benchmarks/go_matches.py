@@ -46,14 +46,14 @@ Match = tuple[dict[str, Any], dict[str, Any]]
 
 def matches(arguments: argparse.Namespace) -> dict[str, Match]:
     """Return the two players of each match: ours, theirs."""
-    networks = {"precision": arguments.precision}
+    networks = {"network": {"precision": arguments.precision}}
     drawn = {"agent": "policy", "temperature": 0.3, **networks}
     searching = {
         "simulations": arguments.simulations,
         **networks,
         **_given(leaves=arguments.leaves),
     }
-    alphago = {"agent": "alphago", **searching, **_given(mix=arguments.mix)}
+    alphago = {"agent": "alphago", **searching, **_leaf_value(arguments.mix)}
     zero = {"agent": "alphazero", **searching}
     second = {name: value for name, value in SECOND.items() if name != "simulations"}
     asking = {"adviser": arguments.adviser}
@@ -76,6 +76,10 @@ def matches(arguments: argparse.Namespace) -> dict[str, Match]:
 
 def _given(**options: float | None) -> dict[str, float]:
     return {name: value for name, value in options.items() if value is not None}
+
+
+def _leaf_value(mix: float | None) -> dict[str, Any]:
+    return {"leaf_value": {"kind": "mixed", "mix": mix}} if mix else {}
 
 
 def _weights(name: str) -> dict[str, str]:

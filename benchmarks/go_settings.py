@@ -42,7 +42,9 @@ from miai_go.shipped import find_weights
 from miai_tournaments.ratings.sprt import Sprt
 
 OWN = ("leaves", "remembered", "simulations")
-TREE = sorted({field.name for field in fields(TreeSettings)} & set(AlphaGoParameters.model_fields))
+TREE = sorted(
+    {field.name for field in fields(TreeSettings)} & {"mix", *AlphaGoParameters.model_fields}
+)
 HOPELESS = -0.9
 """A value below which a player resigns at its second move in a row."""
 LONGEST = 300
@@ -61,7 +63,7 @@ class Side:
         self, given: dict[str, float], weights: str, arguments: argparse.Namespace, games: int
     ) -> None:
         defaults = AlphaGoParameters()
-        values: dict[str, Any] = {name: getattr(defaults, name) for name in (*TREE, *OWN)}
+        values: dict[str, Any] = {name: getattr(defaults, name, 0.0) for name in (*TREE, *OWN)}
         values |= {"simulations": arguments.simulations, **given}
         values |= {"root_fpu": values["fpu"], "rollouts": int(values["mix"] > 0)}
         self.budget = int(values["simulations"])

@@ -207,7 +207,9 @@ def set_parameter(values: dict[str, Any], path: str, value: Any, *, where: str =
             raise ParameterError(f"{where}{path}: '{table}' has a value already, so no keys")
         values = below
     former = values.get(name)
-    if isinstance(former, dict) and isinstance(value, str):
+    if isinstance(former, dict):
+        if not isinstance(value, str):
+            raise ParameterError(f"{where}{path}: has keys already, so no value")
         value = {**former, KIND: value}
     values[name] = value
 
@@ -388,8 +390,10 @@ class _Place:
             return f"is a parameter of the {KIND} {' or '.join(kinds)} only"
         inner = [
             f"{field.alias or key}.{name}"
+            + (f", with {field.alias or key} = '{kind_of(t)}'" if field.discriminator else "")
             for key, field in table.model_fields.items()
-            if any(name in t.model_fields for t in tables_of(field))
+            for t in tables_of(field)
+            if name in t.model_fields
         ]
         if inner:
             return f"unknown parameter. Write {' or '.join(inner)}."

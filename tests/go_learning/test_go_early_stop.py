@@ -40,15 +40,14 @@ def test_time_alone_counts_without_visits() -> None:
     assert not SearchClock(100.0, started=perf_counter())()
 
 
-@pytest.mark.parametrize("early", [True, False])
-def test_an_obvious_move_takes_less_than_its_time(early: bool) -> None:
+def test_an_obvious_move_takes_less_than_its_time() -> None:
     game = GoGame(GoParameters(board_size=5, komi=0.5))  # nothing compares with the centre
-    search = GoMcts(game, GoMctsParameters(simulations=0, seconds=1.5, stop_early=early))
+    search = GoMcts(game, GoMctsParameters(simulations=0, seconds=1.5))
     search.new_game(1)
     started = perf_counter()
     result = search.search(game.new_initial_state())
     assert result.action == 12
-    assert (perf_counter() - started < 1.4) == early
+    assert perf_counter() - started < 1.4
 
 
 @pytest.mark.parametrize(
@@ -130,12 +129,6 @@ def test_main_time_is_spread_over_the_moves_that_are_left(
     search.search_on_clock(state, reading)
     assert clocks[0]._seconds == pytest.approx(seconds)
     assert clocks[0]._longest == pytest.approx(longest)
-    even = GoMcts(game, GoMctsParameters(simulations=0, seconds=100.0, stop_early=False))
-    even.search_on_clock(state, reading)
-    renewed = 0.9 * reading.control.increment
-    spread = seconds if reading.control.kind == "per-move" else (seconds - renewed) / 1.5 + renewed
-    assert clocks[1]._seconds == pytest.approx(spread)
-    assert clocks[1]._longest == pytest.approx(spread)
 
 
 @pytest.mark.parametrize("own", [None, 0.3, 60.0])

@@ -35,6 +35,7 @@ from miai_go.nets.oracle import Answers
 from miai_go.rules.coordinates import vertex
 from miai_go.rules.game import GoGame
 from miai_go.rules.state import GoState
+from miai_go.search.tree_search import TreeSearch
 from miai_go.sgf.reading import read_bytes
 
 WANTED = frozenset(
@@ -635,10 +636,13 @@ def test_a_failure_during_an_analysed_move_is_an_answer() -> None:
         assert "a defect" in talk.fails(f"{dialect}-genmove_analyze b 1")
 
 
-def test_time_alone_limits_a_network_search_that_is_analysed(tmp_path: Path) -> None:
+def test_time_alone_limits_a_network_search_that_is_analysed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(TreeSearch, "_only_time_limits", lambda _search: False)
     weights = small_weights(tmp_path / "small.safetensors", (7,))
     assert weights.sizes == (7,)
-    own = {"weights": str(tmp_path / "small.safetensors"), "stop_early": False}
+    own = {"weights": str(tmp_path / "small.safetensors")}
     talk = Talk(maker=player_maker("alphazero", own), board_size=7)
     talk.ok("time_left b 1 1")
     began = time.monotonic()

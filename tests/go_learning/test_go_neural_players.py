@@ -40,6 +40,7 @@ from miai_go.search.advice import Advice
 from miai_go.search.forest import Forest, NetworkValuer, TreeSettings
 from miai_go.search.neural import AlphaZero, ForestSearch
 from miai_go.search.parameters import AlphaZeroParameters, TreeParameters
+from miai_go.search.tree_search import TreeSearch
 
 torch.set_num_threads(1)
 
@@ -48,7 +49,7 @@ RULES: list[dict[str, Any]] = [
     {"rules": "chinese", "dead_stones": "agreement"},
     {"rules": "japanese"},
 ]
-FP32: dict[str, Any] = {"precision": "fp32"}
+FP32: dict[str, Any] = {"network": {"precision": "fp32"}}
 
 
 def write(folder: Path, size: int, *, heads: str = "both", encoder: str = "zero") -> Path:
@@ -132,11 +133,16 @@ def test_players_keep_the_contract_of_agents(
 @pytest.mark.parametrize("rules", ["tromp-taylor", "chinese", "japanese"])
 def test_they_play_each_other_to_the_end(rules: str, folder: Path) -> None:
     game = go(board_size=7, rules=rules)
-    gumbel = {"search": "gumbel", "considered": 4}
+    gumbel = {"search": {"kind": "gumbel", "considered": 4}}
     pairs: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
-        ("alphazero", {}, "alphago", {"mix": 0.0}),
-        ("alphago", {"mix": 1.0, "value": ""}, "alphazero", gumbel),
-        ("policy", {"temperature": 1.0}, "alphago", {"mix": 0.5, "rollouts": 2}),
+        ("alphazero", {}, "alphago", {}),
+        (
+            "alphago",
+            {"leaf_value": {"kind": "mixed", "mix": 1.0}, "value": ""},
+            "alphazero",
+            gumbel,
+        ),
+        ("policy", {"temperature": 1.0}, "alphago", {"leaf_value": "mixed"}),
     ]
     for black, black_values, white, white_values in pairs:
         agents = [
@@ -185,16 +191,6 @@ def test_a_pass_is_answered_by_a_pass_that_wins_and_by_no_other(
         alone.apply_action(alone.game.pass_action)
         found = search.search(alone)
         assert (found.action == alone.game.pass_action) == wins
-
-
-def test_without_the_rule_a_pass_is_searched(folder: Path) -> None:
-    state = position(SETTLED, to_move="white", komi=0.5)
-    state.apply_action(25)
-    search = search_of("alphazero", state.game, folder, pass_when_winning=False)
-    found = search.search(state)
-    assert found.statistics["simulations"]
-    assert found.action == 25  # the tree finds the pass that wins by itself
-    assert found.value == 1
 
 
 def test_under_territory_rules_a_won_board_is_not_filled() -> None:
@@ -264,10 +260,10 @@ def test_a_policy_player_plays_what_its_network_says(folder: Path) -> None:
         assert abs(counts[action] - 500 * chances[action]) <= wide + 1, action
 
 
-@pytest.mark.parametrize("given", [{}, *({"mix": mix, "rollouts": 2} for mix in (0.0, 0.5, 1.0))])
-def test_the_leaves_of_alphago_are_mixed(given: dict[str, Any], folder: Path) -> None:
+@pytest.mark.parametrize("mix", [0.0, 0.5, 1.0])
+def test_the_leaves_of_alphago_are_mixed(mix: float, folder: Path) -> None:
     """On a settled board all rollouts agree, and the value network says what it says."""
-    mix = given.get("mix", 0.0)
+    given: dict[str, Any] = {"leaf_value": {"kind": "mixed", "mix": mix}} if mix else {}
     state = position(SETTLED, komi=0.5)
     files = player_values("alphago", folder, 5)
     search = search_of("alphago", state.game, folder, **given)
@@ -290,10 +286,16 @@ def test_resigning(folder: Path) -> None:
     game = go(board_size=5)
     for name in ("policy", "alphago", "alphazero"):
         values = player_values(name, folder, 5)
-        more = {"weights": values["weights"]} if name == "policy" else {"resign_turns": 1}
+        more = {"weights": values["weights"]} if name == "policy" else {}
         for below, wanted in ((1.0, True), (-1.0, False), (None, False)):
             search = search_of(name, game, folder, resign_below=below, **more)
-            assert search.search(game.new_initial_state()).resign == wanted, (name, below)
+            state = game.new_initial_state()
+            first = search.search(state)
+            if name != "policy":  # which looks at one turn
+                assert not first.resign
+                state.apply_action(0)
+                state.apply_action(1)
+            assert search.search(state).resign == wanted, (name, below)
     agents = [
         miai.make_agent("alphazero", game, **player_values("alphazero", folder, 5)),
         miai.make_agent("alphazero", game, **player_values("alphazero", folder, 5, resign_below=1)),
@@ -313,25 +315,23 @@ def test_a_value_must_be_low_for_some_turns_in_a_row(folder: Path) -> None:
     A controller may send the moves again: a new game changes nothing.
     """
     game = go(board_size=5)
-    search = search_of("alphazero", game, folder, resign_below=-0.5, resign_turns=3)
+    search = search_of("alphazero", game, folder, resign_below=-0.5)
     assert isinstance(search, AlphaZero)
     resigns = search._resigns
     states = [game.new_initial_state()]
     for action in range(12):
         states.append(states[-1].child(action))
-    values = {0: -0.6, 2: -0.6, 4: -0.4, 6: -0.6, 8: -0.6}
+    values = {2: -0.6, 4: -0.4, 6: -0.6}
     assert not any(resigns(states[ply], value, proven=False) for ply, value in values.items())
-    assert not resigns(states[8], -0.6, proven=False)
+    assert not resigns(states[6], -0.6, proven=False)
     search.new_game(2)
-    assert resigns(states[10], -0.6, proven=False)
-    assert not resigns(states[6].child(20).child(21).child(22).child(23), -0.6, proven=False)
-    for ply in (6, 8):
-        assert not resigns(states[ply], -0.6, proven=False)
-    assert resigns(states[10], -0.6, proven=False)
+    assert resigns(states[8], -0.6, proven=False)
+    assert not resigns(states[4].child(20).child(21).child(22).child(23), -0.6, proven=False)
+    assert not resigns(states[6], -0.6, proven=False)
+    assert resigns(states[8], -0.6, proven=False)
     assert not resigns(states[6], -0.4, proven=False)  # after moves were taken back
     assert not resigns(states[8], -0.6, proven=False)
-    assert not resigns(states[10], -0.6, proven=False)
-    assert resigns(states[10], -0.6, proven=True)
+    assert resigns(states[8], -0.6, proven=True)
 
 
 def test_a_game_that_the_kept_tree_proves_lost_is_resigned() -> None:
@@ -340,7 +340,7 @@ def test_a_game_that_the_kept_tree_proves_lost_is_resigned() -> None:
         state.game,
         valuer=lambda: Judged(random_judge(3, seed=3)),
         settings=TreeSettings(),
-        parameters=TreeParameters(simulations=2000, resign_below=-0.9, pass_when_winning=False),
+        parameters=TreeParameters(simulations=2000, resign_below=-0.9),
     )
     first = search.search(state)
     assert (first.value, first.resign) == (-1, True)
@@ -353,10 +353,12 @@ def test_a_game_that_the_kept_tree_proves_lost_is_resigned() -> None:
 
 
 @pytest.mark.parametrize("search", ["puct", "gumbel"])
-def test_seconds_end_a_search(search: str, folder: Path) -> None:
+def test_seconds_end_a_search(search: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(TreeSearch, "_only_time_limits", lambda _search: False)
     game = go(board_size=5)
-    limits = {"simulations": 0, "seconds": 0.15, "planned": 20_000}
-    player = search_of("alphazero", game, folder, search=search, stop_early=False, **limits)
+    root = {"kind": search, **({"planned": 20_000} if search == "gumbel" else {})}
+    limits = {"simulations": 0, "seconds": 0.15}
+    player = search_of("alphazero", game, folder, search=root, **limits)
     for seconds, most in ((None, 0.15), (5.0, 0.15), (0.05, 0.05)):
         began, spent = perf_counter(), process_time()
         found = player.search(game.new_initial_state(), seconds=seconds)
@@ -381,9 +383,8 @@ def test_a_gumbel_search_plans_where_time_alone_limits_it(folder: Path) -> None:
     clock = Clock(TimeControl(kind="per-move", seconds=60.0)).reading()
     state = game.new_initial_state()
     for planned in (24, 600):
-        search = search_of(
-            "alphazero", game, folder, search="gumbel", planned=planned, simulations=None
-        )
+        root = {"kind": "gumbel", "planned": planned}
+        search = search_of("alphazero", game, folder, search=root, simulations=None)
         assert isinstance(search, ClockedSearch)
         found = search.search_on_clock(state, clock)
         assert found.statistics["simulations"] == planned
@@ -396,22 +397,21 @@ def test_a_gumbel_search_plans_where_time_alone_limits_it(folder: Path) -> None:
 
 
 def test_the_tree_is_kept_from_move_to_move(folder: Path) -> None:
-    for reuse in (True, False):
-        game = go(board_size=5, rules="chinese")
-        search = search_of("alphazero", game, folder, simulations=60, reuse=reuse)
-        state = game.new_initial_state()
-        reused = []
-        for _ in range(6):
-            found = search.search(state)
-            assert found.statistics["simulations"] == 60
-            reused.append(found.statistics["reused"])
-            assert sum(found.visits.values()) == 60 + found.statistics["reused"]  # type: ignore[operator]
-            search.advance(found.action)
-            state.apply_action(found.action)
-        assert any(reused) == reuse
-        assert reused[0] == 0
-        fresh = search_of("alphazero", game, folder, simulations=60)
-        assert fresh.search(state).statistics["reused"] == 0
+    game = go(board_size=5, rules="chinese")
+    search = search_of("alphazero", game, folder, simulations=60)
+    state = game.new_initial_state()
+    reused = []
+    for _ in range(6):
+        found = search.search(state)
+        assert found.statistics["simulations"] == 60
+        reused.append(found.statistics["reused"])
+        assert sum(found.visits.values()) == 60 + found.statistics["reused"]  # type: ignore[operator]
+        search.advance(found.action)
+        state.apply_action(found.action)
+    assert any(reused)
+    assert reused[0] == 0
+    fresh = search_of("alphazero", game, folder, simulations=60)
+    assert fresh.search(state).statistics["reused"] == 0
 
 
 def test_a_search_finds_the_state_it_is_given() -> None:
@@ -461,14 +461,14 @@ def test_a_search_is_the_same_bit_for_bit(search: str, folder: Path) -> None:
 def test_a_new_game_is_that_of_a_new_player(folder: Path) -> None:
     """Rollouts are part of the values, so random numbers tell."""
     game = go(board_size=5)
-    used = search_of("alphago", game, folder, mix=0.5, simulations=50)
+    used = search_of("alphago", game, folder, leaf_value="mixed", simulations=50)
     state = game.new_initial_state()
     results = []
     for seed in (1, 2, 1):
         used.new_game(seed)
         results.append([used.search(state).values for _ in range(2)])
     assert results[0] == results[2] != results[1]
-    fresh = search_of("alphago", game, folder, mix=0.5, simulations=50)
+    fresh = search_of("alphago", game, folder, leaf_value="mixed", simulations=50)
     assert [fresh.search(state).values for _ in range(2)] == results[0]
 
 
@@ -514,7 +514,7 @@ def test_values_come_from_the_policy_where_it_has_them(folder: Path) -> None:
         ({"policy": both, "value": other}, other),
     ]
     for given, value in cases:
-        agent = miai.make_agent("alphago", go(board_size=5), simulations=1, mix=0.1, **given)
+        agent = miai.make_agent("alphago", go(board_size=5), simulations=1, **given)
         agent.new_game(1, player=0)
         valuer = agent.search._valuer  # type: ignore[attr-defined]  # what it was built with
         assert valuer.value.header.sha256 == WeightsHeader.read(Path(value)).sha256
@@ -526,7 +526,7 @@ def test_a_search_says_that_its_tree_is_full(folder: Path) -> None:
     game, weights = go(board_size=5), str(write(folder, 5))
     for nodes, full in ((200, True), (20_000, None)):
         agent = miai.make_agent(
-            "alphazero", game, simulations=100, weights=weights, max_nodes=nodes, reuse=False
+            "alphazero", game, simulations=100, weights=weights, max_nodes=nodes
         )
         agent.new_game(1, player=0)
         found = agent.search.search(game.new_initial_state())  # type: ignore[attr-defined]
@@ -550,7 +550,9 @@ def test_unavailable_weights_are_refused(folder: Path) -> None:
         assert "no network for 2x2 is shipped" in refusal("alphago", 2, given)
     assert "value: " in refusal("alphago", 2, {"policy": moves})
     assert "value head" in refusal("alphago", 5, {"policy": five, "value": policy})
-    assert "not for 7x7" in refusal("alphago", 7, {"policy": five, "mix": 1})
+    assert "not for 7x7" in refusal(
+        "alphago", 7, {"policy": five, "leaf_value": {"kind": "mixed", "mix": 1}}
+    )
     spoilt = folder / "spoilt.safetensors"
     spoilt.write_bytes(Path(five).read_bytes()[:-9])
     assert "spoilt" in refusal("alphazero", 5, {"weights": str(spoilt)})
@@ -561,16 +563,26 @@ def test_unavailable_weights_are_refused(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "values", "said"),
     [
-        ("policy", {"threads": 2000}, "threads: 2000 is too large; at most 256"),
-        ("alphago", {"mix": 1.5}, "mix"),
+        ("policy", {"network": {"threads": 2000}}, "threads: 2000 is too large; at most 256"),
+        (
+            "policy",
+            {"precision": "fp32"},
+            r"precision: unknown parameter. Write network\.precision",
+        ),
+        ("alphago", {"leaf_value": {"kind": "mixed", "mix": 1.5}}, r"leaf_value\.mix: 1.5 is too"),
+        ("alphago", {"leaf_value": {"mix": 0.5}}, "mix: is a parameter of the kind mixed only"),
+        (
+            "alphago",
+            {"mix": 0.5},
+            r"mix: unknown parameter. Write leaf_value.mix, with leaf_value = ",
+        ),
         ("alphago", {"lambda": 0.5}, "lambda"),
-        ("alphago", {"rollouts": 2}, "rollouts: mix is 0 by default, so no rollouts are played"),
         ("alphazero", {"simulation": 5}, "Did you mean 'simulations'"),
         ("alphazero", {"leaves": 0}, "leaves"),
         ("alphazero", {"search": "uct"}, "search"),
         ("alphazero", {"simulations": 10**10}, "simulations"),
         ("alphazero", {"search": "gumbel", "simulations": 10**6}, "at most simulations = 100000"),
-        ("policy", {"device": "x" * 41}, "device"),
+        ("policy", {"network": {"device": "x" * 41}}, "device"),
         ("policy", {"temperature": -1}, "temperature"),
     ],
 )
@@ -689,7 +701,7 @@ def test_answers_are_remembered_over_a_game_and_forgotten_before_the_next(folder
             cast(float, search.search(state).statistics.get("recalled", -1.0)) for state in states
         ]
 
-    search = search_of("alphazero", game, folder, simulations=60, reuse=False)
+    search = search_of("alphazero", game, folder, simulations=60)
     first = shares(search)
     assert first[1] < first[2] < 1
     search.new_game(1)
@@ -698,12 +710,15 @@ def test_answers_are_remembered_over_a_game_and_forgotten_before_the_next(folder
 
 
 @pytest.mark.long
-def test_under_a_clock_or_with_seconds_time_alone_limits_a_move(folder: Path) -> None:
+def test_under_a_clock_or_with_seconds_time_alone_limits_a_move(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(TreeSearch, "_only_time_limits", lambda _search: False)
     game = go(board_size=5)
     clock = Clock(TimeControl(kind="per-move", seconds=3.0)).reading()
 
     def simulations(reading: ClockReading | None, **values: Any) -> int:
-        search = search_of("alphazero", game, folder, stop_early=False, **values)
+        search = search_of("alphazero", game, folder, **values)
         assert isinstance(search, ClockedSearch)
         state = game.new_initial_state()
         result = search.search_on_clock(state, reading) if reading else search.search(state)

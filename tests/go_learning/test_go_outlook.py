@@ -22,7 +22,7 @@ from miai_go.rules.dead_stones import RefereeError
 from miai_go.rules.state import GoState
 from miai_go.search.forest import Forest, NetworkValuer, TreeSettings, shifted_values
 from miai_go.search.neural import PolicyPlayer
-from miai_go.search.parameters import PolicyParameters
+from miai_go.search.parameters import NetworkParameters, PolicyParameters
 
 torch.set_num_threads(1)
 
@@ -71,7 +71,9 @@ def test_an_analysis_has_the_networks_owners_and_score(weights: Path) -> None:
         ("alphago", {"policy": str(weights), "value": str(weights)}),
     ]
     for name, files in players:
-        agent = miai.make_agent(name, state.game, simulations=8, precision="fp32", **files)
+        agent = miai.make_agent(
+            name, state.game, simulations=8, network={"precision": "fp32"}, **files
+        )
         search = agent.search  # type: ignore[attr-defined]  # a search's agent
         found = search.analyse(state, seconds=0.05).statistics
         assert found["ownership"] == pytest.approx(answers.ownership.reshape(-1), abs=1e-3), name
@@ -156,7 +158,10 @@ def test_the_policy_player_values_the_komi_of_the_game(tmp_path: Path) -> None:
     oracle = load_oracle(path, precision="fp32")
     for komi in (7, 20.5, -2):
         state = state_at("C3 D3", komi=komi)
-        player = PolicyPlayer(state.game, PolicyParameters(weights=str(path), precision="fp32"))
+        player = PolicyPlayer(
+            state.game,
+            PolicyParameters(weights=str(path), network=NetworkParameters(precision="fp32")),
+        )
         player.new_game(1)
         expected = values_of(NetworkValuer(oracle, oracle), state)
         assert player.search(state).value == pytest.approx(expected)
@@ -222,7 +227,7 @@ def test_who_weighs_the_score_wins_by_more(weight: float, best: str) -> None:
 
 def test_a_player_who_weighs_the_score_does_not_pass_yet(weights: Path) -> None:
     """A pass would win, and is the answer unless the score weighs."""
-    files: dict[str, Any] = {"weights": str(weights), "precision": "fp32"}
+    files: dict[str, Any] = {"weights": str(weights), "network": {"precision": "fp32"}}
     state = after_a_pass()
     for weight in (0.0, 0.3):
         agent = miai.make_agent(

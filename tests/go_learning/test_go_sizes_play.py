@@ -162,7 +162,11 @@ def test_an_export_is_compared_on_every_size(
 def test_searches_on_two_boards_share_a_file(path: Path) -> None:
     """The priors at the root are those of the network on each board, in turns."""
     games = {size: miai.load_game("go", board_size=size, komi=7) for size in (7, 9)}
-    values: dict[str, Any] = {"weights": str(path), "precision": "fp32", "simulations": 4}
+    values: dict[str, Any] = {
+        "weights": str(path),
+        "network": {"precision": "fp32"},
+        "simulations": 4,
+    }
     agents = {size: miai.make_agent("alphazero", game, **values) for size, game in games.items()}
     for _ in range(2):
         for size, agent in agents.items():
@@ -178,7 +182,7 @@ def test_searches_on_two_boards_share_a_file(path: Path) -> None:
 @pytest.mark.parametrize("name", ["policy", "alphazero", "alphago"])
 def test_players_obey_the_range(path: Path, name: str) -> None:
     keys = ("policy", "value") if name == "alphago" else ("weights",)
-    values: dict[str, Any] = {**dict.fromkeys(keys, str(path)), "precision": "fp32"}
+    values: dict[str, Any] = {**dict.fromkeys(keys, str(path)), "network": {"precision": "fp32"}}
     if name != "policy":
         values["simulations"] = 4
     for size in (7, 13):
@@ -204,7 +208,7 @@ def test_a_judge_of_dead_stones_obeys_the_range(path: Path) -> None:
 
 
 def test_boardsize_obeys_the_range(path: Path) -> None:
-    values = {"weights": str(path), "precision": "fp32", "simulations": 4}
+    values = {"weights": str(path), "network": {"precision": "fp32"}, "simulations": 4}
     talk = Talk("alphazero", maker=player_maker("alphazero", values), board_size=9)
     for size in (7, 13, 9):
         talk.ok(f"boardsize {size}")

@@ -180,7 +180,10 @@ class Search(miai.Parameters):
         ({"root": {"kind": "gumbel", "consider": 3}}, "x.root.consider: unknown parameter. Did"),
         ({"network": {"precisoin": 1}}, "x.network.precisoin: unknown parameter. Did you mean 'pr"),
         ({"precision": "fp32"}, "x.precision: unknown parameter. Write network.precision."),
-        ({"considered": 3}, "x.considered: unknown parameter. Write root.considered."),
+        (
+            {"considered": 3},
+            "x.considered: unknown parameter. Write root.considered, with root = 'gumbel'.",
+        ),
         ({"share": 1}, "x.share: is now network.seconds"),
         ({"old": 1}, "x.old: was removed: nothing read it"),
     ],

@@ -303,7 +303,7 @@ def test_seconds_are_kept_and_questions_take_a_share() -> None:
     seen.look(board, 1, seconds=0.5)
     assert process_time() - began < TIME_SHARE * 0.5 + 0.3
     state = state_of(stones, first=2)
-    search = mcts(state, simulations=0, seconds=0.4, stop_early=False, adviser="solver")
+    search = mcts(state, simulations=0, seconds=0.4, adviser="solver")
     began = process_time()
     result = search.search(state, seconds=0.3)
     assert process_time() - began < 0.6

@@ -29,7 +29,11 @@ def state() -> GoState:
 
 
 def search_of(state: GoState, name: str, **values: Any) -> Any:
-    more: dict[str, Any] = {"simulations": 24, "leaves": 4, "precision": "fp32"} | values
+    more: dict[str, Any] = {
+        "simulations": 24,
+        "leaves": 4,
+        "network": {"precision": "fp32"},
+    } | values
     agent = miai.make_agent(name, state.game, **more)
     search = agent.search  # type: ignore[attr-defined]  # SearchAgent's, hidden by make_agent
     search.new_game(1)

@@ -302,8 +302,7 @@ class GoMcts(TreeSearch):
             seed=seed,
             exploration=parameters.exploration_used,
             rave=parameters.rave,
-            fpu=parameters.fpu,
-            expand_after=parameters.expand_after_used,
+            expand_after=parameters.expand_after,
             tactical=parameters.playouts == "tactical",
             max_nodes=max(parameters.max_nodes, self.game.pass_action + 2),
         )

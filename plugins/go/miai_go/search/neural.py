@@ -42,6 +42,8 @@ from miai_go.search.forest import (
 from miai_go.search.parameters import (
     AlphaGoParameters,
     AlphaZeroParameters,
+    GumbelParameters,
+    MixedValueParameters,
     NetworkParameters,
     PolicyParameters,
     TreeParameters,
@@ -90,6 +92,7 @@ class ForestSearch(TreeSearch):
         self._planted = False  # whether there is a forest
         self._unadvised: NDArray[np.float64] | None = None  # the root's priors before any advice
         self._full = False
+        self._planned = _UNLIMITED  # simulations where time alone limits a search
         self._outlook_at: tuple[Start, list[int]] | None = None  # where the two below are of
         self._outlook: dict[str, Json] = {}
         self._leads: dict[int, float] = {}
@@ -241,7 +244,7 @@ class ForestSearch(TreeSearch):
 
     def _budget(self, limit: int) -> int:
         """Return the simulations of a search with this limit, 0 for none; a Gumbel search plans."""
-        return limit or (self.parameters.planned if self._settings.gumbel else _UNLIMITED)
+        return limit or self._planned
 
     def _statistics(self, started: float) -> dict[str, Json]:
         batches: dict[str, Json] = {}
@@ -277,7 +280,7 @@ def open_oracle(weights: Path, parameters: NetworkParameters, *, size: int) -> O
 
 
 def _tree_settings(own: AlphaZeroParameters | AlphaGoParameters, **others: Any) -> TreeSettings:
-    names = ("c_puct", "fpu", "virtual_loss", "temperature", "score_weight")
+    names = ("c_puct", "fpu", "score_weight")
     return TreeSettings(**{n: getattr(own, n) for n in names}, root_fpu=own.fpu, **others)
 
 
@@ -294,36 +297,39 @@ class AlphaZero(ForestSearch):
         def valuer() -> NetworkValuer:
             path = find_weights(own.weights, size=game.size)
             with ExitStack() as opened:  # closed unless it can be used
-                oracle = open_oracle(path, own, size=game.size)
+                oracle = open_oracle(path, own.network, size=game.size)
                 opened.callback(oracle.close)
                 network = NetworkValuer(oracle, oracle, score_weight=own.score_weight)
                 opened.pop_all()
             return network
 
-        settings = _tree_settings(own, gumbel=own.considered if own.search == "gumbel" else 0)
+        gumbel = own.search if isinstance(own.search, GumbelParameters) else None
+        settings = _tree_settings(own, gumbel=gumbel.considered if gumbel else 0)
         super().__init__(game, valuer=valuer, settings=settings, parameters=own)
+        self._planned = gumbel.planned if gumbel else _UNLIMITED
 
 
 class AlphaGo(ForestSearch):
     """Tree search with a policy network, a value network and rollouts (Silver et al. 2016).
 
-    The value of a leaf is (1 - mix) * network's value + mix * mean result of the rollouts. With
-    mix = 0 there are no rollouts, with mix = 1 no value network.
+    The value of a leaf is the network's, or (1 - mix) * network's value + mix * a rollout's result;
+    with mix = 1 there is no value network.
     """
 
     def __init__(self, game: GoGame, parameters: AlphaGoParameters | None = None) -> None:
         own = parameters or AlphaGoParameters()
+        mixed = own.leaf_value if isinstance(own.leaf_value, MixedValueParameters) else None
 
         def valuer() -> NetworkValuer:
             path = find_weights(own.policy, size=game.size)
             with ExitStack() as opened:  # closed unless all can be used
-                policy = open_oracle(path, own, size=game.size)
+                policy = open_oracle(path, own.network, size=game.size)
                 opened.callback(policy.close)
                 value: Oracle | None = policy  # one evaluation has both answers
-                if own.mix == 1:
+                if mixed is not None and mixed.mix == 1:
                     value = None
                 elif not same_weights(value_path := _value_path(own, path, size=game.size), path):
-                    value = open_oracle(value_path, own, size=game.size)
+                    value = open_oracle(value_path, own.network, size=game.size)
                     opened.callback(value.close)
                 networks = NetworkValuer(policy, value, score_weight=own.score_weight)
                 opened.pop_all()
@@ -332,16 +338,17 @@ class AlphaGo(ForestSearch):
         settings = _tree_settings(
             own,
             depth=own.depth,
-            rollouts=own.rollouts if own.mix > 0 else 0,
-            mix=own.mix,
-            rollout_limit=own.rollout_limit,
+            rollouts=0 if mixed is None else 1,
+            mix=0.0 if mixed is None else mixed.mix,
         )
         super().__init__(
             game,
             valuer=valuer,
             settings=settings,
             parameters=own,
-            rollout_policy=lambda: _rollout_policy(own.rollout, game.size),
+            rollout_policy=lambda: (
+                None if mixed is None else _rollout_policy(mixed.rollout, game.size)
+            ),
         )
 
 
@@ -393,7 +400,7 @@ class PolicyPlayer:
     def search(self, state: State, *, seconds: float | None = None) -> SearchResult:
         """Return the policy's move, with the network's value where it has one, in any time."""
         position = go_state(state, self.game)
-        result = settled(position, pass_when_winning=self.parameters.pass_when_winning)
+        result = settled(position, pass_when_winning=True)
         if result is not None:
             return result
         logits, value = self._ask(position)
@@ -420,7 +427,7 @@ class PolicyPlayer:
         if self._valuer is None:
             size, own = self.game.size, self.parameters
             path = find_weights(own.weights, size=size)
-            oracle = open_oracle(path, own, size=size)
+            oracle = open_oracle(path, own.network, size=size)
             if not oracle.has_policy:
                 oracle.close()
                 raise WeightsError("policy: these weights have no policy head; choose others")

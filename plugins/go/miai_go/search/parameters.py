@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Final, Literal, Self
 
 from pydantic import model_validator
 
-from miai.parameters import Parameters, parameter
+from miai.parameters import KIND, Parameters, parameter
 from miai_go.nets.parameters import Precision
 
 _UNTIMED: Final = 400
@@ -48,24 +48,13 @@ class SearchParameters(Parameters):
         unit="seconds",
         help="Time budget of a move, in addition to simulations; not reproducible",
     )
-    reuse: bool = parameter(True, help="Keep the tree from move to move (not in Gumbel search)")
     resign_below: float | None = parameter(
         None,
         ge=-1,
         le=1,
         unit="utility",
-        help="Resign below this value: -0.9 is a 5 % chance of winning; none: never",
-    )
-    resign_turns: int = parameter(
-        2, ge=1, le=100, unit="turns", help="Turns in a row below resign_below before resigning"
-    )
-    pass_when_winning: bool = parameter(
-        True, help="Answer a pass by a pass when that wins by the game's own count"
-    )
-    stop_early: bool = parameter(
-        True,
-        help="Where time alone limits a move, stop when the rest could not change it; with main "
-        "time left, think longer while it changes (not in Gumbel search)",
+        help="Resign when the value was below this at two turns in a row: -0.9 is a 5 % chance of "
+        "winning; none: never",
     )
 
     @model_validator(mode="after")
@@ -97,9 +86,10 @@ class NetworkParameters(Parameters):
     device: str = parameter("cpu", max_length=40, help="Device for torch: cpu, cuda, cuda:1")
 
 
-class PolicyParameters(NetworkParameters):
+class PolicyParameters(Parameters):
     """Parameters of the player ``policy``."""
 
+    network: NetworkParameters = parameter(NetworkParameters(), help="Running the network")
     weights: str = parameter(
         "",
         help="Weights file, or the name of shipped weights; default: those for the board's size",
@@ -110,14 +100,12 @@ class PolicyParameters(NetworkParameters):
     resign_below: float | None = parameter(
         None, ge=-1, le=1, unit="utility", help="Resign below this value; needs a value head"
     )
-    pass_when_winning: bool = parameter(
-        True, help="Answer a pass by a pass when that wins by the game's own count"
-    )
 
 
-class TreeParameters(NetworkParameters, SearchParameters):
+class TreeParameters(SearchParameters):
     """Parameters of all tree searches with networks."""
 
+    network: NetworkParameters = parameter(NetworkParameters(), help="Running the networks")
     simulations: int | None = parameter(
         None,
         ge=0,
@@ -132,13 +120,6 @@ class TreeParameters(NetworkParameters, SearchParameters):
         unit="seconds",
         help="Time limit of a move, the only one unless simulations are given; not reproducible",
     )
-    planned: int = parameter(
-        1000,
-        ge=1,
-        le=_MOST_PLANNED,
-        unit="simulations",
-        help="Simulations that a Gumbel search plans for where time alone limits it",
-    )
     leaves: int = parameter(
         8, ge=1, le=1024, unit="leaves", help="Maximum leaves of the tree valued in one batch"
     )
@@ -149,16 +130,6 @@ class TreeParameters(NetworkParameters, SearchParameters):
         unit="positions",
         help="Answers of the networks remembered over a game, by position and its symmetries (340 "
         "bytes each on 9x9); 0: none",
-    )
-    virtual_loss: float = parameter(
-        0.0,
-        ge=0,
-        le=100,
-        unit="losses",
-        help="Losses that a leaf counts as until it is valued, in addition to its visit",
-    )
-    temperature: float = parameter(
-        1.0, gt=0, le=100, help="Temperature of priors; below 1 sharpens"
     )
     fpu: float = parameter(
         0.2,
@@ -186,6 +157,28 @@ class TreeParameters(NetworkParameters, SearchParameters):
     )
 
 
+class PuctParameters(Parameters):
+    """AlphaZero's selection at the root, which is that inside the tree."""
+
+    kind: Literal["puct"] = "puct"
+
+
+class GumbelParameters(Parameters):
+    """Sequential halving at the root, for few simulations."""
+
+    kind: Literal["gumbel"] = "gumbel"
+    considered: int = parameter(
+        16, ge=1, le=1000, unit="moves", help="Moves that are considered at the root"
+    )
+    planned: int = parameter(
+        1000,
+        ge=1,
+        le=_MOST_PLANNED,
+        unit="simulations",
+        help="Simulations that are planned for where time alone limits the search",
+    )
+
+
 class AlphaZeroParameters(TreeParameters):
     """Parameters of the search ``alphazero``."""
 
@@ -193,20 +186,40 @@ class AlphaZeroParameters(TreeParameters):
         "",
         help="Weights file, or the name of shipped weights; default: those for the board's size",
     )
-    search: Literal["puct", "gumbel"] = parameter(
-        "puct",
+    search: PuctParameters | GumbelParameters = parameter(
+        PuctParameters(),
         help="puct: AlphaZero's; gumbel: sequential halving at the root, for few simulations",
+        discriminator=KIND,
     )
     c_puct: float = parameter(1.5, ge=0, le=100, help="Weight of the priors (PUCT)")
-    considered: int = parameter(
-        16, ge=1, le=1000, unit="moves", help="Moves that a Gumbel search considers at the root"
-    )
 
     @model_validator(mode="after")
     def _check_plan(self) -> Self:
-        if self.search == "gumbel" and (self.simulations or 0) > _MOST_PLANNED:
+        if self.search.kind == "gumbel" and (self.simulations or 0) > _MOST_PLANNED:
             raise ValueError(f"a Gumbel search takes at most simulations = {_MOST_PLANNED}")
         return self
+
+
+class NetworkValueParameters(Parameters):
+    """The value network alone values leaves."""
+
+    kind: Literal["network"] = "network"
+
+
+class MixedValueParameters(Parameters):
+    """Leaves are valued by the value network and by rollouts."""
+
+    kind: Literal["mixed"] = "mixed"
+    mix: float = parameter(
+        0.5,
+        gt=0,
+        le=1,
+        help="Share of the rollout in a leaf's value, the paper's lambda; 1: no value network",
+    )
+    rollout: str = parameter(
+        "light",
+        help="Rollout policy: light (uniform, fills no eye) or weights of a pattern policy",
+    )
 
 
 class AlphaGoParameters(TreeParameters):
@@ -219,40 +232,15 @@ class AlphaGoParameters(TreeParameters):
     )
     value: str = parameter(
         "",
-        help="Value network: a file or a shipped name; default: the policy's, if it has values; "
-        "unused if mix = 1",
+        help="Value network: a file or a shipped name; default: the policy's, if it has values",
     )
-    rollout: str = parameter(
-        "light",
-        help="Rollout policy: light (uniform, fills no eye) or weights of a pattern policy",
-    )
-    mix: float = parameter(
-        0.0,
-        ge=0,
-        le=1,
-        help="Share of rollouts in a leaf's value, the paper's lambda; 0: none are played",
-    )
-    rollouts: int = parameter(1, ge=1, le=1000, unit="rollouts", help="Rollouts from every leaf")
-    rollout_limit: int | None = parameter(
-        None,
-        ge=0,
-        le=2000,
-        unit="moves",
-        help="Length after which a rollout is stopped and counted (default: 3 times the points)",
+    leaf_value: NetworkValueParameters | MixedValueParameters = parameter(
+        NetworkValueParameters(),
+        help="network: the value network values leaves; mixed: a rollout does, too",
+        discriminator=KIND,
     )
     depth: int = parameter(120, ge=1, le=400, unit="plies", help="Maximum depth of the tree")
     c_puct: float = parameter(1.0, ge=0, le=100, help="Weight of the priors (PUCT)")
-
-    @model_validator(mode="after")
-    def _check_rollouts(self) -> Self:
-        names = ("rollout", "rollouts", "rollout_limit")
-        unused = [name for name in names if name in self.model_fields_set]
-        if unused and "mix" not in self.model_fields_set:
-            raise ValueError(
-                f"{', '.join(unused)}: mix is 0 by default, so no rollouts are played; set mix "
-                "above 0, or leave this out"
-            )
-        return self
 
 
 # Measured on 9x9 at 1000 simulations, 30 games each: RAVE against none 30 to 0; beside RAVE an
@@ -288,21 +276,9 @@ class GoMctsParameters(SearchParameters):
         help="Visits at which a move's own value and its all-moves-as-first value weigh the same; "
         "0 switches RAVE off",
     )
-    fpu: float = parameter(
-        10.0,
-        unit="utility",
-        help="First-play urgency: value of an untried move; 10: every move is tried once first",
-    )
     playouts: Literal["light", "tactical"] = parameter(
         "light",
         help="Games from the leaves: light ones are uniformly random, tactical ones answer atari",
-    )
-    expand_after: int | None = parameter(
-        None,
-        ge=0,
-        unit="visits",
-        help=f"Visits after which a node gets children; default: 1, but {_LATE} where only seconds "
-        f"or more than {_SHORT:,} simulations limit a move, to save nodes",
     )
     max_nodes: int = parameter(
         1_000_000,
@@ -321,8 +297,6 @@ class GoMctsParameters(SearchParameters):
         return _UCT_BESIDE_RAVE if self.rave else _UCT_ALONE
 
     @property
-    def expand_after_used(self) -> int:
-        """Visits after which a node gets children, the default settled."""
-        if self.expand_after is not None:
-            return self.expand_after
+    def expand_after(self) -> int:
+        """Visits after which a node gets children: more in long searches, to save nodes."""
         return 1 if 0 < self.simulation_limit(timed=False) <= _SHORT else _LATE

@@ -46,6 +46,9 @@ _SAVED: Final = 1.5
 
 _LEAST_MOVES: Final = 12
 
+_TURNS_BELOW: Final = 2
+"""Turns in a row with a value below `resign_below` before a search resigns."""
+
 
 def clock_moves(size: int, plies: int) -> float:
     """Return the number by which a player's main time is divided for a move of Go after `plies`.
@@ -176,17 +179,16 @@ class TreeSearch(ABC):
           GameError: the state is of another game, or the game is over.
           InferenceError: a network cannot answer.
         """
-        return self._search(state, seconds, early=self.parameters.stop_early)
+        return self._search(state, seconds)
 
     def search_on_clock(self, state: State, clock: ClockReading) -> SearchResult:
         """Return the best move; a difficult one takes longer where the clock has main time."""
-        early = self.parameters.stop_early
         moves = clock_moves(self.game.size, go_state(state, self.game).move_number())
-        if early and self._only_time_limits():
+        if self._only_time_limits():
             moves /= _SAVED
         seconds = clock.allotment(moves_left=moves)
-        longest = clock.allotment(moves_left=moves / _LONGEST) if early else None
-        return self._search(state, seconds, early=early, longest=longest, timed=True)
+        longest = clock.allotment(moves_left=moves / _LONGEST)
+        return self._search(state, seconds, longest=longest, timed=True)
 
     @contextmanager
     def watching(self, show: Callable[[SearchResult], None], *, every: float) -> Iterator[None]:
@@ -217,7 +219,7 @@ class TreeSearch(ABC):
         state: State,
         seconds: float | None,
         *,
-        early: bool,
+        early: bool = True,
         longest: float | None = None,
         timed: bool = False,
     ) -> SearchResult:
@@ -283,8 +285,7 @@ class TreeSearch(ABC):
             return False
         self._lows.append((start, line))
         plies = {len(moves) for _start, moves in self._lows}
-        turns = range(self.parameters.resign_turns)
-        return proven or all(len(line) - 2 * back in plies for back in turns)
+        return proven or all(len(line) - 2 * back in plies for back in range(_TURNS_BELOW))
 
     def _schedules_visits(self) -> bool:
         """Return whether visits follow a schedule, so that they are not a policy to learn from."""
@@ -295,7 +296,7 @@ class TreeSearch(ABC):
 
     def _passes_when_winning(self) -> bool:
         """Return whether a pass is answered by one that wins."""
-        return self.parameters.pass_when_winning
+        return True
 
     def _tree_at(self, state: GoState) -> TreeView:
         """Make the state the root; keep the tree if it followed the game."""
@@ -372,7 +373,7 @@ class TreeSearch(ABC):
 
     def _keeps_tree(self) -> bool:
         """Return whether the tree follows the game."""
-        return self.parameters.reuse
+        return True
 
     def _only_time_limits(self) -> bool:
         """Return whether the search may end once the rest cannot change the move."""
