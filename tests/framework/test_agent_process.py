@@ -195,8 +195,8 @@ def test_a_failure_after_the_end_does_not_touch_the_result(
     assert "after the game was over" in caplog.text
 
 
-def test_a_process_killed_between_games_is_restarted(make_seat: MakeSeat) -> None:
-    seat = make_seat("unruly")
+def test_a_process_killed_between_games_is_restarted(shared_seats: SharedSeats) -> None:
+    seat = shared_seats()
     first = play_against(seat, seed=7)
     pid = seat.pid
     assert pid
@@ -206,8 +206,8 @@ def test_a_process_killed_between_games_is_restarted(make_seat: MakeSeat) -> Non
     assert [m.action for m in first.moves] == [m.action for m in second.moves]
 
 
-def test_a_process_is_kept_between_games(make_seat: MakeSeat) -> None:
-    seat = make_seat("random")
+def test_a_process_is_kept_between_games(shared_seats: SharedSeats) -> None:
+    seat = shared_seats()
     pids = set()
     for seed in range(5):
         play_against(seat, seed=seed)
@@ -392,9 +392,9 @@ def test_asking_without_a_process_is_a_crash() -> None:
 
 
 def test_output_goes_to_the_players_log_and_nowhere_else(
-    make_seat: MakeSeat, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    shared_seats: SharedSeats, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    seat = make_seat("unruly")
+    seat = shared_seats()
     record = play_against(seat, seed=fatal("print"), log_dir=tmp_path / "logs")
     assert record.termination is Termination.TERMINAL
     log = (tmp_path / "logs" / "o.log").read_text()
@@ -405,8 +405,8 @@ def test_output_goes_to_the_players_log_and_nowhere_else(
     assert capfd.readouterr() == ("", "")
 
 
-def test_each_game_has_its_own_log(make_seat: MakeSeat, tmp_path: Path) -> None:
-    seat = make_seat("unruly")
+def test_each_game_has_its_own_log(shared_seats: SharedSeats, tmp_path: Path) -> None:
+    seat = shared_seats()
     for number in range(2):
         play_against(seat, seed=7, log_dir=tmp_path / str(number))
         assert (tmp_path / str(number) / "o.log").read_text().count("a new game") == 1
@@ -476,9 +476,9 @@ def test_statistics_that_are_not_finite_become_texts(shared_seats: SharedSeats) 
     assert read_record(record.to_json_lines()) == record
 
 
-def test_agent_versions_are_reported(make_seat: MakeSeat) -> None:
-    with make_seat("unruly") as seat:
-        assert seat.version == "1.0"
+def test_agent_versions_are_reported(shared_seats: SharedSeats, make_seat: MakeSeat) -> None:
+    shared_seats().start()
+    assert shared_seats().version == "1.0"
     with make_seat("random") as seat:
         assert seat.version == miai.__version__
 
@@ -612,8 +612,8 @@ def test_a_thread_that_starts_an_agent_may_end_before_it(make_seat: MakeSeat) ->
     assert play_against(seat, seed=1).termination is Termination.TERMINAL
 
 
-def test_an_interrupted_question_leaves_no_stale_answer(make_seat: MakeSeat) -> None:
-    seat = make_seat("unruly")
+def test_an_interrupted_question_leaves_no_stale_answer(shared_seats: SharedSeats) -> None:
+    seat = shared_seats()
     seat.new_game(fatal("hang"), player=0, log=None)
     seat.observe(miai.Observation(0, legal_actions=(0,)))
     main = threading.main_thread().ident
@@ -629,9 +629,11 @@ def test_an_interrupted_question_leaves_no_stale_answer(make_seat: MakeSeat) -> 
 # -- messages longer than a pipe holds -------------------------------------------------------------
 
 
-def test_a_long_message_arrives_and_does_not_wait_for_a_deaf_agent(make_seat: MakeSeat) -> None:
+def test_a_long_message_arrives_and_does_not_wait_for_a_deaf_agent(
+    shared_seats: SharedSeats,
+) -> None:
     long = miai.Observation(0, data="x" * 3_000_000, legal_actions=(4,))
-    seat = make_seat("unruly")
+    seat = shared_seats()
     for how, deadline in (("nothing", 20.0), ("stop", 0.5)):
         seat.new_game(fatal(how), player=0, log=None)
         seat.observe(miai.Observation(0, legal_actions=(4,)))
@@ -646,8 +648,8 @@ def test_a_long_message_arrives_and_does_not_wait_for_a_deaf_agent(make_seat: Ma
             assert seat.act(READING, deadline=deadline).decision.action == 4
 
 
-def test_a_message_beyond_the_limit_is_the_games_fault(make_seat: MakeSeat) -> None:
-    seat = make_seat("random")
+def test_a_message_beyond_the_limit_is_the_games_fault(shared_seats: SharedSeats) -> None:
+    seat = shared_seats()
     seat.new_game(1, player=0, log=None)
     seat.observe(miai.Observation(0, data="x" * (1 << 26), legal_actions=(4,)))
     with pytest.raises(ValueError, match=r"a message of 67\d+ bytes"):

@@ -177,15 +177,6 @@ def test_an_agent_is_told_the_same_in_two_histories(
 # -- who may sit and who may watch -----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", HIDDEN)
-def test_two_people_at_one_terminal_do_not_play_a_hidden_game(name: str) -> None:
-    result = CliRunner().invoke(build_app(), ["play", name])
-    assert isinstance(result.exception, miai.errors.ConfigError)
-    last = miai.load_game(name).info.player_names[-1]
-    assert str(result.exception).endswith(f"such as: miai play {name} --{last} random")
-    assert result.output == ""
-
-
 def test_who_watches_two_agents_sees_everything() -> None:
     words = ["play", "kuhn_poker", "--first", "random", "--second", "random"]
     result = CliRunner().invoke(build_app(), words)

@@ -104,18 +104,16 @@ def run(tmp_path: Path) -> Path:
     return folder
 
 
-PROCESSES = ["prlimit", "scheduler", "priority", "oom", "stop", "kill", "ptrace", "memory",
-             "environment"]  # fmt: skip
-
-
-@pytest.mark.parametrize("attack", PROCESSES)
-def test_no_other_process_can_be_touched(level: Isolation, run: Path, attack: str) -> None:
+def test_no_other_process_can_be_touched(level: Isolation, run: Path) -> None:
     fight = Fight(level, run)
     fight.innocent.start()
     assert fight.innocent.pid
     below = psutil.Process(fight.innocent.pid).children(recursive=True)
     targets = [fight.innocent.pid, os.getpid(), os.getppid(), *(child.pid for child in below)]
-    assert set(fight.result(attack, pids=targets)) <= REFUSED
+    attacks = "prlimit scheduler priority oom stop kill ptrace memory environment"
+    outcomes = fight.result(attacks, pids=targets)
+    assert set(outcomes) == set(attacks.split())
+    assert all(set(each) <= REFUSED for each in outcomes.values()), outcomes
 
 
 def test_the_processors_of_others_stay_theirs(level: Isolation, run: Path) -> None:
@@ -133,32 +131,32 @@ def test_a_signal_to_all_reaches_only_its_own(run: Path) -> None:
     assert record.loser in {None, 0}
 
 
-@pytest.mark.parametrize("attack", ["read", "unlink", "truncate", "write", "create", "fifo"])
-def test_the_run_can_be_neither_read_nor_changed(level: Isolation, run: Path, attack: str) -> None:
+def test_the_run_can_be_neither_read_nor_changed(level: Isolation, run: Path) -> None:
     files = [run / "store.sqlite", run / "config.toml", run / "logs" / "1.log"]
-    outcomes = Fight(level, run).result(attack, paths=[str(path) for path in files])
-    assert set(outcomes) <= REFUSED
+    attacks = "read unlink truncate write create fifo"
+    outcomes = Fight(level, run).result(attacks, paths=[str(path) for path in files])
+    assert all(set(each) <= REFUSED for each in outcomes.values()), outcomes
     assert all(path.read_text() == "seed = 271828182845" for path in files)
     assert sorted(path.name for path in run.iterdir()) == ["config.toml", "logs", "store.sqlite"]
 
 
-@pytest.mark.parametrize("attack", ["unlink", "truncate", "write", "create", "fifo"])
-def test_the_installed_packages_cannot_be_changed(level: Isolation, run: Path, attack: str) -> None:
+def test_the_installed_packages_cannot_be_changed(level: Isolation, run: Path) -> None:
     paths = [Path(miai.__file__), Path(json.__file__), Path(psutil.__file__)]
     before = [path.read_bytes() for path in paths]
-    outcomes = Fight(level, run).result(attack, paths=[str(path) for path in paths])
-    assert set(outcomes) <= REFUSED
+    attacks = "unlink truncate write create fifo"
+    outcomes = Fight(level, run).result(attacks, paths=[str(path) for path in paths])
+    assert all(set(each) <= REFUSED for each in outcomes.values()), outcomes
     assert [path.read_bytes() for path in paths] == before
 
 
-@pytest.mark.parametrize("attack", ["mode", "owner", "attribute", "times"])
-def test_attributes_of_files_stay_as_they_are(level: Isolation, run: Path, attack: str) -> None:
+def test_attributes_of_files_stay_as_they_are(level: Isolation, run: Path) -> None:
     paths = [run, run / "store.sqlite"]
     before = [path.stat() for path in paths]
-    outcomes = Fight(level, run).result(attack, paths=[str(path) for path in paths])
-    allowed = REFUSED | {"done"} if attack == "times" else REFUSED
+    attacks = "mode owner attribute times"
+    outcomes = Fight(level, run).result(attacks, paths=[str(path) for path in paths])
     if level is Isolation.PROCESS:
-        assert set(outcomes) <= allowed
+        assert set(outcomes.pop("times")) <= REFUSED | {"done"}
+        assert all(set(each) <= REFUSED for each in outcomes.values()), outcomes
     for path, status in zip(paths, before, strict=True):
         after = path.stat()
         assert (after.st_mode, after.st_uid, after.st_mtime) == (
@@ -278,7 +276,7 @@ def test_no_server_can_be_reached(run: Path, tmp_path: Path) -> None:
     assert set(outcomes) <= REFUSED | {"ConnectionRefusedError"}
 
 
-@pytest.mark.parametrize("seconds", ["1e308", "inf", "nan", "1000", "-1"])
+@pytest.mark.parametrize("seconds", ["1e308", "nan", "-1"])
 def test_impossible_processor_time_is_a_forfeit(level: Isolation, run: Path, seconds: str) -> None:
     record = Fight(level, run).play("lie", text=seconds)
     assert (record.termination, record.loser) == (Termination.PROTOCOL, 0), record.detail

@@ -280,87 +280,51 @@ def test_a_played_game_replays(game: str) -> None:
         assert state.returns() == record.returns
 
 
-def _swap(record: GameRecord) -> None:
-    record.moves[0].actor = 1
+def put(value: Any, name: str, move: int | None = None) -> Callable[[GameRecord], object]:
+    """Return a change of a field of the record, or of one of its moves."""
+    return lambda record: setattr(record if move is None else record.moves[move], name, value)
 
 
-def _illegal(record: GameRecord) -> None:
-    record.moves[2].action = record.moves[0].action
-
-
-def _unknown(record: GameRecord) -> None:
-    record.moves[1].action = 10**6
-
-
-def _continue(record: GameRecord) -> None:
-    record.moves.append(MoveRecord(ply=len(record.moves), actor=0, action=0, text="a3"))
-
-
-def _cut(record: GameRecord) -> None:
-    record.moves.pop()
-
-
-def _returns(record: GameRecord) -> None:
+def flip(record: GameRecord) -> None:
     record.returns = tuple(-value or 1.0 for value in record.returns)
 
 
-def _version(record: GameRecord) -> None:
-    record.game_version += 1
+def repeat(record: GameRecord) -> None:
+    record.moves[2].action = record.moves[0].action
 
 
-def _game(record: GameRecord) -> None:
-    record.game = "no_such_game"
-
-
-def _parameters(record: GameRecord) -> None:
-    record.game_parameters = {"no_such_parameter": 1}
-
-
-def _player(record: GameRecord) -> None:
-    record.players.pop()
-
-
-def _told(record: GameRecord) -> None:
-    record.moves[0].observations = {}
-
-
-def _start(record: GameRecord) -> None:
-    record.start_observations = {}
-
-
-def _text(record: GameRecord) -> None:
-    record.moves[0].text = "z9"
-
-
-def _loser(record: GameRecord) -> None:
-    record.termination, record.loser = Termination.RESIGNATION, None
-
-
-def _resigned(record: GameRecord) -> None:
+def resign(record: GameRecord) -> None:
     record.termination, record.loser = Termination.RESIGNATION, 0
+
+
+def resign_nobody(record: GameRecord) -> None:
+    record.termination, record.loser = Termination.RESIGNATION, None
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (_swap, "ply 0: player 1 acted, but it was 0's turn"),
-        (_illegal, "ply 2: .*not legal|ply 2: player"),
-        (_unknown, "ply 1: .*actions are integers from 0 to 8"),
-        (_continue, "the game was over before this action"),
-        (_cut, "ended by 'terminal', but the position is not terminal"),
-        (_returns, "the record gives returns"),
-        (_version, "version 2, replayed with"),
-        (_game, "cannot be loaded: no game is called"),
-        (_parameters, "cannot be loaded: .*unknown parameter"),
-        (_player, "is a game of 2 players, recorded with 1"),
-        (_told, "at ply 0 the observations differ"),
-        (_start, "at the start the observations differ"),
-        (_text, "action \\d is written '[abc][123]', not 'z9'"),
-        (_loser, "but the position is terminal|with loser None"),
-        (_resigned, "ended by 'resignation', but the position is terminal"),
+        (put(1, "actor", move=0), "ply 0: player 1 acted, but it was 0's turn"),
+        (repeat, "ply 2: .*not legal|ply 2: player"),
+        (put(10**6, "action", move=1), "ply 1: .*actions are integers from 0 to 8"),
+        (
+            lambda r: r.moves.append(MoveRecord(ply=len(r.moves), actor=0, action=0, text="a3")),
+            "the game was over before this action",
+        ),
+        (lambda r: r.moves.pop(), "ended by 'terminal', but the position is not terminal"),
+        (flip, "the record gives returns"),
+        (put(2, "game_version"), "version 2, replayed with"),
+        (put("no_such_game", "game"), "cannot be loaded: no game is called"),
+        (put({"no_such": 1}, "game_parameters"), "cannot be loaded: .*unknown parameter"),
+        (lambda r: r.players.pop(), "is a game of 2 players, recorded with 1"),
+        (put({}, "observations", move=0), "at ply 0 the observations differ"),
+        (put({}, "start_observations"), "at the start the observations differ"),
+        (put("z9", "text", move=0), "action \\d is written '[abc][123]', not 'z9'"),
+        (resign_nobody, "but the position is terminal|with loser None"),
+        (resign, "ended by 'resignation', but the position is terminal"),
     ],
 )
-def test_a_false_record_is_detected(change: Callable[[GameRecord], None], message: str) -> None:
+def test_a_false_record_is_detected(change: Callable[[GameRecord], object], message: str) -> None:
     record = a_record()
     change(record)
     with pytest.raises(RecordError, match=message):

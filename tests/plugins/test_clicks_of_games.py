@@ -11,7 +11,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from tests.framework.twin_histories import ALL_SEEING, SEATS, seen_by, twins
+from tests.framework.twin_histories import ALL_SEEING, seen_by
 
 import miai
 from miai import Game, PlayerView, State
@@ -146,24 +146,6 @@ def test_every_legal_action_is_a_click_or_a_button(
             assert len(texts) == 1 or {text[:4] for text in texts} == {texts[0][:4]}
             assert len(texts) == 1 or name == "rbc"
     assert count > 1
-
-
-@pytest.mark.parametrize(("name", "seat"), [s for s in SEATS if s not in ALL_SEEING])
-def test_positions_that_a_player_cannot_tell_apart_look_alike(name: str, seat: int) -> None:
-    game = miai.load_game(name)
-    one, other = twins(name, seat)
-    assert one != other
-    pictures = []
-    for history in (one, other):
-        renderer = clickable(game)
-        state = game.new_initial_state()
-        for action in history:
-            state.apply_action(action)
-        renderer.svg_state(state)  # the truth, drawn by the same renderer, leaves no trace
-        view = view_of(game, seat, history)
-        pictures.append((renderer.svg(view), renderer.clicks(view), renderer.render(view)))
-    assert pictures[0] == pictures[1]
-    assert pictures[0][1].actions or name == "kuhn_poker"
 
 
 # -- places ----------------------------------------------------------------------------------------

@@ -39,15 +39,6 @@ def test_only_a_kind_that_says_so_may_return_none(kind: Kind[Any]) -> None:
     assert (kind.fault(None) is None) == (kind.name in optional)
 
 
-@pytest.mark.parametrize("kind", EVERY, ids=[kind.name for kind in EVERY])
-def test_a_factory_that_takes_other_arguments_is_found_by_check(kind: Kind[Any]) -> None:
-    own = Registry().for_plugin("wrong")
-    own.kinds[kind.name] = kind
-    own.add(kind.name, "picky", lambda a, b, c, d, e: None, summary="")
-    (defect,) = own.get(kind, "picky").defects()
-    assert "cannot be called as factory" in str(defect)
-
-
 def test_a_protocol_names_what_is_missing() -> None:
     class Half:
         def new_game(self, seed: int) -> None: ...
@@ -90,14 +81,6 @@ def test_two_plugins_cannot_declare_one_kind_differently() -> None:
     bare.declare(Kind("own.part", "builtins:str", (), "Parts"))
     with pytest.raises(RegistrationError, match="already declared with factory"):
         bare.declare(Kind("own.part", "builtins:int", (), "Parts"))
-
-
-def test_every_component_is_built_as_its_kind_says() -> None:
-    for name in ("tic_tac_toe", "go", "rbc"):
-        game = miai.load_game(name)
-        assert isinstance(game, miai.Game)
-        agent = registry().build(AGENT, "random", game, game=name)
-        assert isinstance(agent, miai.Agent)
 
 
 def test_public_names_are_listed_and_kept() -> None:

@@ -225,23 +225,6 @@ def test_a_failing_factory_is_reported_with_its_plugin() -> None:
     assert isinstance(caught.value.__cause__, TypeError)
 
 
-def test_a_factory_that_returns_the_wrong_type_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    import miai
-    from miai import api
-
-    known = Registry()
-    known.add("game", "counter", "collections:Counter", summary="")
-    game = miai.load_game("tic_tac_toe")
-    monkeypatch.setattr(api, "registry", lambda: known)
-    with pytest.raises(
-        PluginLoadError, match="'counter' of plugin 'miai': its factory returned Counter"
-    ):
-        api.load_game("counter")
-    known.add("agent", "list", "builtins:slice", summary="")
-    with pytest.raises(PluginLoadError, match=r"factory returned slice, not miai\.agent\.Agent"):
-        api.make_agent("list", game)
-
-
 SEVERAL = """
 from miai import hookimpl
 @hookimpl

@@ -219,24 +219,3 @@ def test_an_estimate_is_made_once_for_a_position(
     assert suspended.estimate(0) == first
     assert suspended.estimate(0) == first
     assert len(counted) == 2 * followed
-
-
-def test_ownership_is_estimated_once_for_a_position(monkeypatch: pytest.MonkeyPatch) -> None:
-    game = miai.load_game("go", board_size=5)
-    renderer = renderer_for(game)
-    assert isinstance(renderer, EstimatingRenderer)
-    made: list[PlayerView] = []
-    draw = renderer.svg_estimate
-
-    def counting(view: PlayerView) -> str:
-        made.append(view)
-        return draw(view)
-
-    monkeypatch.setattr(renderer, "svg_estimate", counting)
-    estimates, state = Estimates(game, renderer), game.new_initial_state()
-    pictures = []
-    for action in (12, 7):
-        state.apply_action(action)
-        pictures += [estimates.of(PlayerView.at(state, 0))["picture"] for _ in range(2)]
-    assert len(made) == 2
-    assert pictures[0] == pictures[1] != pictures[2] == pictures[3]

@@ -37,30 +37,6 @@ def test_a_game_is_played_to_its_end_by_typing(page: Page, address: str) -> None
 
 
 @pytest.mark.long
-def test_the_tab_may_be_closed_and_opened_again(page: Page, address: str) -> None:
-    begin(page, address, "phantom_tic_tac_toe")
-    page.fill("#move", "b2")
-    page.press("#move", "Enter")
-    wait(page, "frame.turn && frame.number > 1")
-    before = page.evaluate("JSON.stringify(frame)")
-    page.goto(f"{address}/")
-    page.go_back()
-    wait(page, "frame.turn")
-    assert page.evaluate("JSON.stringify(frame)") == before
-
-
-@pytest.mark.long
-def test_what_is_wrong_is_said_beside_the_field(page: Page, address: str) -> None:
-    page.goto(f"{address}/games/go")
-    page.fill("[name='game.board_size']", "99")
-    page.click("button.go")
-    expect(page.locator("[id='game.board_size-help']")).to_contain_text(
-        "99 is too large", use_inner_text=True
-    )
-    expect(page.locator("[name='game.board_size']")).to_have_value("99")
-
-
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("game", "field", "value", "said"),
     [
@@ -105,13 +81,6 @@ def test_who_takes_the_other_side_leaves_its_own_to_the_opponent(page: Page, add
     expect(page.locator("[name='players.0.agent']")).to_have_value("random")
     page.click("button.go")
     wait(page, "frame.turn && frame.number > 1")
-
-
-def test_an_agent_s_parameters_come_with_it(page: Page, address: str) -> None:
-    page.goto(f"{address}/games/tic_tac_toe")
-    page.select_option("[name='players.1.agent']", "mcts")
-    page.click(".own summary >> visible=true")
-    page.wait_for_selector("[name='players.1.simulations']")
 
 
 @both_looks

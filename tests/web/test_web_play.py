@@ -265,18 +265,6 @@ def test_an_increment_is_added_per_action_or_per_turn(
         assert least < later["clocks"]["left"][0] <= most
 
 
-def test_an_increment_per_turn_is_shown(browser: Browser) -> None:
-    clock = {"clock__kind": "fischer", "clock__seconds": "30", "clock__increment": "100"}
-    clock["clock__increment_per"] = "turn"
-    chairs = {"players__0__agent": "me", "players__1__agent": "random"}
-    table = browser.new_table("tic_tac_toe", **chairs, **clock)
-    with browser.watching(table) as events:
-        answer = {"number": events.until(is_turn)["frame"]["number"], "kind": "move", "action": 4}
-        assert browser.post(f"{table}/answers", answer).status == 200
-        news = events.until(lambda n: is_turn(n) and len(n["moves"]) == 2)
-        assert all(100 < left <= 130 for left in news["clocks"]["left"])
-
-
 def test_after_a_restart_the_clock_of_who_is_to_move_runs(tmp_path: Path) -> None:
     chairs = {"players__0__agent": "me", "players__1__agent": "guest"}
     with running(tmp_path) as port:

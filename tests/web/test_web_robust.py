@@ -11,8 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from urllib.request import urlopen
+from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import expect
@@ -139,33 +138,6 @@ def test_a_double_click_is_one_move(page: Page, address: str) -> None:
     expect(page.locator("#problem")).to_have_text("", use_inner_text=True)
 
 
-@pytest.mark.long
-def test_two_tabs_on_one_seat_stay_in_step(page: Page, address: str) -> None:
-    begin(page, address, "tic_tac_toe")
-    problems: list[str] = []
-    other = page.context.new_page()
-    heed(other, problems)
-    other.goto(page.url)
-    wait(other, "frame.turn")
-    number = number_of(page)
-    page.locator(".area[aria-label='b2']").click()
-    wait(other, f"frame.number > {number} && frame.turn")
-    assert other.locator("#moves li").all_inner_texts()[0] == "b2"
-    # A tab that has not heard of the move yet: its answer is to a position that has gone.
-    stale = {"number": number, "kind": "move", "action": 0}
-    answer: dict[str, Any] = other.evaluate(
-        "async ([address, answer]) => (await fetch(address, {method: 'POST',"
-        " headers: {'content-type': 'application/json'}, body: JSON.stringify(answer)})).json()",
-        [f"{page.url}/answers", stale],
-    )
-    assert "the position has changed" in answer["problem"]
-    before = number_of(other)
-    click_a_move(other)
-    wait(page, f"frame.number > {before} && frame.turn")
-    wait(other, f"frame.number > {before} && frame.turn")
-    assert all("409" in problem for problem in problems)
-
-
 def test_a_tab_that_has_not_heard_of_a_move_says_why_its_own_is_refused(
     page: Page, address: str
 ) -> None:
@@ -252,12 +224,6 @@ def invited(page: Page, address: str) -> str:
     output = page.locator("[data-invite] + output")
     output.and_(page.locator(":not(:empty)")).wait_for()
     return output.inner_text()
-
-
-def test_the_address_alone_lets_nobody_in(page: Page, address: str) -> None:
-    begin(page, address, "tic_tac_toe")
-    with pytest.raises(OSError, match="403"):
-        urlopen(page.url)
 
 
 def test_the_keyboard_stays_on_the_board_while_the_opponent_moves(page: Page, address: str) -> None:

@@ -30,7 +30,10 @@ class HostileParameters(Parameters):
 
 
 class Hostile(Agent):
-    """Attacks before its first move, reports what became of it, and plays on."""
+    """Attacks before its first move, reports what became of it, and plays on.
+
+    Of several attacks, whose names stand in one text, it reports a table.
+    """
 
     def __init__(self, game: Game, parameters: HostileParameters) -> None:
         super().__init__(game, parameters)
@@ -46,7 +49,9 @@ class Hostile(Agent):
         self.seed = seed
 
     def act(self, clock: ClockReading) -> Decision:
-        result = ATTACKS[self._parameters.attack](self, self._parameters)
+        names = self._parameters.attack.split()
+        results = {name: ATTACKS[name](self, self._parameters) for name in names}
+        result = results if len(names) > 1 else results[names[0]]
         return Decision(self.view.legal_actions[0], statistics={"result": result})
 
     def cpu_seconds(self) -> float:
