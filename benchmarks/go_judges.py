@@ -25,8 +25,7 @@ from miai.plain import parse_assignment
 from miai_go.learning.data.dataset import GoDataset
 from miai_go.learning.data.games import Split
 from miai_go.rules.dead_stones import settled_margin
-from miai_go.rules.game import GoGame
-from miai_go.rules.state import GoState
+from miai_go.rules.game import GoGame, GoState
 
 GNUGO = ["gnugo", "--mode", "gtp", "--level", "10", "--chinese-rules", "--seed", "1"]
 

@@ -26,8 +26,7 @@ import miai
 from common.conditions import conditions
 from miai_go.nets.encoder import trail_of
 from miai_go.nets.inference import load_oracle
-from miai_go.rules.game import GoGame
-from miai_go.rules.state import GoState
+from miai_go.rules.game import GoGame, GoState
 from miai_go.search.ending import choose, root_mask, settled
 from miai_go.search.forest import (
     Forest,

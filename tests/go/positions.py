@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import miai
-from miai_go.rules.game import GoGame
-from miai_go.rules.state import GoState
+from miai_go.rules.game import GoGame, GoState
 
 
 def go(**parameters: Any) -> GoGame:

@@ -21,8 +21,8 @@ from miai.search.protocol import Evaluator, Search
 from miai.testing import check_agent
 from miai_go.rules.agents import FastRandomAgent, GoRollouts
 from miai_go.rules.chains import fills_eye
+from miai_go.rules.game import GoState
 from miai_go.rules.parameters import GoRolloutParameters
-from miai_go.rules.state import GoState
 from miai_go.search.mcts import GoMcts, warm_up
 from miai_go.search.parameters import GoMctsParameters
 

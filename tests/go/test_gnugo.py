@@ -23,8 +23,7 @@ from miai_go.gtp.client import EngineLog, GtpClient
 from miai_go.gtp.engine import EngineProcess, find_engine
 from miai_go.rules.board import BLACK, WHITE
 from miai_go.rules.coordinates import parse_vertex, vertex
-from miai_go.rules.game import GoGame
-from miai_go.rules.state import GoState
+from miai_go.rules.game import GoGame, GoState
 
 pytestmark = pytest.mark.engine("gnugo")
 

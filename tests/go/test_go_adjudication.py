@@ -17,10 +17,9 @@ from miai.playing.replay import replay
 from miai.record import Termination
 from miai_go.rules.adjudicators import Safe, ScoreLead, UnconditionalLife, find_safe
 from miai_go.rules.board import BLACK, WHITE, Board, BoardError
-from miai_go.rules.game import GoGame
+from miai_go.rules.game import GoGame, GoState, Start
 from miai_go.rules.parameters import GoParameters, ScoreLeadParameters
 from miai_go.rules.scoring import Stones
-from miai_go.rules.state import GoState, Start
 
 MOST_BOARDS = 500
 

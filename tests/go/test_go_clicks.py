@@ -11,8 +11,7 @@ import miai
 from miai import PlayerView
 from miai.api import renderer_for
 from miai.render import Clickable, Clicks
-from miai_go.rules.game import GoGame
-from miai_go.rules.state import GoState, Phase
+from miai_go.rules.game import GoGame, GoState, Phase
 
 MARGIN, CELL = 24, 20
 

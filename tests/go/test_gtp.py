@@ -44,8 +44,7 @@ from miai_go.gtp.engine_setup import ClockDialect, dialect_for, time_left, time_
 from miai_go.gtp.parameters import GtpParameters, engine_seed
 from miai_go.rules.coordinates import parse_vertex
 from miai_go.rules.dead_stones import RefereeError
-from miai_go.rules.game import GoGame
-from miai_go.rules.state import GoState, Phase
+from miai_go.rules.game import GoGame, GoState, Phase
 
 ENGINE = [sys.executable, "-S", "-E", str(Path(__file__).parent / "engines" / "engine.py")]
 TOKEN = "MIAI_TEST_TOKEN"

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from tests.go.positions import go, play, position
 
 from miai.errors import IllegalActionError, InvalidActionError
-from miai_go.rules.game import GoGame
-from miai_go.rules.state import GoState
+from miai_go.rules.game import GoGame, GoState
 
 EMPTY, BLACK_STONE, WHITE_STONE = 0, 1, 2
 Stones = tuple[int, ...]

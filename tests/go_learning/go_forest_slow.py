@@ -20,8 +20,7 @@ from miai_go.kernels import uct as statuses
 from miai_go.nets.encoder import Positions, trail_of
 from miai_go.rules.board import Board, KoRule, history_key
 from miai_go.rules.chains import fills_eye
-from miai_go.rules.game import GoGame
-from miai_go.rules.state import GoState
+from miai_go.rules.game import GoGame, GoState
 from miai_go.search.forest import Forest, ForestRoot, TreeSettings
 
 Judge = Callable[[bytes, int, int], tuple[NDArray[np.float32], float]]

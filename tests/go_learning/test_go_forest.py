@@ -29,7 +29,7 @@ from miai_go.kernels import trail
 from miai_go.nets.encoder import Positions
 from miai_go.rules.board import Board, BoardError, KoRule
 from miai_go.rules.chains import fills_eye
-from miai_go.rules.state import GoState
+from miai_go.rules.game import GoState
 from miai_go.rules.symmetry import INVERSES, point_tables
 from miai_go.search.forest import Forest, ForestRoot, TreeSettings
 

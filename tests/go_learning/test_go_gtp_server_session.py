@@ -33,8 +33,7 @@ from miai_go.gtp.wire import MAX_LINE_BYTES, GtpError
 from miai_go.nets.encoder import Encoder
 from miai_go.nets.oracle import Answers
 from miai_go.rules.coordinates import vertex
-from miai_go.rules.game import GoGame
-from miai_go.rules.state import GoState
+from miai_go.rules.game import GoGame, GoState
 from miai_go.search.tree_search import TreeSearch
 from miai_go.sgf.reading import read_bytes
 

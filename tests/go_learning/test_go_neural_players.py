@@ -34,8 +34,7 @@ from miai_go.nets.network import NetworkShape, build_network
 from miai_go.nets.weights import WeightsHeader, save_weights
 from miai_go.rules.board import KoRule
 from miai_go.rules.chains import fills_eye
-from miai_go.rules.game import GoGame
-from miai_go.rules.state import GoState
+from miai_go.rules.game import GoGame, GoState
 from miai_go.search.advice import Advice
 from miai_go.search.forest import Forest, NetworkValuer, TreeSettings
 from miai_go.search.neural import AlphaZero, ForestSearch

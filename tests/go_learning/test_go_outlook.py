@@ -19,7 +19,7 @@ from miai_go.nets.inference import Ensemble, load_oracle
 from miai_go.nets.network import NetworkShape, build_network
 from miai_go.nets.weights import WeightsHeader, save_weights
 from miai_go.rules.dead_stones import RefereeError
-from miai_go.rules.state import GoState
+from miai_go.rules.game import GoState
 from miai_go.search.forest import Forest, NetworkValuer, TreeSettings, shifted_values
 from miai_go.search.neural import PolicyPlayer
 from miai_go.search.parameters import NetworkParameters, PolicyParameters

@@ -37,7 +37,7 @@ from miai_go.nets.parameters import Precision
 from miai_go.nets.patterns import PatternPolicy
 from miai_go.nets.torch_oracle import TorchOracle
 from miai_go.nets.weights import WeightsHeader, load_weights
-from miai_go.rules.state import GoState
+from miai_go.rules.game import GoState
 from miai_go.shipped import FOLDER, find_weights, shipped_names
 
 SUMS = {

@@ -18,9 +18,8 @@ from miai.errors import MiaiError
 from miai.plugins.loader import registry
 from miai_go.rules.board import Board
 from miai_go.rules.coordinates import vertex
-from miai_go.rules.game import GoGame
+from miai_go.rules.game import GoGame, GoState
 from miai_go.rules.parameters import GoParameters
-from miai_go.rules.state import GoState
 from miai_go.search.advice import Advice
 from miai_go.search.mcts import GoMcts, UctTree
 from miai_go.search.parameters import GoMctsParameters

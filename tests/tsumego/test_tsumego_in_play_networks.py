@@ -16,7 +16,7 @@ from tests.tsumego.test_tsumego_in_play import (
 
 import miai
 from miai import Parameters
-from miai_go.rules.state import GoState
+from miai_go.rules.game import GoState
 from miai_go.tsumego.adviser import network_adviser
 
 torch = pytest.importorskip("torch")

@@ -9,17 +9,19 @@ from miai.plugins.kinds import Kind
 if TYPE_CHECKING:
     from torch import nn
 
+    from miai_go.nets.encoder import Encoder
+    from miai_go.rules.game import DeadStoneJudge
     from miai_go.search.advice import Adviser
 
 _MODULE = "torch.nn:Module"
 
-DEAD_STONES: Kind[Any] = Kind(
+DEAD_STONES: Kind[DeadStoneJudge] = Kind(
     "go.dead-stones",
-    "miai_go.rules.dead_stones:DeadStoneJudge",
+    "miai_go.rules.game:DeadStoneJudge",
     ("game",),
     "Finds the dead stones at the end of play",
 )
-ENCODER: Kind[Any] = Kind(
+ENCODER: Kind[Encoder] = Kind(
     "go.encoder", "miai_go.nets.encoder:Encoder", ("size",), "Turns positions of Go into planes"
 )
 NETWORK: Kind[nn.Module] = Kind(

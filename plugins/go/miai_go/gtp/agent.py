@@ -40,8 +40,7 @@ from miai_go.gtp.parameters import PLACEHOLDERS, GtpEngineParameters, GtpParamet
 from miai_go.rules.board import BLACK_STONE, WHITE_STONE
 from miai_go.rules.coordinates import parse_vertex
 from miai_go.rules.dead_stones import RefereeError, settle
-from miai_go.rules.game import GoGame
-from miai_go.rules.state import GoState, Phase
+from miai_go.rules.game import GoGame, GoState, Phase
 
 
 def dead_stones(client: GtpClient, size: int, seconds: float) -> frozenset[int]:

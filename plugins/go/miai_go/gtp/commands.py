@@ -50,13 +50,13 @@ from miai_go.gtp.table import (
 from miai_go.gtp.wire import Command, GtpError, color, number, one_line, point, whole
 from miai_go.rules.chains import fills_eye
 from miai_go.rules.coordinates import MAX_SIZE, vertex
+from miai_go.rules.game import Phase
 from miai_go.rules.parameters import (
     MIN_HANDICAP,
     fixed_handicap,
     max_fixed_handicap,
 )
 from miai_go.rules.scoring import result_text, without_dead
-from miai_go.rules.state import Phase
 
 if TYPE_CHECKING:
     from miai_go.gtp.session import Session

@@ -27,7 +27,7 @@ from miai_go.gtp.players import PlayerMaker, SessionPlayer, player_maker
 from miai_go.gtp.table import FreeState, SessionTable
 from miai_go.gtp.wire import MAX_LINE_BYTES, Command, GtpError, one_line, opening, parse, response
 from miai_go.rules.dead_stones import dead_by_playouts
-from miai_go.rules.state import GoState
+from miai_go.rules.game import GoState
 from miai_go.search.tree_search import clock_moves
 
 _CHUNK: Final = 1 << 16

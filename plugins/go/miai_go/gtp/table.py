@@ -12,9 +12,8 @@ from miai_go.gtp.kata_rules import RULE_PARAMETERS
 from miai_go.gtp.wire import GtpError
 from miai_go.rules.board import Board, KoRule
 from miai_go.rules.coordinates import vertex
-from miai_go.rules.game import GoGame
+from miai_go.rules.game import GoGame, GoState, Phase, Start, why_illegal
 from miai_go.rules.parameters import MAX_KOMI, MAX_MOVES, GoParameters
-from miai_go.rules.state import GoState, Phase, Start, why_illegal
 from miai_go.sgf.check import SgfError
 from miai_go.sgf.reading import read_file
 from miai_go.sgf.writing import game_file, set_move, set_text, sgf_text

@@ -14,8 +14,7 @@ from miai_go.nets.parameters import NetworkJudgeParameters
 from miai_go.nets.weights import WeightsHeader
 from miai_go.rules.board import BLACK
 from miai_go.rules.dead_stones import RefereeError, dead_chains, playout_owners
-from miai_go.rules.game import GoGame
-from miai_go.rules.state import GoState
+from miai_go.rules.game import GoGame, GoState
 from miai_go.shipped import find_weights
 
 

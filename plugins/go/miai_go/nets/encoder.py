@@ -9,13 +9,11 @@ from typing import Any, Protocol, Self, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from miai.plugins.kinds import Kind
 from miai.plugins.loader import registry
 from miai.plugins.registry import Registry
-from miai_go import kinds
 from miai_go.kernels import rules, trail
 from miai_go.rules.board import Board, check_size
-from miai_go.rules.state import GoState
+from miai_go.rules.game import GoState
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +126,6 @@ class Encoder(Protocol):
         """
 
 
-ENCODER: Kind[Encoder] = kinds.ENCODER
-
-
 def load_encoder(
     name: str,
     size: int,
@@ -146,8 +141,9 @@ def load_encoder(
       BoardError: the size is out of range.
     """
     check_size(size)
-    component = (components or registry()).get(ENCODER, name)
-    return component.build(size, values=values or {}, where=f"encoder '{name}'")
+    component = (components or registry()).get("go.encoder", name)
+    encoder: Encoder = component.build(size, values=values or {}, where=f"encoder '{name}'")
+    return encoder
 
 
 def trail_of(state: GoState) -> NDArray[np.int16]:

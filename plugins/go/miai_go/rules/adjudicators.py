@@ -19,11 +19,10 @@ from miai.playing.agreement import DrawAgreement, DrawAgreementParameters
 from miai.record import MoveRecord
 from miai_go.rules.board import BLACK, WHITE
 from miai_go.rules.chains import connected_parts, neighbours
-from miai_go.rules.game import GoGame
+from miai_go.rules.game import GoGame, GoState, Phase
 from miai_go.rules.parameters import ScoreLeadParameters
 from miai_go.rules.playouts import Playouts, load_playouts
 from miai_go.rules.scoring import Stones
-from miai_go.rules.state import GoState, Phase
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,9 @@ from miai.clock import ClockReading
 from miai.game import State
 from miai_go.rules.chains import fills_eye
 from miai_go.rules.dead_stones import settle
-from miai_go.rules.game import GoGame
+from miai_go.rules.game import GoGame, GoState, Phase
 from miai_go.rules.parameters import GoRolloutParameters
 from miai_go.rules.playouts import Playouts, load_playouts
-from miai_go.rules.state import GoState, Phase
 
 
 class FastRandomAgent(Agent):

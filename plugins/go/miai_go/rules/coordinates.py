@@ -1,4 +1,4 @@
-"""Names of points: GTP vertices such as ``D4``.
+"""Names of points, GTP vertices such as ``D4``, and boards as text.
 
 Columns are the letters A to Z without I, from the left; rows are numbers from 1, the lowest. The
 action of a point is `row * size + column`, both from 0, so A1 is 0 as in OpenSpiel; `size * size`
@@ -7,8 +7,11 @@ is the pass.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from miai.errors import InvalidActionError
 
@@ -80,3 +83,49 @@ def star_points(size: int) -> tuple[int, ...]:
 def edge_line(size: int) -> int:
     """Return the line of corner star points, counted from 0."""
     return 3 if size >= 13 else 2
+
+
+STONES: Final = ".XO"
+"""Characters for empty, Black and White; dead stones are lower case."""
+
+
+def draw(
+    stones: NDArray[np.int8],
+    *,
+    last: int | None = None,
+    dead: tuple[int, ...] = (),
+    stars: tuple[int, ...] = (),
+    marks: Mapping[int, str] | None = None,
+) -> str:
+    """Return a board with coordinates, highest row first: X Black, O White, + star points.
+
+    Args:
+      stones: int8 of shape (size, size); row 0 is drawn lowest.
+      last: the action to put in parentheses; a pass is not shown.
+      dead: points of stones to draw in lower case.
+      stars: points to mark if they are empty.
+      marks: characters to draw at points instead of their stones.
+    """
+    size = len(stones)
+    header = "   " + " ".join(COLUMNS[:size])
+    lines = [header]
+    for row in reversed(range(size)):
+        cells = " "
+        for column in range(size):
+            point = row * size + column
+            cell = _cell(int(stones[row, column]), point in dead, point in stars)
+            cells += (marks or {}).get(point, cell)
+            cells += "(" if point + 1 == last and column + 1 < size else " "
+            if point == last:
+                cells = f"{cells[:-1]})"
+        if last is not None and last == row * size:
+            cells = "(" + cells[1:]
+        lines.append(f"{row + 1:2}{cells}{row + 1}")
+    lines.append(header)
+    return "\n".join(lines)
+
+
+def _cell(stone: int, dead: bool, star: bool) -> str:
+    if stone == 0:
+        return "+" if star else STONES[0]
+    return STONES[stone].lower() if dead else STONES[stone]

@@ -6,7 +6,7 @@ Any plugin may add one; ``load_game("go", dead_stones="referee", referee=NAME)``
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from miai.errors import MiaiError
 from miai.parameters import Parameters
 from miai_go.rules.board import BLACK, WHITE, WHITE_STONE, Board
+from miai_go.rules.game import GoState, Phase
 from miai_go.rules.parameters import PlayoutJudgeParameters
 from miai_go.rules.playouts import Playouts
-from miai_go.rules.state import GoState, Phase
 
 if TYPE_CHECKING:
     from miai_go.rules.game import GoGame
@@ -24,19 +24,6 @@ if TYPE_CHECKING:
 
 class RefereeError(MiaiError):
     """A referee gave no answer. It is not a player's fault, so the game is void."""
-
-
-class DeadStoneJudge(Protocol):
-    """Finds the dead stones of a position in which both players passed."""
-
-    def dead_points(self, state: GoState) -> tuple[int, ...]:
-        """Return the points of all dead stones, whole chains, ascending.
-
-        The answer depends on nothing but the game so far.
-
-        Raises:
-          RefereeError: it cannot tell.
-        """
 
 
 class NoDeadStones:

@@ -18,16 +18,15 @@ from miai.markup import tag
 from miai.render import Clicks, Region, styled_board
 from miai_go.rules.coordinates import COLUMNS, star_points, vertex
 from miai_go.rules.dead_stones import playout_owners
+from miai_go.rules.game import Phase
 from miai_go.rules.parameters import PlayoutJudgeParameters
-from miai_go.rules.state import Phase
 
 if TYPE_CHECKING:
     from rich.text import Text
 
     from miai.game import Game, State
     from miai.information import PlayerView
-    from miai_go.rules.game import GoGame
-    from miai_go.rules.state import GoState
+    from miai_go.rules.game import GoGame, GoState
 
 
 BOARD_ID: Final = "go-board-{}"
@@ -229,73 +228,6 @@ def _dots(
     )
 
 
-STONES: Final = ".XO"
-"""Characters for empty, Black and White; dead stones are lower case."""
-
-_TASKS: Final = {
-    Phase.PLAY: "to play",
-    Phase.PROPOSE: "to propose dead stones",
-    Phase.REPLY: "to accept or resume",
-}
-
-
-def draw(
-    stones: NDArray[np.int8],
-    *,
-    last: int | None = None,
-    dead: tuple[int, ...] = (),
-    stars: tuple[int, ...] = (),
-    marks: Mapping[int, str] | None = None,
-) -> str:
-    """Return a board with coordinates, highest row first: X Black, O White, + star points.
-
-    Args:
-      stones: int8 of shape (size, size); row 0 is drawn lowest.
-      last: the action to put in parentheses; a pass is not shown.
-      dead: points of stones to draw in lower case.
-      stars: points to mark if they are empty.
-      marks: characters to draw at points instead of their stones.
-    """
-    size = len(stones)
-    header = "   " + " ".join(COLUMNS[:size])
-    lines = [header]
-    for row in reversed(range(size)):
-        cells = " "
-        for column in range(size):
-            point = row * size + column
-            cell = _cell(int(stones[row, column]), point in dead, point in stars)
-            cells += (marks or {}).get(point, cell)
-            cells += "(" if point + 1 == last and column + 1 < size else " "
-            if point == last:
-                cells = f"{cells[:-1]})"
-        if last is not None and last == row * size:
-            cells = "(" + cells[1:]
-        lines.append(f"{row + 1:2}{cells}{row + 1}")
-    lines.append(header)
-    return "\n".join(lines)
-
-
-def _cell(stone: int, dead: bool, star: bool) -> str:
-    if stone == 0:
-        return "+" if star else STONES[0]
-    return STONES[stone].lower() if dead else STONES[stone]
-
-
-def describe(state: GoState, *, marks: Mapping[int, str] | None = None) -> str:
-    """Return a state as text: the board, and the player to move or the result; see `draw`."""
-    result = state.result_to_string()  # asks the judge for dead stones
-    last = state.last_action
-    stars = star_points(state.game.size)
-    picture = draw(state.board.stones(), last=last, dead=state.dead, stars=stars, marks=marks)
-    by_black, by_white = state.board.captures
-    prisoners = f"captured: Black {by_black}, White {by_white}"
-    if state.phase == Phase.OVER:
-        return f"{picture}\n{result}; {prisoners}"
-    name = state.game.info.player_names[state.to_move].capitalize()
-    after = "" if last is None else f" after {state.action_to_string(last)}"
-    return f"{picture}\n{name} {_TASKS[state.phase]}{after}; {prisoners}"
-
-
 class GoRenderer:
     """The renderer of Go: the board with coordinates, star points and the last move marked."""
 
@@ -310,12 +242,12 @@ class GoRenderer:
 
     def marked(self, view: PlayerView, marks: Mapping[int, str]) -> str:
         """Return the position with a character drawn at the point of each action."""
-        return describe(cast("GoState", view.state), marks=marks)
+        return cast("GoState", view.state).text(marks)
 
     def styled(self, view: PlayerView, marks: Mapping[int, str] | None = None) -> Text:
         """Return the position in stones on a wooden board, with marks at the points of actions."""
         size = cast("GoGame", self.game).size
-        text = describe(cast("GoState", view.state), marks=marks)
+        text = cast("GoState", view.state).text(marks)
         rows, row = range(1, size + 1), 2 * size + 1  # the stones of a row and the spaces between
         return styled_board(text, _SIGNS, rows=rows, cells=1, first=2, width=row, grounds=(WOOD,))
 

@@ -13,8 +13,7 @@ from miai.search.protocol import SearchResult
 from miai.values import ValueUnit
 from miai_go.rules.board import BLACK
 from miai_go.rules.dead_stones import settle, settled_margin
-from miai_go.rules.game import GoGame
-from miai_go.rules.state import GoState, Phase
+from miai_go.rules.game import GoGame, GoState, Phase
 from miai_go.search.tree_view import TreeView
 
 _CLOSE: Final = 0.05

@@ -26,9 +26,8 @@ from miai_go.nets.patterns import PatternPolicy
 from miai_go.nets.weights import same_weights
 from miai_go.rules.board import KoRule
 from miai_go.rules.chains import fills_eye
-from miai_go.rules.game import GoGame
+from miai_go.rules.game import GoGame, GoState, Start
 from miai_go.rules.playouts import load_rules
-from miai_go.rules.state import GoState, Start
 from miai_go.search.ending import go_state, root_mask, settled
 from miai_go.search.forest import (
     Forest,

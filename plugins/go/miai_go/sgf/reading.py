@@ -23,7 +23,7 @@ from miai.errors import GameError
 from miai.playing.openings import Opening, check_file
 from miai_go.rules.board import BLACK, BLACK_STONE, EMPTY, WHITE, WHITE_STONE, Board, BoardError
 from miai_go.rules.coordinates import MAX_SIZE, vertex
-from miai_go.rules.game import GoGame
+from miai_go.rules.game import GoGame, GoState, Start
 from miai_go.rules.parameters import (
     MAX_KOMI,
     MAX_MOVES,
@@ -31,7 +31,6 @@ from miai_go.rules.parameters import (
     Preset,
     SgfOpeningParameters,
 )
-from miai_go.rules.state import GoState, Start
 from miai_go.sgf.check import SgfError, charset_of, check, read_bytes_of, shown
 
 _COLORS: Final = {"b": BLACK, "w": WHITE}

@@ -16,8 +16,7 @@ from miai.markup import Attribute, tag
 from miai_go.errors import ProblemError
 from miai_go.rules.board import BLACK_STONE, WHITE_STONE
 from miai_go.rules.chains import chains_of
-from miai_go.rules.coordinates import COLUMNS, star_points, vertex
-from miai_go.rules.render import STONES, draw
+from miai_go.rules.coordinates import COLUMNS, STONES, draw, star_points, vertex
 from miai_go.tsumego.networks.array_nets import NAMES, ArrayNet, read_array_net
 from miai_go.tsumego.networks.net_files import NetHeader
 from miai_go.tsumego.networks.zone_planes import encode, layout_of_zones, load_planes

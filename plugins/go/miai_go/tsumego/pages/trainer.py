@@ -27,14 +27,8 @@ from miai.web.sections import Site
 from miai.web.templating import assets, page
 from miai_go.errors import ProblemError
 from miai_go.rules.board import COLOR_NAMES
-from miai_go.rules.coordinates import vertex
-from miai_go.rules.render import (
-    BoardPart,
-    board_definitions,
-    board_picture,
-    draw,
-    point_region,
-)
+from miai_go.rules.coordinates import draw, vertex
+from miai_go.rules.render import BoardPart, board_definitions, board_picture, point_region
 from miai_go.tsumego.pages.exercise import MOST_MOVES, Exercise, ExerciseReply, Outcome, status_text
 from miai_go.tsumego.pages.problem_sets import ProblemSet, Sets, is_source
 from miai_go.tsumego.zones import ATTACKER, Zone

@@ -8,8 +8,7 @@ from typing import Any, Final
 
 from miai_go.rules.board import COLOR_NAMES
 from miai_go.rules.chains import chain_at
-from miai_go.rules.coordinates import vertex
-from miai_go.rules.render import draw
+from miai_go.rules.coordinates import draw, vertex
 from miai_go.tsumego.problem_sgf import Problem
 from miai_go.tsumego.solver.answer_keys import KeyComparison, KeyMoves, compare_key
 from miai_go.tsumego.solver.prover import Master
