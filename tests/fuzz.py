@@ -113,6 +113,7 @@ def check_problems() -> Check:
 
 def check_gtp_controller() -> Check:
     """The engine: what a controller may send, line by line."""
+    from miai_go.gtp.commands import answer
     from miai_go.gtp.players import player_maker
     from miai_go.gtp.session import Session
 
@@ -127,7 +128,7 @@ def check_gtp_controller() -> Check:
             for line in data.split(b"\n")[:40]:
                 if file.search(line):
                     continue  # reads and writes files of this machine
-                session.take(line)
+                answer(session, line)
                 if session.ended:
                     break
             session.player.close()

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from miai_go.gtp.commands import answer
 from miai_go.gtp.players import player_maker
 from miai_go.gtp.session import Session
 
@@ -105,7 +106,7 @@ class Talk:
 
     def raw(self, line: bytes) -> str:
         self.written.clear()
-        self.session.take(line)
+        answer(self.session, line)
         return "".join(self.written)
 
     def ok(self, line: str) -> str:

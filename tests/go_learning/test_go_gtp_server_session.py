@@ -28,8 +28,8 @@ from miai.values import ValueUnit
 from miai_go.gtp.clocks import SessionClock, named_settings, plain_settings
 from miai_go.gtp.commands import COMMANDS, STREAMING
 from miai_go.gtp.players import SearchPlayer, SessionPlayer, player_maker
-from miai_go.gtp.session import TooLong, divide_lines
-from miai_go.gtp.wire import MAX_LINE_BYTES, GtpError
+from miai_go.gtp.standard_io import divide_lines
+from miai_go.gtp.wire import MAX_LINE_BYTES, GtpError, TooLong
 from miai_go.nets.encoder import Encoder
 from miai_go.nets.oracle import Answers
 from miai_go.rules.coordinates import vertex

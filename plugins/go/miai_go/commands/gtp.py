@@ -33,7 +33,7 @@ def gtp(
     The agent's parameters are options, too: `miai gtp --agent mcts --simulations 5000`.
     """
     from miai.plain import parse_assignment
-    from miai_go.gtp.session import serve
+    from miai_go.gtp.standard_io import serve
 
     own = [option for parameter in context.command.params for option in parameter.opts]
     values = _agent_values(context.args, agent, own)

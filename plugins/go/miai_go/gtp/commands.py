@@ -7,13 +7,15 @@ docs/gtp-engine.md is the page for users.
 
 from __future__ import annotations
 
+import sys
+import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
@@ -41,13 +43,26 @@ from miai_go.gtp.clocks import (
 )
 from miai_go.gtp.kata_rules import KGS_NAMES, RULE_PARAMETERS, changed_rule, parse_rules, rules_json
 from miai_go.gtp.players import SearchPlayer
+from miai_go.gtp.session import Session
 from miai_go.gtp.table import (
     FreeState,
     free_handicap,
     load_sgf,
     table_as_sgf,
 )
-from miai_go.gtp.wire import Command, GtpError, color, number, one_line, point, whole
+from miai_go.gtp.wire import (
+    MAX_LINE_BYTES,
+    Command,
+    GtpError,
+    TooLong,
+    color,
+    number,
+    one_line,
+    parse,
+    point,
+    response,
+    whole,
+)
 from miai_go.rules.chains import fills_eye
 from miai_go.rules.coordinates import MAX_SIZE, vertex
 from miai_go.rules.game import Phase
@@ -58,14 +73,11 @@ from miai_go.rules.parameters import (
 )
 from miai_go.rules.scoring import result_text, without_dead
 
-if TYPE_CHECKING:
-    from miai_go.gtp.session import Session
-
 Words: TypeAlias = tuple[str, ...]
-Handler: TypeAlias = "Callable[[Session, Words], str]"
+Handler: TypeAlias = Callable[[Session, Words], str]
 """Returns the response to a command with these arguments. Raises `MiaiError` to refuse it."""
 
-Streamer: TypeAlias = "Callable[[Session, Command], None]"
+Streamer: TypeAlias = Callable[[Session, Command], None]
 """Writes the response itself. Raises `MiaiError` before the first line to refuse the command."""
 
 COMMANDS: Final[dict[str, Handler]] = {}
@@ -496,3 +508,58 @@ def _final_status_list(session: Session, words: Words) -> str:
         empty = (cleared.owners() == owner) & (cleared.stones() == 0)
         groups = [[point] for point in np.flatnonzero(empty).tolist()]
     return "\n".join(" ".join(vertex(p, game.size) for p in group) for group in groups)
+
+
+# Answering a line.
+
+_MAX_ERROR: Final = 1000
+
+
+def answer(session: Session, line: bytes | TooLong) -> None:
+    """Answer one line of the controller."""
+    if isinstance(line, TooLong):
+        session.write(response(None, f"a line of more than {MAX_LINE_BYTES} bytes", ok=False))
+        return
+    command = parse(line)
+    if command is not None:
+        session.running = command.name
+        try:
+            _answer_command(session, command)
+        finally:
+            session.running = ""
+
+
+def _answer_command(session: Session, command: Command) -> None:
+    try:
+        text = _result(session, command)
+    except MiaiError as error:
+        _fail(session, command, str(error))
+    except BrokenPipeError:
+        raise
+    except Exception as error:
+        # A defect, usually of the agent: the controller gets an error and may continue.
+        traceback.print_exc()
+        _fail(session, command, f"the engine failed: {type(error).__name__}: {error}")
+    else:
+        session.write("\n" if text is None else response(command.id, text))
+    session.streaming = False
+
+
+def _result(session: Session, command: Command) -> str | None:
+    """Return the response to a command, or None if it was written line by line."""
+    if command.name in STREAMING:
+        STREAMING[command.name](session, command)
+        return None
+    if command.name not in COMMANDS:
+        raise GtpError("unknown command")
+    return COMMANDS[command.name](session, command.arguments)
+
+
+def _fail(session: Session, command: Command, reason: str) -> None:
+    """Answer with an error, or end a response that has begun."""
+    message = one_line(reason)[:_MAX_ERROR]
+    if session.streaming:
+        session.write("\n")
+        print(f"miai: {command.name}: {message}", file=sys.stderr)
+    else:
+        session.write(response(command.id, message, ok=False))

@@ -21,6 +21,10 @@ _MAX_DIGITS: Final = 9
 _SHOWN: Final = 40
 
 
+class TooLong:
+    """Stands for a line of more than `MAX_LINE_BYTES`, which was discarded."""
+
+
 class GtpError(MiaiError):
     """A command that fails. The message is the text of its response."""
 
