@@ -276,7 +276,7 @@ def check_agent() -> Check:
             for part in data.split(b"\xfe\xfe"):
                 reader.feed(part)
                 while (message := reader.next()) is not None:
-                    unpack_cpu(message, most=60.0)
+                    unpack_cpu(message, limit=60.0)
                     unpack_decision(message)
 
     return check

@@ -78,13 +78,13 @@ def one_line(text: str, *, limit: int = 1000) -> str:
     return line if len(line) <= limit else line[: limit - 3] + "..."
 
 
-def listed(words: Sequence[str], *, most: int = 8) -> str:
+def listed(words: Sequence[str], *, limit: int = 8) -> str:
     """Return words as an enumeration: ``a``, ``a and b``, ``a, b and c``; empty without any.
 
-    Of more than `most` words only the first are named: ``a, b and 97 more``.
+    Of more than `limit` words only the first are named: ``a, b and 97 more``.
     """
-    if len(words) > most:
-        words = [*words[:most], f"{len(words) - most} more"]
+    if len(words) > limit:
+        words = [*words[:limit], f"{len(words) - limit} more"]
     return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
 
 

@@ -207,8 +207,8 @@ def styled_board(
             continue
         made.append(line[:first])
         for cell in range(cells):
-            at, ground = first + cell * width, grounds[(number + cell) % len(grounds)]
-            letters = line[at : at + width]
+            start, ground = first + cell * width, grounds[(number + cell) % len(grounds)]
+            letters = line[start : start + width]
             letters = f" {letters} " if width == 1 else letters
             drawn: list[tuple[str, str]] = []
             for letter in letters:

@@ -116,8 +116,8 @@ class SquareBoard:
         columns = [self.box(column)[0] for column in range(self.columns + 1)]
         columns[-1] = x + width
         rows = [y + self.cell * row for row in range(self.rows + 1)]
-        grid = "".join(f"M{at} {y}v{height}" for at in columns)
-        grid += "".join(f"M{x} {at}h{width}" for at in rows)
+        grid = "".join(f"M{left} {y}v{height}" for left in columns)
+        grid += "".join(f"M{x} {top}h{width}" for top in rows)
         return tag(
             "g",
             tag("rect", width=self.width, height=self.height, rx=6, fill=PAPER),

@@ -32,12 +32,13 @@ from miai.playing.agreement import (
     DrawAgreementParameters,
     ResignAgreement,
     ResignAgreementParameters,
+    SolvedAdjudicator,
+    SolvedParameters,
 )
 from miai.playing.match import play
 from miai.playing.replay import replay
 from miai.record import SCHEMA, GameRecord, MoveRecord, Termination, VerdictRecord
 from miai.record_reader import read_record
-from miai.search.solved import SolvedAdjudicator, SolvedParameters
 
 GAME = miai.load_game("tic_tac_toe")
 ROWS = ("012", "345", "678", "036", "147", "258", "048", "246")

@@ -60,8 +60,8 @@ def test_help_answers_at_once() -> None:
 
 
 def test_long_lists_are_cut() -> None:
-    assert listed(["a", "b", "c"], most=3) == "a, b and c"
-    assert listed(["a", "b", "c", "d"], most=2) == "a, b and 2 more"
+    assert listed(["a", "b", "c"], limit=3) == "a, b and c"
+    assert listed(["a", "b", "c", "d"], limit=2) == "a, b and 2 more"
     many = ("play", "goofspiel", "--set", "players=10", "--set", "num_cards=2")
     stranger = miai(*many, "--stranger", "random").stderr
     assert "is played by player1, player2, " in stranger

@@ -59,7 +59,6 @@ miai.playing.agreement
     Loss for the player whom both players consider lost for several moves
   adjudicator draw-agreement DrawAgreement DrawAgreementParameters
     Draw when both players consider the game even for several moves
-miai.search.solved
   adjudicator solved SolvedAdjudicator SolvedParameters
     Result that a search to the end of the game proves within a budget
 miai.beliefs.search

@@ -204,7 +204,7 @@ class PluginHost:
                 absent=(
                     *plugin.absent,
                     *(
-                        f"not installed: {extra}, for {listed(names, most=_MOST_NAMES)}; "
+                        f"not installed: {extra}, for {listed(names, limit=_MOST_NAMES)}; "
                         f"pip install '{extra}'"
                         for extra, names in sorted(absent.get(plugin.name, {}).items())
                     ),

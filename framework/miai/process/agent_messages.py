@@ -80,13 +80,13 @@ def unpack_decision(values: Mapping[str, Any]) -> Decision:
     return Decision(action, resign, statistics)
 
 
-def unpack_cpu(answer: Mapping[str, Any], *, most: float) -> float:
-    """Return the CPU seconds of an answer, at most `most`.
+def unpack_cpu(answer: Mapping[str, Any], *, limit: float) -> float:
+    """Return the CPU seconds of an answer, at most `limit`.
 
     Raises:
       AgentProtocolError: there are none, or more than possible.
     """
     cpu: Any = answer.get("cpu")
-    if type(cpu) is not float or not 0 <= cpu <= most:
+    if type(cpu) is not float or not 0 <= cpu <= limit:
         raise AgentProtocolError(f"an answer holds CPU seconds, got {str(cpu)[:40]!r}")
     return cpu

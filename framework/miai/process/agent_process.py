@@ -362,7 +362,7 @@ class AgentProcess:
     def _unpack_cpu(self, answer: Mapping[str, Any]) -> float:
         """Return an answer's CPU seconds, which the processors and the wall time bound."""
         elapsed = time.monotonic() - self._started
-        return unpack_cpu(answer, most=1.0 + elapsed * (os.cpu_count() or 1))
+        return unpack_cpu(answer, limit=1.0 + elapsed * (os.cpu_count() or 1))
 
     def _take_observations(self) -> list[Any]:
         observations, self._observations = self._observations, []

@@ -97,12 +97,12 @@ def thoughts_of(
 def _considered(
     decision: ReplayDecision, boxes: Mapping[int, Sequence[float]], before: State
 ) -> list[Considered]:
-    most = sum(candidate.visits or 0.0 for candidate in decision.candidates)
+    total = sum(candidate.visits or 0.0 for candidate in decision.candidates)
     rows: list[Considered] = []
     for candidate in decision.candidates:
         value = None if candidate.value is None else Evaluation(candidate.value, decision.unit)
         visits = candidate.visits
-        share = candidate.prior or 0.0 if visits is None else visits / (most or 1)
+        share = candidate.prior or 0.0 if visits is None else visits / (total or 1)
         rows.append(
             {
                 "action": candidate.action,

@@ -307,7 +307,8 @@ def _conditions(runs: Sequence[RunResults]) -> Iterable[str]:
             values.setdefault(run.conditions.get(name, ""), []).append(run.source)
         if len(values) > 1:
             shown = "; ".join(
-                f"{value or 'none'} in {listed(w, most=_MOST_NAMES)}" for value, w in values.items()
+                f"{value or 'none'} in {listed(w, limit=_MOST_NAMES)}"
+                for value, w in values.items()
             )
             yield f"the {name} differs, so ratings are for a mixture of conditions: {shown}"
 
@@ -336,7 +337,7 @@ def _apart(
     identities: Sequence[Identity], labels: Sequence[str], groups: Sequence[Sequence[str]]
 ) -> str:
     """Return a message on the groups that are not linked, with namesakes that differ."""
-    shown = " | ".join(listed(list(group), most=_MOST_NAMES) for group in groups[:_MOST_NAMES])
+    shown = " | ".join(listed(list(group), limit=_MOST_NAMES) for group in groups[:_MOST_NAMES])
     text = f"rate: no games link these groups, so their ratings do not compare: {shown}"
     number = {name: i for i, group in enumerate(groups) for name in group}
     for i, one in enumerate(identities):

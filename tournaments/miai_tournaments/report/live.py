@@ -166,7 +166,7 @@ class LiveReporter(Reporter):
 
     def tick(self, running: Sequence[str]) -> None:
         """Update the view."""
-        playing = listed(running, most=_MAX_RUNNING)
+        playing = listed(running, limit=_MAX_RUNNING)
         self._progress.status = f"playing {playing}" if playing else ""
         if self._progress.done and time.monotonic() >= self._tables_due:
             self._update_tables()
