@@ -36,7 +36,7 @@ from miai_go.search.forest import (
     RememberingValuer,
     TreeSettings,
 )
-from miai_go.search.parameters import AlphaGoParameters
+from miai_go.search.player_parameters import AlphaGoParameters
 from miai_go.shipped import find_weights
 from miai_tournaments.ratings.sprt import Sprt
 

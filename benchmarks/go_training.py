@@ -51,7 +51,7 @@ from miai_go.learning.training.supervised import (
 )
 from miai_go.rules.board import BLACK, Board
 from miai_go.rules.game import GoGame
-from miai_go.rules.parameters import GoParameters
+from miai_go.rules.game_parameters import GoParameters
 from miai_go.rules.playouts import Playouts
 from miai_go.sgf.writing import state_to_sgf
 

@@ -33,8 +33,7 @@ import numpy as np
 
 from common.conditions import conditions
 from miai.errors import MiaiError
-from miai_go.gtp.client import EngineLog, GtpClient
-from miai_go.gtp.engine import EngineProcess
+from miai_go.gtp.client import EngineLog, EngineProcess, GtpClient
 from miai_go.kinds import LIFE_NETWORK
 from miai_go.nets.network import build_network
 from miai_go.nets.weights import tensors_of

@@ -12,7 +12,7 @@ import pytest
 
 import miai
 from miai.parameters import build_parameters
-from miai_go.gtp.parameters import GtpParameters
+from miai_go.gtp.engine_parameters import GtpParameters
 from miai_go.rules.game import GoGame
 from miai_tournaments.config.schema import LimitsSection, TournamentConfig
 

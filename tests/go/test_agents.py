@@ -22,9 +22,9 @@ from miai.testing import check_agent
 from miai_go.rules.agents import FastRandomAgent, GoRollouts
 from miai_go.rules.chains import fills_eye
 from miai_go.rules.game import GoState
-from miai_go.rules.parameters import GoRolloutParameters
+from miai_go.rules.game_parameters import GoRolloutParameters
 from miai_go.search.mcts import GoMcts, warm_up
-from miai_go.search.parameters import GoMctsParameters
+from miai_go.search.player_parameters import GoMctsParameters
 
 
 def searched(state: GoState, *, seed: int = 1, **parameters: Any) -> str:

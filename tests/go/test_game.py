@@ -19,7 +19,7 @@ from miai.playing.openings import MovesReader, random_opening
 from miai.testing import check_game
 from miai_go.rules.coordinates import parse_vertex, star_points, vertex
 from miai_go.rules.game import Start
-from miai_go.rules.parameters import PRESETS
+from miai_go.rules.game_parameters import PRESETS
 
 # -- conformance ----------------------------------------------------------------------------------
 

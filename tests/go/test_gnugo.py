@@ -19,8 +19,7 @@ from miai.process.agent_process import AgentProcess
 from miai.record import GameRecord, Termination
 from miai.testing import check_agent
 from miai_go.gtp.agent import GtpJudge
-from miai_go.gtp.client import EngineLog, GtpClient
-from miai_go.gtp.engine import EngineProcess, find_engine
+from miai_go.gtp.client import EngineLog, EngineProcess, GtpClient, find_engine
 from miai_go.rules.board import BLACK, WHITE
 from miai_go.rules.coordinates import parse_vertex, vertex
 from miai_go.rules.game import GoGame, GoState

@@ -18,7 +18,7 @@ from miai.record import Termination
 from miai_go.rules.adjudicators import Safe, ScoreLead, UnconditionalLife, find_safe
 from miai_go.rules.board import BLACK, WHITE, Board, BoardError
 from miai_go.rules.game import GoGame, GoState, Start
-from miai_go.rules.parameters import GoParameters, ScoreLeadParameters
+from miai_go.rules.game_parameters import GoParameters, ScoreLeadParameters
 from miai_go.rules.scoring import Stones
 
 MOST_BOARDS = 500

@@ -36,12 +36,18 @@ from miai.process.agent_process import AgentProcess
 from miai.process.limits import ProcessLimits
 from miai.process.sandbox import Isolation, sandbox_hindrance
 from miai.record import Termination
-from miai_go.gtp import engine as locate
+from miai_go.gtp import client as gtp_client
 from miai_go.gtp.agent import GtpAgent
-from miai_go.gtp.client import EngineLog, GtpClient, OutputLimits, Response, ResponseReader
-from miai_go.gtp.engine import EngineProcess
+from miai_go.gtp.client import (
+    EngineLog,
+    EngineProcess,
+    GtpClient,
+    OutputLimits,
+    Response,
+    ResponseReader,
+)
+from miai_go.gtp.engine_parameters import GtpParameters, engine_seed
 from miai_go.gtp.engine_setup import ClockDialect, dialect_for, time_left, time_settings
-from miai_go.gtp.parameters import GtpParameters, engine_seed
 from miai_go.rules.coordinates import parse_vertex
 from miai_go.rules.dead_stones import RefereeError
 from miai_go.rules.game import GoGame, GoState, Phase
@@ -264,8 +270,8 @@ def test_an_engine_is_found_off_the_path(tmp_path: Path, monkeypatch: pytest.Mon
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))
     monkeypatch.setattr(programs, "MORE_FOLDERS", (str(program.parent),))
-    assert locate.find_engine("gnugo") == program
-    assert locate.find_engine(str(program)) == program
+    assert gtp_client.find_engine("gnugo") == program
+    assert gtp_client.find_engine(str(program)) == program
 
 
 @pytest.mark.parametrize(
@@ -293,10 +299,10 @@ def test_a_file_that_is_not_executable_is_not_an_engine(tmp_path: Path) -> None:
     file = tmp_path / "engine"
     for path, why in ((tmp_path / "none", "is missing"), (tmp_path, "is a folder")):
         with pytest.raises(AgentUnavailableError, match=why):
-            locate.find_engine(str(path))
+            gtp_client.find_engine(str(path))
     file.write_text("no program")
     with pytest.raises(AgentUnavailableError, match="may not be run"):
-        locate.find_engine(str(file))
+        gtp_client.find_engine(str(file))
     file.chmod(0o755)
     with pytest.raises(AgentUnavailableError, match="cannot be started"):
         EngineProcess([str(file)])

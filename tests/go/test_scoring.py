@@ -14,7 +14,7 @@ from miai.errors import AgentUnavailableError, UnknownComponentError
 from miai_go.rules.board import Board
 from miai_go.rules.dead_stones import PlayoutJudge, settle
 from miai_go.rules.game import GoState, Phase
-from miai_go.rules.parameters import PlayoutJudgeParameters
+from miai_go.rules.game_parameters import PlayoutJudgeParameters
 from miai_go.rules.scoring import in_seki
 
 WALLS = "C5 D5 C4 D4 C3 D3 C2 D2 C1 D1"

@@ -21,7 +21,7 @@ from miai.errors import GameError, RecordError
 from miai.record import GameRecord, MoveRecord, PlayerRecord, Termination
 from miai_go.rules.coordinates import vertex
 from miai_go.rules.game import GoGame, GoState, Start
-from miai_go.rules.parameters import SgfOpeningParameters
+from miai_go.rules.game_parameters import SgfOpeningParameters
 from miai_go.sgf import check as sgf_check
 from miai_go.sgf.check import SgfError
 from miai_go.sgf.reading import SgfGame, SgfOpenings, read_bytes, read_file

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from miai.clock import Clock, ClockReading, TimeControl
 from miai_go.rules.game import GoGame
-from miai_go.rules.parameters import GoParameters
+from miai_go.rules.game_parameters import GoParameters
 from miai_go.search import tree_search
 from miai_go.search.mcts import GoMcts
-from miai_go.search.parameters import GoMctsParameters
+from miai_go.search.player_parameters import GoMctsParameters
 from miai_go.search.tree_search import SearchClock
 
 

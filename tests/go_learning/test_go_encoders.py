@@ -18,7 +18,7 @@ from miai_go.kernels import trail
 from miai_go.kinds import ENCODER
 from miai_go.nets.encoder import Encoder, Positions, load_encoder
 from miai_go.nets.encoders import AlphaGoEncoder, OnePlaneEncoder, SimpleEncoder, ZeroEncoder
-from miai_go.nets.parameters import AlphaGoEncoderParameters, ZeroEncoderParameters
+from miai_go.nets.network_parameters import AlphaGoEncoderParameters, ZeroEncoderParameters
 from miai_go.rules.board import BoardError
 
 FULL = ZeroEncoderParameters(history=5, komi=True, legal=True, ko=True)

@@ -38,7 +38,7 @@ from miai_go.rules.game import GoGame, GoState
 from miai_go.search.advice import Advice
 from miai_go.search.forest import Forest, NetworkValuer, TreeSettings
 from miai_go.search.neural import AlphaZero, ForestSearch
-from miai_go.search.parameters import AlphaZeroParameters, TreeParameters
+from miai_go.search.player_parameters import AlphaZeroParameters, TreeParameters
 from miai_go.search.tree_search import TreeSearch
 
 torch.set_num_threads(1)

@@ -22,7 +22,7 @@ from miai_go.rules.dead_stones import RefereeError
 from miai_go.rules.game import GoState
 from miai_go.search.forest import Forest, NetworkValuer, TreeSettings, shifted_values
 from miai_go.search.neural import PolicyPlayer
-from miai_go.search.parameters import NetworkParameters, PolicyParameters
+from miai_go.search.player_parameters import NetworkParameters, PolicyParameters
 
 torch.set_num_threads(1)
 

@@ -18,7 +18,7 @@ from miai_go.learning.training.resident import ResidentLessons
 from miai_go.learning.training.supervised import endless_streams, lesson_of
 from miai_go.nets.encoder import Encoder
 from miai_go.nets.encoders import AlphaGoEncoder, SimpleEncoder
-from miai_go.nets.parameters import AlphaGoEncoderParameters
+from miai_go.nets.network_parameters import AlphaGoEncoderParameters
 
 SEARCHED, RECORDED = rollout_games()[:20], rollout_games()[20:40]
 

@@ -32,8 +32,8 @@ from miai_go.learning.training.zero_config import ZeroConfig
 from miai_go.nets import inference
 from miai_go.nets.encoder import positions_of
 from miai_go.nets.inference import export_beside, load_oracle, prefers_int8
+from miai_go.nets.network_parameters import Precision
 from miai_go.nets.onnx_oracle import OnnxOracle
-from miai_go.nets.parameters import Precision
 from miai_go.nets.patterns import PatternPolicy
 from miai_go.nets.torch_oracle import TorchOracle
 from miai_go.nets.weights import WeightsHeader, load_weights

@@ -19,10 +19,10 @@ from miai.plugins.loader import registry
 from miai_go.rules.board import Board
 from miai_go.rules.coordinates import vertex
 from miai_go.rules.game import GoGame, GoState
-from miai_go.rules.parameters import GoParameters
+from miai_go.rules.game_parameters import GoParameters
 from miai_go.search.advice import Advice
 from miai_go.search.mcts import GoMcts, UctTree
-from miai_go.search.parameters import GoMctsParameters
+from miai_go.search.player_parameters import GoMctsParameters
 from miai_go.tsumego.adviser import TIME_SHARE, GroupAdviser, SolverQuestion, enclosed
 from miai_go.tsumego.problem_sgf import Problem, shipped_problems
 from miai_go.tsumego.zones import find_zone
@@ -436,7 +436,7 @@ import sys
 sys.modules["torch"] = None
 import miai
 from miai_go.rules.game import GoGame
-from miai_go.rules.parameters import GoParameters
+from miai_go.rules.game_parameters import GoParameters
 game = GoGame(GoParameters(board_size=5))
 for who in ("none", "network", "solver"):
     agent = miai.make_agent("mcts", game, simulations=20, seed=1, adviser=who)

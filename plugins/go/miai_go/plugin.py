@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
     from miai.plugins.registry import Registry
 
-_RULES: Final = "miai_go.rules.parameters"
-_GTP: Final = "miai_go.gtp.parameters"
-_SEARCH: Final = "miai_go.search.parameters"
-_NETS: Final = "miai_go.nets.parameters"
+_RULES: Final = "miai_go.rules.game_parameters"
+_GTP: Final = "miai_go.gtp.engine_parameters"
+_SEARCH: Final = "miai_go.search.player_parameters"
+_NETS: Final = "miai_go.nets.network_parameters"
 _TSUMEGO: Final = "miai_go.tsumego.components"
 _AGREEMENT: Final = "miai.playing.agreement"
 

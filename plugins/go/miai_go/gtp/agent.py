@@ -18,8 +18,8 @@ from miai.errors import (
     InvalidActionError,
 )
 from miai.game import Game, Observation
-from miai_go.gtp.client import EngineLog, GtpClient
-from miai_go.gtp.engine import find_engine
+from miai_go.gtp.client import EngineLog, GtpClient, find_engine
+from miai_go.gtp.engine_parameters import PLACEHOLDERS, GtpEngineParameters, GtpParameters
 from miai_go.gtp.engine_setup import (
     COLOR_NAMES,
     ClockDialect,
@@ -36,7 +36,6 @@ from miai_go.gtp.engine_setup import (
     time_left,
     time_settings,
 )
-from miai_go.gtp.parameters import PLACEHOLDERS, GtpEngineParameters, GtpParameters
 from miai_go.rules.board import BLACK_STONE, WHITE_STONE
 from miai_go.rules.coordinates import parse_vertex
 from miai_go.rules.dead_stones import RefereeError, settle

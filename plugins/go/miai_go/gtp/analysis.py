@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from miai.search.protocol import SearchResult
 from miai.values import Evaluation
-from miai_go.gtp.table import FreeState
+from miai_go.gtp.session_table import FreeState
 from miai_go.gtp.wire import COLORS, GtpError, number, point, whole
 from miai_go.nets.encoder import positions_of
 from miai_go.nets.oracle import Answers, Oracle, shown_positions

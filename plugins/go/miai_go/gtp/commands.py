@@ -44,7 +44,7 @@ from miai_go.gtp.clocks import (
 from miai_go.gtp.kata_rules import KGS_NAMES, RULE_PARAMETERS, changed_rule, parse_rules, rules_json
 from miai_go.gtp.players import SearchPlayer
 from miai_go.gtp.session import Session
-from miai_go.gtp.table import (
+from miai_go.gtp.session_table import (
     FreeState,
     free_handicap,
     load_sgf,
@@ -66,7 +66,7 @@ from miai_go.gtp.wire import (
 from miai_go.rules.chains import fills_eye
 from miai_go.rules.coordinates import MAX_SIZE, vertex
 from miai_go.rules.game import Phase
-from miai_go.rules.parameters import (
+from miai_go.rules.game_parameters import (
     MIN_HANDICAP,
     fixed_handicap,
     max_fixed_handicap,

@@ -28,10 +28,14 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from miai.clock import ClockReading, TimeControl
 from miai.errors import AgentError, AgentFloodError, AgentProtocolError, AgentUnavailableError
 from miai.process.programs import installing
-from miai_go.gtp.client import EngineLog, GtpClient, excerpt
-from miai_go.gtp.engine import ADVICE, EngineProcess
+from miai_go.gtp.client import ADVICE, EngineLog, EngineProcess, GtpClient, excerpt
+from miai_go.gtp.engine_parameters import (
+    PLACEHOLDERS,
+    GtpEngineParameters,
+    GtpParameters,
+    engine_seed,
+)
 from miai_go.gtp.kata_rules import rules_fields
-from miai_go.gtp.parameters import PLACEHOLDERS, GtpEngineParameters, GtpParameters, engine_seed
 from miai_go.rules.coordinates import vertex
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from miai.errors import near_matches
 from miai_go.gtp.wire import GtpError
-from miai_go.rules.parameters import PRESETS, Rules
+from miai_go.rules.game_parameters import PRESETS, Rules
 
 _RULE_SETS: Final[Mapping[str, Mapping[str, Any]]] = {
     **{name: {"rules": name} for name in PRESETS},

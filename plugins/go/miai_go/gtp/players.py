@@ -17,7 +17,7 @@ from miai.search.agent import SearchAgent
 from miai.search.protocol import ClockedSearch, Search, SearchResult
 from miai.values import Evaluation, ValueUnit
 from miai_go.gtp.clocks import MoveTime
-from miai_go.gtp.table import FreeState
+from miai_go.gtp.session_table import FreeState
 from miai_go.gtp.wire import GtpError
 from miai_go.rules.game import GoGame
 from miai_go.search.tree_search import clock_moves

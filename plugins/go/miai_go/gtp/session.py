@@ -13,7 +13,7 @@ from miai.search.protocol import SearchResult
 from miai.seeds import derive_seed
 from miai_go.gtp.clocks import MoveTime, SessionClock
 from miai_go.gtp.players import PlayerMaker, SessionPlayer
-from miai_go.gtp.table import FreeState, SessionTable
+from miai_go.gtp.session_table import FreeState, SessionTable
 from miai_go.gtp.wire import Command, opening
 from miai_go.rules.dead_stones import dead_by_playouts
 from miai_go.rules.game import GoState

@@ -17,7 +17,7 @@ from miai.parameters import Parameters
 from miai_go.kernels import FAMILY, ladders
 from miai_go.kernels import encoders as kernels
 from miai_go.nets.encoder import Positions
-from miai_go.nets.parameters import AlphaGoEncoderParameters, ZeroEncoderParameters
+from miai_go.nets.network_parameters import AlphaGoEncoderParameters, ZeroEncoderParameters
 from miai_go.rules.board import check_size
 
 Words = NDArray[np.uint32]

@@ -29,7 +29,7 @@ from miai_go.nets.layers import (
     two_layers,
 )
 from miai_go.nets.network import NetworkShape, Outputs
-from miai_go.nets.parameters import (
+from miai_go.nets.network_parameters import (
     ConvolutionPolicyParameters,
     DensePolicyParameters,
     DenseValueParameters,

@@ -11,8 +11,8 @@ from miai.errors import MissingExtraError, WeightsError
 from miai.files import reading
 from miai.tensors import MAX_FILE_BYTES
 from miai_go.errors import InferenceError, require_torch
+from miai_go.nets.network_parameters import Precision
 from miai_go.nets.oracle import Answers, NetworkOracle, Planes, first_line
-from miai_go.nets.parameters import Precision
 from miai_go.nets.weights import WeightsHeader, encoder_of
 
 INPUT = "planes"

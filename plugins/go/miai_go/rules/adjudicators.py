@@ -20,7 +20,7 @@ from miai.record import MoveRecord
 from miai_go.rules.board import BLACK, WHITE
 from miai_go.rules.chains import connected_parts, neighbours
 from miai_go.rules.game import GoGame, GoState, Phase
-from miai_go.rules.parameters import ScoreLeadParameters
+from miai_go.rules.game_parameters import ScoreLeadParameters
 from miai_go.rules.playouts import Playouts, load_playouts
 from miai_go.rules.scoring import Stones
 

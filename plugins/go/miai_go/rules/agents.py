@@ -13,7 +13,7 @@ from miai.game import State
 from miai_go.rules.chains import fills_eye
 from miai_go.rules.dead_stones import settle
 from miai_go.rules.game import GoGame, GoState, Phase
-from miai_go.rules.parameters import GoRolloutParameters
+from miai_go.rules.game_parameters import GoRolloutParameters
 from miai_go.rules.playouts import Playouts, load_playouts
 
 

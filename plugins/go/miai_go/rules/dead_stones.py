@@ -15,7 +15,7 @@ from miai.errors import MiaiError
 from miai.parameters import Parameters
 from miai_go.rules.board import BLACK, WHITE, WHITE_STONE, Board
 from miai_go.rules.game import GoState, Phase
-from miai_go.rules.parameters import PlayoutJudgeParameters
+from miai_go.rules.game_parameters import PlayoutJudgeParameters
 from miai_go.rules.playouts import Playouts
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from miai_go.rules.board import (
     history_key,
 )
 from miai_go.rules.coordinates import draw, parse_vertex, star_points, vertex
-from miai_go.rules.parameters import GoParameters, compensation_points, default_max_moves
+from miai_go.rules.game_parameters import GoParameters, compensation_points, default_max_moves
 from miai_go.rules.playouts import load_playouts, load_rules
 from miai_go.rules.scoring import Score, area_score, result_text, territory_score
 

@@ -19,7 +19,7 @@ from miai.render import Clicks, Region, styled_board
 from miai_go.rules.coordinates import COLUMNS, star_points, vertex
 from miai_go.rules.dead_stones import playout_owners
 from miai_go.rules.game import Phase
-from miai_go.rules.parameters import PlayoutJudgeParameters
+from miai_go.rules.game_parameters import PlayoutJudgeParameters
 
 if TYPE_CHECKING:
     from rich.text import Text

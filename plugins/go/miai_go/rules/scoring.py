@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from miai_go.rules.board import BLACK_STONE, EMPTY, WHITE_STONE, Board
 from miai_go.rules.chains import connected_parts, neighbours
-from miai_go.rules.parameters import Rules
+from miai_go.rules.game_parameters import Rules
 
 Stones = NDArray[np.int8]
 """What lies on each point, int8 of shape (size, size): 0 empty, 1 black, 2 white."""

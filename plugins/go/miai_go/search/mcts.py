@@ -16,9 +16,9 @@ from miai_go.kernels import uct as kernels
 from miai_go.rules.board import Board, BoardError, KoRule, check_size, history_key
 from miai_go.rules.dead_stones import settled_margin
 from miai_go.rules.game import GoGame, GoState
-from miai_go.rules.parameters import GoParameters, Rules
+from miai_go.rules.game_parameters import GoParameters, Rules
 from miai_go.rules.playouts import WARM_UP_SIZE, load_rules
-from miai_go.search.parameters import GoMctsParameters
+from miai_go.search.player_parameters import GoMctsParameters
 from miai_go.search.tree_search import SearchClock, TreeSearch
 from miai_go.search.tree_view import TreeView
 

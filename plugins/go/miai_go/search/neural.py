@@ -38,7 +38,7 @@ from miai_go.search.forest import (
     RememberingValuer,
     TreeSettings,
 )
-from miai_go.search.parameters import (
+from miai_go.search.player_parameters import (
     AlphaGoParameters,
     AlphaZeroParameters,
     GumbelParameters,

@@ -22,7 +22,7 @@ from miai.values import ValueUnit
 from miai_go.kinds import ADVISER
 from miai_go.rules.game import GoGame, GoState, Start
 from miai_go.search.ending import choose, counts_like_a_tree, go_state, root_mask, settled
-from miai_go.search.parameters import SearchParameters
+from miai_go.search.player_parameters import SearchParameters
 from miai_go.search.tree_view import TreeView
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from miai.playing.openings import Opening, check_file
 from miai_go.rules.board import BLACK, BLACK_STONE, EMPTY, WHITE, WHITE_STONE, Board, BoardError
 from miai_go.rules.coordinates import MAX_SIZE, vertex
 from miai_go.rules.game import GoGame, GoState, Start
-from miai_go.rules.parameters import (
+from miai_go.rules.game_parameters import (
     MAX_KOMI,
     MAX_MOVES,
     GoParameters,

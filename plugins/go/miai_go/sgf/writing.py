@@ -19,7 +19,7 @@ from miai.values import Evaluation, ValueUnit
 from miai_go.rules.board import BLACK, WHITE
 from miai_go.rules.coordinates import vertex
 from miai_go.rules.game import GoGame, GoState, Phase, Start
-from miai_go.rules.parameters import GoParameters, Rules
+from miai_go.rules.game_parameters import GoParameters, Rules
 from miai_go.sgf.reading import SgfGame, read_bytes
 
 APPLICATION: Final = "miai"

@@ -31,7 +31,7 @@ from miai.values import Evaluation
 from miai_go.learning.data.games import BLACK_WON, DRAWN, UNKNOWN, WHITE_WON, StoredGame
 from miai_go.rules.coordinates import MAX_SIZE, vertex
 from miai_go.rules.game import Ending, GoGame, GoState, Phase
-from miai_go.rules.parameters import MAX_KOMI, MAX_MOVES, GoParameters
+from miai_go.rules.game_parameters import MAX_KOMI, MAX_MOVES, GoParameters
 from miai_go.rules.scoring import area_score
 from miai_go.rules.sizes import BoardSizes, sizes_of
 from miai_go.sgf.check import SgfError

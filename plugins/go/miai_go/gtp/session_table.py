@@ -13,7 +13,7 @@ from miai_go.gtp.wire import GtpError
 from miai_go.rules.board import Board, KoRule
 from miai_go.rules.coordinates import vertex
 from miai_go.rules.game import GoGame, GoState, Phase, Start, why_illegal
-from miai_go.rules.parameters import MAX_KOMI, MAX_MOVES, GoParameters
+from miai_go.rules.game_parameters import MAX_KOMI, MAX_MOVES, GoParameters
 from miai_go.sgf.check import SgfError
 from miai_go.sgf.reading import read_file
 from miai_go.sgf.writing import game_file, set_move, set_text, sgf_text

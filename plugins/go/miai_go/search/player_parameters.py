@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final, Literal, Self
 from pydantic import model_validator
 
 from miai.parameters import KIND, Parameters, parameter
-from miai_go.nets.parameters import Precision
+from miai_go.nets.network_parameters import Precision
 
 _UNTIMED: Final = 400
 """Simulations per move where neither they nor time are limited."""
