@@ -655,14 +655,8 @@ TARGETS: dict[str, Target] = {
         check_sgf,
         seeds_sgf,
         ";|(|)|[|]|\\|SZ[|B[|W[|AB[|AW[|AE[|PL[|KM[|HA[|RU[|RE[|CA[|GM[1]|FF[4]|aa|tt|:|UTF-8",
-        share=1.0,
     ),
-    "problems": Target(
-        check_problems,
-        seeds_sgf,
-        "(;|)|[|]|SZ[|B[|W[|AB[|AW[|SQ[|TR[|CR[|MA[|C[",
-        share=1.0,
-    ),
+    "problems": Target(check_problems, seeds_sgf, "(;|)|[|]|SZ[|B[|W[|AB[|AW[|SQ[|TR[|CR[|MA[|C["),
     "gtp-controller": Target(
         check_gtp_controller,
         seeds_gtp,
@@ -670,35 +664,16 @@ TARGETS: dict[str, Target] = {
         "inf|-1|\n|true|{}|dead",
         share=0.4,
     ),
-    "gtp-engine": Target(
-        check_gtp_engine,
-        seeds_gtp_engine,
-        "=|?|\n\n|# ",
-        share=5.0,
-    ),
+    "gtp-engine": Target(check_gtp_engine, seeds_gtp_engine, "=|?|\n\n|# ", share=5.0),
     "safetensors": Target(
         check_safetensors,
         seeds_safetensors,
         "__metadata__|dtype|F32|I64|shape|data_offsets|miai|{|}|[|]",
-        share=1.0,
     ),
-    "fen": Target(
-        check_fen,
-        seeds_fen,
-        "/|8|KQkq| w | b |-|k|K",
-        share=4.0,
-    ),
-    "epd": Target(
-        check_epd,
-        seeds_epd,
-        '/|8|KQkq| w |id |"|;|hmvc |#|bm ',
-        share=1.0,
-    ),
+    "fen": Target(check_fen, seeds_fen, "/|8|KQkq| w | b |-|k|K", share=4.0),
+    "epd": Target(check_epd, seeds_epd, '/|8|KQkq| w |id |"|;|hmvc |#|bm '),
     "pgn": Target(
-        check_pgn,
-        seeds_pgn,
-        '1. |e4|Nf3|O-O|{|}|(|)|[FEN |"]|$1|--|*|1-0|\n\n',
-        share=0.7,
+        check_pgn, seeds_pgn, '1. |e4|Nf3|O-O|{|}|(|)|[FEN |"]|$1|--|*|1-0|\n\n', share=0.7
     ),
     "reconchess": Target(
         check_reconchess,
@@ -720,10 +695,7 @@ TARGETS: dict[str, Target] = {
         share=0.3,
     ),
     "record": Target(
-        check_record,
-        seeds_record,
-        '"action"|"player"|"returns"|null|true|1e400|-1|{|}|[|]|\n',
-        share=1.0,
+        check_record, seeds_record, '"action"|"player"|"returns"|null|true|1e400|-1|{|}|[|]|\n'
     ),
     "agent": Target(
         check_agent,
@@ -736,7 +708,6 @@ TARGETS: dict[str, Target] = {
         seeds_program,
         '"state"|"player"|"legal"|"chance"|"returns"|"observations"|"sees"|"data"|"actions"|'
         '"players"|-1|-2|-4|1e308|NaN|null|{|}|[|]|\n',
-        share=1.0,
     ),
     "upload": Target(
         check_upload,
@@ -751,12 +722,7 @@ TARGETS: dict[str, Target] = {
         'players.0.|agent=|game.|%00|%ff|../|"kind"|"move"|"number"|"action"|\n\n|boundary=|1e999',
         share=0.1,
     ),
-    "store": Target(
-        check_store,
-        seeds_store,
-        "",
-        share=0.01,
-    ),
+    "store": Target(check_store, seeds_store, "", share=0.01),
 }
 
 REGRESSIONS: dict[str, tuple[bytes, ...]] = {

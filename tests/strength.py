@@ -7,8 +7,8 @@
 A release plays each match to its end with seed 1. A test plays it with seed 2 and the sequential
 test of the format `match`: is the first player at least as strong as the low end of the release's
 95 % interval (H1), or weaker than that by 50 Elo, or by 0.05 chips a game (H0)? Both errors are at
-most 5 %. Results are written to tests/strength.json and docs/strength.md. Unfinished matches go on
-with the same command.
+most 5 %. Results are written to tests/strength.json; the same command goes on with unfinished
+matches.
 """
 
 from __future__ import annotations
@@ -28,21 +28,8 @@ ROOT = Path(__file__).parents[1]
 CONFIGS = ROOT / "configs" / "strength"
 RUNS = ROOT / ".strength"
 FIGURES = ROOT / "tests" / "strength.json"
-PAGE = ROOT / "docs" / "strength.md"
 MARGIN_ELO, MARGIN_CHIPS = 50.0, 0.05
 MOST_PAIRS = {"elo": 400, "chips": 20_000}
-HEAD = """# Playing strength
-
-`make strength` plays matches of players with fixed budgets, `configs/strength`, and tests whether \
-the first player is still as strong as in the last release: at least as strong as the low end of \
-the released 95 % interval (**held**), or weaker by {elo:.0f} Elo, or {chips} chips a game \
-(**fell**). The test is sequential, with error probabilities of 5 %. Scores are shares of points, \
-payoffs chips a game. What a config does not name are the defaults of the commit. Empty columns: \
-not tested since the release.
-
-| match | released | games | date | commit | test | games | date | commit |
-|---|---|---|---|---|---|---|---|---|
-"""
 
 
 def miai(*words: str) -> str:
@@ -105,7 +92,7 @@ def stamp() -> dict[str, str]:
         done = subprocess.run(["git", *words], capture_output=True, text=True, cwd=ROOT, check=True)
         return done.stdout.strip()
 
-    changed = git("status", "--porcelain", "--", ".", ":!docs/strength.md", ":!tests/strength.json")
+    changed = git("status", "--porcelain", "--", ".", ":!tests/strength.json")
     commit = git("rev-parse", "--short=7", "HEAD") + ("-changed" if changed else "")
     return {"date": datetime.now(tz=UTC).date().isoformat(), "commit": commit}
 
@@ -121,25 +108,6 @@ def check(name: str, figure: dict[str, Any]) -> dict[str, Any]:
     report = played(name, 2, pairs, test_of(figure))
     verdict = {"H1": "held", "H0": "fell"}.get(report["format"]["verdict"], "open")
     return {"verdict": verdict, "games": 2 * report["format"]["pairs"], **stamp()}
-
-
-def page(results: dict[str, dict[str, Any]]) -> str:
-    """Return the page."""
-    text = HEAD.format(elo=MARGIN_ELO, chips=MARGIN_CHIPS)
-    for name, row in sorted(results.items()):
-        figure, test = row["released"], row.get("test")
-        ends = [figure[key] for key in ("value", "low", "high")]
-        if figure["unit"] == "elo":
-            shown = "{:.1%} ({:.1%} to {:.1%})".format(*ends).replace("%", " %")
-        else:
-            shown = "{:+.3f} ({:+.3f} to {:+.3f})".format(*ends)
-        cells = [f"`{name}`", shown, str(figure["games"]), figure["date"], figure["commit"]]
-        if test:
-            cells += [test["verdict"], str(test["games"]), test["date"], test["commit"]]
-        else:
-            cells += ["", "", "", ""]
-        text += f"| {' | '.join(cells)} |\n"
-    return text
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -166,7 +134,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             fell = fell or results[name]["test"]["verdict"] == "fell"
             print(f"  {results[name]['test']['verdict']}", flush=True)
         FIGURES.write_text(json.dumps(results, indent=2, sort_keys=True) + "\n", "utf-8")
-        PAGE.write_text(page(results), "utf-8")
         shutil.rmtree(RUNS / f"{name}-{1 if options.release else 2}", ignore_errors=True)
     return int(fell)
 

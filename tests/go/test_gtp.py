@@ -30,7 +30,7 @@ from miai.errors import (
     ParameterError,
 )
 from miai.parameters import build_parameters
-from miai.playing.match import InProcessSeat, play, play_game
+from miai.playing.match import play
 from miai.process import programs
 from miai.process.agent_process import AgentProcess
 from miai.process.limits import ProcessLimits
@@ -351,11 +351,6 @@ def test_an_engine_without_identity_numbers_is_spoken_to_without(
     assert engine.ask("genmove b", seconds=10) == "D4"
 
 
-def test_another_version_of_the_protocol_is_refused(client: Callable[..., GtpClient]) -> None:
-    with pytest.raises(AgentProtocolError, match="speaks version '1' of GTP, not 2"):
-        client("--protocol", "1").handshake(seconds=10)
-
-
 @pytest.mark.parametrize(
     ("mode", "error", "message"),
     [
@@ -456,17 +451,6 @@ def test_an_engine_that_ignores_every_request_to_quit_is_killed_with_its_child(
     assert all_gone(token)
 
 
-def test_a_dropped_client_ends_its_engine(token: str) -> None:
-    engine = EngineProcess([*ENGINE, "--stubborn"])
-    until = time.monotonic() + 10
-    while not running_with(token):  # a process that is just being started has no environment
-        assert time.monotonic() < until, "the engine does not run"
-        time.sleep(0.02)
-    with pytest.warns(ResourceWarning):
-        del engine
-    assert all_gone(token)
-
-
 def test_cpu_time_of_the_engine_and_its_children_is_counted(agent: MakeAgent) -> None:
     player = agent("--mode", "burn", "--knows", "kgs-genmove_cleanup")
     begin(player)
@@ -498,12 +482,6 @@ def test_an_engine_plays_a_game(agent: MakeAgent, tmp_path: Path) -> None:
         *("boardsize 5", "clear_board", "komi 7.5"),
         *("genmove b", "play w B2", "genmove b", "play w pass", "genmove b"),
     ]
-
-
-def test_control_characters_and_foreign_bytes_do_no_harm(agent: MakeAgent) -> None:
-    player = agent("--mode", "bytes")
-    begin(player)
-    assert player.act(NO_CLOCK).action == parse_vertex("D4", 5)
 
 
 def test_an_engine_may_resign(agent: MakeAgent) -> None:
@@ -588,11 +566,6 @@ def test_an_engine_that_never_starts_is_killed(agent: MakeAgent, token: str) -> 
     with pytest.raises(AgentUnavailableError, match=r"'protocol_version' within 0\.\d+ s"):
         player.new_game(1, player=0)
     assert all_gone(token)
-
-
-def test_a_program_without_gtp_is_reported(agent: MakeAgent) -> None:
-    with pytest.raises(AgentUnavailableError, match="GTP mode"):
-        agent(command=["echo", "Welcome to this game"]).new_game(1, player=0)
 
 
 def test_the_agent_restarts_a_dead_engine(agent: MakeAgent) -> None:
@@ -919,29 +892,6 @@ def test_other_commands_have_a_time_of_their_own(agent: MakeAgent) -> None:
     player = agent("--mode", "hang", "--at", "komi", command_timeout=1.5)
     with pytest.raises(AgentTimeoutError, match=r"'komi 7\.5' within 1\.5 s"):
         player.new_game(1, player=0)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(
-    ("mode", "reason"),
-    [
-        ("hang-stubbornly", Termination.TIME),
-        ("leave-child", Termination.CRASH),
-    ],
-)
-def test_in_a_process_of_its_own_the_agent_forfeits_and_nothing_is_left(
-    mode: str, reason: Termination, token: str
-) -> None:
-    game = load_game("go", board_size=5)
-    command = {"command": [*ENGINE, "--mode", mode]}
-    seat = AgentProcess("go", {"board_size": 5}, "gtp", command, name="engine")
-    with seat:
-        control = TimeControl(kind="per-move", seconds=2 if reason == Termination.TIME else 60)
-        other = InProcessSeat(make_agent("random", game))
-        record = play_game(game, [seat, other], seed=1, time_control=control)
-        assert record.termination == reason
-        assert record.loser == 0
-        assert all_gone(token)
 
 
 @pytest.mark.parametrize("level", Isolation)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.go.positions import go, play
+from tests.go.positions import go, play, position
 
 from miai.errors import AgentUnavailableError, UnknownComponentError
 from miai_go.rules.board import Board
@@ -133,28 +133,22 @@ def test_compensation_follows_the_preset() -> None:
 
 
 SPLIT = """
-    X X . . . X O . .
-    . X . . . X O . .
-    X X . . . X O O .
-    . . . . . X O . O
-    X X X X X X O O .
-    . . . O . X O . .
-    . O . . . X O O O
-    . . . . . X O X .
-    . . . . . X O . ."""
+    XX...XO..
+    .X...XO..
+    XX...XOO.
+    .....XO.O
+    XXXXXXOO.
+    ...O.XO..
+    .O...XOOO
+    .....XOX.
+    .....XO.."""
 # Black owns A to F and White G to J; Black's B.. wall encloses four white stones (D4, B3) and White
 # one black stone (H2).
 DEAD = {"D4", "B3", "H2"}
 
 
 def split_board(**parameters: Any) -> GoState:
-    rows = [row.split() for row in SPLIT.split("\n")[1:]]
-    names: dict[str, list[str]] = {"X": [], "O": [], ".": []}
-    for number, row in enumerate(rows):
-        for column, what in enumerate(row):
-            names[what].append(f"{'ABCDEFGHJ'[column]}{9 - number}")
-    game = go(board_size=9, black_stones=names["X"], white_stones=names["O"], komi=0, **parameters)
-    return game.new_initial_state()
+    return position(SPLIT, komi=0, **parameters)
 
 
 def vertices(state: GoState, points: tuple[int, ...]) -> set[str]:

@@ -634,25 +634,6 @@ def test_an_answer_exists_without_time(left: float) -> None:
         assert time.monotonic() - began < 10.0
 
 
-def test_more_time_scores_no_fewer_boards() -> None:
-    """Medians of several runs, on spans of which each is several times the one before."""
-    boards = middle_game(150)
-    requests = boards.requests()[:20]
-    medians = []
-    for seconds in (0.0, 0.02, 0.1, 60.0):
-        found = []
-        for _ in range(5):
-            scorer = Scorer(Noting(depth=2))
-            scores = scorer.matrix(boards.rows, requests, deadline=time.monotonic() + seconds)
-            found.append(len(scores))
-        medians.append(statistics.median(found))
-    print(medians)
-    assert medians == sorted(medians)
-    assert 1 <= medians[0] < medians[-1] == len(boards)
-    short = choose(boards, Scorer(Noting(depth=2)), deadline=time.monotonic())
-    assert short.boards < choose(boards, Scorer(Noting(depth=2))).boards == len(boards)
-
-
 def test_a_deadline_far_away_changes_nothing() -> None:
     for boards in beliefs()[:8]:
         assert choose(boards, deadline=time.monotonic() + 1000.0) == choose(boards)

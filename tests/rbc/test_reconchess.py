@@ -407,20 +407,6 @@ def connected(bot: str, address: str, log: Path) -> Iterator[psutil.Process]:
 
 
 @pytest.mark.long
-def test_a_game_on_a_server_by_rc_connect(tmp_path: Path) -> None:
-    games, log = ServedGames(1, turns=6), tmp_path / "log"
-    with (
-        serving(games) as address,
-        connected("miai_rbc.reconchess_bots.rbc_random", address, log),
-    ):
-        assert games.done.wait(90), log.read_text()
-    assert not games.resigned, log.read_text()
-    assert {"games/1/seconds_left", "games/1/game_history"} <= games.asked
-    games.games[1].get_game_history().save(tmp_path / "history.json")
-    assert len(read_history(tmp_path / "history.json").actions) >= 12
-
-
-@pytest.mark.long
 @pytest.mark.parametrize("count", [2, pytest.param(100, marks=pytest.mark.slow)])
 def test_many_games_on_a_server_that_goes_away_leak_nothing(tmp_path: Path, count: int) -> None:
     games, log = ServedGames(count, turns=8, seconds=4.0, increment=0.2), tmp_path / "log"

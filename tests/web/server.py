@@ -106,8 +106,12 @@ class Browser:
         return self.ask(path, method="POST", body=body, headers=kind)
 
     def new_table(self, game: str, **values: str) -> str:
-        """Make a table, with a seed so that its games end alike; return its path."""
-        entered = {"seed": "1"} | {key.replace("__", "."): value for key, value in values.items()}
+        """Make a table, at which one plays against random moves if nothing else is said.
+
+        It has a seed, so that its games end alike. Returns its path.
+        """
+        usual = {"seed": "1", "players.0.agent": "me", "players.1.agent": "random"}
+        entered = usual | {key.replace("__", "."): value for key, value in values.items()}
         reply = self.form(f"/games/{game}", entered)
         assert reply.status == 303, reply.text
         return reply.headers["location"]
@@ -143,6 +147,13 @@ class Browser:
             connection.putheader("content-length", str(len(body)))
         connection.endheaders(body)
         return connection
+
+
+def let_in(port: int) -> Browser:
+    """Return a browser that has entered."""
+    browser = Browser(port)
+    browser.enter()
+    return browser
 
 
 class Events:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.framework.twin_histories import ALL_SEEING, SEATS, twins
-from tests.web.server import Browser, is_over, is_turn, running
+from tests.web.server import Browser, is_over, is_turn, let_in, running
 
 import miai
 from miai.api import renderer_for
@@ -72,8 +72,8 @@ def test_people_who_play_each_other_get_no_analysis(browser: Browser) -> None:
 
 
 def test_thoughts_in_a_hidden_game_wait_for_its_end(browser: Browser) -> None:
-    chairs = {"players__0__agent": "me", "players__1__agent": "ismcts"}
-    table = browser.new_table("phantom_tic_tac_toe", players__1__simulations="50", **chairs)
+    opponent = {"players__1__agent": "ismcts", "players__1__simulations": "50"}
+    table = browser.new_table("phantom_tic_tac_toe", **opponent)
     moved(browser, table, "b2")
     with browser.watching(table) as events:
         news = events.until(is_turn)
@@ -86,8 +86,7 @@ def test_thoughts_in_a_hidden_game_wait_for_its_end(browser: Browser) -> None:
 
 
 def test_a_belief_is_drawn_from_the_player_s_observations(browser: Browser) -> None:
-    chairs = {"players__0__agent": "me", "players__1__agent": "random"}
-    table = browser.new_table("phantom_tic_tac_toe", seed="2", **chairs)
+    table = browser.new_table("phantom_tic_tac_toe", seed="2")
     with browser.watching(table) as events:
         assert events.until(is_turn)["estimate"] == "belief"
     assert browser.ask(f"{table}/estimate").json["title"] == "1 possible world"
@@ -96,8 +95,7 @@ def test_a_belief_is_drawn_from_the_player_s_observations(browser: Browser) -> N
     assert seen["title"] == "16 possible worlds", "8 cells, and o may have tried b2"
     assert seen["picture"].count("<svg") == 1
     assert browser.ask(f"{table}/estimate").json == seen
-    stranger = Browser(browser.port)
-    stranger.enter()
+    stranger = let_in(browser.port)
     assert stranger.ask(f"{table}/estimate").status == 409
 
 
@@ -165,7 +163,7 @@ def test_a_game_between_agents_is_paused_stepped_and_continued(browser: Browser)
         assert events.until(is_over)["stage"] == "over"
     for said, status in (({"kind": "stop"}, 400), ([], 400)):
         assert browser.post(f"{table}/pace", said).status == status
-    own = browser.new_table("tic_tac_toe", players__0__agent="me", players__1__agent="random")
+    own = browser.new_table("tic_tac_toe")
     assert browser.post(f"{own}/pace", {"kind": "pause"}).status == 409
 
 
@@ -173,8 +171,7 @@ def test_a_game_between_agents_is_paused_stepped_and_continued(browser: Browser)
 def test_a_paused_game_is_suspended_and_goes_on(tmp_path: Path) -> None:
     for _ in range(2):
         with running(tmp_path) as port:
-            browser = Browser(port)
-            browser.enter()
+            browser = let_in(port)
             tables = re.findall(r"/tables/\w+", browser.ask("/").text)
             chairs = {"players__0__agent": "random", "players__1__agent": "random"}
             table = tables[0] if tables else browser.new_table("tic_tac_toe", seed="1", **chairs)
@@ -208,8 +205,7 @@ def test_an_estimate_is_made_once_for_a_position(
         observe(follower, seen)
 
     monkeypatch.setattr(BeliefFollower, "observe", counting)
-    chairs = {"players__0__agent": "me", "players__1__agent": "random"}
-    table = browser.new_table("phantom_tic_tac_toe", seed="5", **chairs)
+    table = browser.new_table("phantom_tic_tac_toe", seed="5")
     moved(browser, table, "b2")
     first = browser.ask(f"{table}/estimate").json
     followed = len(counted)

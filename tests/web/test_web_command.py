@@ -24,7 +24,7 @@ def test_it_prints_its_address_answers_and_ends_with_ctrl_c(tmp_path: Path) -> N
             assert reply.status == 200
         browser = Browser(int(found[1].rstrip("/").rpartition(":")[2]))
         browser.ask(f"/?token={found[2]}")
-        table = browser.new_table("tic_tac_toe", players__0__agent="me", players__1__agent="random")
+        table = browser.new_table("tic_tac_toe")
         with browser.watching(table) as events:  # a page that is open says nothing at the end
             events.next()
             process.send_signal(signal.SIGINT)

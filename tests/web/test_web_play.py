@@ -9,15 +9,13 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.web.server import Browser, is_over, is_turn, running
+from tests.web.server import Browser, is_over, is_turn, let_in, running
 
 import miai
 
 
 def test_a_game_against_an_agent_is_played_to_its_end_and_kept(browser: Browser) -> None:
-    table = browser.new_table(
-        "tic_tac_toe", players__0__agent="me", players__1__agent="random", seed="3"
-    )
+    table = browser.new_table("tic_tac_toe", seed="3")
     state = miai.load_game("tic_tac_toe").new_initial_state()
     with browser.watching(table) as events:
         while True:
@@ -41,7 +39,7 @@ def test_a_game_against_an_agent_is_played_to_its_end_and_kept(browser: Browser)
 
 
 def test_only_the_answer_to_the_last_position_counts(browser: Browser) -> None:
-    table = browser.new_table("tic_tac_toe", players__0__agent="me", players__1__agent="random")
+    table = browser.new_table("tic_tac_toe")
     with browser.watching(table) as events:
         first = events.until(is_turn)["frame"]["number"]
         for number, action, problem in (
@@ -62,7 +60,7 @@ def test_only_the_answer_to_the_last_position_counts(browser: Browser) -> None:
 
 
 def test_a_move_is_taken_back(browser: Browser) -> None:
-    table = browser.new_table("tic_tac_toe", players__0__agent="me", players__1__agent="random")
+    table = browser.new_table("tic_tac_toe")
     with browser.watching(table) as events:
         first = events.until(is_turn)
         assert not first["undo"]
@@ -78,7 +76,7 @@ def test_a_move_is_taken_back(browser: Browser) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("game", ["tic_tac_toe", "phantom_tic_tac_toe"])
 def test_a_hint_is_a_legal_move_from_what_the_player_knows(browser: Browser, game: str) -> None:
-    table = browser.new_table(game, players__0__agent="me", players__1__agent="random", seed="5")
+    table = browser.new_table(game, seed="5")
     assert browser.post(f"{table}/hints", {}).status == 409, "the game has not begun"
     with browser.watching(table) as events:
         news = events.until(is_turn)
@@ -93,11 +91,8 @@ def test_a_hint_is_a_legal_move_from_what_the_player_knows(browser: Browser, gam
 def test_a_restart_loses_nothing(tmp_path: Path) -> None:
     folder = tmp_path / "games"
     with running(folder) as port:
-        browser = Browser(port)
-        browser.enter()
-        table = browser.new_table(
-            "phantom_tic_tac_toe", players__0__agent="me", players__1__agent="random", seed="1"
-        )
+        browser = let_in(port)
+        table = browser.new_table("phantom_tic_tac_toe", seed="1")
         with browser.watching(table) as events:
             number = events.until(is_turn)["frame"]["number"]
             browser.post(f"{table}/answers", {"number": number, "kind": "move", "action": 4})
@@ -118,11 +113,8 @@ def test_the_first_page_after_a_restart_needs_no_rules(
 ) -> None:
     folder = tmp_path / "games"
     with running(folder) as port:
-        browser = Browser(port)
-        browser.enter()
-        table = browser.new_table(
-            "phantom_tic_tac_toe", players__0__agent="me", players__1__agent="random", seed="1"
-        )
+        browser = let_in(port)
+        table = browser.new_table("phantom_tic_tac_toe", seed="1")
         with browser.watching(table) as events:
             number = events.until(is_turn)["frame"]["number"]
             browser.post(f"{table}/answers", {"number": number, "kind": "move", "action": 4})
@@ -137,8 +129,7 @@ def test_the_first_page_after_a_restart_needs_no_rules(
 
     with running(folder) as port:
         browser.port = port
-        onlooker = Browser(port)
-        onlooker.enter()
+        onlooker = let_in(port)
         with monkeypatch.context() as patch:
             patch.setattr("miai.web.tables.load_game", fail)
             assert seen["picture"] in browser.ask(table).text
@@ -160,9 +151,8 @@ def test_the_first_page_after_a_restart_needs_no_rules(
 def test_a_torn_journal_loses_only_its_last_line(tmp_path: Path) -> None:
     folder = tmp_path / "games"
     with running(folder) as port:
-        browser = Browser(port)
-        browser.enter()
-        table = browser.new_table("tic_tac_toe", players__0__agent="me", players__1__agent="random")
+        browser = let_in(port)
+        table = browser.new_table("tic_tac_toe")
         with browser.watching(table) as events:
             number = events.until(is_turn)["frame"]["number"]
             browser.post(f"{table}/answers", {"number": number, "kind": "move", "action": 4})
@@ -225,11 +215,8 @@ CLOCK = {"clock__kind": "absolute", "clock__seconds": "300"}
 
 
 def test_both_clocks_are_shown_and_the_mover_s_runs(browser: Browser) -> None:
-    table = browser.new_table(
-        "tic_tac_toe", players__0__agent="me", players__1__agent="random", **CLOCK
-    )
-    spectator = Browser(browser.port)
-    spectator.enter()
+    table = browser.new_table("tic_tac_toe", **CLOCK)
+    spectator = let_in(browser.port)
     with browser.watching(table) as events:
         news = events.until(is_turn)
         assert news["clocks"]["ticking"] == [0]
@@ -256,7 +243,7 @@ def test_an_increment_is_added_per_action_or_per_turn(
     """A sense is not the end of a turn."""
     clock = {"clock__kind": "fischer", "clock__seconds": "30", "clock__increment": "100"}
     clock["clock__increment_per"] = per
-    table = browser.new_table("rbc", players__0__agent="me", players__1__agent="random", **clock)
+    table = browser.new_table("rbc", **clock)
     with browser.watching(table) as events:
         number = events.until(is_turn)["frame"]["number"]
         answer = {"number": number, "kind": "move", "action": 27}
@@ -285,20 +272,15 @@ def test_after_a_restart_the_clock_of_who_is_to_move_runs(tmp_path: Path) -> Non
 
 
 def test_spectators_learn_that_the_players_have_started(browser: Browser) -> None:
-    chairs = {"players__0__agent": "me", "players__1__agent": "random"}
-    spectator = Browser(browser.port)
-    spectator.enter()
-    table = browser.new_table("tic_tac_toe", **chairs)
+    spectator = let_in(browser.port)
+    table = browser.new_table("tic_tac_toe")
     with spectator.watching(table) as public:
         assert public.until(lambda news: news["stage"] == "playing")["moves"] == []
 
 
 def test_the_clock_of_somebody_who_plays_a_hidden_game_is_its_own(browser: Browser) -> None:
-    table = browser.new_table(
-        "phantom_tic_tac_toe", players__0__agent="me", players__1__agent="random", **CLOCK
-    )
-    spectator = Browser(browser.port)
-    spectator.enter()
+    table = browser.new_table("phantom_tic_tac_toe", **CLOCK)
+    spectator = let_in(browser.port)
     with browser.watching(table) as events, spectator.watching(table) as public:
         clocks = events.until(is_turn)["clocks"]
         mine, theirs = clocks["left"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from playwright.sync_api import expect
-from tests.web.server import TOKEN, Browser, Reply, both_looks, heed, running
+from tests.web.server import TOKEN, Browser, Reply, both_looks, heed, let_in, running
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser as Chromium
@@ -69,8 +69,7 @@ def test_opened_problems_are_solved_refuted_and_counted(browser: Browser, tmp_pa
 def test_sets_and_score_survive_a_restart(tmp_path: Path) -> None:
     for _ in range(2):
         with running(tmp_path / "games") as port:
-            browser = Browser(port)
-            browser.enter()
+            browser = let_in(port)
             if "own 1" not in browser.ask("/problems/").text:
                 opened(browser, SGF)
                 moved(browser, "/problems/own-1/0", [], CORNER)
@@ -80,8 +79,7 @@ def test_sets_and_score_survive_a_restart(tmp_path: Path) -> None:
 def test_the_command_line_names_problems(tmp_path: Path) -> None:
     (tmp_path / "mine.sgf").write_bytes(SGF)
     with running(tmp_path / "games", tmp_path / "mine.sgf") as port:
-        browser = Browser(port)
-        browser.enter()
+        browser = let_in(port)
         assert "mine.sgf" in browser.ask("/problems/").text
         assert "capture the block at D8" in browser.ask("/problems/given-0/0").text
         assert browser.ask("/problems/given-1/").status == 404

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import pytest
 from starlette.exceptions import HTTPException
 from tests.tournaments.pages import positions_of, read_page
-from tests.web.server import Browser, Reply, is_over, is_turn, running
+from tests.web.server import Browser, Reply, is_over, is_turn, let_in, running
 
 import miai
 from miai.api import record_format
@@ -55,9 +55,7 @@ def port(tmp_path: Path) -> Iterator[int]:
 
 @pytest.fixture
 def browser(port: int) -> Browser:
-    made = Browser(port)
-    made.enter()
-    return made
+    return let_in(port)
 
 
 def upload(browser: Browser, **files: bytes) -> Reply:
@@ -111,8 +109,7 @@ def test_a_file_is_a_replay_that_is_kept(
     tmp_path: Path, files: dict[str, bytes], name: str, plies: int | None, suffixes: list[str]
 ) -> None:
     with running(tmp_path / "games") as port:
-        browser = Browser(port)
-        browser.enter()
+        browser = let_in(port)
         address = opened(browser, name, files[name])
     with running(tmp_path / "games") as port:  # again
         browser.port = port
@@ -227,8 +224,7 @@ def test_names_and_comments_are_inert(browser: Browser) -> None:
 @pytest.mark.parametrize("name", ["../../x.sgf", "/etc/passwd.sgf", "..\\x.sgf", "a\x00b.sgf"])
 def test_a_name_is_no_path(tmp_path: Path, name: str) -> None:
     with running(tmp_path / "deep" / "games") as port:
-        browser = Browser(port)
-        browser.enter()
+        browser = let_in(port)
         opened(browser, name, SGF)
     (kept,) = (tmp_path / "deep" / "games" / "records").iterdir()
     assert re.fullmatch(r"[0-9a-f]{12}\.jsonl", kept.name)
@@ -295,8 +291,7 @@ def test_a_game_goes_on_after_a_ply_by_the_rules_of_the_record(browser: Browser)
 
 def test_the_earlier_moves_survive_a_restart(tmp_path: Path) -> None:
     with running(tmp_path / "games") as port:
-        browser = Browser(port)
-        browser.enter()
+        browser = let_in(port)
         address = opened(browser, "one.sgf", SGF)
         table = play_on(
             browser, address, 3, players__0__agent="fast-random", players__1__agent="me"

@@ -19,7 +19,7 @@ from tests.comparing.comparisons import compare
 from tests.comparing.comparisons import config_text as comparison_text
 from tests.tournaments.support import command, config_text, environment, games_of, player
 from tests.tournaments.support import tournament as run_tournament
-from tests.web.server import TOKEN, Browser, is_turn, running
+from tests.web.server import TOKEN, Browser, is_turn, let_in, running
 
 from miai.errors import ConfigError, MiaiError
 from miai_tournaments.report.watch import RunReading
@@ -52,8 +52,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def browser(runs: Path, tmp_path: Path) -> Iterator[Browser]:
     with running(tmp_path / "games", runs) as port:
-        made = Browser(port)
-        made.enter()
+        made = let_in(port)
         yield made
 
 
@@ -168,8 +167,7 @@ def test_a_run_that_breaks_its_reader_gives_a_message(
         raise ValueError("<b>hostile")
 
     with running(tmp_path / "games", runs) as port:
-        browser = Browser(port)
-        browser.enter()
+        browser = let_in(port)
         with browser.watching("/runs/0") as events:
             events.next()
             with monkeypatch.context() as patch:
@@ -196,8 +194,7 @@ def test_a_run_keeps_its_address_when_others_begin_beside_it(runs: Path, tmp_pat
     shown.mkdir()
     shutil.copytree(runs / EVIL, shown / "m-first")
     with running(tmp_path / "games", shown) as port:
-        browser = Browser(port)
-        browser.enter()
+        browser = let_in(port)
         assert "m-first" in browser.ask("/runs/0/stop").text
         shutil.copytree(runs / EVIL, shown / "a-later")
         assert "m-first" in browser.ask("/runs/0/stop").text
@@ -217,8 +214,7 @@ def test_a_comparison_says_how_far_it_is(tmp_path: Path) -> None:
         running(tmp_path / "games", tmp_path / "few") as port,
         contextlib.closing(sqlite3.connect(tmp_path / "few" / COMPARISON.file_name)) as store,
     ):
-        browser = Browser(port)
-        browser.enter()
+        browser = let_in(port)
         whole = browser.ask("/runs/0/")
         assert ("refresh" in whole.headers, "reloads itself" in whole.text) == (False, False)
         (total,) = store.execute("SELECT count(*) FROM searches").fetchone()
@@ -233,8 +229,7 @@ def test_a_comparison_shows_its_tables(tmp_path: Path) -> None:
     (tmp_path / "few.toml").write_text(comparison_text())
     compare(tmp_path / "few.toml", "--out", tmp_path / "few")
     with running(tmp_path / "games", tmp_path / "few") as port:
-        browser = Browser(port)
-        browser.enter()
+        browser = let_in(port)
         assert "comparison" in browser.ask("/runs/").text
         page = browser.ask("/runs/0/")
         assert page.status == 200, page.text
@@ -260,8 +255,7 @@ def test_a_run_is_watched_stopped_resumed_and_watched_to_its_end(tmp_path: Path)
             assert time.monotonic() < until
             time.sleep(0.05)
         with running(tmp_path / "games", out) as port:
-            browser = Browser(port)
-            browser.enter()
+            browser = let_in(port)
             with browser.watching("/runs/0") as events:
                 assert "stop …" in events.until(lambda parts: "state" in parts)["state"]
                 seen = events.until(lambda parts: done(parts) > 0)

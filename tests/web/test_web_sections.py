@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
-from tests.web.server import Browser, running
+from tests.web.server import Browser, let_in, running
 
 from miai.errors import ConfigError
 from miai.plugins.loader import registry
@@ -55,8 +55,7 @@ def notes(tmp_path: Path) -> Iterator[Path]:
 
 def test_a_section_is_built_on_demand_and_closed(notes: Path, tmp_path: Path) -> None:
     with running(tmp_path / "games") as port:
-        browser = Browser(port)
-        browser.enter()
+        browser = let_in(port)
         assert '<a href="/notes/">Notes</a>' in browser.ask("/").text
         assert not built
         assert browser.ask("/notes/").text == "0 notes in notes"

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.web.server import TOKEN, Browser, is_turn, running
+from tests.web.server import TOKEN, Browser, is_turn, let_in, running
 
 from miai.errors import ConfigError
 from miai.playing.session import RevisableGame
@@ -19,7 +19,7 @@ from miai.web.server import serve
 
 
 def test_a_browser_without_the_token_gets_nothing(browser: Browser) -> None:
-    table = browser.new_table("tic_tac_toe", players__0__agent="me", players__1__agent="random")
+    table = browser.new_table("tic_tac_toe")
     stranger = Browser(browser.port)
     for path in ("/", "/games/go", table, f"{table}/events", "/?token=wrong", "/?token="):
         reply = stranger.ask(path)
@@ -68,7 +68,7 @@ def test_no_form_starts_the_program_of_a_game(visitor: Browser, tmp_path: Path) 
 
 
 def test_every_page_has_a_strict_policy(visitor: Browser) -> None:
-    table = visitor.new_table("tic_tac_toe", players__0__agent="me", players__1__agent="random")
+    table = visitor.new_table("tic_tac_toe")
     for path in ("/", "/games/go", "/games/nothing", table, "/tables/0123456789ab", "/nowhere"):
         reply = visitor.ask(path)
         policy = reply.headers["content-security-policy"]
@@ -111,7 +111,7 @@ def test_a_request_has_a_maximum_size(visitor: Browser) -> None:
     "body", [b"", b"null", b"[]", b"{", b"\xff", b'{"number": 1e999}', b'{"number": [[[]]]}']
 )
 def test_a_malformed_answer_is_refused(visitor: Browser, body: bytes) -> None:
-    table = visitor.new_table("tic_tac_toe", players__0__agent="me", players__1__agent="random")
+    table = visitor.new_table("tic_tac_toe")
     with visitor.watching(table) as events:
         events.until(is_turn)
         kind = {"content-type": "application/json"}
@@ -131,7 +131,7 @@ def test_what_is_entered_is_escaped(visitor: Browser) -> None:
 
 def test_an_invitation_serves_one_browser_for_one_game(browser: Browser) -> None:
     table = browser.new_table("tic_tac_toe", players__0__agent="me", players__1__agent="guest")
-    other = browser.new_table("tic_tac_toe", players__0__agent="me", players__1__agent="random")
+    other = browser.new_table("tic_tac_toe")
     address = browser.post(f"{table}/invitations/1", {}).json["address"]
     path = "/" + address.split("/", 3)[3]
     guest, late = Browser(browser.port), Browser(browser.port)
@@ -151,7 +151,7 @@ def test_an_invitation_serves_one_browser_for_one_game(browser: Browser) -> None
 
 
 def test_what_is_kept_is_for_this_user_alone(browser: Browser, tmp_path: Path) -> None:
-    browser.new_table("tic_tac_toe", players__0__agent="me", players__1__agent="random")
+    browser.new_table("tic_tac_toe")
     folder = tmp_path / "games"
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     files = list(folder.iterdir())
@@ -182,9 +182,6 @@ def test_a_damaged_journal_says_so(browser: Browser, tmp_path: Path) -> None:
     assert browser.ask("/").status == 200
 
 
-CHAIRS = {"players__0__agent": "me", "players__1__agent": "random"}
-
-
 @pytest.mark.long
 def test_a_game_that_nobody_looks_at_is_suspended_and_its_agents_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -193,9 +190,8 @@ def test_a_game_that_nobody_looks_at_is_suspended_and_its_agents_end(
     monkeypatch.setattr("miai.web.server._TIDY_SECONDS", 0.1)
     before = children()
     with running(tmp_path / "games") as port:
-        browser = Browser(port)
-        browser.enter()
-        table = browser.new_table("tic_tac_toe", **CHAIRS)
+        browser = let_in(port)
+        table = browser.new_table("tic_tac_toe")
         with browser.watching(table) as events:
             events.until(is_turn)
             agents = children() - before
@@ -227,9 +223,8 @@ def test_a_game_that_is_looked_at_while_it_is_being_suspended_goes_on(
     monkeypatch.setattr(RevisableGame, "drop_pending", slowly)
     before = children()
     with running(tmp_path / "games") as port:
-        browser = Browser(port)
-        browser.enter()
-        table = browser.new_table("tic_tac_toe", **CHAIRS)
+        browser = let_in(port)
+        table = browser.new_table("tic_tac_toe")
         with browser.watching(table) as events:
             events.until(is_turn)
             known = children()
@@ -261,7 +256,7 @@ def test_the_games_in_progress_are_bounded(
     browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("miai.web.tables.MOST_RUNNING", 1)
-    table = browser.new_table("tic_tac_toe", **CHAIRS)
+    table = browser.new_table("tic_tac_toe")
     with browser.watching(table) as events:
         events.until(is_turn)
         entered = {"players.0.agent": "me", "players.1.agent": "random"}
