@@ -146,6 +146,7 @@ def _wait_for(descriptor: int) -> None:
 def _source_digest(sources: Path) -> str:
     """Return 16 hexadecimal digits that depend on the kernels, this package and numba's version."""
     digest = hashlib.sha256(numba.__version__.encode())
+    # This package's files too: kernels inline its parts.
     for source in (*sorted(Path(__file__).parent.glob("*.py")), *sorted(sources.glob("*.py"))):
         digest.update(source.name.encode() + b"\0" + source.read_bytes())
     return digest.hexdigest()[:16]
@@ -160,6 +161,7 @@ def _usable(folder: Path, name: str) -> bool:
         os.utime(folder)
     except OSError:
         return False
+    # Once for each edit of the sources is often enough.
     if new:
         _prune(folder, name)
     return True

@@ -44,6 +44,7 @@ def _store(builder: Any, vector: Any, data: Any, place: Any) -> None:
 def _spread(builder: Any, number: Any) -> Any:
     """Return a vector with the same number in every lane."""
     one = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), number, ir.IntType(32)(0))
+    # A shuffle that takes lane 0 everywhere, which LLVM knows as a broadcast.
     firsts = ir.Constant(ir.VectorType(ir.IntType(32), LANES), None)
     return builder.shuffle_vector(one, ir.Constant(_VECTOR, ir.Undefined), firsts)
 
@@ -91,9 +92,11 @@ def _products(
         places, starts = (
             [builder.extract_value(arguments[i], m) for m in range(len(kinds[i]))] for i in (1, 3)
         )
+        # The sums stay in registers over the loop; memory is written once, at the end.
         sums = [cgutils.alloca_once_value(builder, _load(builder, data, p)) for p in places]
         with cgutils.for_range(builder, arguments[7], intp=ir.IntType(64)) as loop:
             place = builder.add(arguments[5], builder.mul(loop.index, arguments[6]))
+            # One load of weights serves all rows.
             weight = _load(builder, rows, place)
             for total, start in zip(sums, starts, strict=True):
                 number = builder.load(builder.gep(source, [builder.add(start, loop.index)]))

@@ -332,6 +332,7 @@ class Match:
             self._apply(action, Player.CHANCE)
             self._note(move)
             return None
+        # All decisions are taken before the first is applied: nobody acts on another's choice.
         for move in self._decide(self.state.acting_players()):
             self._apply(move.action, move.actor)
             self._note(move)
@@ -408,10 +409,12 @@ class Match:
         try:
             reply = self.seats[player].act(clock.reading(), deadline=clock.deadline())
         except AgentError as error:
+            # The seat measures no time when it fails; the referee's clock includes the way there.
             clock.spent += time.monotonic() - began
             return _failure(player, error)
         if reply.cpu_seconds is not None:
             record.cpu_seconds = (record.cpu_seconds or 0.0) + reply.cpu_seconds
+        # Taken before the charge, which changes it.
         limit = clock.limit()
         if not clock.charge(reply.seconds):
             late = f"answered after {reply.seconds:.3f} s with {limit:.3f} s left on the clock"
@@ -498,6 +501,8 @@ class Match:
     def _forfeit(self, failures: Sequence[_Failure]) -> None:
         """Conclude the game as lost by the players who failed, unless the game itself did."""
         for failure in failures:
+            # Where the rules themselves are a program, they may have caused the failure; then the
+            # game is void, and `verify` raises.
             if failure.reason in _MAY_BE_THE_GAMES:
                 self.game.verify(self.state.history())
                 if failure.error is not None and failure.error.game_failed_at is not None:

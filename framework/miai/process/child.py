@@ -93,6 +93,7 @@ def kill_orphans() -> None:
     """Kill adopted processes, but not those that stem from a child that lives."""
     if not _adopts:
         return
+    # A process that outlived its parent may still belong to a child that lives.
     living = {child._mark for child in _children.values()} - {""}
     session = os.getsid(0)
     until = time.monotonic() + _ORPHAN_SECONDS
@@ -199,6 +200,8 @@ class Child:
         tied: bool = True,
     ) -> None:
         self._leads_group = new_session or os.getsid(0) != os.getpid()
+        # The kernel kills the child when the last other end of this pipe closes, which this
+        # process alone holds: however it dies, the child dies too.
         lifeline, ours = os.pipe()
         self._lifeline = os.fdopen(ours, "wb", buffering=0)  # closed when the object goes
         try:
@@ -297,6 +300,8 @@ class Child:
             return
         below = self.descendants()
         with contextlib.suppress(ProcessLookupError, PermissionError):
+            # First the leader, which could start more, then the group; what left the group is
+            # listed before, as it is found by its parents only while these live.
             os.kill(self.pid, signal.SIGKILL)
             if self._leads_group:
                 os.killpg(self.pid, signal.SIGKILL)
@@ -316,6 +321,7 @@ class Child:
             self._popen.returncode = os.waitstatus_to_exitcode(status)
             self.cpu_at_exit = usage.ru_utime + usage.ru_stime
             _children.pop(self.pid, None)
+            # Only now are the child's own orphans without a living mark.
             kill_orphans()
         self._release()
 

@@ -103,6 +103,7 @@ def hide(
     if version >= _FIRST_WITH_TRUNCATE:
         rights |= _TRUNCATE
     ruleset = _Ruleset(files=rights, scoped=_SCOPE_SIGNAL if scoped else 0)
+    # Older kernels refuse a structure with fields that they do not know.
     size = ctypes.sizeof(ruleset) if scoped else ctypes.sizeof(ctypes.c_uint64)
     rules = _call(_CREATE, ctypes.byref(ruleset), ctypes.c_size_t(size), 0)
     try:
@@ -134,6 +135,7 @@ class _Places:
         elif path not in self.above or not path.is_dir():
             yield path
         else:
+            # Landlock only grants: to hide one folder, everything beside it is allowed by name.
             for child in sorted(path.iterdir()):
                 if not child.is_symlink():  # its target is visited at its own path
                     yield from self.beside(child)
@@ -168,6 +170,7 @@ def _leading_to(path: Path) -> set[Path]:
 def _allow(rules: int, path: Path, rights: int) -> None:
     """Give rights to files at or below a path, unless it has vanished meanwhile."""
     try:
+        # The rule is for the file that is open, so that nobody can swap the path meanwhile.
         opened = os.open(path, os.O_PATH | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:
         return

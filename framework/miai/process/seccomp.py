@@ -155,6 +155,7 @@ class _Program(ctypes.Structure):
 def _filter(column: int, architecture: int, *, programs: bool, attributes: bool) -> Iterator[bytes]:
     """Yield the filter's instructions. Every rule begins with the number of the call loaded."""
     deny, ignore = _ERRNO | errno.EPERM, _ERRNO
+    # The numbers mean other calls on other architectures, so a foreign one is refused whole.
     yield _step(_LOAD, _ARCHITECTURE)
     yield _step(_EQUAL, architecture, no=2)
     yield _step(_LOAD, _NUMBER)
@@ -176,6 +177,7 @@ def _filter(column: int, architecture: int, *, programs: bool, attributes: bool)
         _step(_RETURN, deny),
         _step(_RETURN, _ALLOW),
     )
+    # Process 0 is the caller: its own limits and scheduling are its own affair.
     for numbers in _OWN.values():
         yield from _rule(numbers[column], *_require_zero(0))
     for name, numbers in _OWN_SECOND.items():

@@ -191,6 +191,7 @@ class JobPool(ABC, Generic[W]):
     def _dispatch(self) -> None:
         while self._waiting:
             ready = [worker for worker in self._workers if worker.ready]
+            # An idle worker first; a new one before a second job in the queue of a busy one.
             least = min(ready, key=lambda worker: len(worker.jobs), default=None)
             if (least is None or least.jobs) and self._may_spawn(len(ready)):
                 self._workers.append(self._spawn())
@@ -226,6 +227,7 @@ class JobPool(ABC, Generic[W]):
         reason = self._remove(worker, what)
         self._workers.remove(worker)
         current = worker.current
+        # The jobs behind the current one did not harm the worker: they go first, in their order.
         self._waiting.extendleft(reversed([job for job in worker.jobs if job is not current]))
         return Failed(current, reason, "death")
 
@@ -278,6 +280,7 @@ class WorkerProcess:
 
     def receive(self) -> list[JobEvent]:
         """Return what has come. When it fails, what came before counts."""
+        # Answers that came before the end of the pipe are still read below.
         if self.child.receive() is None:
             self.failure = "died"
         events: list[JobEvent] = []
@@ -358,6 +361,8 @@ class WorkerPool(JobPool[WorkerProcess]):
                             results[event.job] = event.result
                             self.count(event.seconds)
                             continue
+                        # A death may be the machine's, such as of memory; several by one job are
+                        # the job's.
                         deaths[event.job] += 1
                         if event.kind != "death" or deaths[event.job] == ATTEMPTS:
                             raise WorkerError(f"job {event.job.name}: {event.reason}")
@@ -402,10 +407,12 @@ class WorkerPool(JobPool[WorkerProcess]):
 
     def _receive(self, seconds: float | None) -> list[JobEvent]:
         events: list[JobEvent] = []
+        # No worker has a job, so no answer can come; waiting would last for ever.
         if not self._busy():
             return events
         for key, _ in self._selector.select(seconds):
             worker: WorkerProcess = key.data
+            # Another event of this round may have removed it.
             if worker not in self._workers:
                 continue
             if key.fd == worker.child.output.descriptor:
@@ -426,6 +433,7 @@ class WorkerPool(JobPool[WorkerProcess]):
 
     def _remove(self, worker: WorkerProcess, what: str) -> str:
         child = worker.child
+        # Its pipe may end before it does, and the status says what killed it.
         child.await_death(1.0)
         if what == "died":
             what = child.exit_status() if child.is_dead() else "closed its answers"

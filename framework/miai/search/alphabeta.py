@@ -246,6 +246,8 @@ class AlphaBeta:
                 self._cuts = 0
                 value = self._look_from(state, player, depth)
                 full_depth = depth
+                # No horizon was met, or the value cannot be improved: a deeper search would repeat
+                # it.
                 if self._cuts == 0 or abs(value) >= self._max:
                     return depth, True
         except _OutOfBudgetError:
@@ -261,6 +263,7 @@ class AlphaBeta:
             if value > best:
                 best, best_action = value, action
                 self._best = action, value
+            # Nothing is worth more, so the other actions need no search.
             if best >= self._max:
                 break
         self._store(state.key(), depth, Bound.EXACT, best, best_action, cuts=0)
@@ -315,9 +318,11 @@ class AlphaBeta:
         key, cuts = state.key(), self._cuts
         entry = self._table.get(key)
         if entry is not None and _settles(entry, depth, alpha, beta):
+            # An entry that met the horizon taints this value as its own search would have.
             self._cuts += entry.depth < math.inf
             return entry.value
         best, best_action, bound = -math.inf, None, Bound.UPPER
+        # Even an entry that is too shallow names a good first action.
         for action in self._ordering.order(state, player, ply, entry.action if entry else None):
             value = self._after(state, action, player, depth - 1, max(alpha, best), beta, ply + 1)
             if value > best:
@@ -341,6 +346,7 @@ class AlphaBeta:
         """
         total, rest = 0.0, 1.0
         for outcome, probability in state.chance_outcomes():
+            # Rounding may leave a little less than nothing.
             rest = max(0.0, rest - probability)
             low = (alpha - total - self._max * rest) / probability
             high = (beta - total + self._max * rest) / probability
@@ -373,6 +379,8 @@ class AlphaBeta:
         cuts: int,
     ) -> None:
         """Store an entry, good for any depth where the horizon played no part in its value."""
+        # Entries from which no line met the horizon hold at any depth. So do values at the bound of
+        # utilities: a deeper search could only confirm them.
         certain = (
             self._cuts == cuts
             or (value >= self._max and bound != Bound.UPPER)

@@ -119,6 +119,7 @@ class Node:
         tried = len(self.children)
         order = list(range(tried, len(self.actions)))
         rng.shuffle(order)
+        # The sort is stable, so equal priors stay in shuffled order.
         order.sort(key=lambda index: -priors[index])
         order = [*range(tried), *order]
         self.actions = [self.actions[index] for index in order]
@@ -127,6 +128,8 @@ class Node:
     def begin(self, rng: random.Random) -> None:
         """Add a child for the untried action of greatest prior, or for a random one."""
         if self.priors is None:
+            # Swap rather than pop: the tried actions stay at the front, where `children` index
+            # them.
             actions, tried = self.actions, len(self.children)
             other = tried + int(rng.random() * (len(actions) - tried))
             actions[tried], actions[other] = actions[other], actions[tried]
@@ -231,6 +234,7 @@ class MctsSolver:
         if node.player == Player.CHANCE:
             if len(node.proofs) == len(node.actions):
                 node.proven = _expectation(node)
+        # One winning action is enough; the others need not be proven.
         elif self._win_settles and proven[node.player] >= self._max:
             node.proven = proven
         elif len(node.proofs) == len(node.actions):
@@ -238,6 +242,7 @@ class MctsSolver:
 
 
 def _best(player: int, proofs: dict[int, Utility]) -> Utility | None:
+    # Which of equal actions the player takes is open, so ties must agree for all players.
     best = max(proofs.values(), key=lambda proven: proven[player])
     ties = (proven for proven in proofs.values() if _alike(proven[player], best[player]))
     return best if all(all(map(_alike, tie, best)) for tie in ties) else None
@@ -270,6 +275,7 @@ def back_up(
     """
     proven = leaf.proven if solver is not None else None
     for node, index in reversed(path):
+        # A mixed strategy is never certain, so proofs end here.
         if isinstance(node, JointNode):
             node.learn(index, value)
             proven = None
@@ -277,6 +283,7 @@ def back_up(
         if solver is not None:
             if proven is not None and node.proven is None and index not in (node.proofs or ()):
                 solver.note(node, index, proven)
+            # Only what proves this node too goes on to its parent.
             proven = node.proven
         if node.player >= 0:
             node.edge_totals[index] += value[node.player] - loss
@@ -568,12 +575,15 @@ class Mcts:
         done = 0
         while done < count:
             path, leaf, state = self._descend()
+            # The descent met a leaf of its own batch. Its visit would count a position twice that
+            # is evaluated once, so it is undone, and the batch ends early.
             if leaf.pending:
                 self._retrace(path, leaf)
                 break
             done += 1
             if leaf.proven is not None:
                 back_up(path, leaf, leaf.proven, loss=self._loss, solver=self._solver)
+                # More simulations could not change the answer.
                 if path and path[0][0].is_settled():
                     break
             else:
@@ -592,6 +602,7 @@ class Mcts:
         path: Path = []
         while node.proven is None:
             if not node.actions:
+                # A leaf lists its actions on its second visit: most leaves never have one.
                 if node.player != Player.CHANCE and (node.visits == 0 or node.pending):
                     break
                 node.expand(state)
@@ -601,6 +612,7 @@ class Mcts:
                 index = select(node)
                 if index == len(node.children):
                     node.begin(self._rng)
+                # Virtual loss: later descents of this batch should look elsewhere.
                 node.edge_totals[index] += self._loss
             node.visits += 1
             node.edge_visits[index] += 1
@@ -619,6 +631,7 @@ class Mcts:
     def _grow(self, node: Node, index: int, state: State) -> Node:
         child = Node.of(state)
         assert self._nodes is not None
+        # In a full tree the child serves this simulation and is dropped.
         if self._nodes < self._parameters.max_nodes:
             node.children[index] = child
             self._nodes += 1

@@ -69,6 +69,8 @@ class RegretMatching:
         for other, probability, estimate in zip(legal, matched, estimates, strict=True):
             self._strategy[other] = self._strategy.get(other, 0.0) + probability
             regret = self._regrets.get(other, 0.0) + estimate - expected
+            # Regret matching+ (Tammelin 2014): regrets below 0 are forgotten, so that an action
+            # that was bad for long recovers at once.
             self._regrets[other] = max(0.0, regret)
         self.visits += 1
         self.counts[action] = self.counts.get(action, 0) + 1

@@ -153,6 +153,8 @@ class Simulator:
                     break
                 continue
             node = nodes[player if self.observers == "multi" else self.searcher]
+            # One new node a simulation: its value comes from the evaluator, not from a longer
+            # descent.
             if not node.visited:
                 node.visited = True
                 break
@@ -191,6 +193,9 @@ class Simulator:
         """Return where each observer's tree begins in a world."""
         nodes = {self.searcher: self.root}
         if self.observers == "multi":
+            # The searcher knows its own past, which all worlds share. What the others have seen
+            # differs from world to world, so each of their trees begins at what they know in this
+            # one.
             for player in range(world.game.info.num_players):
                 if player != self.searcher:
                     key = player, world.information_state_string(player)
@@ -208,6 +213,7 @@ class Simulator:
             return
         for observer, node in nodes.items():
             observed = observation_key(world, observer)
+            # Who notices nothing stays where it is: its tree must not tell actions apart.
             if observed is not None:
                 nodes[observer] = node.child(observed)
 
