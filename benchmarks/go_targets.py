@@ -1,6 +1,6 @@
 """Quality of self-play targets: policies of short searches compared with a long search.
 
-    python benchmarks/go_targets.py --weights policy-9x9 --simulations 32 64 --c-scales 1 0.3
+    python benchmarks/go_targets.py --weights policy-7-13 --simulations 32 64 --c-scales 1 0.3
 
 On positions of games that the network draws from its own priors, Gumbel searches of few simulations
 give the improved policy that AlphaGo Zero's loop learns; PUCT with many simulations tells what is
@@ -128,7 +128,7 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
-        "--weights", default="policy-9x9", help="Weights file or name of shipped weights"
+        "--weights", default="policy-7-13", help="Weights file or name of shipped weights"
     )
     parser.add_argument("--precision", default="auto", choices=("auto", "fp32", "bf16", "int8"))
     parser.add_argument("--positions", type=int, default=200, help="Number of positions")

@@ -91,7 +91,7 @@ def main() -> None:
     """Search and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("games", help="Shard set of recorded games")
-    parser.add_argument("--weights", default="policy-9x9", help="Weights file or shipped name")
+    parser.add_argument("--weights", default="policy-7-13", help="Weights file or shipped name")
     parser.add_argument("--simulations", type=int, nargs="+", default=[48])
     parser.add_argument("--mix", type=float, nargs="+", default=[0.2], help="Share of rollouts")
     parser.add_argument("--every", type=int, default=10, help="Interval of positions")

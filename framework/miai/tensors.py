@@ -41,7 +41,7 @@ FORMAT_VERSION: Final = 1
 _MAX_DIMENSIONS: Final = 8
 _LENGTH: Final = struct.Struct("<Q")
 _METADATA: Final = "__metadata__"
-_DTYPES: Final = {"F32": np.dtype("<f4"), "I64": np.dtype("<i8")}
+_DTYPES: Final = {"F16": np.dtype("<f2"), "F32": np.dtype("<f4"), "I64": np.dtype("<i8")}
 
 
 def read_metadata(path: Path) -> dict[str, str]:
@@ -58,8 +58,8 @@ def read_tensors(path: Path) -> tuple[Tensors, dict[str, str]]:
 
     Raises:
       WeightsError: the file cannot be read, is truncated, longer than its header says or longer
-        than `MAX_FILE_BYTES`, or its tensors overlap, leave gaps, have another dtype than float32
-        and int64, or contain a number that is not finite.
+        than `MAX_FILE_BYTES`, or its tensors overlap, leave gaps, have another dtype than float16,
+        float32 and int64, or contain a number that is not finite.
     """
     data, metadata = _read(path, whole=True)
     try:
@@ -82,12 +82,14 @@ def write_tensors(path: Path, tensors: Tensors, metadata: Mapping[str, str]) -> 
     random.
 
     Raises:
-      WeightsError: a tensor has another dtype than float32 and int64 or is not finite, or the file
-        cannot be written; an existing file is then unchanged.
+      WeightsError: a tensor has another dtype than float16, float32 and int64 or is not finite, or
+        the file cannot be written; an existing file is then unchanged.
     """
     for name, array in tensors.items():
         if array.dtype not in _DTYPES.values():
-            raise WeightsError(f"{path}: '{name}' has dtype {array.dtype}, not float32 or int64")
+            raise WeightsError(
+                f"{path}: '{name}' has dtype {array.dtype}, not float16, float32 or int64"
+            )
         _check_finite(path, name, array, "not written")
     whole = {name: np.asarray(array, order="C") for name, array in tensors.items()}
     with writing(path, WeightsError):

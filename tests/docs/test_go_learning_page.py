@@ -80,9 +80,7 @@ def in_small(words: list[str]) -> list[str]:
     if words[:3] == ["go", "data", "annotate"]:
         return [*words, "--simulations", "2", "--workers", "1"]
     if words[:3] == ["go", "data", "play"]:
-        games = (
-            ("8", "--sizes", "7,9,13", "--max-moves", "24") if "policy-7-13" in words else ("4",)
-        )
+        games = ("4",) if "--sizes" in words else ("8", "--sizes", "7,9,13", "--max-moves", "24")
         few = ("--games-a-shard", "8", "--simulations", "2", "--fast-simulations", "1")
         return [*words, *few, "--workers", "1", "--games", *games]
     return [*words, "--set", "max_moves=8"] if words[0] == "play" else words

@@ -67,7 +67,7 @@ def test_games_are_imported_once_however_often_it_is_called(games: Path, tmp_pat
     [
         (["data", "stats"], "1 of 10 games are left out: 1 bad, the first "),
         pytest.param(
-            ["eval", "policy-9x9"],
+            ["eval", "policy-7-13"],
             "2 of 10 games are left out: 1 dropped (duplicate); 1 bad, ",
             marks=pytest.mark.slow,
         ),

@@ -244,7 +244,7 @@ def test_the_config_for_several_sizes_begins_with_shipped_weights() -> None:
     network, encoders, header = make_network(sizes, config.encoder, config.network, seed=1)
     assert header.sizes == tuple(encoders) == tuple(range(7, 14))
     planes = torch.rand(4, encoders[9].planes, 9, 9, generator=torch.Generator().manual_seed(1))
-    before = load_weights(find_weights("policy-9x9")).network.eval()(planes)
+    before = load_weights(find_weights("policy-7-13"), size=9).network.eval()(planes)
     after = network.eval()(planes)
     assert torch.equal(before.policy, after.policy)
     assert torch.equal(before.value, after.value)
@@ -631,7 +631,7 @@ def test_sets_of_several_sizes_are_resumed_with_any_number_of_workers(tmp_path: 
     with pytest.raises(DataError, match="seed differ"):
         play_set(own_plan(seed=6), 12, judges(3, 4, 5), tmp_path / "parts")
     with pytest.raises(
-        DataError, match=r"3x3.000000: .* \(size, seed differ\); use another folder"
+        DataError, match=r"3x3.000000: .* \(seed, size differ\); use another folder"
     ):
         play_set(own_plan(size=[6, 7], seed=6), 12, judges(6, 7), tmp_path / "parts")
     assert not (tmp_path / "parts" / "6x6").exists()

@@ -11,6 +11,7 @@ import numpy as np
 import onnx
 import pytest
 from tests.go_learning.go_commands import run
+from tests.go_learning.go_networks_small import small_file
 from tests.go_learning.go_sizes_small import by_hand, planes_of, small_weights, write_sets
 from tests.go_learning.gtp_controllers import Talk
 
@@ -224,8 +225,9 @@ def test_commands_show_sizes_and_obey_them(path: Path, tmp_path: Path) -> None:
     out = tmp_path / "own"
     play = ("data", "play", "--weights", path, "--out", out, "--precision", "fp32")
     few = ("--games-a-shard", 6, "--simulations", 2, "--fast-simulations", 1, "--max-moves", 8)
-    blind = ("data", "play", "--weights", "policy-rl-9x9", "--out", tmp_path / "blind", *few)
-    with pytest.raises(MiaiError, match=r"--komi-spread 2: policy-rl-9x9 .* cannot follow komi"):
+    small = small_file(tmp_path / "small.safetensors", "tower", height=1, width=8)
+    blind = ("data", "play", "--weights", small, "--out", tmp_path / "blind", *few)
+    with pytest.raises(MiaiError, match=r"--komi-spread 2: .*small.* cannot follow komi"):
         run(*blind, "--precision", "fp32", "--games", 6, "--komi-spread", 2)
     played = run(*play, *few, "--games", 6, "--sizes", "7,9", "--workers", 1)
     assert "6  games played" in played

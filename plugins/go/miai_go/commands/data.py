@@ -150,7 +150,7 @@ def annotate_games(
     source: Annotated[Path, typer.Argument(help="Shard set, or SGF files.")],
     out: Annotated[Path, typer.Option("--out", help="Folder of the annotated shard set.")],
     *,
-    weights: _Weights = "policy-9x9",
+    weights: _Weights = "policy-7-13",
     settings: AnnotationSettings,
     precision: _Precision = "auto",
     workers: _Workers = None,
@@ -191,7 +191,7 @@ def annotate_games(
 def play_games(
     out: Annotated[Path, typer.Option("--out", help="Folder of the shard set.")],
     *,
-    weights: _Weights = "policy-9x9",
+    weights: _Weights = "policy-7-13",
     games: Annotated[
         int,
         typer.Option(

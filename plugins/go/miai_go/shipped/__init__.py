@@ -12,16 +12,9 @@ from miai.files import reading
 FOLDER: Final = Path(__file__).parent
 SUFFIX: Final = ".safetensors"
 
-_OTHER_NAMES: Final = {"value-9x9": "policy-9x9"}
-"""Names under which shipped weights are found beside their own."""
-
-
 PURPOSES: Final = {
     "policy-7-13": "for alphago, alphazero and policy on boards of 7x7 to 13x13",
-    "policy-9x9": "to begin trainings with, and to make games of 9x9; policy-7-13 is stronger",
-    "policy-rl-9x9": "to play without search; it predicts fewer moves than policy-7-13",
     "rollout-9x9": "for the rollouts of alphago",
-    "zero-9x9": "to compare with; policy-7-13 is stronger",
 }
 """What the shipped weights are for."""
 
@@ -45,8 +38,6 @@ def shipped_names() -> list[str]:
 def find_weights(named: str, *, size: int | None = None) -> Path:
     """Return the weights file that a parameter names.
 
-    `value-9x9` is another name of `policy-9x9`, whose network has a policy and a value head.
-
     Args:
       named: a file, or the name of shipped weights; empty for the shipped network for `size`.
       size: points on a side of the board on which a network is to play.
@@ -57,7 +48,7 @@ def find_weights(named: str, *, size: int | None = None) -> Path:
     """
     if not named and size is not None:
         return _shipped_for(size)
-    shipped = FOLDER / f"{_OTHER_NAMES.get(named, named)}{SUFFIX}"
+    shipped = FOLDER / f"{named}{SUFFIX}"
     if "/" not in named and shipped.is_file():
         return shipped
     path = Path(named).expanduser()
