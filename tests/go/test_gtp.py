@@ -253,7 +253,8 @@ def test_a_command_is_a_list_or_one_line_without_a_shell() -> None:
         ({"command": "gnugo", "startup": ["3 level 1"]}, "has no identity number"),
         ({"command": "gnugo", "cwd": "/nowhere/at/all"}, "/nowhere/at/all is not a folder"),
         ({"command": "gnugo", "restart": "sometimes"}, "restart"),
-        ({"command": "gnugo", "move_timeout": 0}, "move_timeout"),
+        ({"command": "gnugo", "timeouts": {"move": 0}}, "timeouts.move: 0 is too small"),
+        ({"command": "gnugo", "move_timeout": 9}, "move_timeout: is now timeouts.move"),
         ({"command": "gnugo", "comand": "x"}, "Did you mean 'command'"),
         ({"command": "gnugo --seed {seed}", "restart": "never"}, "{seed} in the command needs"),
     ],
@@ -562,7 +563,7 @@ def test_suicide_is_not_tried_where_it_is_forbidden_or_has_no_room(
 
 
 def test_an_engine_that_never_starts_is_killed(agent: MakeAgent, token: str) -> None:
-    player = agent("--mode", "hang-stubbornly", "--at", "start", startup_timeout=0.4)
+    player = agent("--mode", "hang-stubbornly", "--at", "start", timeouts={"startup": 0.4})
     with pytest.raises(AgentUnavailableError, match=r"'protocol_version' within 0\.\d+ s"):
         player.new_game(1, player=0)
     assert all_gone(token)
@@ -882,14 +883,14 @@ def test_a_hang_costs_the_game_and_the_process_at_the_deadline(
 
 
 def test_a_hang_without_a_clock_ends_too(agent: MakeAgent) -> None:
-    player = agent("--mode", "hang", move_timeout=0.3)
+    player = agent("--mode", "hang", timeouts={"move": 0.3})
     begin(player)
     with pytest.raises(AgentTimeoutError, match=r"within 0\.\d+ s"):
         player.act(NO_CLOCK)
 
 
 def test_other_commands_have_a_time_of_their_own(agent: MakeAgent) -> None:
-    player = agent("--mode", "hang", "--at", "komi", command_timeout=1.5)
+    player = agent("--mode", "hang", "--at", "komi", timeouts={"command": 1.5})
     with pytest.raises(AgentTimeoutError, match=r"'komi 7\.5' within 1\.5 s"):
         player.new_game(1, player=0)
 
@@ -1066,7 +1067,7 @@ def test_a_referee_s_dead_stones_are_taken_off_in_whole_chains() -> None:
 def test_a_referee_that_fails_is_nobody_s_fault(
     options: list[str], message: str, token: str
 ) -> None:
-    state = judged(*options, settings={"command_timeout": 1.5 if "hang" in options else 30.0})
+    state = judged(*options, settings={"timeouts": {"command": 1.5 if "hang" in options else 30.0}})
     with pytest.raises(RefereeError, match=message):
         state.score()
     assert all_gone(token)

@@ -228,7 +228,7 @@ def test_wrong_options_are_reported_in_one_line(options: tuple[str, ...], output
 def test_our_gtp_agent_plays_whole_games_against_our_engine(size: int, rules: str) -> None:
     game = load_game("go", board_size=size, rules=rules)
     command = shlex.join(command_of("--simulations", "100", "--seed", "{seed}"))
-    ours = make_agent("gtp", game, command=command, startup_timeout=120.0)
+    ours = make_agent("gtp", game, command=command, timeouts={"startup": 120.0})
     record = play(game, [make_agent("fast-random", game), ours], seed=3)
     ours.close()
     assert record.termination == Termination.TERMINAL, record.detail
@@ -246,7 +246,7 @@ def test_a_game_with_gnugo_by_the_referee() -> None:
         game,
         command="gnugo --mode gtp --level 1 --chinese-rules --positional-superko --seed 5",
     )
-    ours = make_agent("gtp", game, command=command, startup_timeout=120.0)
+    ours = make_agent("gtp", game, command=command, timeouts={"startup": 120.0})
     record = play(game, [ours, gnugo], seed=5)
     ours.close()
     gnugo.close()

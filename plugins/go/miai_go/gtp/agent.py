@@ -84,7 +84,7 @@ class GtpJudge:
             raise RefereeError(f"the referee for dead stones failed: {error}") from error
 
     def _ask(self, client: GtpClient, state: GoState) -> frozenset[int]:
-        size, seconds = self._game.size, self._parameters.command_timeout
+        size, seconds = self._game.size, self._parameters.timeouts.command
         clear_board(client, size, seconds)
         client.ask(f"komi {self._game.white_bonus:g}", seconds=seconds)
         stones = state.board.stones().reshape(-1)
@@ -171,13 +171,13 @@ class GtpAgent(Agent):
 
         Raises:
           AgentTimeoutError: no answer within the clock's limit and its margin, or within
-            `move_timeout` without a clock.
+            `timeouts.move` without a clock.
           AgentCrashedError: the engine died.
           AgentProtocolError: its answer is not a vertex, or it refused a move or a command.
           AgentFloodError: it wrote more than the limits allow.
         """
         limit, margin = clock.limit, clock.control.margin
-        allowed = self._parameters.move_timeout if limit is None else limit + margin
+        allowed = self._parameters.timeouts.move if limit is None else limit + margin
         until = time.monotonic() + allowed
         client = self._running
         try:
@@ -222,7 +222,7 @@ class GtpAgent(Agent):
         _, startup = filled(parameters, self._go, seed)
         for template, command in zip(parameters.startup, startup, strict=True):
             if any(placeholder in template for placeholder in PLACEHOLDERS):
-                client.ask(command, seconds=parameters.startup_timeout)
+                client.ask(command, seconds=parameters.timeouts.startup)
         return client
 
     @property
@@ -311,4 +311,4 @@ class GtpAgent(Agent):
         return Decision(settle(self._state, whole_chains(self._state, dead)))
 
     def _seconds(self, until: float) -> float:
-        return min(self._parameters.command_timeout, until - time.monotonic())
+        return min(self._parameters.timeouts.command, until - time.monotonic())

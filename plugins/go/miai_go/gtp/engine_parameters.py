@@ -2,20 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Final, Literal, Self
+from typing import ClassVar, Final, Literal, Self
 
 from pydantic import field_validator, model_validator
 
-from miai.parameters import CommandParameters, parameter
+from miai.parameters import CommandParameters, Parameters, parameter
 
 PLACEHOLDERS: Final = ("{seed}", "{board_size}", "{komi}")
 _MAX_SEED: Final = (1 << 31) - 1
 _DAY: Final = 86_400.0
 
 
+class EngineTimeouts(Parameters):
+    """How long an engine may take."""
+
+    startup: float = parameter(
+        30.0,
+        gt=0,
+        le=_DAY,
+        unit="seconds",
+        help="Time limit for the engine's start, including its first answers",
+    )
+    command: float = parameter(
+        30.0, gt=0, le=_DAY, unit="seconds", help="Time limit for every command except a move"
+    )
+    move: float = parameter(
+        600.0, gt=0, le=_DAY, unit="seconds", help="Time limit for a move in games without a clock"
+    )
+
+
 class GtpEngineParameters(CommandParameters):
     """How an engine is started and how long it may take."""
+
+    moved: ClassVar[Mapping[str, str]] = {
+        f"{name}_timeout": f"is now timeouts.{name}" for name in EngineTimeouts.model_fields
+    }
 
     command: tuple[str, ...] = parameter(
         help="Program and arguments, as a list or one line, without a shell; {seed}, {board_size} "
@@ -32,16 +55,7 @@ class GtpEngineParameters(CommandParameters):
     environment: dict[str, str] = parameter(
         {}, help="Environment variables, added to the current ones"
     )
-    startup_timeout: float = parameter(
-        30.0,
-        gt=0,
-        le=_DAY,
-        unit="seconds",
-        help="Time limit for the engine's start, including its first answers",
-    )
-    command_timeout: float = parameter(
-        30.0, gt=0, le=_DAY, unit="seconds", help="Time limit for every command except a move"
-    )
+    timeouts: EngineTimeouts = parameter(EngineTimeouts(), help="How long the engine may take")
 
     @field_validator("startup")
     @classmethod
@@ -78,9 +92,6 @@ class GtpParameters(GtpEngineParameters):
     restart: Literal["game", "never"] = parameter(
         "game",
         help="When to start a new process: for each game, or never (one for all games)",
-    )
-    move_timeout: float = parameter(
-        600.0, gt=0, le=_DAY, unit="seconds", help="Time limit for a move in games without a clock"
     )
     rules: Literal["told", "own"] = parameter(
         "told", help="Send the game's rules if the engine knows kata-set-rules, or keep its own"

@@ -61,9 +61,9 @@ def launch(
     conversation.note(f"started process {engine.pid}: {shlex.join(command)}")
     client = GtpClient(engine, conversation, who=parameters.called)
     try:
-        client.handshake(seconds=parameters.startup_timeout)
+        client.handshake(seconds=parameters.timeouts.startup)
         for text in startup:
-            client.ask(text, seconds=parameters.startup_timeout)
+            client.ask(text, seconds=parameters.timeouts.startup)
     except AgentFloodError:
         raise
     except AgentError as error:
@@ -91,7 +91,7 @@ def begin_game(client: GtpClient, game: GoGame, parameters: GtpParameters) -> No
 
     Raises `AgentUnavailableError` if it does not play on this board or under these rules.
     """
-    seconds = parameters.command_timeout
+    seconds = parameters.timeouts.command
     clear_board(client, game.size, seconds)
     if parameters.rules == "told" and client.knows("kata-set-rules"):
         _tell_rules(client, game, parameters)
@@ -127,7 +127,7 @@ def check_rules(client: GtpClient, game: GoGame, parameters: GtpParameters) -> b
     """
     if not (parameters.probe and game.rules.suicide) or game.size < _SUICIDE_SIZE:
         return False
-    seconds = parameters.command_timeout
+    seconds = parameters.timeouts.command
     clear_board(client, game.size, seconds)
     for move in _BEFORE_SUICIDE:
         client.ask(f"play {move}", seconds=seconds)
@@ -194,7 +194,7 @@ def _tell_rules(client: GtpClient, game: GoGame, parameters: GtpParameters) -> N
     if parameters.handicap != "announced":
         fields["whiteHandicapBonus"] = "0"
     rules = json.dumps(fields, separators=(",", ":"))
-    seconds = parameters.command_timeout
+    seconds = parameters.timeouts.command
     response = client.command(f"kata-set-rules {rules}", seconds=seconds)
     if not response.ok:
         raise AgentUnavailableError(

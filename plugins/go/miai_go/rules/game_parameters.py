@@ -174,9 +174,7 @@ class GoParameters(Parameters):
         "playouts",
         help="Component of kind go.dead-stones that finds dead stones (dead_stones = 'referee')",
     )
-    referee_settings: dict[str, bool | int | float | str | list[str]] = parameter(
-        {}, help="Parameters of the referee"
-    )
+    referee_settings: dict[str, Any] = parameter({}, help="Parameters of the referee")
     repetition: Repetition | None = parameter(
         None, help=f"Effect of a repeated position under simple ko; {_PRESET}"
     )

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 
 _CHUNK = 512  # maximum simulations between looks at the clock
+_FPU = 10.0  # value of an untried move: every move is tried once before any is tried again
 _LOOK_SECONDS = 0.01  # between two looks at the clock
 
 
@@ -52,7 +53,6 @@ class UctTree(TreeView):
         seed: int,
         exploration: float = 0.5,
         rave: float = 0.0,
-        fpu: float = 10.0,
         expand_after: int = 1,
         max_nodes: int = 1_000_000,
         tactical: bool = False,
@@ -76,7 +76,7 @@ class UctTree(TreeView):
         self.size = size
         self._pass = points
         self._spare: NDArray[np.int32] | None = None
-        self._weights = np.array([exploration, fpu, rave, 0.0])
+        self._weights = np.array([exploration, _FPU, rave, 0.0])
         self._settings = np.zeros(kernels.SETTINGS, np.int64)
         self._settings[kernels.EXPAND_AFTER] = expand_after
         self._settings[kernels.TACTICAL] = tactical
