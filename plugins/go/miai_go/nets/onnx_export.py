@@ -29,8 +29,7 @@ from miai.files import write_bytes, writing
 from miai_go.kernels.trail import begin_trail, extend_trail
 from miai_go.nets.encoder import Encoder, Positions
 from miai_go.nets.network import Outputs, folded
-from miai_go.nets.onnx_oracle import INPUT, PRECISION_KEY
-from miai_go.nets.weights import NetworkWeights, WeightsHeader, encoder_of
+from miai_go.nets.weights import INPUT, PRECISION_KEY, NetworkWeights, WeightsHeader, encoder_of
 
 if TYPE_CHECKING:
     from onnx import ModelProto

@@ -13,12 +13,8 @@ from miai.tensors import MAX_FILE_BYTES
 from miai_go.errors import InferenceError, require_torch
 from miai_go.nets.network_parameters import Precision
 from miai_go.nets.oracle import Answers, NetworkOracle, Planes, first_line
-from miai_go.nets.weights import WeightsHeader, encoder_of
+from miai_go.nets.weights import INPUT, PRECISION_KEY, WeightsHeader, encoder_of
 
-INPUT = "planes"
-"""Name of a model's input."""
-PRECISION_KEY = "miai_precision"
-"""Key of the precision in a model's metadata."""
 _QUIET = 3  # ONNX Runtime's level of errors; its warnings are about its own graph work
 
 

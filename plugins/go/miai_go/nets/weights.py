@@ -38,6 +38,10 @@ if TYPE_CHECKING:
 
 
 MAX_PLANES: Final = 512
+INPUT: Final = "planes"
+"""Name of an ONNX model's input."""
+PRECISION_KEY: Final = "miai_precision"
+"""Key of the precision in an ONNX model's metadata."""
 _MAX_KOMI: Final = 1000.0
 
 

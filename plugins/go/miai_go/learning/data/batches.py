@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import Any, Final, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +22,6 @@ from miai_go.learning.data.games import UNKNOWN
 from miai_go.learning.data.shards import Shard
 from miai_go.nets.encoder import Encoder, Positions
 from miai_go.rules.symmetry import SYMMETRIES, point_tables, turned_planes, turned_policy
-
-if TYPE_CHECKING:
-    from miai_go.learning.data.dataset import GoDataset
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -285,6 +282,35 @@ class Sampling:
         return np.random.default_rng([self.seed, self.epoch, purpose, number])
 
 
+class Games(Protocol):
+    """Games from which batches are drawn: a `miai_go.learning.data.dataset.GoDataset`.
+
+    Attributes:
+      shards: the shards with the games.
+      encoders: the encoders by size; empty without encoder.
+      sizes: the sizes of boards.
+    """
+
+    shards: list[Shard]
+    encoders: dict[int, Encoder]
+    sizes: tuple[int, ...]
+
+    def lengths(self) -> NDArray[np.int64]:
+        """Return the number of moves of each game."""
+
+    def board_sizes(self) -> NDArray[np.uint8]:
+        """Return the points on a side of each game's board."""
+
+    def targets(self) -> NDArray[np.bool_]:
+        """Return which positions, game after game, have a policy target with a weight."""
+
+    def locate(self, index: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the shard numbers of games, and the numbers of the games in these shards."""
+
+    def digest(self) -> str:
+        """Return a digest of the games' names in order."""
+
+
 class BatchStream:
     """Iterator over the batches of one epoch, from a given one.
 
@@ -302,7 +328,7 @@ class BatchStream:
     """
 
     def __init__(
-        self, data: GoDataset, sampling: Sampling, *, start: int = 0, with_positions: bool = False
+        self, data: Games, sampling: Sampling, *, start: int = 0, with_positions: bool = False
     ) -> None:
         self.sampling = sampling
         self.next_batch = start
@@ -386,7 +412,7 @@ class BatchStream:
         return order, np.concatenate(edges)[places]
 
 
-def _order(data: GoDataset, sampling: Sampling) -> tuple[NDArray[np.int32], NDArray[np.int16]]:
+def _order(data: Games, sampling: Sampling) -> tuple[NDArray[np.int32], NDArray[np.int16]]:
     """Return games and plies of all positions in the order of the epoch."""
     lengths = data.lengths()
     kept = data.targets() if sampling.targets_only else None
