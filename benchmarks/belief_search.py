@@ -25,7 +25,6 @@ from miai.beliefs import BeliefResult
 from miai.beliefs.protocol import BeliefSearcher, RootedProblem, SizedRoot
 from miai.plugins.loader import registry
 
-SKETCH = {"bounds_parameters": {"k": 16}}
 ARMS: dict[str, dict[str, Any]] = {
     "table": {"bounds": "table", "window": "alpha-beta"},
     "table-null": {"bounds": "table"},
@@ -34,10 +33,8 @@ ARMS: dict[str, dict[str, Any]] = {
     "cores": {"bounds": "cores"},
     "cores-together": {"bounds": "cores", "bounds_parameters": {"singles": False}},
     "all": {"bounds": "cores", "adaptive": True, "symmetries": True},
-    "dominance": {"bounds": "dominance", **SKETCH},
-    "minhash": {"bounds": "minhash", **SKETCH},
-    "approx-dominance": {"bounds": "approx-dominance", **SKETCH},
-    "approx-minhash": {"bounds": "approx-minhash", **SKETCH},
+    "minhash": {"bounds": "minhash", "bounds_parameters": {"k": 16}},
+    "minhash alone": {"bounds": "minhash", "bounds_parameters": {"k": 16, "verified": False}},
 }
 BASE = "table"
 

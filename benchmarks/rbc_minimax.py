@@ -1,12 +1,15 @@
-"""Bounds compared on Reconnaissance Blind Chess: nodes and time of `rbc-minimax` with each arm.
+"""Bounds compared on Reconnaissance Blind Chess: nodes and time with each arm.
 
 Roots are beliefs before a sense, from games played from the seed. All arms search the same roots
 with the same candidate senses and moves, each with empty bounds. A value is wrong if it differs
-from that of `none`; a move is wrong if it does not guarantee that value. A root is saturated if the
-king can always be lost; a speed-up means nothing there, so these roots are listed separately. `all`
-uses cores, tries moves before senses, and tries no board alone. The `compiled` arms search by the
-kernel; the others by the recursion in Python. Arms alternate at each root, and their time is that
-of the processor.
+from that of the first arm; a move is wrong if it does not guarantee that value. A root is saturated
+if the king can always be lost; a speed-up means nothing there, so these roots are listed apart. The
+`compiled` arms search by RBC's kernel, the others by the recursion in plain Python. Arms alternate
+at each root, and their time is that of the processor.
+
+`--shared` has arms of the framework's compiled search too, `shared table` and `shared cores`. All
+boards below a root are enumerated for them beforehand, and their time leaves that out. It shows
+what RBC would pay if it had no kernel of its own.
 
     python benchmarks/rbc_minimax.py [--json] [--roots N] [--depth 1 2] [--least N] [--most N]
 """
@@ -18,83 +21,85 @@ import json
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any, cast
 
 import numpy as np
 
 from common.conditions import conditions
 from miai.beliefs import BeliefResult, named_bounds
-from miai_rbc.parameters import CompiledMinimaxParameters, MinimaxProblemParameters
+from miai.beliefs.compiled.search import RULES, CompiledSearch
+from miai.beliefs.deepening import Window
+from miai_rbc.parameters import CompiledBounds, MinimaxProblemParameters
+from miai_rbc.search.candidates import Valuer
 from miai_rbc.search.compiled import RbcCompiledSearch, load_compiled
-from miai_rbc.search.minimax import RbcMinimaxSearch, load_minimax
+from miai_rbc.search.minimax import REPLY, BoardTree, Public, RbcMinimaxSearch, load_minimax
 from miai_rbc.search.problem import RbcProblem, RbcRoot
 
 
 @dataclass(frozen=True)
-class Arm:
-    """How a root is searched: bounds, their parameters, and parameters of the search.
-
-    `parameters` is None for the compiled search.
-    """
-
-    bounds: str
-    parameters: dict[str, Any] | None
-    search: dict[str, Any]
-
-    @property
-    def approximate(self) -> bool:
-        """Whether values may be wrong."""
-        return self.bounds.startswith("approx-")
-
-
-@dataclass(frozen=True)
 class Measured:
-    """A search, its processor time in seconds, and the bytes of its bounds."""
+    """A search, and its processor time in seconds."""
 
     result: BeliefResult
     seconds: float
-    memory: int
 
 
-ARMS: dict[str, Arm] = {
-    "none": Arm("none", {}, {}),
-    "table": Arm("table", {}, {}),
-    "table, null window": Arm("table", {}, {"window": "null"}),
-    "singles": Arm("singles", {}, {}),
-    "exact": Arm("exact", {}, {}),
-    "cores": Arm("cores", {}, {}),
-    "cores, none alone": Arm("cores", {}, {"singles": False}),
-    "table, blind first": Arm("table", {}, {"blind_first": True}),
-    "all": Arm("cores", {}, {"singles": False, "blind_first": True}),
-    "all, null window": Arm("cores", {}, {"singles": False, "blind_first": True, "window": "null"}),
-    "dominance": Arm("dominance", {"k": 64}, {}),
-    "minhash": Arm("minhash", {"k": 64}, {}),
-    "approx-dominance": Arm("approx-dominance", {"k": 64}, {}),
-    "approx-minhash": Arm("approx-minhash", {"k": 64}, {}),
-    "compiled none": Arm("none", None, {}),
-    "compiled table": Arm("table", None, {}),
-    "compiled cores": Arm("cores", None, {}),
-    "compiled approx-minhash": Arm("approx-minhash", None, {}),
-}
-BASE = "none"
+ARMS: tuple[str, ...] = (
+    *("none", "table", "singles", "exact", "cores", "minhash", "minhash alone"),
+    *("compiled none", "compiled table", "compiled cores"),
+)
+SHARED = ("shared table", "shared cores")
+ALONE = {"verified": False, "threshold": 0.8}
+"""Parameters of `minhash alone`, whose values may be wrong."""
+WINDOWS: dict[str, Window] = {"table": "alpha-beta", "cores": "null"}
 SIZES = {1: (1000, 100_000), 2: (20, 1000), 3: (2, 6)}
 """Minimum and maximum boards of a root, by depth."""
 
 
-def searcher(problem: RbcProblem, arm: Arm) -> RbcMinimaxSearch | RbcCompiledSearch:
+def searcher(problem: RbcProblem, arm: str) -> RbcMinimaxSearch | RbcCompiledSearch:
     """Return a search with empty bounds."""
-    if arm.parameters is None:
-        return RbcCompiledSearch(
-            problem, CompiledMinimaxParameters(**{"bounds": arm.bounds, **arm.search})
-        )
-    return RbcMinimaxSearch(problem, named_bounds(arm.bounds, **arm.parameters), **arm.search)
+    words = arm.split()
+    if words[0] == "compiled":
+        return RbcCompiledSearch(problem, cast(CompiledBounds, words[1]))
+    return RbcMinimaxSearch(problem, named_bounds(words[0], **(ALONE if words[1:] else {})))
+
+
+class ListedTree(BoardTree):
+    """The game below a root, with all boards listed beforehand, as the framework's kernel needs."""
+
+    def __init__(self, problem: RbcProblem, root: RbcRoot, depth: int) -> None:
+        valuer = Valuer(problem.rules.king_loss)
+        drawn = problem.draw(valuer, root, problem.room(depth))
+        super().__init__(drawn, valuer, root.player)
+        self.start = self.root(senses=root.senses)
+        self._listed: dict[Public, set[int]] = {}
+        layer = {(self.start.public, depth): set(self.start.hidden)}
+        while layer:
+            following: dict[tuple[Public, int], set[int]] = {}
+            for (public, left), boards in layer.items():
+                self._listed.setdefault(public, set()).update(boards)
+                # Closures ask for a turn after the end of the depth, where it is met before it too.
+                if left == 0 and public.phase != REPLY:
+                    continue
+                for action, board in product(self.actions(public), boards):
+                    for reply in self.replies(public, board, action):
+                        if not reply.ends:
+                            after = self.after(public, action, reply.observation)
+                            place = after, left - self.cost(public, action)
+                            following.setdefault(place, set()).add(reply.hidden)
+            layer = following
+
+    def universe(self, public: Public) -> list[int]:  # type: ignore[override]
+        """Return all boards of a public part."""
+        return sorted(self._listed[public])
 
 
 def saturated(rules: dict[str, Any], root: RbcRoot, depth: int) -> bool:
     """Return whether every candidate can lose the king."""
     problem = RbcProblem(MinimaxProblemParameters(**{**rules, "king_loss": None}))
-    return searcher(problem, ARMS["all"]).search(root, depth).value <= problem.least
+    return RbcCompiledSearch(problem).search(root, depth).value <= problem.least
 
 
 def measure(
@@ -103,14 +108,25 @@ def measure(
     """Return each arm's results; at each root the arms take turns, each with empty bounds."""
     results: dict[str, list[Measured]] = {name: [] for name in arms}
     for root in roots:
+        trees = {name: ListedTree(problem, root, depth) for name in arms if name in SHARED}
         for name in arms:
+            if name in trees:
+                results[name].append(shared(trees[name], name.split()[1], depth))
+                continue
             began = time.process_time()
-            search = searcher(problem, ARMS[name])
-            result = search.search(root, depth)
-            seconds = time.process_time() - began
-            memory = search.bounds.nbytes if isinstance(search, RbcMinimaxSearch) else 0
-            results[name].append(Measured(result, seconds, memory))
+            result = searcher(problem, name).search(root, depth)
+            results[name].append(Measured(result, time.process_time() - began))
     return results
+
+
+def shared(tree: ListedTree, bounds: str, depth: int) -> Measured:
+    """Search by the framework's kernel, once to fill its tables and once for the time."""
+    for _ in range(2):
+        search = CompiledSearch(tree, RULES[bounds], window=WINDOWS[bounds])
+        began = time.process_time()
+        result = search.search(tree.start, depth)
+        seconds = time.process_time() - began
+    return Measured(replace(result, statistics={**result.statistics, "valued": 0}), seconds)
 
 
 def rows_of(
@@ -119,7 +135,8 @@ def rows_of(
     """Return a row for each arm."""
     rows: list[dict[str, Any]] = []
     results = measure(problem, arms, roots, depth)
-    truth = [measured.result.value for measured in results[BASE]]
+    base = next(name for name in arms if name not in SHARED and name != "minhash alone")
+    truth = [measured.result.value for measured in results[base]]
     judges = [RbcMinimaxSearch(problem, named_bounds("table")) for _ in roots]
     for name in arms:
         answers = [measured.result for measured in results[name]]
@@ -132,7 +149,6 @@ def rows_of(
         for key in ("nodes", "leaves", "valued"):
             row[key] = sum(result.statistics[key] for result in answers)
         row["processor_seconds"] = round(sum(item.seconds for item in results[name]), 3)
-        row["bytes"] = sum(item.memory for item in results[name])
         row |= {"wrong_values": sum(wrong), "wrong_moves": sum(worse)}
         row |= {"roots": len(roots), "boards": [root.size for root in roots]}
         rows.append(row)
@@ -149,7 +165,7 @@ def ratios(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
         for row in rows
         if row["depth"] == 2 and row["class"] == "game"
     }
-    exact = [name for name in seconds if not ARMS[name].approximate]
+    exact = [name for name in seconds if name not in ("minhash alone", *SHARED)]
     if not exact:
         return {}
     best = min(exact, key=lambda name: seconds[name])
@@ -190,11 +206,11 @@ def main() -> None:
     parser.add_argument("--senses", type=int, default=4, help="Windows tried at each sense (4)")
     parser.add_argument("--moves", type=int, default=4, help="Requests tried at each move (4)")
     parser.add_argument("--arms", nargs="+", default=list(ARMS), choices=ARMS)
+    parser.add_argument("--shared", action="store_true", help="Measure the framework's kernel too")
     parser.add_argument("--seed", type=int, default=1, help="Seed of the roots")
     arguments = parser.parse_args()
-    arms = [BASE, *(name for name in arguments.arms if name != BASE)]
-    for arm in ARMS.values():
-        load_minimax(arm.bounds)  # compiles
+    arms = [*arguments.arms, *(SHARED if arguments.shared else ())]
+    load_minimax()  # compiles
     load_compiled()
     rows = []
     for depth in arguments.depth:

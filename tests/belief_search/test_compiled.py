@@ -18,15 +18,15 @@ from tests.seeds import seed_of_test
 from miai.api import load_game
 from miai.beliefs import BeliefSearch, GameProblem, Root, named_bounds
 from miai.beliefs.compiled.search import RULES, CompiledSearch
+from miai.beliefs.deepening import Window
 from miai.beliefs.kernels.layout import CHUNK_SIZE
-from miai.beliefs.search import Window
 from miai.errors import ParameterError, UnsuitableGameError
 from miai.plugins.loader import registry
 from miai_miniblind.mini_rbc import MiniRbcProblem
 from miai_miniblind.phantom_lines import PhantomLinesProblem, PhantomPublic
 from miai_miniblind.sub_hunt import SubHuntProblem
 
-RIGHT = ("none", "table", "singles", "exact", "cores", "dominance", "minhash")
+RIGHT = ("none", "table", "singles", "exact", "cores", "minhash")
 beliefs = st.sets(st.integers(0, STATES - 1), min_size=1).map(lambda found: tuple(sorted(found)))
 
 
@@ -127,14 +127,14 @@ def test_cores_save_what_they_are_made_for() -> None:
     assert nodes["exact"] * 2 < nodes["table"]
 
 
-@pytest.mark.parametrize("arm", ["dominance", "minhash", "approx-minhash"])
-def test_a_limit_without_room_is_refused_with_one_that_has_room(arm: str) -> None:
+@pytest.mark.parametrize("verified", [True, False])
+def test_a_limit_without_room_is_refused_with_one_that_has_room(*, verified: bool) -> None:
     problem = PhantomLinesProblem()
     root = problem.roots("random", 1, depth=2, seed=2)[0]
 
     def search(limit: int) -> float:
-        more = {"bounds_parameters": {"limit": limit, "retention": "none", "k": 256}}
-        return compiled(problem, arm, **more).search(root, 2).value
+        given_room = {"limit": limit, "retention": "none", "k": 256, "verified": verified}
+        return compiled(problem, "minhash", bounds_parameters=given_room).search(root, 2).value
 
     with pytest.raises(ParameterError, match="use at least") as refusal:
         search(4096)
@@ -177,7 +177,7 @@ def entries(search: CompiledSearch[Any]) -> Iterator[tuple[Root[Any], int, int, 
                 chunk = int(memory.nexts[chunk])
 
 
-@pytest.mark.parametrize("arm", ["exact", "cores", "dominance"])
+@pytest.mark.parametrize("arm", ["exact", "cores", "minhash"])
 @pytest.mark.parametrize("seed", range(3))
 def test_every_remembered_result_is_true(arm: str, seed: int) -> None:
     """Every bound of every chain, proved again by a search that remembers nothing."""
@@ -219,7 +219,7 @@ def test_every_remembered_result_of_random_problems_is_true(
     assert min(remembered) > 20
 
 
-@pytest.mark.parametrize("arm", ["table", "exact", "cores", "dominance"])
+@pytest.mark.parametrize("arm", ["table", "exact", "cores", "minhash"])
 def test_a_memory_that_is_full_loses_speed_alone(arm: str) -> None:
     problem = PhantomLinesProblem()
     root = problem.roots("random", 2, depth=3, seed=3)[1]
@@ -240,7 +240,8 @@ def test_sketches_alone_err_and_take_no_sets() -> None:
     wrong = 0
     for root in roots:
         true = compiled(problem, "table").search(root, 3).value
-        found = compiled(problem, "approx-minhash", bounds_parameters={"k": 2}).search(root, 3)
+        alone = {"k": 2, "verified": False}
+        found = compiled(problem, "minhash", bounds_parameters=alone).search(root, 3)
         wrong += found.value != true
         assert found.statistics["bounds_bytes"] == found.statistics["bounds_entries"] * 8 * (2 + 4)
     assert wrong > 0
@@ -293,6 +294,6 @@ def test_problems_that_cannot_be_compiled_are_refused() -> None:
     with pytest.raises(ParameterError, match="and none of a table"):
         compiled(problem, "table", bounds_parameters={"limit": 10**6})
     with pytest.raises(ParameterError, match="no room"):
-        CompiledSearch(problem, replace(RULES["dominance"], k=10_000), limit=4096).search(
+        CompiledSearch(problem, replace(RULES["minhash"], k=10_000), limit=4096).search(
             problem.roots("random", 1, depth=1, seed=1)[0], 1
         )

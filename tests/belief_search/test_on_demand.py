@@ -30,7 +30,7 @@ from miai.errors import ParameterError
 from miai_miniblind.mini_rbc import MiniRbcProblem
 from miai_miniblind.phantom_lines import PhantomLinesProblem, PhantomPublic
 
-ARMS = ("none", "table", "singles", "exact", "cores", "dominance", "minhash")
+ARMS = ("none", "table", "singles", "exact", "cores", "minhash")
 
 # -- enumeration ----------------------------------------------------------------------------------
 
@@ -143,7 +143,7 @@ def test_symmetries_change_no_value(game: str) -> None:
     problem, kind, depth = SMALL[game]
     for root in problem.roots(kind, 4, depth=depth, seed=seed_of_test()):
         expected = compiled(problem, "table").search(root, depth).value
-        for arm in ("table", "cores", "approx-dominance"):
+        for arm in ("table", "cores", "minhash"):
             search = compiled(problem, arm, symmetries=True)
             found = search.search(root, depth)
             assert found.value == expected
@@ -212,7 +212,7 @@ def test_the_kernels_count_as_the_class_does(seed: int, rows: int, width: int) -
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("arm", ["exact", "cores", "dominance", "minhash"])
+@pytest.mark.parametrize("arm", ["exact", "cores", "minhash"])
 @given(st.integers(0, 10**6), st.booleans())
 @settings(max_examples=8, deadline=None)
 def test_values_are_the_same_whatever_is_forgotten(arm: str, seed: int, reachability: bool) -> None:
@@ -226,14 +226,21 @@ def test_values_are_the_same_whatever_is_forgotten(arm: str, seed: int, reachabi
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("arm", ["exact", "cores", "dominance", "approx-minhash"])
-def test_the_rarest_entries_are_forgotten_and_the_rest_stays_true(arm: str) -> None:
+@pytest.mark.parametrize(
+    ("arm", "parameters"),
+    [("exact", {}), ("cores", {}), ("minhash", {}), ("minhash", {"verified": False})],
+    ids=["exact", "cores", "minhash", "sketches alone"],
+)
+def test_the_rarest_entries_are_forgotten_and_the_rest_stays_true(
+    arm: str, parameters: dict[str, Any]
+) -> None:
     """Chains, heap and counts agree; fewer nodes than if the first entries are kept."""
     problem = PhantomLinesProblem()
     roots = problem.roots("random", 4, depth=3, seed=3)
     nodes = {}
     for retention in ("none", "count-sketch"):
-        search = compiled(problem, arm, bounds_parameters={"limit": 16384, "retention": retention})
+        given_room = {"limit": 16384, "retention": retention, **parameters}
+        search = compiled(problem, arm, bounds_parameters=given_room)
         counts = [search.search(root, 3).statistics for root in roots]
         nodes[retention] = sum(count["nodes"] for count in counts)
         assert counts[-1]["bounds_bytes"] <= 16384
@@ -248,7 +255,7 @@ def test_the_rarest_entries_are_forgotten_and_the_rest_stays_true(arm: str) -> N
     assert heaped == search._counts[ENTRIES] == len(set(heap))
     assert [memory.places[entry] for entry in heap] == list(range(heaped))
     assert all(ranks[heap[(i - 1) // 2]] <= ranks[heap[i]] for i in range(1, heaped))
-    if arm == "approx-minhash":
+    if parameters:
         return
     remembered = list(entries(search))
     assert len(remembered) == heaped
@@ -262,10 +269,11 @@ def test_the_pair_of_sketches_needs_no_sets() -> None:
     """Resemblance decides what bounds what, and a Count-Sketch what is retained."""
     problem = MiniRbcProblem(4, 2)
     roots = problem.roots("hard", 12, depth=3, seed=1)
-    given_room = {"k": 4, "threshold": 0.7, "limit": 16384, "retention": "count-sketch"}
+    given_room: dict[str, Any] = {"k": 4, "threshold": 0.7, "verified": False}
+    given_room |= {"limit": 16384, "retention": "count-sketch"}
     wrong = 0
     for root in roots:
-        found = compiled(problem, "approx-minhash", bounds_parameters=given_room).search(root, 3)
+        found = compiled(problem, "minhash", bounds_parameters=given_room).search(root, 3)
         wrong += found.value != compiled(problem, "table").search(root, 3).value
         assert 0 < found.statistics["bounds_bytes"] <= 16384
         assert found.statistics["bounds_bytes"] == found.statistics["bounds_entries"] * 8 * (4 + 4)

@@ -66,7 +66,7 @@ def _told(state: State, player: int) -> object:
     return (observation.actor, observation.action, observation.data, observation.legal_actions)
 
 
-@pytest.mark.parametrize("arm", ["none", "table", "singles", "exact", "cores", "dominance"])
+@pytest.mark.parametrize("arm", ["none", "table", "singles", "exact", "cores", "minhash"])
 @pytest.mark.parametrize("name", ["phantom_tic_tac_toe", "kuhn_poker"])
 def test_where_something_is_hidden_it_is_the_value_of_the_definition(name: str, arm: str) -> None:
     game, compared = miai.load_game(name), 0

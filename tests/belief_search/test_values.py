@@ -13,11 +13,11 @@ from tests.belief_search.random_problems import STATES, RandomProblem, value_by_
 
 from miai.beliefs import BeliefSearch, Reply, Root, goes_on, named_bounds, over, search_belief
 from miai.beliefs.bounds import ExactBounds
+from miai.beliefs.deepening import Window
 from miai.beliefs.protocol import BoundEntry
-from miai.beliefs.search import Window
 from miai.errors import UnsuitableGameError
 
-ARMS = ("none", "table", "singles", "exact", "cores", "dominance", "minhash", "reference-minhash")
+ARMS = ("none", "table", "singles", "exact", "cores", "minhash", "reference-minhash")
 """Those that make no errors."""
 
 beliefs = st.sets(st.integers(0, STATES - 1), min_size=1).map(lambda b: tuple(sorted(b)))
@@ -85,7 +85,7 @@ def test_every_recorded_result_is_true(seed: int, reachability: bool) -> None:
     for hidden in (tuple(range(STATES)), (0, 2, 4), (1,)):
         search.search(Root((0, 0), hidden), 2)
     for (lower, public, depth, mask), value in bounds.output:
-        belief = frozenset(search.universe.parts(mask))
+        belief = frozenset(search.recursion.universe.parts(mask))
         true = value_by_definition(problem, cast(Any, public), belief, depth)
         assert true >= value if lower else true <= value
 
@@ -116,8 +116,8 @@ def test_means_are_valued_by_what_infers_nothing_and_refused_by_what_does() -> N
         search = BeliefSearch(problem, named_bounds(name))
         for first, second in itertools.combinations(range(STATES), 2):
             values = [problem.evaluate((0, 0), state) for state in (first, second)]
-            recursion = search._recursion
-            mask = search.universe.mask((first, second))
+            recursion = search.recursion
+            mask = search.recursion.universe.mask((first, second))
             found = recursion.value((0, 0), mask, 0, problem.least, problem.greatest).value
             assert found == sum(values) / 2
             rose += found > values[0]

@@ -38,7 +38,7 @@ from dataclasses import replace
 
 from miai import hookimpl
 from miai.beliefs.bounds import NoBounds
-from miai.beliefs.bounds import ProbeResult
+from miai.beliefs.protocol import ProbeResult
 from miai.beliefs.search import BeliefSearchParameters, recursive
 from miai.parameters import Parameters
 

@@ -42,10 +42,14 @@ def with_cells(old: str, new: str) -> str:
         (with_arm('search = "recursve"'), "arms[3] (odd): search: no belief-search is called"),
         (with_arm('search = "recursve"'), "Did you mean 'recursive'?"),
         (with_arm('bounds = "excat"'), "arms[3] (odd): bounds: no bounds is called 'excat'"),
+        (
+            with_arm('bounds = "approx-minhash"'),
+            "bounds: bounds 'approx-minhash' is now 'minhash' with verified = false",
+        ),
         (with_arm('bonds = "exact"'), "arms[3] (odd): bonds: unknown parameter. Did you mean 'bou"),
         (with_arm('window = "wide"'), "arms[3] (odd): window: "),
         (
-            with_arm('bounds = "dominance"\nbounds_parameters = { k = 0 }'),
+            with_arm('bounds = "minhash"\nbounds_parameters = { k = 0 }'),
             "arms[3] (odd): bounds_parameters.k: 0 is too small; at least 1",
         ),
         (
@@ -61,7 +65,7 @@ def with_cells(old: str, new: str) -> str:
             "arms[3] (odd): bounds_parameters.retention: the compiled search forgets entries",
         ),
         (
-            with_arm('bounds = "dominance"\nbounds_parameters = { k = 4096, limit = 4096 }'),
+            with_arm('bounds = "minhash"\nbounds_parameters = { k = 4096, limit = 4096 }'),
             "arms[3] (odd): limit: 4096 bytes have no room for one entry",
         ),
         (with_cells('"mini_rbc"', '"mini_rcb"'), "cells[0] (krk4): problem: no belief-problem is"),
@@ -159,8 +163,8 @@ def test_a_cell_without_a_name_is_named_after_its_problem(tmp_path: Path) -> Non
 
 
 def test_parameters_are_resolved_with_those_of_the_bounds(tmp_path: Path) -> None:
-    arm = load(tmp_path, with_arm('bounds = "dominance"')).arms["odd"]
-    assert arm.given == {"bounds": "dominance"}
+    arm = load(tmp_path, with_arm('bounds = "minhash"')).arms["odd"]
+    assert arm.given == {"bounds": "minhash"}
     assert arm.k == arm.parameters["bounds_parameters"]["k"] == 64
     assert load(tmp_path, config_text()).arms["table"].k is None
 
@@ -171,8 +175,7 @@ def test_the_configs_that_users_start_from_are_valid(name: str) -> None:
     found = load_comparison(CONFIGS / f"{name}.toml")
     assert found.name == name
     bounds = {arm.parameters.get("bounds") for arm in found.arms.values()}
-    assert {"none", "table", "singles", "exact", "cores", "dominance", "minhash"} <= bounds
-    assert {"approx-dominance", "approx-minhash"} <= bounds
+    assert {"none", "table", "singles", "exact", "cores", "minhash"} <= bounds
     if name == "compare-full":
         assert all(block.roots >= 30 for block in found.blocks)
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize_scalar
-from scipy.stats import binom, binomtest
+from scipy.stats import binomtest
 
-from miai_tournaments.compare.plots import fitted_share
 from miai_tournaments.compare.summary import ratio_of_sums, wilson
 
 
@@ -55,15 +53,3 @@ def test_equal_figures_have_a_speed_up_of_exactly_one() -> None:
     found = ratio_of_sums(figures, figures, name=("x",))
     assert found is not None
     assert (found.value, found.low, found.high) == (1.0, 1.0, 1.0)
-
-
-def test_the_fitted_share_is_the_likeliest() -> None:
-    counts = [(1, 22, 40), (2, 15, 40), (4, 6, 40), (16, 0, 40)]
-
-    def unlikely(f: float) -> float:
-        return -float(sum(binom.logpmf(w, n, (1 - f) ** k) for k, w, n in counts))
-
-    expected = minimize_scalar(unlikely, bounds=(1e-4, 0.99), method="bounded").x
-    found = fitted_share(counts)
-    assert found == pytest.approx(expected, abs=1e-3)
-    assert fitted_share([(4, 0, 30), (8, 0, 30)]) is None

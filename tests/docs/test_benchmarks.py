@@ -57,9 +57,9 @@ SMALL = {
     "belief_search.py": ("--roots", "1", "--repeats", "1", "--games", "krk4"),
     "sketches.py": (
         *("--sizes", "1000", "--repeats", "1"),
-        *("--count", "200", "--trials", "10", "--thresholds"),
+        *("--count", "200", "--trials", "10"),
     ),
-    "rbc_minimax.py": ("--roots", "1", "--depth", "2", "--most", "60", "--arms", "table", "all"),
+    "rbc_minimax.py": ("--roots", "1", "--depth", "1", "--least", "20", "--most", "60", "--shared"),
     "rbc_engine.py": ("--help",),  # asks Stockfish for minutes
     "rbc_matches.py": ("--help",),  # plays for minutes
     "opponents.py": ("--help",),  # wants a folder and plays for an hour
@@ -83,7 +83,7 @@ KEYS = {
     "tsumego.py": {"zones", "exhaustion", "ordering", "date"},
     "tsumego_play.py": {"rows", "simulations", "date"},
     "belief_search.py": {"rows", "search", "date"},
-    "sketches.py": {"bottom", "probes", "prefilter", "ensemble", "errors"},
+    "sketches.py": {"bottom", "probes", "errors"},
     "rbc_minimax.py": {"rows", "senses", "moves", "date"},
     "web.py": {
         *("start_seconds", "click_answered_ms", "click_drawn_ms", "answer_ms_p95"),

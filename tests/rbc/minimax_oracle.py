@@ -14,7 +14,7 @@ from tests.rbc.games import key, taken_moves
 
 from miai_rbc.belief.scans import CENTRES
 from miai_rbc.rules.rows import row_of_board
-from miai_rbc.search.layers import AT_ROOT, Candidates, own_pieces
+from miai_rbc.search.candidates import AT_ROOT, Candidates, own_pieces
 
 WIN = 100_000
 WORTH = {chess.PAWN: 100, chess.KNIGHT: 320, chess.BISHOP: 330, chess.ROOK: 500, chess.QUEEN: 950}

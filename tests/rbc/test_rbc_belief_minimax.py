@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from tests.rbc.games import follow, rbc
 from tests.rbc.minimax_oracle import WIN, Oracle, material
 
-from miai.beliefs import named_bounds
+from miai.beliefs import Root, named_bounds
 from miai.beliefs.protocol import BoundEntry
+from miai.beliefs.search import Recursion
 from miai.errors import UnsuitableGameError
 from miai.plugins.loader import registry
 from miai_rbc.engines.kernel import KernelEngine, KernelParameters
@@ -24,7 +25,7 @@ from miai_rbc.parameters import MinimaxProblemParameters
 from miai_rbc.rules.actions import action_of
 from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.rows import row_of_board
-from miai_rbc.search.layers import MOVE, SENSE, Valuer, own_pieces
+from miai_rbc.search.candidates import Valuer, own_pieces
 from miai_rbc.search.minimax import RbcMinimaxSearch
 from miai_rbc.search.problem import RbcProblem, RbcRoot
 
@@ -33,7 +34,6 @@ EXACT: dict[str, dict[str, Any]] = {
     "singles": {},
     "exact": {},
     "cores": {},
-    "dominance": {"k": 16},
     "minhash": {"k": 16},
 }
 """Bounds that make no errors, with parameters."""
@@ -82,13 +82,13 @@ def some_roots() -> tuple[RbcRoot, ...]:
 def test_values_are_those_of_the_definition(
     depth: int, most: int, count: int, king_loss: int | None
 ) -> None:
-    rules = problem(senses=2, moves=3 if depth == 1 else 2, king_loss=king_loss, sample=4)
-    valuer = Valuer(rules.rules)
+    rules = problem(senses=2, moves=3 if depth == 1 else 2, king_loss=king_loss)
+    valuer = Valuer(rules.rules.king_loss)
     for number, boards in enumerate(islice(beliefs(depth, 1, most), count)):
         root = RbcRoot(boards, senses=number % 3 > 0)
         made = search(rules)
         found = made.search(root, depth)
-        candidates = made.layer(root, depth).world.candidates
+        candidates = made.below(root, depth)[0].candidates
         own = own_pieces(boards.rows[0], root.player)
 
         def leaf(board: Any, player: int = root.player) -> float:
@@ -108,7 +108,7 @@ def test_values_are_those_of_the_definition(
 
 def test_a_leaf_is_worth_what_the_engine_finds_with_captures_alone() -> None:
     """A board's value one ply deep is the best of its moves, each followed by captures alone."""
-    valuer = Valuer(problem(king_loss=None).rules)
+    valuer = Valuer(None)
     engine = KernelEngine(KernelParameters(depth=1))
     compared = 0
     for boards in islice(beliefs(4, 1, 10), 12):
@@ -130,11 +130,9 @@ def test_a_lost_king_costs_the_material_and_what_was_asked_for() -> None:
     (row,) = BoardSet.of_fens([fen]).rows
     board = next(BoardSet(row[None]).boards())
     for king_loss in (0, 600, 5000):
-        assert Valuer(problem(king_loss=king_loss).rules).values(row[None], 0)[0] == (
-            material(board, 0) - king_loss
-        )
+        assert Valuer(king_loss).values(row[None], 0)[0] == (material(board, 0) - king_loss)
     assert material(board, 0) == 180
-    assert Valuer(problem(king_loss=None).rules).values(row[None], 0)[0] == -WIN
+    assert Valuer(None).values(row[None], 0)[0] == -WIN
 
 
 def test_the_king_is_captured_where_it_can_be_on_all_boards() -> None:
@@ -149,102 +147,85 @@ def test_the_king_is_captured_where_it_can_be_on_all_boards() -> None:
 # -- bounds ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("window", "blind_first"), [("alpha-beta", False), ("null", True)])
+@pytest.mark.parametrize("window", ["alpha-beta", "null"])
 @pytest.mark.parametrize("arm", EXACT)
-@pytest.mark.parametrize("count", [2, pytest.param(5, marks=SLOW)])
-def test_every_exact_arm_finds_the_value_without_bounds(
-    arm: str, blind_first: bool, window: Any, count: int
-) -> None:
-    for rules in (problem(senses=3, moves=3), problem(senses=3, moves=3, forgiven=2)):
-        for singles in (None, True):
-            made = search(rules, arm, window=window, blind_first=blind_first, singles=singles)
-            for root in some_roots()[1 : 1 + count]:
-                for depth in (1, 2):
-                    found = made.search(root, depth)
-                    assert found.value == true_value(rules.rules.forgiven, root, depth), root
-                    assert found.complete
-                    assert made.guarantees(root, found.action, depth) == found.value
+@pytest.mark.parametrize("count", [1, pytest.param(5, marks=SLOW)])
+def test_every_exact_arm_finds_the_value_without_bounds(arm: str, window: Any, count: int) -> None:
+    rules = problem(senses=3, moves=3)
+    for root in small_roots(count):
+        for depth in (1, 2):
+            made = search(rules, arm, window=window)
+            found = made.search(root, depth)
+            assert found.value == true_value(root, depth), root
+            assert found.complete
+            assert made.guarantees(root, found.action, depth) == found.value
+
+
+def small_roots(count: int) -> list[RbcRoot]:
+    return sorted(some_roots(), key=lambda root: root.size)[:count]
 
 
 @cache
-def true_value(forgiven: int, root: RbcRoot, depth: int) -> float:
-    return search(problem(senses=3, moves=3, forgiven=forgiven)).search(root, depth).value
+def true_value(root: RbcRoot, depth: int) -> float:
+    return search(problem(senses=3, moves=3)).search(root, depth).value
 
 
-@pytest.mark.long
 def test_bounds_that_know_less_search_more() -> None:
     nodes = {}
     for arm in ("none", "table", "exact"):
-        made = [search(problem(), arm).search(root, 2) for root in some_roots()]
-        nodes[arm] = sum(result.statistics["nodes"] for result in made)
+        results = [search(problem(), arm).search(root, 2) for root in small_roots(3)]
+        nodes[arm] = sum(result.statistics["nodes"] for result in results)
     print(nodes)
     assert nodes["none"] > nodes["table"] > nodes["exact"]
 
 
-@pytest.mark.parametrize("forgiven", [0, 1, 3])
 @pytest.mark.parametrize("king_loss", [600, None])
 @given(st.data())
-@settings(max_examples=25, deadline=None)
-def test_more_boards_are_never_worth_more(
-    forgiven: int, king_loss: int | None, data: st.DataObject
-) -> None:
+@settings(max_examples=12, deadline=None)
+def test_more_boards_are_never_worth_more(king_loss: int | None, data: st.DataObject) -> None:
     """B1, of parts of a root, by searches that know nothing of each other."""
     root = data.draw(st.sampled_from(some_roots()))
-    rules = problem(senses=2, moves=2, forgiven=forgiven, king_loss=king_loss, sample=6)
     numbers = st.integers(0, root.size - 1)
-    larger = data.draw(st.sets(numbers, min_size=1, max_size=25))
+    larger = data.draw(st.sets(numbers, min_size=1, max_size=12))
     smaller = data.draw(st.sets(st.sampled_from(sorted(larger)), min_size=1))
     depth = data.draw(st.sampled_from([1, 1, 2]))
-    values = [
-        value_of_part(search(rules), root, np.array(sorted(part)), depth)
-        for part in (smaller, larger)
-    ]
+    rules = problem(senses=2, moves=2, king_loss=king_loss)
+    values = [value_of_part(search(rules), root, part, depth) for part in (smaller, larger)]
     assert values[0] >= values[1]
 
 
-def value_of_part(searcher: RbcMinimaxSearch, root: RbcRoot, part: Any, depth: int) -> float:
+def value_of_part(searcher: RbcMinimaxSearch, root: RbcRoot, part: set[int], depth: int) -> float:
     """Return the value of some boards of a root, with the candidates of the root."""
-    return searcher.value_at(
-        searcher.layer(root, depth), SENSE if root.senses else MOVE, part, depth
-    )
+    tree, recursion = searcher.below(root, depth)
+    belief = tree.root(senses=root.senses)
+    part_of_it = Root(belief.public, tuple(sorted(part)))
+    return recursion.root(part_of_it, depth, tree.least, tree.greatest).value
 
 
 def test_every_recorded_result_is_true() -> None:
-    """Cores, closures and all, proved again by searches without bounds."""
+    """Cores among them, proved again by searches without bounds."""
     rules = problem(senses=2, moves=2)
-    for root in some_roots()[:6]:
-        for more in ({"blind_first": True}, {"singles": True}):
-            made = search(rules, "cores", **more)
-            output: list[tuple[bool, Any, int, Any, float]] = []
-            spy(made.bounds, output)
-            made.search(root, 2)
-            plain = search(rules)
-            plain.search(root, 2)
-            layers = {
-                layer.places[phase].public: (layer, phase)
-                for layer in plain.layer(root, 2).world.layers()
-                for phase in range(3)
-            }
-            proved = 0
-            for lower, public, depth, belief, value in random.Random(1).sample(
-                output, min(len(output), 40)
-            ):
-                layer, phase = layers[public]
-                part = layer.find(belief)
-                if len(part) < len(belief):
-                    continue  # boards of another layer under the same public part
-                true = plain.value_at(layer, phase, part, depth)
-                assert true >= value if lower else true <= value
-                proved += 1
-            assert proved >= 10
+    for root in small_roots(3):
+        made = search(rules, "cores")
+        tree, recursion = made.below(root, 2)
+        output: list[tuple[BoundEntry, float]] = []
+        spy(recursion.bounds, output)
+        made.search(root, 2)
+        plain = Recursion(tree, named_bounds("none"))
+        chosen = random.Random(1).sample(output, min(len(output), 40))
+        assert len(chosen) >= 10
+        for (lower, public, depth, belief), value in chosen:
+            part: Any = Root(public, tuple(recursion.universe.parts(belief)))
+            true = plain.root(part, depth, tree.least, tree.greatest).value
+            assert true >= value if lower else true <= value
 
 
-def spy(bounds: Any, output: list[tuple[bool, Any, int, Any, float]]) -> None:
+def spy(bounds: Any, output: list[tuple[BoundEntry, float]]) -> None:
     """Have bounds note what they record."""
     record = bounds.record
 
     def noting(entry: BoundEntry, value: float) -> Any:
-        output.append((*entry, value))
+        output.append((entry, value))
         return record(entry, value)
 
     bounds.record = noting
@@ -256,20 +237,18 @@ def spy(bounds: Any, output: list[tuple[bool, Any, int, Any, float]]) -> None:
 def test_candidates_are_chosen_by_the_root_and_what_is_public() -> None:
     """Whichever beliefs were searched, and in which order they were asked for."""
     rules = problem(senses=3, moves=3)
-    for root in some_roots()[:5]:
+    for root in small_roots(3):
         asked: list[dict[Any, Any]] = []
         for arm in ("none", "cores"):
             made = search(rules, arm)
             made.search(root, 2)
-            if arm == "cores":
-                value_of_part(made, root, np.array([0]), 2)
-            candidates = made.layer(root, 2).world.candidates
+            candidates = made.below(root, 2)[0].candidates
             asked.append(
                 {key: (candidates.senses(*key), moves) for key, moves in candidates.moves.items()}
             )
         common = asked[0].keys() & asked[1].keys()
         assert len(common) > 1
-        backwards = search(rules).layer(root, 2).world.candidates
+        backwards = search(rules).below(root, 2)[0].candidates
         for own, output in sorted(common, reverse=True):
             expected = asked[0][own, output]
             assert asked[1][own, output] == expected
@@ -291,7 +270,7 @@ def test_a_belief_that_is_too_large_is_sampled_once_and_says_so() -> None:
 
 
 def test_a_budget_ends_with_what_the_last_complete_depth_said() -> None:
-    root = max(some_roots(), key=lambda r: r.size)
+    root = small_roots(3)[-1]
     made = search(problem())
     full = made.search(root, 2, deepening=True)
     first = made.search(root, 1)
@@ -328,7 +307,7 @@ def test_roots_can_come_from_histories_of_reconchess(tmp_path: Any) -> None:
     for seed in range(2):
         record = miai.play(game, agents, seed=seed)
         (tmp_path / f"{seed}.json").write_text(ReconchessRecords().write(record))
-    rules = problem(least=5, most=5000, records=str(tmp_path), a_game=2)
+    rules = problem(least=5, most=5000, records=str(tmp_path))
     roots = rules.roots("game", 4, depth=1, seed=1)
     assert all(".json" in root.name for root in roots)
     with pytest.raises(ValueError, match=r"beliefs of 5 to 5000 boards, not 99"):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from miai.agent import Agent, Decision
 from miai.beliefs.bounds import named_bounds
 from miai.beliefs.problem import BeliefProblem, GameProblem, Root, value_unit
-from miai.beliefs.search import BeliefSearch, Window
+from miai.beliefs.search import BeliefSearch
 from miai.clock import ClockReading
 from miai.game import Game, Observation, State
 from miai.information import BeliefState
@@ -34,15 +35,14 @@ class ProblemGame(Protocol):
 class BeliefMinimaxParameters(Parameters):
     """Parameters of `BeliefMinimax`."""
 
+    moved: ClassVar[Mapping[str, str]] = {"window": "is gone: the windows are null"}
+
     depth: int = parameter(2, ge=1, le=100, unit="plies", help="Search depth in own moves")
     nodes: int | None = parameter(
         100_000, ge=1, unit="nodes", help="Node budget per move (none: unlimited)"
     )
     bounds: str = parameter("cores", component="bounds", help="Bounds on beliefs")
     bounds_parameters: dict[str, Any] = parameter({}, help="Parameters of the bounds")
-    window: Window = parameter(
-        "null", help="Search window: one full window, or a series of null windows"
-    )
     belief: str = parameter(
         "enumerated", component="belief", help="Belief: the states the player considers possible"
     )
@@ -97,7 +97,7 @@ class BeliefMinimax(Agent):
             problem = game.belief_problem()
         self._problem = problem
         make_bounds = named_bounds(parameters.bounds, **parameters.bounds_parameters)
-        self.search = BeliefSearch(problem, make_bounds, window=parameters.window)
+        self.search = BeliefSearch(problem, make_bounds, window="null")
         component = registry().get(BELIEF, parameters.belief, game=game.info.name)
         self._belief: BeliefState[State] = component.build(
             game, player, values=parameters.belief_parameters

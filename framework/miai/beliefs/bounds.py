@@ -11,23 +11,16 @@ those by sketches in `miai.beliefs.sketches`. `LimitedBounds` adds a memory limi
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
-from miai.beliefs.protocol import UNKNOWN, AnyBelief, BoundEntry, Bounds, ProbeResult
+from miai.beliefs.protocol import UNKNOWN, BoundEntry, Bounds, Mask, ProbeResult
 from miai.beliefs.retention import Retention
-from miai.beliefs.sets import Belief, HashedSet, Universe, bytes_of, subset_test
+from miai.beliefs.sets import Universe, bytes_of
 from miai.errors import ParameterError
 from miai.parameters import Parameters, parameter
 from miai.plugins.kinds import BOUNDS, RETENTION
 from miai.plugins.loader import registry
-
-if TYPE_CHECKING:
-    Masks: TypeAlias = dict[int, float]
-    Sets: TypeAlias = dict[HashedSet, float]
-
-_INFINITE = float("inf")
 
 # -- bounds without inference ---------------------------------------------------------------------
 
@@ -38,7 +31,7 @@ class NoBounds:
     explains = singles = infers = False
     nbytes = 0
 
-    def probe(self, public: Hashable, depth: int, belief: AnyBelief) -> ProbeResult:
+    def probe(self, public: Hashable, depth: int, belief: Mask) -> ProbeResult:
         """Return infinite bounds."""
         return UNKNOWN
 
@@ -66,7 +59,7 @@ class TableBounds(NoBounds):
         self._values: dict[BoundEntry, float] = {}
         self._probes = self._hits = 0
 
-    def probe(self, public: Hashable, depth: int, belief: AnyBelief) -> ProbeResult:
+    def probe(self, public: Hashable, depth: int, belief: Mask) -> ProbeResult:
         """Return the bounds recorded for an equal belief."""
         self._probes += 1
         below = BoundEntry(True, public, depth, belief)
@@ -112,9 +105,8 @@ class SinglesBounds(TableBounds):
 
 # -- bounds from subsets and supersets ------------------------------------------------------------
 
-Chain: TypeAlias = dict[Belief, float]
-"""Bounds on beliefs of one public part and depth. Masks are compared without a call, as a search
-over small games spends most of its time here."""
+Chain: TypeAlias = dict[Mask, float]
+"""Bounds on beliefs of one public part and depth."""
 
 _Chains = dict[Hashable, dict[int, Chain]]  # by public part and depth
 
@@ -142,23 +134,22 @@ class ExactBounds:
         self._replaced: list[BoundEntry] = []
         self._counts = {"probes": 0, "hits": 0, "tests": 0, "entries": 0}
 
-    def probe(self, public: Hashable, depth: int, belief: AnyBelief) -> ProbeResult:
+    def probe(self, public: Hashable, depth: int, belief: Mask) -> ProbeResult:
         """Return the best lower bound of a superset and the best upper bound of a subset."""
         self._counts["probes"] += 1
         lower, upper = UNKNOWN.lower, UNKNOWN.upper
-        closure: AnyBelief = 0
-        core: AnyBelief = 0
+        closure = core = 0
         entries = []
-        for at, chain in self._chains(self._lower, public, depth, up_to=True):
+        for chain_depth, chain in self._chains(self._lower, public, depth, up_to=True):
             self._counts["tests"] += len(chain)
             value, larger = best_superset(chain, belief, lower)
             if larger:
-                lower, closure, below = value, larger, at
-        for at, chain in self._chains(self._upper, public, depth, up_to=False):
+                lower, closure, below = value, larger, chain_depth
+        for chain_depth, chain in self._chains(self._upper, public, depth, up_to=False):
             self._counts["tests"] += len(chain)
             value, smaller = best_subset(chain, belief, upper)
             if smaller:
-                upper, core, above = value, smaller, at
+                upper, core, above = value, smaller, chain_depth
         if closure:
             entries.append(BoundEntry(True, public, below, closure))
         if core:
@@ -197,7 +188,7 @@ class ExactBounds:
         """Return the numbers of probes, hits, subset tests, entries and bytes."""
         return {**self._counts, "bytes": self.nbytes}
 
-    def _drop(self, chain: Chain, beliefs: Iterable[Belief]) -> None:
+    def _drop(self, chain: Chain, beliefs: Iterable[Mask]) -> None:
         for belief in beliefs:
             del chain[belief]
             self._counts["entries"] -= 1
@@ -213,60 +204,32 @@ class ExactBounds:
         return [(d, c) for d, c in by_depth.items() if (d <= depth if up_to else d >= depth)]
 
 
-def best_superset(chain: Chain, belief: Belief, floor: float) -> tuple[float, Belief]:
+def best_superset(chain: Chain, belief: Mask, floor: float) -> tuple[float, Mask]:
     """Return the greatest bound above a floor of a superset, and the superset; else floor and 0."""
-    best, which = floor, cast(Belief, 0)
-    if isinstance(belief, int):
-        for mask, value in cast("Masks", chain).items():
-            if value > best and not belief & ~mask:
-                best, which = value, mask
-        return best, which
-    contains, hashes, size = subset_test(), belief.hashes, belief.size
-    for larger, value in cast("Sets", chain).items():
-        if value > best and larger.size >= size and contains(larger.hashes, hashes):
+    best, which = floor, 0
+    for larger, value in chain.items():
+        if value > best and not belief & ~larger:
             best, which = value, larger
     return best, which
 
 
-def best_subset(chain: Chain, belief: Belief, ceiling: float) -> tuple[float, Belief]:
+def best_subset(chain: Chain, belief: Mask, ceiling: float) -> tuple[float, Mask]:
     """Return the lowest bound below a ceiling of a subset, and the subset; else ceiling and 0."""
-    best, which = ceiling, cast(Belief, 0)
-    if isinstance(belief, int):
-        for mask, value in cast("Masks", chain).items():
-            if value < best and not mask & ~belief:
-                best, which = value, mask
-        return best, which
-    contains, hashes, size = subset_test(), belief.hashes, belief.size
-    for smaller, value in cast("Sets", chain).items():
-        if value < best and smaller.size <= size and contains(hashes, smaller.hashes):
+    best, which = ceiling, 0
+    for smaller, value in chain.items():
+        if value < best and not smaller & ~belief:
             best, which = value, smaller
     return best, which
 
 
-def supersets(chain: Chain, belief: Belief, minimum: float) -> Iterator[Belief]:
+def supersets(chain: Chain, belief: Mask, minimum: float) -> Iterator[Mask]:
     """Iterate over the supersets with a bound of at least `minimum`."""
-    if isinstance(belief, int):
-        masks = cast("Masks", chain).items()
-        return (mask for mask, value in masks if value >= minimum and not belief & ~mask)
-    contains, hashes, size = subset_test(), belief.hashes, belief.size
-    return (
-        larger
-        for larger, value in cast("Sets", chain).items()
-        if value >= minimum and larger.size >= size and contains(larger.hashes, hashes)
-    )
+    return (mask for mask, value in chain.items() if value >= minimum and not belief & ~mask)
 
 
-def subsets(chain: Chain, belief: Belief, maximum: float) -> Iterator[Belief]:
+def subsets(chain: Chain, belief: Mask, maximum: float) -> Iterator[Mask]:
     """Iterate over the subsets with a bound of at most `maximum`."""
-    if isinstance(belief, int):
-        masks = cast("Masks", chain).items()
-        return (mask for mask, value in masks if value <= maximum and not mask & ~belief)
-    contains, hashes, size = subset_test(), belief.hashes, belief.size
-    return (
-        smaller
-        for smaller, value in cast("Sets", chain).items()
-        if value <= maximum and smaller.size <= size and contains(hashes, smaller.hashes)
-    )
+    return (mask for mask, value in chain.items() if value <= maximum and not mask & ~belief)
 
 
 # -- a memory limit -------------------------------------------------------------------------------
@@ -302,7 +265,7 @@ class LimitedBounds:
         """Approximate size of the entries in bytes."""
         return self._bounds.nbytes
 
-    def probe(self, public: Hashable, depth: int, belief: AnyBelief) -> ProbeResult:
+    def probe(self, public: Hashable, depth: int, belief: Mask) -> ProbeResult:
         """Return the bounds on a belief; the entries behind them count as used."""
         result = self._bounds.probe(public, depth, belief)
         for entry in result.entries:
@@ -372,26 +335,6 @@ class CoresParameters(BoundsParameters):
     singles: bool = parameter(True, help="Try each state of a belief alone before the whole belief")
 
 
-class SketchParameters(BoundsParameters):
-    """Parameters of `dominance`."""
-
-    k: int = parameter(64, ge=1, le=65_536, unit="hashes", help="Hashes per sketch")
-
-
-class MinHashParameters(SketchParameters):
-    """Parameters of `minhash`."""
-
-    threshold: float = parameter(
-        0.9, gt=0, le=1, help="Minimum estimated share of the smaller belief in the larger one"
-    )
-
-
-class ReferenceParameters(MinHashParameters):
-    """Parameters of `reference-minhash`."""
-
-    verified: bool = parameter(True, help="Test candidates exactly; otherwise drop the beliefs")
-
-
 def none(universe: Universe[Any], parameters: Parameters) -> Bounds:
     """Record nothing."""
     return NoBounds()
@@ -399,61 +342,33 @@ def none(universe: Universe[Any], parameters: Parameters) -> Bounds:
 
 def table(universe: Universe[Any], parameters: BoundsParameters) -> Bounds:
     """Record beliefs in a table."""
-    return _limited(TableBounds(), parameters)
+    return limited(TableBounds(), parameters)
 
 
 def singles(universe: Universe[Any], parameters: BoundsParameters) -> Bounds:
     """Record beliefs in a table, and try states alone first."""
-    return _limited(SinglesBounds(), parameters)
+    return limited(SinglesBounds(), parameters)
 
 
 def exact(universe: Universe[Any], parameters: BoundsParameters) -> Bounds:
     """Bound beliefs by all subsets and supersets, in antichains."""
-    return _limited(ExactBounds(), parameters)
+    return limited(ExactBounds(), parameters)
 
 
 def cores(universe: Universe[Any], parameters: CoresParameters) -> Bounds:
     """Bound beliefs by cores and closures, and try states alone first."""
     across = universe.problem.reachability
-    return _limited(
+    return limited(
         ExactBounds(explains=True, singles=parameters.singles, across=across), parameters
     )
 
 
-def _dominance(universe: Universe[Any], parameters: SketchParameters, *, verified: bool) -> Bounds:
-    from miai.beliefs.sketches import DominanceBounds
+def limited(bounds: Bounds, parameters: BoundsParameters) -> Bounds:
+    """Return bounds with the memory limit of their parameters.
 
-    return _limited(DominanceBounds(universe, k=parameters.k, verified=verified), parameters)
-
-
-dominance = partial(_dominance, verified=True)
-approx_dominance = partial(_dominance, verified=False)
-"""Bound beliefs by subsets that bottom-k sketches find: tested exactly, or by sketches alone."""
-
-
-def _minhash(universe: Universe[Any], parameters: MinHashParameters, *, verified: bool) -> Bounds:
-    from miai.beliefs.sketches import MinHashBounds
-
-    k, threshold = parameters.k, parameters.threshold
-    bounds = MinHashBounds(universe, k=k, verified=verified, threshold=threshold)
-    return _limited(bounds, parameters)
-
-
-minhash = partial(_minhash, verified=True)
-approx_minhash = partial(_minhash, verified=False)
-"""Bound beliefs by subsets of estimated resemblance: tested exactly, or by estimates alone."""
-
-
-def reference_minhash(universe: Universe[Any], parameters: ReferenceParameters) -> Bounds:
-    """Bound beliefs by datasketch's MinHash, as an oracle."""
-    from miai.beliefs.sketches import ReferenceBounds
-
-    k, threshold = parameters.k, parameters.threshold
-    bounds = ReferenceBounds(universe, k=k, verified=parameters.verified, threshold=threshold)
-    return _limited(bounds, parameters)
-
-
-def _limited(bounds: Bounds, parameters: BoundsParameters) -> Bounds:
+    Raises:
+      ParameterError: the limit has no room for one entry.
+    """
     limit = parameters.limit
     if limit is None:
         return bounds

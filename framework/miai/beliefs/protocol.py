@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol
 
 _INFINITE = float("inf")
 
 Line = tuple[tuple[int, Hashable], ...]
 """The expected actions, each with the observation that follows it."""
 
-# -- bounds ---------------------------------------------------------------------------------------
+Mask = int
+"""A belief: bit i is set when the state of number i is in it; see `miai.beliefs.sets.Universe`."""
 
-AnyBelief: TypeAlias = Any
-"""A `miai.beliefs.sets.Belief`. A search passes in beliefs of one kind and gets the same kind back,
-which these annotations do not express."""
+# -- bounds ---------------------------------------------------------------------------------------
 
 
 class BoundEntry(NamedTuple):
@@ -29,7 +28,7 @@ class BoundEntry(NamedTuple):
     lower: bool
     public: Hashable
     depth: int
-    belief: AnyBelief
+    belief: Mask
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +44,8 @@ class ProbeResult:
 
     lower: float = -_INFINITE
     upper: float = _INFINITE
-    closure: AnyBelief = 0
-    core: AnyBelief = 0
+    closure: Mask = 0
+    core: Mask = 0
     entries: tuple[BoundEntry, ...] = ()
 
 
@@ -71,7 +70,7 @@ class Bounds(Protocol):
     def nbytes(self) -> int:
         """Approximate size of the entries in bytes."""
 
-    def probe(self, public: Hashable, depth: int, belief: AnyBelief) -> ProbeResult:
+    def probe(self, public: Hashable, depth: int, belief: Mask) -> ProbeResult:
         """Return the bounds on a belief that follow from the entries."""
 
     def record(self, entry: BoundEntry, value: float) -> BoundEntry | None:
@@ -99,8 +98,8 @@ class BeliefResult:
     """The result of a search.
 
     Attributes:
-      value: the root's value at `depth` to the player who searches; exact, except with `approx-`
-        bounds. The lowest possible value if depth 1 was not completed.
+      value: the root's value at `depth` to the player who searches; exact, unless
+        bounds are false. The lowest possible value if depth 1 was not completed.
       action: the best action; -1 if depth 1 was not completed.
       depth: the last completed depth. A win ends the search.
       line: the best action, the worst observation after it, and so on.

@@ -13,7 +13,6 @@ from collections import OrderedDict
 from typing import Protocol
 
 from miai.beliefs.sets import hashed
-from miai.parameters import Parameters, parameter
 
 
 class Retention(Protocol):
@@ -125,6 +124,10 @@ class SpaceSaving:
             del self._levels[count]
 
 
+ROWS, WIDTH = 5, 4096
+"""Rows of a Count-Sketch, an odd number, of which the median counts; and counters per row."""
+
+
 class CountSketch:
     """Estimates how often names occur in a stream, in fixed memory.
 
@@ -137,7 +140,7 @@ class CountSketch:
       width: counters per row.
     """
 
-    def __init__(self, *, rows: int = 5, width: int = 4096) -> None:
+    def __init__(self, *, rows: int = ROWS, width: int = WIDTH) -> None:
         if rows < 1 or width < 1:
             raise ValueError(
                 f"a Count-Sketch needs at least one row and one counter, not {rows} x {width}"
@@ -148,26 +151,20 @@ class CountSketch:
     def add(self, name: int) -> None:
         """Count a name once."""
         for row, counters in enumerate(self._counters):
-            at, sign = self._place(name, row)
-            counters[at] += sign
+            index, sign = self._place(name, row)
+            counters[index] += sign
 
     def estimate(self, name: int) -> float:
         """Return the estimated count of a name."""
         places = [self._place(name, row) for row in range(len(self._counters))]
         return statistics.median(
-            sign * counters[at] for (at, sign), counters in zip(places, self._counters, strict=True)
+            sign * counters[index]
+            for (index, sign), counters in zip(places, self._counters, strict=True)
         )
 
     def _place(self, name: int, row: int) -> tuple[int, int]:
         mixed = hashed(name ^ hashed(row + 1))
         return (mixed >> 1) % self._width, 1 if mixed & 1 else -1
-
-
-class CountSketchParameters(Parameters):
-    """Parameters of `MostFrequent`."""
-
-    rows: int = parameter(5, ge=1, le=15, help="Rows of the sketch; the median counts")
-    width: int = parameter(4096, ge=1, le=1 << 24, unit="counters", help="Counters per row")
 
 
 class MostFrequent:
@@ -176,9 +173,8 @@ class MostFrequent:
     Estimates change with the stream, so only the top of the heap is brought up to date.
     """
 
-    def __init__(self, parameters: CountSketchParameters | None = None) -> None:
-        parameters = parameters or CountSketchParameters()
-        self.sketch = CountSketch(rows=parameters.rows, width=parameters.width)
+    def __init__(self, parameters: object = None) -> None:
+        self.sketch = CountSketch()
         self._names: set[int] = set()
         self._heap: list[tuple[float, int]] = []
 

@@ -1,121 +1,20 @@
-"""Beliefs as sets of states: bit masks, or sorted arrays of hashes.
-
-A `Mask` is an integer with a bit for each state, numbered by a `Universe`. A `HashedSet` needs no
-numbering: it holds a 64-bit hash of each state, the same in every process. Bounds accept both; one
-search uses one of them.
-"""
+"""Beliefs as sets of states: bit masks of states that a `Universe` numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
-from functools import cache
-from hashlib import blake2b
-from typing import Generic, TypeAlias
+from collections.abc import Hashable, Iterable, Iterator
+from typing import Generic
 
 import numpy as np
 from numpy.typing import NDArray
 
 from miai.beliefs.problem import BeliefProblem, Public, leaf_value
-
-Hashes = NDArray[np.uint64]
-
-
-class HashedSet:
-    """An immutable set of states, by their 64-bit hashes.
-
-    A collision merges two states. Among n states its probability is about n * n / 2**65: one in
-    thirty million sets of a million states. Sets with equal 128-bit keys count as equal.
-
-    Attributes:
-      hashes: uint64 (n,), distinct, in increasing order; not marked read-only, which would slow
-        down numba's dispatch.
-      size: the number of states.
-    """
-
-    __slots__ = ("_key", "hashes", "size")
-
-    def __init__(self, hashes: Hashes) -> None:
-        self.hashes, self.size = hashes, len(hashes)
-        self._key: int | None = None
-
-    @classmethod
-    def of(cls, hashes: Hashes) -> HashedSet:
-        """Return the set of some hashes, in any order and with repetitions.
-
-        Raises:
-          ValueError: the array is not uint64 of shape (n,).
-        """
-        if hashes.ndim != 1 or hashes.dtype != np.uint64:
-            raise ValueError(f"hashes must be uint64 (n,), not {hashes.dtype} {hashes.shape}")
-        return cls(np.unique(hashes))
-
-    @property
-    def key(self) -> int:
-        """The 128-bit key of the set, the same in every process."""
-        if self._key is None:
-            digest = blake2b(np.ascontiguousarray(self.hashes).data, digest_size=16).digest()
-            self._key = int.from_bytes(digest, "little")
-        return self._key
-
-    @property
-    def nbytes(self) -> int:
-        """The size of the hashes in bytes."""
-        return self.hashes.nbytes
-
-    def __len__(self) -> int:
-        return self.size
-
-    def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, HashedSet) and self.key == other.key)
-
-    def __hash__(self) -> int:
-        return hash(self.key)
-
-    def __repr__(self) -> str:
-        return f"HashedSet({self.key:032x}, {len(self)})"
+from miai.beliefs.protocol import Mask
 
 
-Belief: TypeAlias = int | HashedSet
-"""A `Mask` or a `HashedSet`."""
-
-
-def is_subset(inner: Belief, outer: Belief) -> bool:
-    """Return whether every state of one belief is in another.
-
-    Raises:
-      TypeError: the beliefs are of different kinds.
-    """
-    if isinstance(inner, int) and isinstance(outer, int):
-        return not inner & ~outer
-    if isinstance(inner, HashedSet) and isinstance(outer, HashedSet):
-        return inner.size <= outer.size and subset_test()(outer.hashes, inner.hashes)
-    raise TypeError("a mask and a set of hashes cannot be compared")
-
-
-def size_of(belief: Belief) -> int:
-    """Return the number of states of a belief."""
-    return belief.bit_count() if isinstance(belief, int) else belief.size
-
-
-def bytes_of(belief: Belief) -> int:
+def bytes_of(belief: Mask) -> int:
     """Return the approximate size in bytes of an entry with this belief."""
-    return 120 + (belief.bit_length() // 8 if isinstance(belief, int) else belief.nbytes)
-
-
-def short_key(belief: Belief) -> int:
-    """Return a 128-bit key to store in place of a belief."""
-    if not isinstance(belief, int):
-        return belief.key
-    content = belief.to_bytes(belief.bit_length() // 8 + 1, "little")
-    return int.from_bytes(blake2b(content, digest_size=16).digest(), "little")
-
-
-@cache
-def subset_test() -> Callable[[Hashes, Hashes], bool]:
-    """Return the compiled test whether a larger set contains a smaller one; imports numba."""
-    from miai.beliefs.kernels.hashes import contains
-
-    return contains
+    return 120 + belief.bit_length() // 8
 
 
 _MASK = (1 << 64) - 1
@@ -127,10 +26,6 @@ def hashed(part: int) -> int:
     x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
     x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & _MASK
     return x ^ (x >> 31)
-
-
-Mask = int
-"""A belief: bit i is set when the hidden part of number i is in it."""
 
 
 class ActionOutcomes:

@@ -1,32 +1,38 @@
-"""Bounds that find subsets and supersets by sketches: `dominance` and `minhash`.
+"""The bounds `minhash`: subsets and supersets found by the resemblance of sketches.
 
 Each recorded belief leaves a bottom-k sketch. A probe compares the sketch of its belief with all of
-them at once. *Verified* bounds keep the sets and test candidates exactly: no errors, and fewer
-exact tests. *Approximate* bounds drop the sets, and some of them are false; docs/belief-search.md
-says how many.
+them at once. *Verified* bounds keep the sets and test candidates exactly, without errors. The
+others drop the sets, and some of them are false; docs/belief-search.md says how many.
 
 `reference-minhash` uses datasketch's MinHash, which keeps the minimum of each of k permutations
 instead of the k smallest hashes. It is an oracle, slower by orders of magnitude.
+
+Numba and datasketch are imported when bounds that need them are made.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
-from datasketch import MinHash
 from numpy.typing import NDArray
 
-from miai.beliefs.bounds import NoBounds
-from miai.beliefs.kernels.hashes import bottom, find_subsets, find_supersets, resemblances
-from miai.beliefs.protocol import UNKNOWN, AnyBelief, BoundEntry, ProbeResult
-from miai.beliefs.sets import Belief, HashedSet, Universe, bytes_of, is_subset, short_key, size_of
+from miai.beliefs.bounds import BoundsParameters, NoBounds, limited
+from miai.beliefs.protocol import UNKNOWN, BoundEntry, Bounds, Mask, ProbeResult
+from miai.beliefs.sets import Universe, bytes_of
+from miai.parameters import parameter
 
 Hashes = NDArray[np.uint64]
 _INFINITE = float("inf")
 _FIRST_ROOM = 16
+
+
+def short_key(belief: Mask) -> int:
+    """Return a 128-bit key to store in place of a belief."""
+    content = belief.to_bytes(belief.bit_length() // 8 + 1, "little")
+    return int.from_bytes(blake2b(content, digest_size=16).digest(), "little")
 
 
 class SketchShelf:
@@ -41,11 +47,11 @@ class SketchShelf:
         self._sizes = np.zeros(_FIRST_ROOM, np.int64)
         self._totals = np.zeros(_FIRST_ROOM, np.int64)
         self._values = np.zeros(_FIRST_ROOM)
-        self.keys: list[Belief] = []
-        self._rows: dict[Belief, int] = {}
+        self.keys: list[Mask] = []
+        self._rows: dict[Mask, int] = {}
         self._count = 0
 
-    def add(self, key: Belief, sketch: Hashes, size: int, total: int, value: float) -> bool:
+    def add(self, key: Mask, sketch: Hashes, size: int, total: int, value: float) -> bool:
         """Add a belief or update its value; return whether it is new."""
         if key in self._rows:
             self._values[self._rows[key]] = value
@@ -54,29 +60,29 @@ class SketchShelf:
             for name in ("_sketches", "_sizes", "_totals", "_values"):
                 array = getattr(self, name)
                 setattr(self, name, np.concatenate([array, np.zeros_like(array)]))
-        at = self._rows[key] = self._count
-        self._sketches[at], self._sizes[at] = sketch, size
-        self._totals[at], self._values[at] = total, value
+        row = self._rows[key] = self._count
+        self._sketches[row], self._sizes[row] = sketch, size
+        self._totals[row], self._values[row] = total, value
         self.keys.append(key)
         self._count += 1
         return True
 
-    def value(self, key: Belief) -> float | None:
+    def value(self, key: Mask) -> float | None:
         """Return the bound of a belief on the shelf."""
-        at = self._rows.get(key)
-        return None if at is None else float(self._values[at])
+        row = self._rows.get(key)
+        return None if row is None else float(self._values[row])
 
-    def remove(self, key: Belief) -> bool:
+    def remove(self, key: Mask) -> bool:
         """Remove a belief; return whether it was there."""
-        at = self._rows.pop(key, None)
-        if at is None:
+        row = self._rows.pop(key, None)
+        if row is None:
             return False
         self._count -= 1
         last = self.keys.pop()
-        if at < self._count:
-            self.keys[at], self._rows[last] = last, at
+        if row < self._count:
+            self.keys[row], self._rows[last] = last, row
         for array in (self._sketches, self._sizes, self._totals, self._values):
-            array[at] = array[self._count]
+            array[row] = array[self._count]
         return True
 
     def rows(self) -> tuple[Hashes, NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
@@ -85,34 +91,43 @@ class SketchShelf:
         return self._sketches[:m], self._sizes[:m], self._totals[:m], self._values[:m]
 
 
-class SketchBounds(NoBounds, ABC):
-    """Subset and superset bounds by sketches.
+class MinHashBounds(NoBounds):
+    """Subset and superset bounds, from the share of one set in another that sketches estimate.
 
     Args:
       universe: hashes the states of masks.
       k: hashes per sketch.
       verified: whether candidates are tested exactly.
+      threshold: minimum estimated share of the smaller set in the larger one.
     """
 
     infers = True
 
-    def __init__(self, universe: Universe[Any], *, k: int, verified: bool) -> None:
+    def __init__(
+        self, universe: Universe[Any], *, k: int, verified: bool, threshold: float
+    ) -> None:
+        from miai.beliefs.kernels import hashes
+
         if k < 1:
             raise ValueError(f"k must be at least 1, not {k}")
+        if not 0 < threshold <= 1:
+            raise ValueError(f"the threshold must be above 0 and at most 1, not {threshold}")
+        self._kernels = hashes
         self._universe, self.k, self.verified = universe, k, verified
+        self.threshold = threshold
         self.nbytes = 0
         self._lower: dict[tuple[Hashable, int], SketchShelf] = {}
         self._upper: dict[tuple[Hashable, int], SketchShelf] = {}
         self._counts = {"probes": 0, "hits": 0, "let_through": 0, "refused": 0, "entries": 0}
 
-    def probe(self, public: Hashable, depth: int, belief: AnyBelief) -> ProbeResult:
+    def probe(self, public: Hashable, depth: int, belief: Mask) -> ProbeResult:
         """Return the best bounds of recorded supersets and subsets."""
         self._counts["probes"] += 1
         lower, upper = self._lower.get((public, depth)), self._upper.get((public, depth))
         if lower is None and upper is None:
             return UNKNOWN
         sketch, size = self._sketch(belief)
-        total = size_of(belief)
+        total = belief.bit_count()
         below, key_below = self._best(lower, sketch, size, total, belief, supersets=True)
         above, key_above = self._best(upper, sketch, size, total, belief, supersets=False)
         self._counts["hits"] += below > -_INFINITE or above < _INFINITE
@@ -138,7 +153,7 @@ class SketchBounds(NoBounds, ABC):
         if before is not None and (value <= before if entry.lower else value >= before):
             return None
         sketch, size = self._sketch(belief)
-        if shelf.add(entry.belief, sketch, size, size_of(belief), value):
+        if shelf.add(entry.belief, sketch, size, belief.bit_count(), value):
             self._counts["entries"] += 1
             self.nbytes += self._bytes(entry.belief)
         return entry
@@ -160,11 +175,14 @@ class SketchBounds(NoBounds, ABC):
         """Return the numbers of probes, hits, candidates, refused candidates, entries and bytes."""
         return {**self._counts, "bytes": self.nbytes}
 
-    @abstractmethod
     def candidates(
         self, shelf: SketchShelf, sketch: Hashes, size: int, total: int, *, supersets: bool
     ) -> NDArray[np.int64]:
         """Return the rows that may be supersets, or subsets, of a belief."""
+        sketches, sizes, totals, _ = shelf.rows()
+        alike = self._resemblances(sketch, size, sketches, sizes)
+        common = alike * (total + totals) / (1.0 + alike)
+        return np.flatnonzero(common >= self.threshold * (total if supersets else totals))
 
     def _best(
         self,
@@ -172,10 +190,10 @@ class SketchBounds(NoBounds, ABC):
         sketch: Hashes,
         size: int,
         total: int,
-        belief: AnyBelief,
+        belief: Mask,
         *,
         supersets: bool,
-    ) -> tuple[float, AnyBelief]:
+    ) -> tuple[float, Mask]:
         """Return the best bound of a shelf and the belief behind it."""
         best, which = (-_INFINITE if supersets else _INFINITE), belief
         if shelf is None:
@@ -187,70 +205,27 @@ class SketchBounds(NoBounds, ABC):
                 continue
             self._counts["let_through"] += 1
             other = shelf.keys[i]
-            if self.verified:
-                inner, outer = (belief, other) if supersets else (other, belief)
-                if not is_subset(inner, outer):
-                    self._counts["refused"] += 1
-                    continue
+            if self.verified and (belief & ~other if supersets else other & ~belief):
+                self._counts["refused"] += 1
+                continue
             best, which = value, other
         return best, which
 
-    def _bytes(self, belief: AnyBelief) -> int:
+    def _bytes(self, belief: Mask) -> int:
         """Return the bytes of an entry: its hashes, four numbers, and its set if verified."""
         return 8 * (self.k + 4) + (bytes_of(belief) if self.verified else 0)
 
-    def _sketch(self, belief: AnyBelief) -> tuple[Hashes, int]:
+    def _sketch(self, belief: Mask) -> tuple[Hashes, int]:
+        """Return the sketch of a belief and its length."""
         sketch = np.zeros(self.k, np.uint64)
-        if isinstance(belief, HashedSet):
-            size = min(self.k, len(belief))
-            sketch[:size] = belief.hashes[:size]
-            return sketch, size
-        return sketch, int(bottom(self._universe.hashes(belief), sketch))
-
-
-class DominanceBounds(SketchBounds):
-    """Excludes a subset when one of its hashes is missing; never misses a subset."""
-
-    def candidates(
-        self, shelf: SketchShelf, sketch: Hashes, size: int, total: int, *, supersets: bool
-    ) -> NDArray[np.int64]:
-        """Return the rows that no hash excludes."""
-        find = find_supersets if supersets else find_subsets
-        sketches, sizes, totals, _ = shelf.rows()
-        rows = np.empty(len(sizes), np.int64)
-        rows = rows[: find(sketch, size, sketches, sizes, rows)]
-        return rows[totals[rows] >= total if supersets else totals[rows] <= total]
-
-
-class MinHashBounds(SketchBounds):
-    """Estimates the share of one set in another from their Jaccard resemblance.
-
-    Args:
-      threshold: minimum estimated share of the smaller set in the larger one.
-    """
-
-    def __init__(
-        self, universe: Universe[Any], *, k: int, verified: bool, threshold: float
-    ) -> None:
-        super().__init__(universe, k=k, verified=verified)
-        if not 0 < threshold <= 1:
-            raise ValueError(f"the threshold must be above 0 and at most 1, not {threshold}")
-        self.threshold = threshold
-
-    def candidates(
-        self, shelf: SketchShelf, sketch: Hashes, size: int, total: int, *, supersets: bool
-    ) -> NDArray[np.int64]:
-        """Return the rows whose estimated share reaches the threshold."""
-        sketches, sizes, totals, _ = shelf.rows()
-        alike = self._resemblances(sketch, size, sketches, sizes)
-        common = alike * (total + totals) / (1.0 + alike)
-        return np.flatnonzero(common >= self.threshold * (total if supersets else totals))
+        return sketch, int(self._kernels.bottom(self._universe.hashes(belief), sketch))
 
     def _resemblances(
         self, sketch: Hashes, size: int, sketches: Hashes, sizes: NDArray[np.int64]
     ) -> NDArray[np.float64]:
+        """Return the estimated Jaccard resemblance with each of many sets."""
         alike = np.empty(len(sizes))
-        resemblances(sketch, size, sketches, sizes, alike)
+        self._kernels.resemblances(sketch, size, sketches, sizes, alike)
         return alike
 
 
@@ -263,17 +238,51 @@ class ReferenceBounds(MinHashBounds):
     def __init__(
         self, universe: Universe[Any], *, k: int, verified: bool, threshold: float
     ) -> None:
+        from datasketch import MinHash
+
         super().__init__(universe, k=k, verified=verified, threshold=threshold)
         self._empty = MinHash(num_perm=k, seed=1, hashfunc=int)
+
+    def _sketch(self, belief: Mask) -> tuple[Hashes, int]:
+        """Return the minimum of each permutation."""
+        minhash = self._empty.copy()
+        minhash.update_batch((self._universe.hashes(belief) & _LOW).tolist())
+        return np.asarray(minhash.hashvalues, np.uint64), self.k
 
     def _resemblances(
         self, sketch: Hashes, size: int, sketches: Hashes, sizes: NDArray[np.int64]
     ) -> NDArray[np.float64]:
         return np.asarray((sketches == sketch).mean(axis=1))
 
-    def _sketch(self, belief: AnyBelief) -> tuple[Hashes, int]:
-        """Return the minimum of each permutation."""
-        own = belief.hashes if isinstance(belief, HashedSet) else self._universe.hashes(belief)
-        minhash = self._empty.copy()
-        minhash.update_batch((own & _LOW).tolist())
-        return np.asarray(minhash.hashvalues, np.uint64), self.k
+
+# -- components -----------------------------------------------------------------------------------
+
+
+class MinHashParameters(BoundsParameters):
+    """Parameters of `minhash` and `reference-minhash`."""
+
+    k: int = parameter(64, ge=1, le=65_536, unit="hashes", help="Hashes per sketch")
+    threshold: float = parameter(
+        0.9, gt=0, le=1, help="Minimum estimated share of the smaller belief in the larger one"
+    )
+    verified: bool = parameter(
+        True,
+        help="Test candidates exactly; otherwise beliefs are dropped and some bounds are false",
+    )
+
+
+def minhash(universe: Universe[Any], parameters: MinHashParameters) -> Bounds:
+    """Bound beliefs by subsets and supersets of estimated resemblance."""
+    return _built(MinHashBounds, universe, parameters)
+
+
+def reference_minhash(universe: Universe[Any], parameters: MinHashParameters) -> Bounds:
+    """Bound beliefs by datasketch's MinHash, as an oracle."""
+    return _built(ReferenceBounds, universe, parameters)
+
+
+def _built(
+    bounds: type[MinHashBounds], universe: Universe[Any], parameters: MinHashParameters
+) -> Bounds:
+    k, threshold, verified = parameters.k, parameters.threshold, parameters.verified
+    return limited(bounds(universe, k=k, verified=verified, threshold=threshold), parameters)

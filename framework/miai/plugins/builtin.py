@@ -77,15 +77,10 @@ miai.beliefs.bounds
     Every subset and superset, by antichains
   bounds cores cores CoresParameters
     Antichains of failing cores and winning closures; singles
-  bounds dominance dominance SketchParameters
-    Bottom-k sketches, one-sided, then tested exactly
-  bounds approx-dominance approx_dominance SketchParameters
-    Bottom-k sketches alone: some bounds are false
+miai.beliefs.sketches
   bounds minhash minhash MinHashParameters
-    Estimated resemblance, then tested exactly
-  bounds approx-minhash approx_minhash MinHashParameters
-    Estimated resemblance alone: some bounds are false
-  bounds reference-minhash reference_minhash ReferenceParameters
+    Subsets and supersets by estimated resemblance, then tested exactly or not; needs miai[sketches]
+  bounds reference-minhash reference_minhash MinHashParameters
     As minhash, with the sketches of datasketch; slow, needs miai[reference]
 miai.beliefs.retention
   retention none KeepFirst
@@ -94,7 +89,7 @@ miai.beliefs.retention
     Forgets the least recently used entry
   retention space-saving SpaceSaving
     Forgets the least used entry, by Space-Saving counters
-  retention count-sketch MostFrequent CountSketchParameters
+  retention count-sketch MostFrequent
     Forgets the entry that a Count-Sketch estimates as the least frequent
 """
 """Below each module: kind, name, factory and parameter model of a component, then its summary."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Final, Literal, Self, cast, get_args
 
 from pydantic import model_validator
@@ -280,28 +281,24 @@ class StrongParameters(MoveParameters):
 MAX_OWN_MOVES: Final = 3
 """Maximum depth of `rbc-minimax` in own moves."""
 
-_KING_LOSS = 600
-
 
 class MinimaxRules(Parameters):
-    """The rules of values: they and the root determine a value, whatever the search.
+    """What is tried and searched: with the root it determines a value, whatever the search.
 
     Candidates depend on the public part and on boards drawn once at the root, never on the belief
     of a node; otherwise a part of a belief could be worth less than the whole.
     """
 
+    moved: ClassVar[Mapping[str, str]] = {
+        "sample": "is gone: candidates are chosen from 32 boards of the root",
+        "top": "is gone: the three best engine moves of each board become candidates",
+        "leaf_depth": "is gone: a leaf is worth what captures alone find",
+        "forgiven": "is gone: the worst board of a leaf counts",
+        "seed": "is gone: an agent draws boards by the seed of the game, a problem by its boards",
+    }
+
     senses: int = parameter(4, ge=1, le=36, unit="windows", help="Windows tried at each sense")
     moves: int = parameter(4, ge=1, le=200, unit="requests", help="Moves tried at each own move")
-    sample: int = parameter(
-        32,
-        ge=1,
-        le=1000,
-        unit="boards",
-        help="Boards of the root from which windows and moves are chosen",
-    )
-    top: int = parameter(
-        3, ge=1, le=20, help="Best engine moves of each board that become candidates"
-    )
     boards: int = parameter(
         100_000,
         ge=1,
@@ -314,40 +311,6 @@ class MinimaxRules(Parameters):
         le=20_000,
         help="Maximum boards of a root two or more moves deep; a larger root is sampled",
     )
-    leaf_depth: int = parameter(
-        0,
-        ge=0,
-        le=8,
-        unit="plies",
-        help="Depth of the embedded engine at the leaves; captures are searched further",
-    )
-    king_loss: int | None = parameter(
-        _KING_LOSS,
-        ge=0,
-        le=50_000,
-        unit="centipawns",
-        help="Penalty for a lost king, below the board's material; none: the value of a lost game",
-    )
-    forgiven: int = parameter(
-        0, ge=0, le=1000, unit="boards", help="Worst boards of each leaf that are ignored"
-    )
-    seed: int = parameter(0, ge=0, help="Seed of the boards drawn at a root")
-
-
-class MinimaxSearchParameters(Parameters):
-    """Bounds and windows of the search."""
-
-    bounds: str = parameter("cores", component="bounds", help="Bounds on beliefs")
-    bounds_parameters: dict[str, Any] = parameter({}, help="Parameters of the bounds")
-    window: Literal["alpha-beta", "null"] = parameter(
-        "alpha-beta", help="Search window: one full window, or a series of null windows"
-    )
-    blind_first: bool = parameter(
-        False, help="Try the moves before the sense: a sense guarantees at least as much (B1)"
-    )
-    singles: bool | None = parameter(
-        None, help="Try each board alone first at the last move; none: if the bounds require it"
-    )
 
 
 CompiledBounds = Literal["none", "table", "cores"]
@@ -356,49 +319,57 @@ CompiledBounds = Literal["none", "table", "cores"]
 class CompiledMinimaxParameters(Parameters):
     """Parameters of the compiled search."""
 
-    bounds: CompiledBounds | Literal["approx-minhash"] = parameter(
+    moved: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("k", "threshold", "limit"),
+        "is gone with the bounds 'approx-minhash'; the search 'rbc-minimax' has 'minhash'",
+    )
+
+    bounds: CompiledBounds = parameter(
         "cores",
-        help="Bounds on beliefs: none; a table of equal beliefs; cores, boards that fail alone, "
-        "and bounds on the values of boards; or approx-minhash, values of similar beliefs, of "
-        "which some are wrong",
-    )
-    k: int = parameter(64, ge=1, le=65_536, unit="hashes", help="approx-minhash: hashes per sketch")
-    threshold: float = parameter(
-        0.9,
-        gt=0,
-        le=1,
-        help="approx-minhash: minimum estimated share of the smaller belief in the larger one",
-    )
-    limit: int = parameter(
-        1 << 24,
-        ge=4096,
-        le=1 << 34,
-        unit="bytes",
-        help="approx-minhash: memory of the sketches; a Count-Sketch decides which are kept",
+        help="Bounds on beliefs: none; a table of equal beliefs; or cores, boards that fail alone, "
+        "and bounds on the values of boards",
     )
 
 
 class MinimaxProblemParameters(MinimaxRules):
     """The rules of the values, and which beliefs of games are roots."""
 
+    moved: ClassVar[Mapping[str, str]] = {
+        "a_game": "is gone: at most five roots are taken from one game"
+    }
+
+    king_loss: int | None = parameter(
+        600,
+        ge=0,
+        le=50_000,
+        unit="centipawns",
+        help="Penalty for a lost king, below the board's material; none: the value of a lost game",
+    )
     least: int = parameter(20, ge=1, le=1_000_000, help="Minimum boards of a root")
     most: int = parameter(1000, ge=1, le=1_000_000, help="Maximum boards of a root")
-    a_game: int = parameter(5, ge=1, le=1000, help="Maximum roots taken from one game")
     records: str = parameter(
         "",
         help="Folder of reconchess histories to take roots from; empty: play games instead",
     )
 
 
-class MinimaxAgentParameters(MinimaxSearchParameters, MinimaxRules, BeliefParameters):
+class MinimaxAgentParameters(MinimaxRules, BeliefParameters):
     """Parameters of `RbcMinimax`."""
 
-    blind_first: bool = parameter(
-        True, help="Try the moves before the sense: a sense guarantees at least as much (B1)"
+    moved: ClassVar[Mapping[str, str]] = {
+        "window": "is gone: the search for the bounds has its own",
+        "blind_first": "is gone: the compiled search tries the moves before a sense by itself",
+        "singles": "is gone: the bounds decide whether boards are tried alone",
+        "king_loss": "is a parameter of the problem 'rbc' only",
+        "nodes": "is gone: depth, boards and deep_boards limit a search",
+    }
+
+    bounds: str = parameter(
+        "cores",
+        component="bounds",
+        help="Bounds on beliefs; none, table and cores are compiled, others many times slower",
     )
-    singles: bool | None = parameter(
-        False, help="Try each board alone first at the last move; none: if the bounds require it"
-    )
+    bounds_parameters: dict[str, Any] = parameter({}, help="Parameters of the bounds")
     depth: int = parameter(
         2,
         ge=1,
@@ -406,7 +377,6 @@ class MinimaxAgentParameters(MinimaxSearchParameters, MinimaxRules, BeliefParame
         unit="own moves",
         help="Search depth in own moves; stops earlier when time is up",
     )
-    nodes: int | None = parameter(None, ge=1, help="Node budget of a sense or a move")
     limit: int = parameter(
         1_000_000, ge=512, help="Maximum boards of a belief; beyond it a sample is kept"
     )
@@ -426,8 +396,7 @@ class MinimaxAgentParameters(MinimaxSearchParameters, MinimaxRules, BeliefParame
     @property
     def compiled(self) -> CompiledBounds | None:
         """The bounds of the compiled search; None where only the recursion searches so."""
-        special = self.bounds_parameters or self.leaf_depth or self.forgiven or self.singles
-        if special or self.window == "null" or self.bounds not in get_args(CompiledBounds):
+        if self.bounds_parameters or self.bounds not in get_args(CompiledBounds):
             return None
         return cast(CompiledBounds, self.bounds)
 

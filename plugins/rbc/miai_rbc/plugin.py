@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from miai.plugins.registry import Registry
 
 _AGENTS = "miai_rbc.agents.belief_agents"
-_MINIMAX = "miai_rbc.search.minimax"
 _OPENINGS = "miai_rbc.openings"
 
 _COMPONENTS = (
@@ -71,8 +70,9 @@ _COMPONENTS = (
         "Beliefs of games of Reconnaissance Blind Chess, valued one to three moves deep",
     ),
     (
-        *("belief-search", "rbc-minimax", f"{_MINIMAX}:minimax_search", "MinimaxSearchParameters"),
-        "Search over beliefs of boards in arrays with any bounds, for the problem rbc only",
+        *("belief-search", "rbc-minimax", "miai_rbc.search.minimax:minimax_search"),
+        "miai.beliefs.search:BeliefSearchParameters",
+        "The recursion of 'recursive' for the problem rbc, in plain Python, with any bounds",
     ),
     (
         *("belief-search", "rbc-compiled", "miai_rbc.search.compiled:compiled_search"),
@@ -103,9 +103,11 @@ _FOR_ANY_GAME = ("game", "belief-problem", "belief-search")
 def miai_register(registry: Registry) -> None:
     """Add Reconnaissance Blind Chess and what belongs to it."""
     for kind, name, factory, parameters, summary in _COMPONENTS:
+        if parameters and ":" not in parameters:
+            parameters = f"miai_rbc.parameters:{parameters}"
         registry.add(
             *(kind, name, factory),
-            parameters=f"miai_rbc.parameters:{parameters}" if parameters else None,
+            parameters=parameters or None,
             summary=summary,
             game=None if kind in _FOR_ANY_GAME else "rbc",
         )

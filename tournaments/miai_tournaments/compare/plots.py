@@ -1,12 +1,11 @@
 """Plots of a comparison, drawn by matplotlib, which the extra ``miai[plots]`` brings.
 
 Speed-ups in time and by arm, by depth and by size of the root; depth against time; nodes against
-errors; errors against the hashes of a sketch, with the curve of the theory.
+errors; errors against the hashes of a sketch.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -75,16 +74,6 @@ def shown(cells: Mapping[Cell, T], *, most: int = MOST_PANELS) -> tuple[list[T],
     return chosen, f" {len(chosen)} of {len(cells)} cells, the deepest; the tables have all."
 
 
-Counts = tuple[int, int, int]
-"""A sketch's k, the wrong values, and the roots that were judged."""
-
-_LEAST_F, _MOST_F = 1e-5, 0.999
-_NOTE = (
-    "Bars: Wilson, 95 %. Dotted: (1 - f)^k of the theory, f being the share that fits the wrong "
-    "values of the panel best."
-)
-
-
 @dataclass(frozen=True, slots=True)
 class PlotSeries:
     """Arms that differ in k alone.
@@ -92,12 +81,10 @@ class PlotSeries:
     Attributes:
       label: name of the series.
       arms: names of the arms, by growing k.
-      theory: whether the theory predicts how their errors fall with k.
     """
 
     label: str
     arms: tuple[str, ...]
-    theory: bool
 
     def of(self, rows: Sequence[Row]) -> list[Row]:
         """Return the rows of these arms; none unless all are present."""
@@ -105,41 +92,11 @@ class PlotSeries:
         return own if len(own) == len(self.arms) else []
 
 
-def fitted_share(counts: Sequence[Counts]) -> float | None:
-    """Return the f that maximises the likelihood if a root is wrong with probability (1 - f)^k.
-
-    The binomial likelihood is unimodal in log f if some roots are wrong and some right; golden
-    sections find its maximum. None if no root is wrong: the line would be 0.
-    """
-    if not any(wrong for _, wrong, _ in counts):
-        return None
-
-    def unlikely(log_f: float) -> float:
-        total = 0.0
-        for k, wrong, judged in counts:
-            rate = min(max((1 - math.exp(log_f)) ** k, 1e-12), 1 - 1e-12)
-            total -= wrong * math.log(rate) + (judged - wrong) * math.log(1 - rate)
-        return total
-
-    low, high = math.log(_LEAST_F), math.log(_MOST_F)
-    golden = (math.sqrt(5) - 1) / 2
-    for _ in range(80):
-        one, other = high - golden * (high - low), low + golden * (high - low)
-        low, high = (low, other) if unlikely(one) < unlikely(other) else (one, high)
-    return math.exp((low + high) / 2)
-
-
 def against_k(rows: Sequence[Row], arms: Mapping[str, Arm]) -> Figure | None:
     """Return shares of wrong values and moves against k; None if arms do not differ in k.
 
     Arms that differ in k alone make a line, in the cells that all of them have searched. Lines
     without errors are named but not drawn, if another one has errors.
-
-    The dotted line is (1 - f)^k, the theory's maximum probability that a comparison of sketches
-    takes a set for a subset although the share f is missing. The compared sets are unknown, so f
-    is fitted to the wrong values. A search makes many comparisons, of which few decide: the line
-    shows how errors should fall with k, it does not bound them. Arms with a threshold have no
-    line: what the threshold accepts is wrong with any number of hashes.
     """
     series, judged = series_of(arms), [row for row in rows if row.judged]
     drawn, never = _wrong_and_never(series, _rows_of(series, judged))
@@ -157,7 +114,7 @@ def against_k(rows: Sequence[Row], arms: Mapping[str, Arm]) -> Figure | None:
         set_title(axis, "all cells together" if group is together else cell_title(group[0]))
     names = ", ".join(one.label for one in never)
     exact = f" Never wrong, and not drawn: {names}." if never else ""
-    legend_below(figure, axes, note=_NOTE + exact + left_out)
+    legend_below(figure, axes, note="Bars: Wilson, 95 %." + exact + left_out)
     return figure
 
 
@@ -177,12 +134,9 @@ def series_of(arms: Mapping[str, Arm]) -> list[PlotSeries]:
     for group in alike.values():
         if len({arm.k for arm in group}) > 1:
             names = tuple(arm.name for arm in sorted(group, key=lambda arm: arm.k or 0))
-            theory = "threshold" not in group[0].parameters.get("bounds_parameters", {})
             label = _common_beginning(names)
             taken = {one.label for one in series}
-            series.append(
-                PlotSeries(label if label not in ("", *taken) else names[0], names, theory)
-            )
+            series.append(PlotSeries(label if label not in ("", *taken) else names[0], names))
     return series
 
 
@@ -212,8 +166,6 @@ def _panel(
         for moves in (False, True):
             aside = 2 ** (spread * ((2 * i + moves) / (lines - 1) - 0.5))
             _k_line(axis, counts, one.label, look[one.label], moves=moves, aside=aside)
-        if one.theory:
-            _theory(axis, [(k, wrong, judged) for k, wrong, _, judged in counts], look[one.label])
     _k_axis(axis, sorted({row.k for row in rows if row.k is not None}))
 
 
@@ -247,29 +199,8 @@ def _k_line(
     )
 
 
-def _theory(axis: Axes, counts: Sequence[Counts], look: Look) -> None:
-    """Draw (1 - f)^k from the smallest k to the greatest, labelled with f."""
-    share = fitted_share(counts)
-    if share is None:
-        return
-    first, last = counts[0][0], counts[-1][0]
-    ks = [first * (last / first) ** (i / 60) for i in range(61)]
-    shares = [100 * (1 - share) ** k for k in ks]
-    axis.plot(ks, shares, color=look.colour, linestyle=":", linewidth=1.4)
-    axis.text(
-        0.97,
-        0.95 - 0.09 * len(axis.texts),
-        f"f = {share:.2g}",
-        transform=axis.transAxes,
-        ha="right",
-        va="top",
-        color=look.colour,
-        fontsize=8.5,
-    )
-
-
 def _common_beginning(names: Sequence[str]) -> str:
-    """Return the common prefix of names before their k, such as ``dominance``."""
+    """Return the common prefix of names before their k, such as ``sketches``."""
     first, last = min(names), max(names)
     same = sum(
         1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False))

@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miai.beliefs.compiled.tables import Tables, tables_of
+from miai.beliefs.deepening import BudgetSpentError, DeepeningSearch, Window, WindowResult
 from miai.beliefs.kernels import layout
 from miai.beliefs.kernels.engine import ENTER
 from miai.beliefs.kernels.engine import search as run_kernel
 from miai.beliefs.kernels.layout import CHUNK, Arrays, Memory, SearchWork
 from miai.beliefs.problem import BeliefProblem, Public, Root
-from miai.beliefs.search import BudgetSpentError, DeepeningSearch, NodeResult, Window
 from miai.errors import ParameterError, UnsuitableGameError
 
 DEFAULT_LIMIT = 1 << 28
@@ -42,9 +42,9 @@ class Rule:
     """How beliefs are recorded and how the search uses them.
 
     Attributes:
-      rule: `NONE`, `TABLE`, `CHAINS`, `DOMINANCE` or `MINHASH` of `kernels.layout`.
+      rule: `NONE`, `TABLE`, `CHAINS` or `MINHASH` of `kernels.layout`.
       singles, explains, across: as in `Bounds` and `ExactBounds`.
-      k, threshold, verified: as in `SketchBounds` and `MinHashBounds`.
+      k, threshold, verified: as in `MinHashBounds`.
       counters: rows and counters per row of the Count-Sketch that decides which entries are
         retained at the limit; None to reject new entries there.
     """
@@ -65,17 +65,14 @@ RULES = {
     "singles": Rule(rule=layout.TABLE, singles=True),
     "exact": Rule(rule=layout.CHAINS),
     "cores": Rule(rule=layout.CHAINS, singles=True, explains=True),
-    "dominance": Rule(rule=layout.DOMINANCE),
-    "approx-dominance": Rule(rule=layout.DOMINANCE, verified=False),
     "minhash": Rule(rule=layout.MINHASH),
-    "approx-minhash": Rule(rule=layout.MINHASH, verified=False),
 }
 """The framework's bounds by name."""
 
 
 def entry_bytes(rule: Rule, words: int) -> int:
     """Return the size of an entry in bytes."""
-    sketched = rule.rule >= layout.DOMINANCE
+    sketched = rule.rule == layout.MINHASH
     sketch = 8 * (rule.k + 4) if sketched else 24
     return sketch + 8 * words * (rule.verified or not sketched)
 
@@ -109,7 +106,7 @@ def make_memory(rule: Rule, words: int, *, limit: int, adaptive: bool = False) -
     slots = (
         max(_FIRST_SLOTS, 1 << (2 * entries - 1).bit_length()) if rule.rule == layout.TABLE else 1
     )
-    sketched = entries if rule.rule >= layout.DOMINANCE else 1
+    sketched = entries if rule.rule == layout.MINHASH else 1
     chained = chunks if rule.rule >= layout.CHAINS else 1
     rows, width = rule.counters or (1, 1)
     heaped = entries if rule.counters else 1
@@ -350,16 +347,14 @@ class CompiledSearch(DeepeningSearch[Root[Public]], Generic[Public]):
                 timer.cancel()
                 timer.join()
 
-    def _at_depth(self, root: Root[Public], depth: int, guess: float | None) -> NodeResult[Any]:
+    def _at_depth(self, root: Root[Public], depth: int, guess: float | None) -> WindowResult:
         if depth > 1 or not self._rule.explains:
             return super()._at_depth(root, depth, guess)
         # A search of depth 1 meets most beliefs once, so that little of what costs time pays there:
         # neither a series of windows nor, in `_in_window`, states tried alone and closures.
         return self._in_window(root, depth, self.values.least, self.values.greatest)
 
-    def _in_window(
-        self, root: Root[Public], depth: int, alpha: float, beta: float
-    ) -> NodeResult[Any]:
+    def _in_window(self, root: Root[Public], depth: int, alpha: float, beta: float) -> WindowResult:
         counts, (public, belief), memory = self._counts, self._root, self.memory
         assert memory is not None
         deep = depth > 1 or not self._rule.explains
@@ -385,7 +380,7 @@ class CompiledSearch(DeepeningSearch[Root[Public]], Generic[Public]):
             raise BudgetSpentError
         action = counts[layout.ACTION]
         line = () if action < 0 else ((self.tables.action(action), None),)
-        return NodeResult(float(value), line=line)
+        return WindowResult(float(value), line=line)
 
     def _supply(self) -> tuple[Memory, SearchWork]:
         """Enumerate what the kernel needs to continue; return the arrays with room for it."""

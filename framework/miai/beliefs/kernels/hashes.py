@@ -1,4 +1,4 @@
-"""Sets of 64-bit hashes: exact subset tests, and bottom-k sketches.
+"""Bottom-k sketches of sets of 64-bit hashes.
 
 The sketch of a set is its k smallest hashes in increasing order (A. Broder, "On the resemblance and
 containment of documents", 1997); one that is not full is its whole set. The lengths of sketches in
@@ -15,70 +15,9 @@ from numpy.typing import NDArray
 
 from miai.beliefs.kernels import inlined, kernel
 
-# -- exact subset tests ----------------------------------------------------------------------------
-
 Hashes = NDArray[np.uint64]
 
-_SKEW = 16  # ratio of sizes from which searching for each element is faster than a merge
-
-
-@kernel
-def contains(larger: Hashes, smaller: Hashes) -> bool:
-    """Return whether `smaller` is a subset of `larger`; stop at the first missing element.
-
-    Args:
-      larger, smaller: (m,), (n,) distinct, in increasing order.
-    """
-    m, n = len(larger), len(smaller)
-    if n == 0:
-        return True
-    if n > m or smaller[0] < larger[0] or smaller[n - 1] > larger[m - 1]:
-        return False
-    if m >= _SKEW * n:
-        return _contains_few(larger, smaller)
-    return _contains_many(larger, smaller)
-
-
-@inlined
-def _contains_many(larger: Hashes, smaller: Hashes) -> bool:
-    """Merge both sets; the largest element of all is in the larger set."""
-    n, at = len(smaller), 0
-    for value in larger:
-        target = smaller[at]
-        if value > target:
-            return False
-        at += value == target
-        if at == n:
-            return True
-    return False
-
-
-@inlined
-def _contains_few(larger: Hashes, smaller: Hashes) -> bool:
-    """Search for each element from the place of the one before, in steps that double."""
-    m, low = len(larger), 0
-    for value in smaller:
-        step = 1
-        while low + step < m and larger[low + step] < value:
-            low += step
-            step <<= 1
-        width = min(step, m - 1 - low)
-        if larger[low] < value:  # the element lies in (low, low + width]
-            while width > 1:
-                half = width >> 1
-                low += half if larger[low + half] < value else 0
-                width -= half
-            low += 1
-        if low == m or larger[low] != value:
-            return False
-    return True
-
-
-# -- bottom-k sketches -----------------------------------------------------------------------------
-
-
 _BLOCK = 128  # hashes tested together: most blocks have none that is small enough
-_LINE = 8  # hashes skipped together: a cache line
 _GREATEST = 2**64 - 1
 
 
@@ -147,69 +86,6 @@ def put_hash(value: np.uint64, out: Hashes, count: int) -> int:
     return grown
 
 
-@inlined
-def within(
-    inners: Hashes, row: int, size: int, outers: Hashes, outer_row: int, length: int
-) -> bool:
-    """Return whether by their sketches one set may be a subset of another.
-
-    A hash of the inner sketch below the last hash of the outer one, and not in it, excludes it.
-
-    Args:
-      inners, row, size: an array of sketches, the index of the inner one, and its length.
-      outers, outer_row, length: the same for the outer one.
-    """
-    at = 0
-    for i in range(size):
-        value = inners[row, i]
-        if at < length and outers[outer_row, at] == value:  # the usual case for a subset
-            at += 1
-            continue
-        while at + _LINE <= length and outers[outer_row, at + _LINE - 1] < value:
-            at += _LINE
-        while at < length and outers[outer_row, at] < value:
-            at += 1
-        if at == length:
-            return bool(length == outers.shape[1])  # nothing is excluded beyond a full sketch
-        if outers[outer_row, at] != value:
-            return False
-        at += 1
-    return True
-
-
-@kernel
-def find_supersets(
-    sketch: Hashes, size: int, sketches: Hashes, sizes: NDArray[np.int64], rows: NDArray[np.int64]
-) -> int:
-    """Write the indices of the sets that may contain a sketch's set; return their number.
-
-    No superset is missed. A set that lacks a share f of the union passes with a probability of at
-    most (1 - f) ** k.
-
-    Args:
-      sketch, size: (k,) the sketch and its length.
-      sketches, sizes: (m, k), (m,) the sketches to test and their lengths.
-      rows: (m,) output.
-    """
-    query, count = sketch.reshape(1, -1), 0
-    for i in range(len(sketches)):
-        rows[count] = i
-        count += within(query, 0, size, sketches, i, sizes[i])
-    return count
-
-
-@kernel
-def find_subsets(
-    sketch: Hashes, size: int, sketches: Hashes, sizes: NDArray[np.int64], rows: NDArray[np.int64]
-) -> int:
-    """Write the indices of the sets that a sketch's set may contain; see `find_supersets`."""
-    query, count = sketch.reshape(1, -1), 0
-    for i in range(len(sketches)):
-        rows[count] = i
-        count += within(sketches, i, sizes[i], query, 0, size)
-    return count
-
-
 @kernel
 def resemblances(
     sketch: Hashes,
@@ -223,7 +99,8 @@ def resemblances(
     The estimate is the share of the k smallest hashes of the union that are in both sketches.
 
     Args:
-      sketch, size, sketches, sizes: as in `find_supersets`.
+      sketch, size: (k,) the sketch and its length.
+      sketches, sizes: (m, k), (m,) the sketches to compare and their lengths.
       out: (m,) output.
     """
     for i in range(len(sketches)):
@@ -232,7 +109,7 @@ def resemblances(
 
 @inlined
 def resemblance(sketch: Hashes, size: int, sketches: Hashes, row: int, row_size: int) -> float:
-    """Return the estimate for one set; see `resemblances`. its sketch has `row_size` hashes."""
+    """Return the estimate for one set; see `resemblances`. Its sketch has `row_size` hashes."""
     a = b = count = both = 0
     while count < len(sketch) and (a < size or b < row_size):
         if b == row_size or (a < size and sketch[a] < sketches[row, b]):

@@ -53,8 +53,8 @@ RUNS, BUDGET_SPENT, TOO_DEEP, NEEDS_ACTIONS, NEEDS_OUTCOMES, NEEDS_LEAVES, NEEDS
 tables lack the actions of a public part, the outcomes of an action or the values of leaves in
 ``work.wanted``; or the memory has no room for a public part and depth."""
 
-NONE, TABLE, CHAINS, DOMINANCE, MINHASH = range(5)
-"""What is recorded: nothing, a table of beliefs, antichains, or sketches by one of two rules."""
+NONE, TABLE, CHAINS, MINHASH = range(4)
+"""What is recorded: nothing, a table of beliefs, antichains, or sketches."""
 (
     RULE,
     SINGLES_FIRST,

@@ -16,7 +16,7 @@ from miai.beliefs.kernels.counting import (
     rename_in_heap,
     take_from_heap,
 )
-from miai.beliefs.kernels.hashes import put_hash, resemblance, within
+from miai.beliefs.kernels.hashes import put_hash, resemblance
 from miai.beliefs.kernels.layout import (
     ACROSS,
     CHAINS,
@@ -88,7 +88,7 @@ def best_of(
             value = memory.values[entry, 0]
             if value <= best if supersets else value >= best:
                 continue
-            if rule > CHAINS and not may_hold(memory, entry, sketch, length, total, supersets):
+            if rule == MINHASH and not may_hold(memory, entry, sketch, length, total, supersets):
                 continue
             if rule == CHAINS or memory.traits[VERIFIED] == 1:
                 other = memory.masks[entry]
@@ -107,15 +107,10 @@ def may_hold(
     memory: Memory, entry: Int, sketch: Words, length: Int, total: Int, supersets: bool
 ) -> bool:
     """Return whether by its sketch an entry may be a superset, or subset, of a belief."""
-    entry_length, states = memory.lengths[entry], memory.totals[entry]
-    query, row, own = sketch.reshape(1, -1), int(entry), int(length)
-    if memory.traits[RULE] == MINHASH:
-        alike = resemblance(sketch, own, memory.sketches, row, entry_length)
-        common = alike * (total + states) / (1.0 + alike)
-        return bool(common >= memory.limits[0] * (total if supersets else states))
-    if supersets:
-        return bool(states >= total and within(query, 0, own, memory.sketches, row, entry_length))
-    return bool(states <= total and within(memory.sketches, row, entry_length, query, 0, own))
+    states = memory.totals[entry]
+    alike = resemblance(sketch, int(length), memory.sketches, int(entry), memory.lengths[entry])
+    common = alike * (total + states) / (1.0 + alike)
+    return bool(common >= memory.limits[0] * (total if supersets else states))
 
 
 @inlined
@@ -180,7 +175,7 @@ def remove(memory: Memory, counts: Ints, heads: Ints, side: Int, entry: Int) -> 
         memory.values[entry, 0] = memory.values[end, 0]
         if memory.traits[VERIFIED] == 1:
             put(memory.masks[end], memory.masks[entry])
-        if memory.traits[RULE] > CHAINS:
+        if memory.traits[RULE] == MINHASH:
             memory.keys[entry], memory.totals[entry] = memory.keys[end], memory.totals[end]
             memory.lengths[entry] = memory.lengths[end]
             for i in range(memory.lengths[end]):
@@ -315,7 +310,7 @@ def search_chains(
         if place < 0:
             continue
         low_head, high_head = memory.heads[place, 0], memory.heads[place, 1]
-        if length < 0 and memory.traits[RULE] > CHAINS and max(low_head, high_head) >= 0:
+        if length < 0 and memory.traits[RULE] == MINHASH and max(low_head, high_head) >= 0:
             length = int(sketch_of(game, work.sketch, public, belief))
             total = int(size(belief))
         if low_head >= 0 and at <= depth:
@@ -362,7 +357,7 @@ def record(  # noqa: C901  a case for each rule
         return
     heads = memory.heads[spot]
     name, length, total = NUMBER_0, 0, 0
-    if rule > CHAINS:
+    if rule == MINHASH:
         length, total = int(sketch_of(game, work.sketch, public, belief)), int(size(belief))
         name = np.int64(hash_of(belief, ZERO))
         if renewed(memory, heads[side], name, total, value, side):
@@ -387,7 +382,7 @@ def record(  # noqa: C901  a case for each rule
     memory.values[entry, 0] = value
     if rule == CHAINS or memory.traits[VERIFIED] == 1:
         put(belief, memory.masks[entry])
-    if rule > CHAINS:
+    if rule == MINHASH:
         memory.keys[entry] = name
         memory.lengths[entry], memory.totals[entry] = length, total
         for i in range(length):

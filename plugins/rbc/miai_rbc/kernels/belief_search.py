@@ -1,12 +1,13 @@
-"""Kernels of the search over beliefs on arrays of boards."""
+"""What the searches over beliefs of boards share: hashes, senses, moves, replies and values."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
+from miai.beliefs.kernels.counting import mixed
 from miai.kernels.bits import popcount
-from miai_rbc.kernels import allocating, kernel, part
+from miai_rbc.kernels import allocating, inlined, kernel, part
 from miai_rbc.kernels.bits import NUMBER_0, U64, WIN, Int, Words, bit
 from miai_rbc.kernels.board import KINGS, NOTHING, STATE, WHITE, WORDS, play, turn_of
 from miai_rbc.kernels.engine import (
@@ -35,54 +36,62 @@ from miai_rbc.kernels.moves import MAX_MOVES, capture_of, revise, taken_moves
 
 Numbers = NDArray[np.int64]
 Values = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 
 OVER = -2
 """The code of an observation that a king was captured, which ends the game."""
 
 _ALL, _NONE, _ONE = np.uint64(0xFFFFFFFFFFFFFFFF), np.uint64(0), np.uint64(1)
 _STEP = np.uint64(0x9E3779B97F4A7C15)
-_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-_27, _30, _31 = np.uint64(27), np.uint64(30), np.uint64(31)
 _PIECES = np.array([100, 320, 330, 500, 950, 0], np.int64)
+
+
+@inlined
+def hash_of(b: Words, salt: Int) -> np.uint64:
+    """Return a 64-bit hash of all eight words of a board, and of a number."""
+    key = U64(salt) * _STEP
+    for word in range(WORDS):
+        key = mixed(key ^ b[word])
+    return key
 
 
 @kernel
 def hash_boards(boards: Words, out: Words) -> None:
-    """Write a 64-bit hash of all eight words of each board: (n,)."""
+    """Write a 64-bit hash of each board: (n,)."""
     for i in range(len(boards)):
-        key = _NONE
-        for word in range(WORDS):
-            key = (key ^ boards[i, word]) + _STEP
-            key = (key ^ (key >> _30)) * _FIRST
-            key = (key ^ (key >> _27)) * _SECOND
-            key ^= key >> _31
-        out[i] = key
+        out[i] = hash_of(boards[i], NUMBER_0)
 
 
-@allocating
-def sense_outcomes(boards: Words, player: int, centre: int, out: Words) -> None:
-    """Write the outcome of a sense on each board: nine codes of four bits.
+@inlined
+def takes_king(b: Words, square: Int) -> bool:
+    """Return whether a capture on a square, -1 for none, is of the king not to move."""
+    king = b[KINGS] & (b[WHITE] if turn_of(b) else ~b[WHITE])
+    return bool(square >= 0 and king & bit(square) != _NONE)
 
-    Args:
-      player: the player that senses; its own pieces are the same on all boards and left out.
-      out: (n,) written; 0 if no piece of the opponent is seen.
+
+@part
+def seen_on(b: Words, player: Int, centre: Int) -> np.uint64:
+    """Return the outcome of a sense on a board: nine codes of four bits.
+
+    The player's own pieces are the same on all boards of a belief and left out, so that the outcome
+    is 0 if no piece of the opponent is seen.
     """
-    squares = np.empty(9, np.uint64)
-    for i in range(9):
-        squares[i] = bit(centre + 8 * (i // 3 - 1) + i % 3 - 1)
+    theirs = b[WHITE] if player else ~b[WHITE]
+    code = _NONE
+    for k in range(6):
+        pieces = b[k] & theirs
+        if pieces == _NONE:
+            continue
+        for i in range(9):
+            if pieces & bit(centre + 8 * (i // 3 - 1) + i % 3 - 1):
+                code |= U64(k + 1) << U64(4 * i)
+    return code
+
+
+@kernel
+def sense_outcomes(boards: Words, player: int, centre: int, out: Words) -> None:
+    """Write the outcome of a sense on each board, see `seen_on`: (n,)."""
     for i in range(len(boards)):
-        b = boards[i]
-        theirs = b[WHITE] if player else ~b[WHITE]
-        code = _NONE
-        for k in range(6):
-            pieces = b[k] & theirs
-            if pieces == _NONE:
-                continue
-            for at in range(9):
-                if pieces & squares[at]:
-                    code |= U64(k + 1) << U64(4 * at)
-        out[i] = code
+        out[i] = seen_on(boards[i], player, centre)
 
 
 @allocating
@@ -106,26 +115,31 @@ def write_replies(boards: Words, starts: Numbers, out: Words, captures: Numbers)
     moves = np.empty(MAX_MOVES, np.int64)
     for i in range(len(boards)):
         b = boards[i]
-        king = b[KINGS] & (b[WHITE] if turn_of(b) else ~b[WHITE])
         n = taken_moves(b, _ALL, True, moves)
         moves[n] = NOTHING
         for j in range(n + 1):
             at = starts[i] + j
             captures[at] = capture_of(b, moves[j])
-            if captures[at] >= 0 and king & bit(captures[at]):
+            if takes_king(b, captures[at]):
                 captures[at] = OVER
             play(b, moves[j], out[at])
+
+
+@inlined
+def material_of(b: Words, player: Int) -> Int:
+    """Return the material of a board in centipawns, for a player."""
+    mine = ~b[WHITE] if player else b[WHITE]
+    total = np.int64(0)
+    for k in range(5):
+        total += _PIECES[k] * (popcount(b[k] & mine) - popcount(b[k] & ~mine))
+    return total
 
 
 @kernel
 def material(boards: Words, player: int, out: NDArray[np.float64]) -> None:
     """Write the material of each board in centipawns, for a player: (n,)."""
     for i in range(len(boards)):
-        mine = ~boards[i, WHITE] if player else boards[i, WHITE]
-        total = np.int64(0)
-        for k in range(5):
-            total += _PIECES[k] * (popcount(boards[i, k] & mine) - popcount(boards[i, k] & ~mine))
-        out[i] = total
+        out[i] = material_of(boards[i], player)
 
 
 @kernel
@@ -139,11 +153,10 @@ def play_request(boards: Words, request: int, out: Words, codes: Numbers) -> Non
     """
     for i in range(len(boards)):
         b = boards[i]
-        king = b[KINGS] & (b[WHITE] if turn_of(b) else ~b[WHITE])
         taken = revise(b, request)
         square = capture_of(b, taken)
         codes[i] = 128 * taken + (64 if square < 0 else square)
-        if square >= 0 and king & bit(square):
+        if takes_king(b, square):
             codes[i] = OVER
         play(b, taken, out[i])
 
@@ -189,7 +202,7 @@ def remove_pieces(boards: Words, squares: np.uint64, turn: int) -> None:
         boards[i, STATE] = (boards[i, STATE] & ~_ONE) & U64(0x1F) | U64(turn)
 
 
-# -- values where the depth ends, and a table of them by hash --------------------------------------
+# -- values where the depth ends ------------------------------------------------------------------
 
 _NO_LIMIT = 1 << 60
 
@@ -263,140 +276,3 @@ def settle(memory: Memory) -> None:
     """Prepare the memory of an engine for `quiet_value`."""
     forget(memory)
     memory[QUIESCENCE], memory[LIMIT] = 1, _NO_LIMIT
-
-
-@kernel
-def look_up(keys: Words, entries: Values, hashes: Words, out: Values) -> int:
-    """Write the values in a table, NaN for missing ones; return the number of missing ones.
-
-    Args:
-      keys, entries: (m,) twice, m a power of two; key 0 is empty.
-      hashes: (n,) of boards.
-      out: (n,) written.
-    """
-    last, missing = len(keys) - 1, 0
-    for i in range(len(hashes)):
-        key = hashes[i] | _ONE
-        slot = np.int64(hashes[i] >> U64(20)) & last
-        while keys[slot] != _NONE and keys[slot] != key:
-            slot = (slot + 1) & last
-        if keys[slot] == key:
-            out[i] = entries[slot]
-        else:
-            out[i] = np.nan
-            missing += 1
-    return missing
-
-
-@kernel
-def enter(keys: Words, entries: Values, hashes: Words, values: Values) -> int:
-    """Enter values into a table with room for them; return the number of new ones."""
-    last, fresh = len(keys) - 1, 0
-    for i in range(len(hashes)):
-        key = hashes[i] | _ONE
-        slot = np.int64(hashes[i] >> U64(20)) & last
-        while keys[slot] != _NONE and keys[slot] != key:
-            slot = (slot + 1) & last
-        fresh += keys[slot] == _NONE
-        keys[slot], entries[slot] = key, values[i]
-    return fresh
-
-
-# -- beliefs as increasing numbers of boards of a layer --------------------------------------------
-
-
-@kernel
-def group(labels: Numbers, belief: Numbers, ends: Numbers, out: Numbers) -> None:
-    """Sort boards by their labels, keeping their order within each.
-
-    Args:
-      labels: (n,) of all boards of the layer, from 0 on.
-      belief: (m,) numbers of boards.
-      ends: (labels,) zeros; written: the end of each label's boards.
-      out: (m,) written.
-    """
-    for i in belief:
-        ends[labels[i]] += 1
-    at = 0
-    for label in range(len(ends)):
-        count = ends[label]
-        ends[label] = at
-        at += count
-    for i in belief:
-        label = labels[i]
-        out[ends[label]] = i
-        ends[label] += 1
-
-
-@kernel
-def least(column: Values, belief: Numbers, missing: Numbers) -> tuple[float, int, int]:
-    """Return a belief's least known value, its board, and the number of unknown values.
-
-    Args:
-      column: (n,) values of the layer's boards, NaN if unknown.
-      missing: (m,) written: the boards with unknown values.
-    """
-    worst, which, lacking = np.inf, -1, 0
-    for i in belief:
-        value = column[i]
-        if np.isnan(value):
-            missing[lacking] = i
-            lacking += 1
-        elif value < worst:
-            worst, which = value, i
-    return worst, which, lacking
-
-
-@kernel
-def mark_after(starts: Numbers, after: Numbers, belief: Numbers, marks: Flags) -> None:
-    """Mark the successors of the boards of a belief.
-
-    Args:
-      starts, after: (n + 1,), (starts[n],) the numbers of each board's successors; negative ones
-        are ends of the game.
-      marks: (numbers,) written where true.
-    """
-    for i in belief:
-        for at in range(starts[i], starts[i + 1]):
-            if after[at] >= 0:
-                marks[after[at]] = True
-
-
-@kernel
-def find_sources(
-    starts: Numbers, after: Numbers, belief: Numbers, targets: Flags, count: int, out: Numbers
-) -> int:
-    """Write boards that together lead to all targets; return their number.
-
-    Args:
-      starts, after: as in `mark_after`.
-      belief: (m,) numbers of boards, preferred ones first.
-      targets, count: (numbers,) marks of the targets, and their number; the marks are used up.
-      out: (m,) written.
-    """
-    sources = 0
-    for i in belief:
-        useful = False
-        for at in range(starts[i], starts[i + 1]):
-            if after[at] >= 0 and targets[after[at]]:
-                targets[after[at]] = False
-                useful = True
-                count -= 1
-        if useful:
-            out[sources] = i
-            sources += 1
-        if count == 0:
-            break
-    return sources
-
-
-@kernel
-def all_after(starts: Numbers, after: Numbers, solved: Flags, out: Flags) -> None:
-    """Write for each board whether all its successors are solved: (n,)."""
-    for i in range(len(starts) - 1):
-        every = True
-        for at in range(starts[i], starts[i + 1]):
-            if after[at] >= 0 and not solved[after[at]]:
-                every = False
-                break
-        out[i] = every

@@ -24,18 +24,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from miai.beliefs.kernels.counting import mixed
 from miai.kernels import inlined, part
-from miai.kernels.bits import popcount
 from miai_rbc.kernels import kernel
-from miai_rbc.kernels.belief_search import quiet_value, settle
-from miai_rbc.kernels.belief_sketches import (
-    BeliefSketches,
-    deciding_bound,
-    put_sketch,
-    record_bound,
+from miai_rbc.kernels.belief_search import (
+    hash_of,
+    material_of,
+    quiet_value,
+    seen_on,
+    settle,
+    takes_king,
 )
-from miai_rbc.kernels.bits import U64, WIN, Int, Words, bit
-from miai_rbc.kernels.board import KINGS, NOTHING, WHITE, WORDS, play, turn_of
+from miai_rbc.kernels.bits import NUMBER_0, U64, WIN, Int, Words
+from miai_rbc.kernels.board import NOTHING, WORDS, play
 from miai_rbc.kernels.engine import DECIDED, INFINITE, Frames, List, Memory
 from miai_rbc.kernels.moves import MAX_MOVES, capture_of, revise, taken_moves
 
@@ -46,9 +47,7 @@ UNSEEN = np.uint64(0xFFFFFFFFFFFFFFFF)
 """The outcome of a sense that was not computed yet."""
 _ALL, _NONE, _ONE = UNSEEN, np.uint64(0), np.uint64(1)
 _STEP = np.uint64(0x9E3779B97F4A7C15)
-_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-_27, _30, _31, _20 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(20)
-_PIECES = np.array([100, 320, 330, 500, 950, 0], np.int64)
+_20 = np.uint64(20)
 
 SOURCE, REQUEST, CAPTURE, REQUESTS, SENSES, BEST_REQUEST, BEST_SENSE = range(7)
 FACTS = 7
@@ -61,8 +60,6 @@ SENSING, MOVING = 0, 1
 
 CORE = 24
 """Maximum number of boards of a core."""
-KINDS = 8
-"""Chains of sketches of a layer: twice the own moves left, plus sense or move."""
 
 (
     NODES,
@@ -87,10 +84,8 @@ KINDS = 8
     TABLE,
     HITS,
     ENTRIES,
-    SKETCHED,
-    KNOWN,
-) = range(24)
-COUNTS = 24
+) = range(22)
+COUNTS = 22
 """Indices of the counts and settings of a search.
 
 `NODES` to `VALUED` are as in the statistics; `MAX_NODES` is where `run` returns. `BOARDS` to
@@ -98,8 +93,7 @@ COUNTS = 24
 `ACTION` the place of the root's best action among its candidates. `CORE_SIZE` is the size of the
 core that was returned, -1 for the whole belief. `RETURNED` tells whether the current frame waits
 for `VALUE`. The rest are settings: the player, the penalty for a lost king, whether a lost king is
-worth that penalty instead of a lost game, and what the search uses. `KNOWN` tells whether the table
-had the belief that was recorded last."""
+worth that penalty instead of a lost game, and what the search uses."""
 
 UNDECIDED = 1 << 22
 """No value: the senses to try are not chosen yet."""
@@ -232,7 +226,6 @@ class BeliefTree(NamedTuple):
     forest: TreeBoards
     layers: LayerTable
     cache: ValueCache
-    sketches: BeliefSketches
     work: TreeWork
     counts: Ints
 
@@ -241,35 +234,11 @@ class BeliefTree(NamedTuple):
 
 
 @inlined
-def _mixed(key: np.uint64) -> np.uint64:
-    key = (key ^ (key >> _30)) * _FIRST
-    key = (key ^ (key >> _27)) * _SECOND
-    return key ^ (key >> _31)
-
-
-@inlined
-def _hash(b: Words, salt: Int) -> np.uint64:
-    key = U64(salt) * _STEP
-    for word in range(WORDS):
-        key = _mixed((key ^ b[word]) + _STEP)
-    return key
-
-
-@inlined
-def _material(b: Words, player: Int) -> Int:
-    mine = ~b[WHITE] if player else b[WHITE]
-    total = np.int64(0)
-    for k in range(5):
-        total += _PIECES[k] * (popcount(b[k] & mine) - popcount(b[k] & ~mine))
-    return total
-
-
-@inlined
 def _lost(b: Words, counts: Ints) -> Int:
     """Return the value of a board on which the player's king is lost."""
     if not counts[MATERIAL_KINGS]:
         return np.int64(-WIN)
-    value: Int = _material(b, counts[PLAYER]) - counts[KING_LOSS]
+    value: Int = material_of(b, counts[PLAYER]) - counts[KING_LOSS]
     return value
 
 
@@ -277,7 +246,7 @@ def _lost(b: Words, counts: Ints) -> Int:
 def add_board(s: BeliefTree, row: Words, layer: Int) -> Int:
     """Return the number of a board of a layer; a new one has no bounds yet."""
     forest, counts = s.forest, s.counts
-    key = _hash(row, layer + 1)
+    key = hash_of(row, layer + 1)
     last = len(forest.slots) - 1
     slot = np.int64(key >> _20) & last
     while forest.slots[slot]:
@@ -310,7 +279,7 @@ def _layer(s: BeliefTree, source: Int, request: Int, code: Int, capture: Int) ->
     """
     layers, counts = s.layers, s.counts
     before = np.int64(s.forest.home[source])
-    key = _mixed(U64(before + 1) * _STEP ^ _mixed(U64((request << 32) + (code << 8) + capture + 1)))
+    key = mixed(U64(before) * _STEP ^ mixed(U64((request << 32) + (code << 8) + capture + 1)))
     key |= _ONE
     last = len(layers.keys) - 1
     slot = np.int64(key >> _20) & last
@@ -351,19 +320,17 @@ def _step(s: BeliefTree, board: Int, at: Int) -> None:
     layer = np.int64(forest.home[board])
     forest.steps[board, at], forest.sizes[board, at] = counts[SUCCESSORS], 0
     forest.ends[board, at] = WIN
-    theirs = b[KINGS] & (b[WHITE] if turn_of(b) else ~b[WHITE])
     taken = revise(b, np.int64(s.layers.requests[layer, at]))
     square = capture_of(b, taken)
-    if square >= 0 and theirs & bit(square):
+    if takes_king(b, square):
         return
     play(b, taken, middle)
     code = 128 * taken + (64 if square < 0 else square)
-    king = middle[KINGS] & (middle[WHITE] if turn_of(middle) else ~middle[WHITE])
     n = taken_moves(middle, _ALL, True, moves)
     moves[n] = NOTHING
     for i in range(n + 1):
         capture = capture_of(middle, moves[i])
-        if capture >= 0 and king & bit(capture):
+        if takes_king(middle, capture):
             forest.ends[board, at] = _lost(middle, counts)
             continue
         play(middle, moves[i], after)
@@ -393,17 +360,8 @@ def _outcome(s: BeliefTree, board: Int, sense: Int) -> np.uint64:
     code: np.uint64 = forest.seen[board, sense]
     if code != UNSEEN:
         return code
-    b = forest.rows[board]
     centre = np.int64(s.layers.windows[forest.home[board], sense])
-    theirs = b[WHITE] if s.counts[PLAYER] else ~b[WHITE]
-    code = _NONE
-    for k in range(6):
-        pieces = b[k] & theirs
-        if pieces == _NONE:
-            continue
-        for at in range(9):
-            if pieces & bit(centre + 8 * (at // 3 - 1) + at % 3 - 1):
-                code |= U64(k + 1) << U64(4 * at)
+    code = seen_on(forest.rows[board], s.counts[PLAYER], centre)
     forest.seen[board, sense] = code
     return code
 
@@ -425,7 +383,7 @@ def _group(  # noqa: C901  kernels read from top to bottom
     for i in range(room):
         label_at[i] = -1
     for k in range(size):
-        slot = np.int64(_mixed(codes[k] + _STEP) >> _20) & (room - 1)
+        slot = np.int64(mixed(codes[k]) >> _20) & (room - 1)
         while label_at[slot] >= 0 and labels[slot] != codes[k]:
             slot = (slot + 1) & (room - 1)
         if label_at[slot] < 0:
@@ -484,13 +442,12 @@ def _judge(s: BeliefTree, board: Int, at: Int, alpha: Int, beta: Int) -> None:
     high: Int = np.int64(forest.high[board, at])
     taken = revise(b, np.int64(s.layers.requests[forest.home[board], at]))
     square = capture_of(b, taken)
-    theirs = b[KINGS] & (b[WHITE] if turn_of(b) else ~b[WHITE])
     counts[LEAVES] += 1
-    if square >= 0 and theirs & bit(square):
+    if takes_king(b, square):
         low = high = np.int64(WIN)
     else:
         play(b, taken, after)
-        key = _hash(after, 0)
+        key = hash_of(after, NUMBER_0)
         slot = np.int64(key >> _20) & (len(cache.keys) - 1)
         if cache.keys[slot] == key:
             low, high = max(low, np.int64(cache.low[slot])), min(high, np.int64(cache.high[slot]))
@@ -548,13 +505,12 @@ def _hopeless(s: BeliefTree, board: Int, alpha: Int) -> bool:
     """
     forest, work = s.forest, s.work
     b = forest.rows[board]
-    theirs = b[KINGS] & (b[WHITE] if turn_of(b) else ~b[WHITE])
     n = taken_moves(b, _ALL, True, work.moves)
     work.moves[n] = NOTHING
     highest: Int = np.int64(-INFINITE)
     for i in range(n + 1):
         square = capture_of(b, work.moves[i])
-        if square >= 0 and theirs & bit(square):
+        if takes_king(b, square):
             return False
         play(b, work.moves[i], work.after)
         _, high = _quiet(
@@ -585,7 +541,7 @@ def _settle_alone(s: BeliefTree, begin: Int, end: Int, alpha: Int) -> Int:
         at: Int = begin + i
         least: Int = np.int64(INFINITE)
         for k in range(begin + i, end):
-            value = _material(forest.rows[numbers[k]], counts[PLAYER])
+            value = material_of(forest.rows[numbers[k]], counts[PLAYER])
             if value < least:
                 at, least = np.int64(k), value
         board = np.int64(numbers[at])
@@ -637,9 +593,7 @@ def last_exact(
 
 
 @part
-def _last_move(  # noqa: C901  kernels read from top to bottom
-    s: BeliefTree, begin: Int, end: Int, alpha: Int, beta: Int
-) -> Int:
+def _last_move(s: BeliefTree, begin: Int, end: Int, alpha: Int, beta: Int) -> Int:
     forest, counts, numbers = s.forest, s.counts, s.work.numbers
     layer = np.int64(forest.home[numbers[begin]])
     counts[NODES] += 1
@@ -649,9 +603,6 @@ def _last_move(  # noqa: C901  kernels read from top to bottom
         low, high = _probe(s, key)
         if low >= beta or high <= alpha or low == high:
             return low if low >= beta or low == high else high
-        estimate = _estimate(s, begin, end, np.int64(2 + MOVING), alpha, beta)
-        if estimate != UNDECIDED:
-            return estimate
     best: Int = np.int64(-INFINITE)
     for at in range(s.layers.facts[layer, REQUESTS]):
         low = max(alpha, best)
@@ -668,8 +619,6 @@ def _last_move(  # noqa: C901  kernels read from top to bottom
             break
     if counts[TABLE]:
         _record(s, key, best, alpha, beta)
-        if counts[SKETCHED]:
-            _note(s, key, begin, end, np.int64(2 + MOVING), best, alpha, beta)
     return best
 
 
@@ -907,7 +856,7 @@ def _keep_core(s: BeliefTree, layer: Int, action: Int, value: Int) -> None:
 
 @part
 def _belief_key(s: BeliefTree, begin: Int, end: Int, kind: Int) -> np.uint64:
-    key = _mixed(U64(kind + 1) * _STEP)
+    key = mixed(U64(kind) * _STEP)
     for k in range(begin, end):
         key ^= s.forest.hashes[s.work.numbers[k]]
     return key
@@ -927,7 +876,6 @@ def _probe(s: BeliefTree, key: np.uint64) -> tuple[Int, Int]:
 def _record(s: BeliefTree, key: np.uint64, value: Int, alpha: Int, beta: Int) -> None:
     cache = s.cache
     slot = np.int64(key >> _20) & (len(cache.belief_keys) - 1)
-    s.counts[KNOWN] = cache.belief_keys[slot] == key
     if cache.belief_keys[slot] != key:
         s.counts[ENTRIES] += cache.belief_keys[slot] == _NONE
         cache.belief_keys[slot] = key
@@ -936,49 +884,6 @@ def _record(s: BeliefTree, key: np.uint64, value: Int, alpha: Int, beta: Int) ->
         cache.belief_low[slot] = max(value, np.int64(cache.belief_low[slot]))
     if value < beta:
         cache.belief_high[slot] = min(value, np.int64(cache.belief_high[slot]))
-
-
-@part
-def _estimate(s: BeliefTree, begin: Int, end: Int, kind: Int, alpha: Int, beta: Int) -> Int:
-    """Return what the sketches of other beliefs decide about one in a window, or `UNDECIDED`.
-
-    The root is never estimated, so that it has a best action.
-
-    Args:
-      kind: see `KINDS`.
-    """
-    if not s.counts[SKETCHED] or s.counts[TOP] == 0:
-        return np.int64(UNDECIDED)
-    numbers = s.work.numbers
-    spot = KINDS * np.int64(s.forest.home[numbers[begin]]) + kind
-    if s.sketches.memory.heads[spot, 0] < 0 and s.sketches.memory.heads[spot, 1] < 0:
-        return np.int64(UNDECIDED)
-    length = put_sketch(s.sketches, s.forest.hashes, numbers, begin, end)
-    value = deciding_bound(s.sketches, spot, length, end - begin, alpha, beta)
-    if np.isnan(value):
-        return np.int64(UNDECIDED)
-    s.counts[HITS] += 1
-    return np.int64(value)
-
-
-@part
-def _note(
-    s: BeliefTree,
-    key: np.uint64,
-    begin: Int,
-    end: Int,
-    kind: Int,
-    value: Int,
-    alpha: Int,
-    beta: Int,
-) -> None:
-    """Record the value of a belief with its sketch; see `_estimate`."""
-    numbers, size, known = s.work.numbers, end - begin, s.counts[KNOWN] == 1
-    spot = KINDS * np.int64(s.forest.home[numbers[begin]]) + kind
-    length = put_sketch(s.sketches, s.forest.hashes, numbers, begin, end)
-    for side in range(2):
-        if value > alpha if side == 0 else value < beta:
-            record_bound(s.sketches, spot, length, size, key, known, value, np.int64(side))
 
 
 # -- the moves before the last --------------------------------------------------------------------
@@ -1049,9 +954,6 @@ def _return(s: BeliefTree, value: Int) -> None:
         if counts[TABLE]:
             key = _belief_key(s, f[BEGIN], f[END], 2 * f[DEPTH] + f[KIND])
             _record(s, key, value, f[LOW], f[HIGH])
-            if counts[SKETCHED]:
-                kind = 2 * f[DEPTH] + f[KIND]
-                _note(s, key, f[BEGIN], f[END], kind, value, f[LOW], f[HIGH])
     counts[TOP] -= 1
     counts[RETURNED], counts[VALUE] = 1, value
 
@@ -1105,11 +1007,6 @@ def _open(s: BeliefTree) -> Int:  # noqa: C901  kernels read from top to bottom
         key = _belief_key(s, f[BEGIN], f[END], 2 * f[DEPTH] + f[KIND])
         if _return_known(s, key):
             return np.int64(FINISHED)
-        estimate = _estimate(s, f[BEGIN], f[END], 2 * f[DEPTH] + f[KIND], f[LOW], f[HIGH])
-        if estimate != UNDECIDED:  # not recorded, as an error would spread
-            counts[TOP] -= 1
-            counts[RETURNED], counts[VALUE] = 1, estimate
-            return np.int64(FINISHED)
     if f[DEPTH] == 1:
         sense = f[KIND] == SENSING
         if counts[BOUNDED]:
@@ -1123,9 +1020,6 @@ def _open(s: BeliefTree) -> Int:  # noqa: C901  kernels read from top to bottom
             value = last_exact(s, f[BEGIN], f[END], f[LOW], f[HIGH], sense, f[FREE], f[FREE_PARTS])
             if counts[TABLE]:
                 _record(s, key, value, f[LOW], f[HIGH])
-                if counts[SKETCHED] and sense:
-                    kind = np.int64(2 + SENSING)
-                    _note(s, key, f[BEGIN], f[END], kind, value, f[LOW], f[HIGH])
         _return(s, value)
         return np.int64(FINISHED)
     f[STAGE] = _NEXT

@@ -13,11 +13,11 @@ from miai.values import Evaluation
 from miai_rbc.agents.belief_agents import BeliefAgent
 from miai_rbc.agents.choice import Choice
 from miai_rbc.kernels.board import NOTHING, PAWNS
-from miai_rbc.parameters import MinimaxAgentParameters, MinimaxProblemParameters
+from miai_rbc.parameters import MinimaxAgentParameters, MinimaxProblemParameters, MinimaxRules
 from miai_rbc.rules.actions import PASS, SENSE_NOTHING, move_of
 from miai_rbc.rules.game import RbcGame
 from miai_rbc.search.compiled import RbcCompiledSearch, load_compiled
-from miai_rbc.search.minimax import RbcMinimaxSearch, load_minimax, minimax_search
+from miai_rbc.search.minimax import RbcMinimaxSearch, load_minimax
 from miai_rbc.search.problem import RbcProblem, RbcRoot
 
 _SPARE = 0.2  # share of the time kept for what a search does between two looks at the clock
@@ -72,37 +72,27 @@ class RbcMinimax(BeliefAgent):
     def _new_search(self, seed: int) -> Callable[[], RbcMinimaxSearch | RbcCompiledSearch]:
         """Return what gives the search of each turn: for the compiled one, always the same."""
         parameters = self.parameters
-        rules = {name: getattr(parameters, name) for name in _RULES}
-        rules["seed"] += seed
-        problem = RbcProblem(MinimaxProblemParameters(**rules))
+        rules = parameters.model_dump(include=set(MinimaxRules.model_fields))
+        problem = RbcProblem(MinimaxProblemParameters(**rules), seed=seed)
         if parameters.compiled is None:
-            load_minimax(parameters.bounds)
-            return lambda: minimax_search(problem, parameters)
+            load_minimax()
+            make_bounds = named_bounds(parameters.bounds, **parameters.bounds_parameters)
+            return lambda: RbcMinimaxSearch(problem, make_bounds)
         load_compiled()
         compiled = RbcCompiledSearch(problem, parameters.compiled)
         return lambda: compiled
 
     def _search(self, deadline: float | None, *, senses: bool) -> tuple[int, BeliefResult, int]:
         """Return the best action, the search result and the number of candidates."""
-        parameters = self.parameters
         search = self._searches()
         root = RbcRoot(self.belief.boards, senses=senses)
         seconds = None
         if deadline is not None:
             seconds = max(0.0, (1 - _SPARE) * (deadline - time.monotonic()))
-        result = search.search(
-            root, parameters.depth, deepening=True, max_nodes=parameters.nodes, seconds=seconds
-        )
+        result = search.search(root, self.parameters.depth, deepening=True, seconds=seconds)
         candidates = search.candidates(root)
         self._counts |= {"depth": result.depth, "searched": result.statistics["boards"]}
         self._counts |= {key: result.statistics.get(key, 0) for key in _COUNTS}
         if result.depth:
             self._counts |= Evaluation(result.value, RbcProblem.value_unit).statistics()
         return (result.action if result.depth else candidates[0]), result, len(candidates)
-
-
-_RULES = tuple(
-    name
-    for name in MinimaxProblemParameters.model_fields
-    if name in MinimaxAgentParameters.model_fields
-)

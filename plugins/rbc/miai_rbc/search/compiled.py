@@ -11,24 +11,20 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from miai.beliefs.bounds import named_bounds
-from miai.beliefs.compiled.search import Rule, emptied, make_memory
-from miai.beliefs.kernels import layout
+from miai.beliefs.deepening import BudgetSpentError, DeepeningSearch, WindowResult
 from miai.beliefs.protocol import Line
-from miai.beliefs.retention import CountSketchParameters
-from miai.beliefs.search import BudgetSpentError, DeepeningSearch, NodeResult
 from miai.errors import UnsuitableGameError
 from miai_rbc.agents.belief_agents import load_beliefs
 from miai_rbc.engines.kernel import work_space
 from miai_rbc.kernels import FAMILY
 from miai_rbc.kernels import belief_tree as tree
 from miai_rbc.kernels.belief_search import play_request
-from miai_rbc.kernels.belief_sketches import BeliefSketches
 from miai_rbc.kernels.bits import WIN
 from miai_rbc.kernels.board import WORDS
 from miai_rbc.kernels.moves import MAX_MOVES
@@ -36,9 +32,9 @@ from miai_rbc.parameters import CompiledBounds, CompiledMinimaxParameters, Minim
 from miai_rbc.rules.actions import action_of
 from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.rows import BLACK_CAPTURES
-from miai_rbc.search.layers import AT_ROOT, Valuer, own_pieces
-from miai_rbc.search.minimax import DrawnRoot, RbcMinimaxSearch, check_depth, draw_root
-from miai_rbc.search.problem import RbcProblem, RbcRoot
+from miai_rbc.search.candidates import AT_ROOT, Valuer, own_pieces
+from miai_rbc.search.minimax import RbcMinimaxSearch, check_depth
+from miai_rbc.search.problem import DrawnRoot, RbcProblem, RbcRoot
 
 _Number = TypeVar("_Number", bound=np.generic)
 
@@ -47,7 +43,6 @@ _FIRST_STEP = 48.0  # centipawns
 _FIRST_BOARDS, _FIRST_LAYERS, _MOST_CORES = 1 << 12, 1 << 10, 1 << 14
 _MOST_BOARDS = 1 << 22
 _CACHE = 1 << 16
-_SMALLEST = 1 << 10
 _FRAMES = 16
 _PAUSE = 2_000  # nodes between two looks at the clock and at signals
 _UNLIMITED = 1 << 60
@@ -61,7 +56,7 @@ _REPORTED = {
 """Statistics, and where they are counted."""
 
 
-def _make_search(senses: int, requests: int, sketches: BeliefSketches) -> tree.BeliefTree:
+def _make_search(senses: int, requests: int) -> tree.BeliefTree:
     """Return the arrays of a search with at most this many candidates in a layer."""
     return tree.BeliefTree(
         forest=_forest(_FIRST_BOARDS, senses, requests),
@@ -74,27 +69,9 @@ def _make_search(senses: int, requests: int, sketches: BeliefSketches) -> tree.B
             np.empty(_CACHE, np.int32),
             np.empty(_CACHE, np.int32),
         ),
-        sketches=sketches,
         work=_work(_FIRST_BOARDS, requests),
         counts=np.zeros(tree.COUNTS, np.int64),
     )
-
-
-def _sketches(parameters: CompiledMinimaxParameters) -> BeliefSketches:
-    """Return the arrays of the sketches: with the bounds ``approx-minhash``, else the smallest."""
-    used = parameters.bounds == "approx-minhash"
-    counters = CountSketchParameters()
-    rule = Rule(
-        rule=layout.MINHASH,
-        k=parameters.k if used else 1,
-        threshold=parameters.threshold,
-        verified=False,
-        counters=(counters.rows, counters.width) if used else (1, 1),
-    )
-    memory = make_memory(rule, 1, limit=parameters.limit if used else _SMALLEST)
-    heads = np.full((tree.KINDS * _FIRST_LAYERS if used else 0, 2), -1, np.int64)
-    counts = np.zeros(layout.COUNTS, np.int64)
-    return BeliefSketches(memory._replace(heads=heads), np.empty(rule.k, np.uint64), counts)
 
 
 def _forest(boards: int, senses: int, requests: int) -> tree.TreeBoards:
@@ -164,13 +141,7 @@ def enlarge(search: tree.BeliefTree) -> tree.BeliefTree:
     by_board = [name for name in forest._fields if name != "slots"]
     by_layer = ("facts", "requests", "windows", "killers", "heads")
     by_belief = ("numbers", "parts", "codes", "places", "labels", "label_at")
-    sketches = search.sketches
-    if len(sketches.memory.heads):
-        new = np.full_like(sketches.memory.heads, -1)
-        heads = np.concatenate([sketches.memory.heads, new])
-        sketches = sketches._replace(memory=sketches.memory._replace(heads=heads))
     larger = search._replace(
-        sketches=sketches,
         forest=forest._replace(
             slots=np.zeros(2 * len(forest.slots), np.int32),
             **{name: _wider(getattr(forest, name)) for name in by_board},
@@ -192,7 +163,7 @@ def compiled_search(problem: Any, parameters: CompiledMinimaxParameters) -> RbcC
     Raises:
       UnsuitableGameError: the problem is not an `RbcProblem` that the kernel searches.
     """
-    return RbcCompiledSearch(problem, parameters)
+    return RbcCompiledSearch(problem, parameters.bounds)
 
 
 class RbcCompiledSearch(DeepeningSearch[RbcRoot]):
@@ -202,45 +173,32 @@ class RbcCompiledSearch(DeepeningSearch[RbcRoot]):
     ends as if its budget were spent.
 
     Args:
-      parameters: or the bounds alone. ``none``, ``table`` and ``approx-minhash`` search with a full
-        window and compute the value of each board that they meet; the last takes the values of
-        beliefs from others like them, of which some are wrong. ``cores`` searches from above with
-        null windows, with all that `kernels.belief_tree` knows.
+      bounds: ``none`` and ``table`` search with a full window and compute the value of each board
+        that they meet. ``cores`` searches from above with null windows, with all that
+        `kernels.belief_tree` knows.
 
     Raises:
-      UnsuitableGameError: the problem is not an `RbcProblem`, or has values that the kernel does
-        not know: with `leaf_depth` or `forgiven`.
+      UnsuitableGameError: the problem is not an `RbcProblem`.
     """
 
     prepares = False
 
-    def __init__(
-        self, problem: Any, parameters: CompiledMinimaxParameters | CompiledBounds = "cores"
-    ) -> None:
-        if isinstance(parameters, str):
-            parameters = CompiledMinimaxParameters(bounds=parameters)
-        bounds = parameters.bounds
+    def __init__(self, problem: Any, bounds: CompiledBounds = "cores") -> None:
         if not isinstance(problem, RbcProblem):
             raise UnsuitableGameError(
                 f"rbc-compiled searches the problem 'rbc', not {type(problem).__name__}; "
                 "use the search 'recursive'"
             )
         rules = problem.rules
-        if rules.leaf_depth or rules.forgiven:
-            raise UnsuitableGameError(
-                "rbc-compiled values leaves by captures alone and forgives no board; leave out "
-                "leaf_depth and forgiven, or use the search 'rbc-minimax'"
-            )
         super().__init__(problem, "null" if bounds == "cores" else "alpha-beta")
         self.problem = problem
-        self._valuer = Valuer(rules)
-        self._search = _make_search(rules.senses, rules.moves, _sketches(parameters))
+        self._valuer = Valuer(rules.king_loss)
+        self._search = _make_search(rules.senses, rules.moves)
         counts = self._search.counts
         counts[tree.KING_LOSS] = rules.king_loss or 0
         counts[tree.MATERIAL_KINGS] = rules.king_loss is not None
         counts[tree.BOUNDED] = bounds == "cores"
         counts[tree.TABLE] = bounds != "none"
-        counts[tree.SKETCHED] = bounds == "approx-minhash"
         self._drawn: DrawnRoot | None = None
         self._tree: tuple[RbcRoot, int, int] | None = None
         self._player = self._searched = self._lowest = 0
@@ -258,7 +216,7 @@ class RbcCompiledSearch(DeepeningSearch[RbcRoot]):
         """Return the senses or moves tried at a root, as actions, best first."""
         drawn = self._drawn
         if drawn is None or self._tree is None or self._tree[0] is not root:
-            drawn = draw_root(self.problem.rules, self._valuer, root, 1)
+            drawn = self.problem.draw(self._valuer, root, 1)
         own = own_pieces(drawn.rows[0], root.player)
         if root.senses:
             return drawn.candidates.senses(own, AT_ROOT)
@@ -270,7 +228,6 @@ class RbcCompiledSearch(DeepeningSearch[RbcRoot]):
     ) -> Iterator[None]:
         check_depth(depth)
         self._search.counts[list(_REPORTED.values())] = 0
-        self._search.sketches.counts[:] = 0
         self._most = _UNLIMITED if max_nodes is None else max_nodes
         self._deadline = math.inf if seconds is None else time.monotonic() + seconds
         self._searched = 0
@@ -278,13 +235,9 @@ class RbcCompiledSearch(DeepeningSearch[RbcRoot]):
 
     def _counts_of(self, root: RbcRoot) -> Mapping[str, int]:
         counts = {name: int(self._search.counts[at]) for name, at in _REPORTED.items()}
-        if self._search.counts[tree.SKETCHED]:
-            sketched = self._search.sketches.counts
-            counts["bounds_entries"] = int(sketched[layout.ENTRIES])
-            counts["bounds_forgotten"] = int(sketched[layout.FORGOTTEN])
         return {**counts, "boards": self._searched, "root_boards": root.size}
 
-    def _at_depth(self, root: RbcRoot, depth: int, guess: float | None) -> NodeResult[Any]:
+    def _at_depth(self, root: RbcRoot, depth: int, guess: float | None) -> WindowResult:
         room = min(root.size, self.problem.room(depth))
         # Bounds on a request two moves before the end say nothing three moves before it.
         if (
@@ -301,7 +254,7 @@ class RbcCompiledSearch(DeepeningSearch[RbcRoot]):
         self._searched = room
         return result
 
-    def _from_above(self, root: RbcRoot, depth: int, guess: float) -> NodeResult[Any]:
+    def _from_above(self, root: RbcRoot, depth: int, guess: float) -> WindowResult:
         """Find the value with null windows (MTD, Plaat et al. 1996).
 
         Below an upper bound the step doubles, until a window is too low; then the interval is
@@ -325,9 +278,9 @@ class RbcCompiledSearch(DeepeningSearch[RbcRoot]):
                 beta = math.ceil((least + greatest) / 2)
             else:
                 beta, step = max(greatest - step, _LOW + 1), 2 * step
-        return NodeResult(least, line=line)
+        return WindowResult(least, line=line)
 
-    def _in_window(self, root: RbcRoot, depth: int, alpha: float, beta: float) -> NodeResult[Any]:
+    def _in_window(self, root: RbcRoot, depth: int, alpha: float, beta: float) -> WindowResult:
         kind = tree.SENSING if root.senses else tree.MOVING
         size = self._tree[1] if self._tree else 0
         tree.push_root(self._search, kind, depth, int(alpha), int(beta), size)
@@ -349,21 +302,16 @@ class RbcCompiledSearch(DeepeningSearch[RbcRoot]):
         if root.senses and layers.facts[0, tree.SENSES] < 0:
             self._choose(0)  # the moves without a sense sufficed, so the first sense does
         action = layers.windows[0, at] if root.senses else action_of(int(layers.requests[0, at]))
-        return NodeResult(min(float(counts[tree.VALUE]), _HIGH), line=((int(action), None),))
+        return WindowResult(min(float(counts[tree.VALUE]), _HIGH), line=((int(action), None),))
 
     def _plant(self, root: RbcRoot, room: int) -> None:
         """Begin a new tree with at most `room` boards of a root; values of boards are kept."""
-        self._drawn = draw_root(self.problem.rules, self._valuer, root, room)
+        self._drawn = self.problem.draw(self._valuer, root, room)
         self._player = root.player
         while len(self._drawn.rows) + MAX_MOVES > len(self._search.forest.rows):
             self._search = enlarge(self._search)
         search = self._search
         search.forest.slots[:] = search.layers.keys[:] = search.cache.belief_keys[:] = 0
-        sketches = search.sketches
-        emptied(sketches.memory)
-        sketches.memory.heads.fill(-1)
-        sketches.memory.tallies.fill(0)
-        sketches.memory.traits[layout.HEAPED] = 0
         search.counts[tree.PLAYER] = root.player
         tree.begin_tree(search, self._drawn.rows)
         self._choose(0)
@@ -398,7 +346,6 @@ def load_compiled() -> None:
     boards = BoardSet.of_fens([BLACK_CAPTURES])
     after, _ = boards.after_opponent(None)
     with FAMILY.compiling("compiled minimax"):
-        bounds: CompiledBounds
-        for bounds in ("none", "cores"):
+        for bounds in get_args(CompiledBounds):
             problem = RbcProblem(MinimaxProblemParameters(senses=2))
             RbcCompiledSearch(problem, bounds).search(RbcRoot(after), 2)

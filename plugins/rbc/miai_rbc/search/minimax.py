@@ -1,83 +1,213 @@
-"""`rbc-minimax`: the search of `RbcProblem`, one to three own moves deep."""
+"""`rbc-minimax`: beliefs of boards, searched by the recursion of `miai.beliefs.search`.
+
+`BoardTree` is the game below one root as a `BeliefProblem`. It shows the rules board by board, and
+is the oracle of the compiled search, which is many times faster.
+"""
 
 from __future__ import annotations
 
-import math
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
-from types import SimpleNamespace
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from miai.beliefs.bounds import MakeBounds, named_bounds
-from miai.beliefs.protocol import Line
-from miai.beliefs.search import NodeResult, RecursiveSearch, Window
-from miai.beliefs.sets import HashedSet, Universe
+from miai.beliefs.deepening import DeepeningSearch, Window, WindowResult
+from miai.beliefs.problem import Reply, Root, goes_on, over
+from miai.beliefs.search import BeliefSearchParameters, Recursion, SearchBudget
 from miai.errors import UnsuitableGameError
 from miai_rbc.agents.belief_agents import load_beliefs
 from miai_rbc.kernels import FAMILY
-from miai_rbc.kernels.belief_search import Numbers
-from miai_rbc.kernels.bits import WIN, Words
-from miai_rbc.parameters import (
-    MAX_OWN_MOVES,
-    MinimaxProblemParameters,
-    MinimaxRules,
-    MinimaxSearchParameters,
+from miai_rbc.kernels.belief_search import (
+    OVER,
+    count_replies,
+    play_request,
+    sense_outcomes,
+    write_replies,
 )
-from miai_rbc.rules.actions import PASS, SENSE_NOTHING, action_of
+from miai_rbc.kernels.bits import WIN, Words
+from miai_rbc.kernels.board import PAWNS, WORDS
+from miai_rbc.parameters import MAX_OWN_MOVES, MinimaxProblemParameters
+from miai_rbc.rules.actions import PASS, SENSE_NOTHING, action_of, move_of
 from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.rows import BLACK_CAPTURES
-from miai_rbc.search.layers import (
-    AT_ROOT,
-    MOVE,
-    SENSE,
-    Candidates,
-    Layer,
-    Valuer,
-    World,
-    hashes_of,
-    own_pieces,
-)
-from miai_rbc.search.problem import RbcProblem, RbcRoot
-from miai_rbc.search.recursion import BoardRecursion, BoardResult
+from miai_rbc.search.candidates import AT_ROOT, Valuer, own_pieces
+from miai_rbc.search.problem import DrawnRoot, RbcProblem, RbcRoot
 
-_LOW, _HIGH = -float(WIN), float(WIN)
-_FIRST_STEP = 16.0  # centipawns
-_64_BITS = (1 << 64) - 1
+SENSE, MOVE, REPLY = range(3)
+"""What comes next: the player's sense, its move, or the opponent's whole turn."""
+
+TURN = -1
+"""The only action of a node where the opponent's turn comes next."""
+
+_NO_CAPTURE = -1
 
 
-def minimax_search(problem: Any, parameters: MinimaxSearchParameters) -> RbcMinimaxSearch:
+class Public(NamedTuple):
+    """The public part of a belief below a root.
+
+    Attributes:
+      own: the player's pieces after its last move; see `own_pieces`.
+      capture: the square of the opponent's capture since, -1 for none; `AT_ROOT` at the root.
+      phase: what comes next.
+    """
+
+    own: bytes
+    capture: int
+    phase: int
+
+
+class BoardTree:
+    """Reconnaissance Blind Chess below one root, as a `BeliefProblem`.
+
+    A move costs 1. Senses and the opponent's turn cost nothing. Where the depth ends the opponent
+    is to move, and the board has the value that the `Valuer` gives it.
+
+    Args:
+      drawn: the boards of the root.
+      valuer: values boards.
+      player: the player who searches.
+
+    Attributes:
+      rows: the boards met so far, by number; numbers are the hidden parts.
+    """
+
+    least, greatest = -float(WIN), float(WIN)
+    reachability = False
+
+    def __init__(self, drawn: DrawnRoot, valuer: Valuer, player: int) -> None:
+        self.candidates, self.player = drawn.candidates, player
+        self._valuer = valuer
+        self.rows: list[Words] = []
+        self._numbers: dict[bytes, int] = {}
+        self._values: dict[int, float] = {}
+        self._unvalued: set[int] = set()
+        self._own = own_pieces(drawn.rows[0], player)
+        self._drawn = tuple(self._number(row) for row in drawn.rows)
+
+    def root(self, *, senses: bool) -> Root[Public]:
+        """Return the belief of all boards of the root."""
+        return Root(Public(self._own, AT_ROOT, SENSE if senses else MOVE), self._drawn)
+
+    def universe(self, public: Public) -> None:
+        """Return None: boards are met one by one."""
+
+    def actions(self, public: Public) -> Sequence[int]:
+        """Return the senses or moves to try, best first, or the opponent's turn."""
+        if public.phase == REPLY:
+            return (TURN,)
+        if public.phase == SENSE:
+            return self.candidates.senses(public.own, public.capture)
+        return [action_of(move) for move in self.candidates.requests(public.own, public.capture)]
+
+    def cost(self, public: Public, action: int) -> int:
+        """Return 1 for a move."""
+        return int(public.phase == MOVE)
+
+    def replies(self, public: Public, hidden: int, action: int) -> Sequence[Reply]:
+        """Return what follows on one board."""
+        if public.phase == REPLY:
+            return self._turn(hidden)
+        board = self.rows[hidden][None]
+        if public.phase == SENSE:
+            seen = np.empty(1, np.uint64)
+            sense_outcomes(board, self.player, action, seen)
+            return (goes_on(int(seen[0]), hidden),)
+        after, codes = np.empty_like(board), np.empty(1, np.int64)
+        play_request(board, self._request(public, action), after, codes)
+        if codes[0] == OVER:
+            return (over(self.greatest),)
+        number = self._number(after[0])
+        if number not in self._values:
+            self._unvalued.add(number)
+        return (goes_on((int(codes[0]), own_pieces(after[0], self.player)), number),)
+
+    def after(self, public: Public, action: int, observation: Hashable) -> Public:
+        """Return the public part after an observation.
+
+        What a sense shows changes the belief alone, so beliefs after different senses meet.
+        """
+        if public.phase == SENSE:
+            return public._replace(phase=MOVE)
+        if public.phase == REPLY:
+            assert isinstance(observation, int)
+            return Public(public.own, observation, SENSE)
+        assert isinstance(observation, tuple)
+        return Public(observation[1], _NO_CAPTURE, REPLY)
+
+    def evaluate(self, public: Public, hidden: int) -> float:
+        """Return the value of a board after the player's last move."""
+        if hidden not in self._values:
+            # All boards that were met since are valued together: most of them are asked for next.
+            rows = np.stack([self.rows[number] for number in self._unvalued])
+            values = self._valuer.values(rows, self.player).tolist()
+            self._values.update(zip(self._unvalued, values, strict=True))
+            self._unvalued.clear()
+        return self._values[hidden]
+
+    def _turn(self, hidden: int) -> list[Reply]:
+        """Return every outcome of the opponent's turn; what it captures is observed."""
+        board, starts = self.rows[hidden][None], np.empty(2, np.int64)
+        count_replies(board, starts)
+        after = np.empty((int(starts[1]), WORDS), np.uint64)
+        codes = np.empty(len(after), np.int64)
+        write_replies(board, starts, after, codes)
+        replies = [
+            goes_on(code, self._number(row))
+            for code, row in zip(codes.tolist(), after, strict=True)
+            if code != OVER
+        ]
+        if OVER in codes:
+            replies.append(over(float(self._valuer.lost(board, self.player)[0])))
+        return replies
+
+    def _request(self, public: Public, action: int) -> int:
+        pawns = int.from_bytes(public.own[8 * PAWNS : 8 * PAWNS + 8], "little")
+        start = (action - PASS - 1) >> 6
+        return move_of(action, pawn=action > PASS and bool(pawns >> (start & 63) & 1))
+
+    def _number(self, row: Words) -> int:
+        key = row.tobytes()
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = len(self.rows)
+            self.rows.append(row)
+        return number
+
+
+# -- the search ------------------------------------------------------------------------------------
+
+
+def minimax_search(problem: Any, parameters: BeliefSearchParameters) -> RbcMinimaxSearch:
     """Return the search: the component ``rbc-minimax``.
 
     Raises:
       UnsuitableGameError: the problem is not an `RbcProblem`.
     """
+    make_bounds = named_bounds(parameters.bounds, **parameters.bounds_parameters)
     return RbcMinimaxSearch(
-        problem,
-        named_bounds(parameters.bounds, **parameters.bounds_parameters),
-        window=parameters.window,
-        blind_first=parameters.blind_first,
-        singles=parameters.singles,
+        problem, make_bounds, window=parameters.window, adaptive=parameters.adaptive
     )
 
 
-class RbcMinimaxSearch(RecursiveSearch[RbcRoot]):
-    """Searches beliefs of Reconnaissance Blind Chess, one to three own moves deep.
+class RbcMinimaxSearch(DeepeningSearch[RbcRoot]):
+    """Searches beliefs of Reconnaissance Blind Chess in plain Python, one to three own moves deep.
 
     If a root has more boards than the rules allow at a depth, a sample is searched. Its value is an
     upper bound of the root's, and the statistics give both numbers of boards: ``boards`` searched
-    and ``root_boards``. They also count ``valued``, the boards that the engine valued. The action
-    of a result is a sense or a move of the game.
+    and ``root_boards``. They also count ``valued``, the boards that the engine valued. Bounds are
+    new for each root.
 
     Args:
-      make_bounds: see `miai.beliefs.named_bounds`; beliefs reach the bounds as `HashedSet`.
-      window, blind_first, singles: see `MinimaxSearchParameters`.
+      make_bounds, window, adaptive: as in `BeliefSearch`.
 
     Raises:
       UnsuitableGameError: the problem is not an `RbcProblem`.
     """
 
-    _recursion: BoardRecursion
+    prepares = False
 
     def __init__(
         self,
@@ -85,25 +215,23 @@ class RbcMinimaxSearch(RecursiveSearch[RbcRoot]):
         make_bounds: MakeBounds,
         *,
         window: Window = "alpha-beta",
-        blind_first: bool = False,
-        singles: bool | None = None,
+        adaptive: bool = False,
     ) -> None:
         if not isinstance(problem, RbcProblem):
             raise UnsuitableGameError(
                 f"rbc-minimax searches the problem 'rbc', not {type(problem).__name__}; "
                 "use the search 'recursive'"
             )
+        super().__init__(problem, window)
         self.problem = problem
-        # Hashed sets need no universe; bounds only ask it whether they hold across depths.
-        stub = SimpleNamespace(problem=problem)
-        bounds = make_bounds(cast("Universe[Any]", stub))
-        recursion = BoardRecursion(
-            bounds, forgiven=problem.rules.forgiven, blind_first=blind_first, singles=singles
-        )
-        super().__init__(problem, recursion, window)
-        self._valuer = Valuer(problem.rules)
-        self._valued_before = self._searched_boards = 0
-        self._root_layer: tuple[RbcRoot, int, Layer] | None = None
+        self._make_bounds, self._adaptive = make_bounds, adaptive
+        self._valuer = Valuer(problem.rules.king_loss)
+        self._budget = SearchBudget()
+        self._valued_before = self._boards = 0
+        self._below: tuple[RbcRoot, int, BoardTree, Recursion[Public]] | None = None
+
+    def prepare(self, root: RbcRoot, depth: int) -> None:
+        """Do nothing: boards are generated as the search reaches them."""
 
     def guarantees(self, root: RbcRoot, action: int, depth: int) -> float:
         """Return the value that a sense or a move guarantees at a root, with best play after it.
@@ -114,133 +242,59 @@ class RbcMinimaxSearch(RecursiveSearch[RbcRoot]):
           ValueError: the depth is not 1 to 3, or the root has no such action.
         """
         check_depth(depth)
-        recursion = self._recursion
-        recursion.budget.begin()
-        layer = self.layer(root, depth)
-        boards, alpha, beta = np.arange(len(layer)), _below(_LOW), _above(_HIGH)
         if root.senses:
             if not (0 <= action < SENSE_NOTHING and 0 < action % 8 < 7 and 0 < action // 8 < 7):
                 raise ValueError(f"{action} is not the centre of a window to sense")
-            phase, kernel_action = SENSE, action
-        else:
-            requests = {PASS: 0, **{action_of(move): move for move in root.boards.requests()}}
-            if action not in requests:
-                raise ValueError(
-                    f"{action} is not a request at the root; requests are actions from {PASS} on"
-                )
-            phase, kernel_action = MOVE, requests[action]
-        result = recursion.action(layer.places[phase], boards, kernel_action, depth, alpha, beta)
-        return min(result.value, _HIGH)
-
-    def value_at(self, layer: Layer, phase: int, part: Numbers, depth: int) -> float:
-        """Return the value of some boards of a layer, at least one, in a phase of the tree."""
-        recursion = self._recursion
-        recursion.budget.begin()
-        result = recursion.value(layer.places[phase], part, depth, _below(_LOW), _above(_HIGH))
-        return min(result.value, _HIGH)
+        elif action not in {PASS, *map(action_of, root.boards.requests())}:
+            raise ValueError(
+                f"{action} is not a request at the root; requests are actions from {PASS} on"
+            )
+        self._budget.begin()
+        tree, recursion = self.below(root, depth)
+        return recursion.guarantees(tree.root(senses=root.senses), action, depth)
 
     def candidates(self, root: RbcRoot) -> list[int]:
         """Return the senses or moves tried at a root, as actions, best first."""
-        layer = self.layer(root, 1)
-        return layer.senses() if root.senses else [action_of(move) for move in layer.requests()]
+        tree, _ = self.below(root, 1)
+        return list(tree.actions(tree.root(senses=root.senses).public))
 
-    def _begin(self, root: RbcRoot, depth: int) -> None:
+    def below(self, root: RbcRoot, depth: int) -> tuple[BoardTree, Recursion[Public]]:
+        """Return the game below a root, or below a sample of its boards, and the search of it."""
+        room = min(root.size, self.problem.room(depth))
+        if self._below is None or self._below[:2] != (root, room):
+            drawn = self.problem.draw(self._valuer, root, room)
+            tree = BoardTree(drawn, self._valuer, root.player)
+            recursion = Recursion(tree, self._make_bounds, adaptive=self._adaptive)
+            recursion.budget = self._budget
+            self._below = (root, room, tree, recursion)
+        return self._below[2:]
+
+    @contextmanager
+    def _limited(
+        self, root: RbcRoot, depth: int, *, max_nodes: int | None, seconds: float | None
+    ) -> Iterator[None]:
         check_depth(depth)
-        self._valued_before, self._searched_boards = self._valuer.valued, 0
+        self._valued_before, self._boards = self._valuer.valued, 0
+        self._budget.begin(max_nodes=max_nodes, seconds=seconds)
+        yield
 
-    def _statistics(self, root: RbcRoot) -> dict[str, int]:
-        return {
-            "valued": self._valuer.valued - self._valued_before,
-            "boards": self._searched_boards,
-            "root_boards": root.size,
-        }
-
-    def _at_depth(self, root: RbcRoot, depth: int, guess: float | None) -> BoardResult:
-        if self.window == "null":
-            result = self._null_windows(root, depth, guess or 0.0)
-        else:
-            result = self._in_window(root, depth, _below(_LOW), _above(_HIGH))
-            result = result._replace(value=min(result.value, _HIGH))
-        self._searched_boards = len(self.layer(root, depth))
+    def _at_depth(self, root: RbcRoot, depth: int, guess: float | None) -> WindowResult:
+        result = super()._at_depth(root, depth, guess)
+        self._boards = min(root.size, self.problem.room(depth))
         return result
 
-    def _in_window(self, root: RbcRoot, depth: int, alpha: float, beta: float) -> BoardResult:
-        layer = self.layer(root, depth)
-        place, boards = layer.places[SENSE if root.senses else MOVE], np.arange(len(layer))
-        return self._recursion.root(place, boards, depth, alpha, beta)
+    def _in_window(self, root: RbcRoot, depth: int, alpha: float, beta: float) -> WindowResult:
+        tree, recursion = self.below(root, depth)
+        return recursion.root(tree.root(senses=root.senses), depth, alpha, beta)
 
-    def _null_windows(self, root: RbcRoot, depth: int, guess: float) -> BoardResult:
-        """Find the value with null windows (MTD(f)).
-
-        A bound says no more than was asked, and single centipawns would take too many searches. So
-        the step doubles while the answers agree, and the interval is halved once they differ.
-        """
-        least, greatest, line = _LOW, _HIGH, Line()
-        beta, step, rose = _above(guess), _FIRST_STEP, None
-        while least < greatest:
-            beta = min(max(beta, _above(least)), greatest)
-            result = self._in_window(root, depth, _below(beta), beta)
-            value = min(max(result.value, _LOW), _HIGH)
-            rises = value >= beta
-            if rises:
-                least, line = value, result.line or line
-            else:
-                greatest, line = value, line or result.line
-            if rose is None or rises == rose:
-                rose = rises
-                beta = value + step if rises else _above(value - step)
-                step *= 2
-            else:
-                beta = math.ceil((least + greatest) / 2)
-        return NodeResult(least, line=line)
-
-    def layer(self, root: RbcRoot, depth: int) -> Layer:
-        """Return the layer of a root: its boards, or a sample of them."""
-        room = min(root.size, self.problem.room(depth))
-        if self._root_layer is None or self._root_layer[:2] != (root, room):
-            self._valuer.forget()
-            self._root_layer = (root, room, self._new_layer(root, room))
-        return self._root_layer[2]
-
-    def _new_layer(self, root: RbcRoot, room: int) -> Layer:
-        drawn = draw_root(self.problem.rules, self._valuer, root, room)
-        world = World(drawn.name, root.player, self._valuer, drawn.candidates)
-        own = own_pieces(drawn.rows[0], root.player)
-        return world.layer(drawn.rows, hashes_of(drawn.rows), own, AT_ROOT)[0]
-
-
-class DrawnRoot(NamedTuple):
-    """The boards of a root that are searched.
-
-    Attributes:
-      name: identifies the boards from which candidates are chosen.
-      rows: (n, 8) in the order of their hashes.
-      candidates: chooses senses and moves.
-    """
-
-    name: int
-    rows: Words
-    candidates: Candidates
-
-
-def draw_root(rules: MinimaxRules, valuer: Valuer, root: RbcRoot, room: int) -> DrawnRoot:
-    """Return at most `room` boards of a root, drawn by the seed of the rules and the boards."""
-    rows = np.ascontiguousarray(root.boards.rows)
-    hashes = hashes_of(rows)
-    order = np.argsort(hashes)
-    rows, hashes = rows[order], hashes[order]
-    rng = np.random.default_rng((rules.seed, HashedSet(hashes).key & _64_BITS))
-    sample = _sample(rng, len(rows), rules.sample)
-    subset = _sample(rng, len(rows), room)
-    candidates = Candidates(rules, valuer, rows[sample], root.player)
-    return DrawnRoot(HashedSet(hashes[sample]).key, rows[subset], candidates)
-
-
-def _sample(rng: np.random.Generator, size: int, count: int) -> Numbers:
-    """Return increasing numbers below a size: all, or a sample without repetition."""
-    if count >= size:
-        return np.arange(size)
-    return np.sort(rng.choice(size, count, replace=False))
+    def _counts_of(self, root: RbcRoot) -> Mapping[str, int]:
+        counts = {} if self._below is None else self._below[3].counts()
+        return {
+            **counts,
+            "valued": self._valuer.valued - self._valued_before,
+            "boards": self._boards,
+            "root_boards": root.size,
+        }
 
 
 def check_depth(depth: int) -> None:
@@ -249,23 +303,11 @@ def check_depth(depth: int) -> None:
         raise ValueError(f"rbc-minimax searches 1 to {MAX_OWN_MOVES} own moves deep, not {depth}")
 
 
-def _below(value: float) -> float:
-    """Return the next value: all are whole centipawns."""
-    return value - 1.0
-
-
-def _above(value: float) -> float:
-    return value + 1.0
-
-
 @cache
-def load_minimax(bounds: str) -> None:
-    """Load the compiled functions of a search two moves deep with some bounds."""
+def load_minimax() -> None:
+    """Load the compiled functions of a search, before a clock runs."""
     load_beliefs()
-    boards = BoardSet.of_fens([BLACK_CAPTURES])
-    after, _ = boards.after_opponent(None)
+    boards, _ = BoardSet.of_fens([BLACK_CAPTURES]).after_opponent(None)
     with FAMILY.compiling("minimax"):
-        for forgiven in (0, 1):
-            problem = RbcProblem(MinimaxProblemParameters(forgiven=forgiven, senses=2))
-            search = RbcMinimaxSearch(problem, named_bounds(bounds), blind_first=True, singles=True)
-            search.search(RbcRoot(after), 2)
+        problem = RbcProblem(MinimaxProblemParameters(senses=2, moves=1))
+        RbcMinimaxSearch(problem, named_bounds("table")).search(RbcRoot(boards), 2)

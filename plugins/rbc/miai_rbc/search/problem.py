@@ -7,21 +7,30 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
 
 import miai
 from miai import ClockReading, TimeControl
 from miai.agent import Agent
-from miai.beliefs.sets import HashedSet
 from miai.values import ValueUnit
 from miai_rbc.agents.belief_agents import BeliefAgent
 from miai_rbc.belief.belief import RbcBelief
-from miai_rbc.kernels.bits import WIN
+from miai_rbc.kernels.bits import WIN, Words
 from miai_rbc.kernels.board import STATE
 from miai_rbc.kernels.moves import MAX_MOVES
-from miai_rbc.parameters import MinimaxProblemParameters, MinimaxRules
+from miai_rbc.parameters import MinimaxProblemParameters
 from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.game import RbcGame, RbcState
-from miai_rbc.search.layers import hashes_of
+from miai_rbc.search.candidates import (
+    SAMPLE,
+    Candidates,
+    Valuer,
+    digest_of,
+    hashes_of,
+    sample,
+)
 
 Sizes = tuple[int, int]
 """Minimum and maximum number of boards of a belief."""
@@ -30,16 +39,17 @@ _OPPONENTS = ("rbc-seed", "attacker", "rbc-random")
 _QUICK = {"depth": 1, "samples": 8}
 _TURNS = 40
 _OPENING, _RANDOM = 6, 0.5  # turns, and the share of random moves in them
+_PER_GAME = 5  # roots taken from one game
 _BARREN_GAMES = 300  # in a row without a belief of the requested size
 _NO_CLOCK = ClockReading(control=TimeControl())
 
 
-def beliefs_of_games(sizes: Sizes, *, a_game: int, seed: int) -> Iterator[tuple[str, BoardSet]]:
+def beliefs_of_games(sizes: Sizes, *, seed: int) -> Iterator[tuple[str, BoardSet]]:
     """Play games and yield beliefs of `rbc-seed` before its senses, each with a name.
 
     Its opponents are itself, `attacker` and `rbc-random` in turn, with either colour, at engine
     depth 1 and 8 samples. In the first 6 turns about every other move is random. Of each game,
-    `a_game` beliefs of the right size are drawn. The iterator ends after 300 games in a row without
+    five beliefs of the right size are drawn. The iterator ends after 300 games in a row without
     one.
     """
     game = miai.load_game("rbc", full_turn_limit=_TURNS)
@@ -49,16 +59,14 @@ def beliefs_of_games(sizes: Sizes, *, a_game: int, seed: int) -> Iterator[tuple[
         rng = random.Random(f"{seed} {number}")
         beliefs = [
             (f"seed {seed}, game {number}, turn {turn}", boards)
-            for turn, boards in _drawn(_played(game, number, sizes, rng), sizes, a_game, rng)
+            for turn, boards in _drawn(_played(game, number, sizes, rng), sizes, rng)
         ]
         barren = 0 if beliefs else barren + 1
         yield from beliefs
         number += 1
 
 
-def beliefs_of_records(
-    folder: Path, sizes: Sizes, *, a_game: int, seed: int
-) -> Iterator[tuple[str, BoardSet]]:
+def beliefs_of_records(folder: Path, sizes: Sizes, *, seed: int) -> Iterator[tuple[str, BoardSet]]:
     """Yield beliefs before senses from reconchess histories, the ``*.json`` files of a folder.
 
     Raises:
@@ -72,12 +80,12 @@ def beliefs_of_records(
         for player in (0, 1):
             belief = RbcBelief(history.game, player, limit=_limit(sizes))
             beliefs = _followed(history.states(), belief)
-            for turn, boards in _drawn(beliefs, sizes, a_game, rng):
+            for turn, boards in _drawn(beliefs, sizes, rng):
                 yield f"{path.name}, {('white', 'black')[player]}, turn {turn}", boards
 
 
 def _drawn(
-    beliefs: Iterator[RbcBelief], sizes: Sizes, a_game: int, rng: random.Random
+    beliefs: Iterator[RbcBelief], sizes: Sizes, rng: random.Random
 ) -> list[tuple[int, BoardSet]]:
     """Return some of a player's beliefs before its senses that fit, with their turns."""
     every = [
@@ -85,7 +93,8 @@ def _drawn(
         for turn, belief in enumerate(beliefs)
         if belief.complete and sizes[0] <= len(belief) <= sizes[1]
     ]
-    return [every[at] for at in sorted(rng.sample(range(len(every)), min(a_game, len(every))))]
+    chosen = rng.sample(range(len(every)), min(_PER_GAME, len(every)))
+    return [every[index] for index in sorted(chosen)]
 
 
 def _played(game: RbcGame, number: int, sizes: Sizes, rng: random.Random) -> Iterator[RbcBelief]:
@@ -139,6 +148,7 @@ def _limit(sizes: Sizes) -> int:
     return max(MAX_MOVES, 2 * sizes[1])
 
 
+_64_BITS = (1 << 64) - 1
 _MAX_REPEATS = 1000  # beliefs in a row that were seen before
 
 
@@ -171,11 +181,26 @@ class RbcRoot:
         return int(self.boards.rows[0, STATE]) & 1
 
 
+class DrawnRoot(NamedTuple):
+    """The boards of a root that are searched.
+
+    Attributes:
+      rows: (n, 8) in the order of their hashes.
+      candidates: chooses senses and moves.
+    """
+
+    rows: Words
+    candidates: Candidates
+
+
 class RbcProblem:
     """Reconnaissance Blind Chess for one player, to a depth of one to three own moves.
 
     Values are centipawns to the player of the belief; docs/rbc.md defines them. The game's turn
     limits do not apply.
+
+    Args:
+      seed: decides which boards are drawn at roots.
 
     Attributes:
       rules: how boards are valued and candidates chosen.
@@ -188,16 +213,28 @@ class RbcProblem:
     value_unit = ValueUnit.CENTIPAWNS
     root_classes: Sequence[str] = ("game",)
 
-    def __init__(self, parameters: MinimaxProblemParameters | None = None) -> None:
-        self._parameters = parameters or MinimaxProblemParameters()
-        self.rules: MinimaxRules = self._parameters
-        least, most = self._parameters.least, self._parameters.most
+    def __init__(
+        self, parameters: MinimaxProblemParameters | None = None, *, seed: int = 0
+    ) -> None:
+        self.rules = parameters or MinimaxProblemParameters()
+        self._seed = seed
+        least, most = self.rules.least, self.rules.most
         if least > most:
             raise ValueError(f"least {least}, most {most}: no belief has such a size")
 
     def room(self, depth: int) -> int:
         """Return the maximum number of boards of a root that are searched at a depth."""
         return self.rules.boards if depth == 1 else self.rules.deep_boards
+
+    def draw(self, valuer: Valuer, root: RbcRoot, room: int) -> DrawnRoot:
+        """Return at most `room` boards of a root, drawn by the seed and the boards."""
+        rows = np.ascontiguousarray(root.boards.rows)
+        hashes = hashes_of(rows)
+        order = np.argsort(hashes)
+        rows, hashes = rows[order], hashes[order]
+        rng = np.random.default_rng((self._seed, digest_of(hashes) & _64_BITS))
+        drawn, searched = sample(rng, len(rows), SAMPLE), sample(rng, len(rows), room)
+        return DrawnRoot(rows[searched], Candidates(self.rules, valuer, rows[drawn], root.player))
 
     def roots(self, kind: str, count: int, *, depth: int, seed: int) -> list[RbcRoot]:
         """Return the first distinct beliefs of a class; the same arguments give the same roots.
@@ -211,21 +248,19 @@ class RbcProblem:
         """
         if kind != "game":
             raise ValueError(f"rbc has no roots of class {kind!r}; its class is 'game'")
-        parameters = self._parameters
+        parameters = self.rules
         sizes = (parameters.least, parameters.most)
         beliefs: Iterable[tuple[str, BoardSet]]
         if parameters.records:
-            beliefs = beliefs_of_records(
-                Path(parameters.records), sizes, a_game=parameters.a_game, seed=seed
-            )
+            beliefs = beliefs_of_records(Path(parameters.records), sizes, seed=seed)
         else:
-            beliefs = beliefs_of_games(sizes, a_game=parameters.a_game, seed=seed)
+            beliefs = beliefs_of_games(sizes, seed=seed)
         roots = list(islice(_distinct(beliefs), count))
         if len(roots) < count:
             where = parameters.records or "the games played"
             raise ValueError(
                 f"{where}: {len(roots)} beliefs of {parameters.least} to {parameters.most} boards, "
-                f"not {count}; widen least and most, or raise a_game"
+                f"not {count}; widen least and most"
             )
         return roots
 
@@ -235,7 +270,7 @@ def _distinct(beliefs: Iterable[tuple[str, BoardSet]]) -> Iterator[RbcRoot]:
     keys: set[int] = set()
     barren = 0
     for name, boards in beliefs:
-        key = HashedSet.of(hashes_of(boards.rows)).key
+        key = digest_of(np.unique(hashes_of(boards.rows)))
         barren = barren + 1 if key in keys else 0
         if barren > _MAX_REPEATS:
             return
