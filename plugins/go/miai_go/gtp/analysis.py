@@ -230,6 +230,7 @@ def _ownership(extras: _Extras, state: FreeState) -> str:
     if extras.ownership is not None and len(extras.ownership) == size * size:
         owners = extras.ownership
     else:
+        # Seeded by the position, so that the same analysis prints the same line.
         playouts = Playouts(size, state.board.hash)
         result = playouts.run(state.board, state.to_move, _PLAYOUTS, komi=state.game.white_bonus)
         black = result.ownership.reshape(-1)
@@ -267,6 +268,7 @@ def raw_answers(oracle: Oracle, state: GoState, symmetry: int) -> str:
     if oracle.encoder.size != size:
         raise GtpError(f"the network is for boards of size {oracle.encoder.size}")
     planes = oracle.encoder.encode(shown_positions(oracle, positions_of([state])))
+    # The board is turned on the way in, and the answers back on the way out.
     answers = oracle.infer(turned_planes(planes, np.array([symmetry], np.uint8)))
     return "\n".join([f"symmetry {symmetry}", *_lines(answers, state, INVERSES[symmetry])])
 

@@ -174,6 +174,7 @@ class SessionClock:
             share = self.left / (self.stones if settings.kind == "canadian" else 1)
             seconds = self._within(share, self.left)
             return MoveTime(seconds, seconds)
+        # In main time: a share of it, and what overtime or the increment gives back for each move.
         renewed = settings.period
         if settings.kind == "canadian":
             renewed = settings.period / max(settings.stones, 1)
@@ -185,6 +186,7 @@ class SessionClock:
         return MoveTime(self._within(min(wise, cap), limit), self._within(cap, limit))
 
     def _within(self, wise: float, limit: float) -> float:
+        # A tenth is spared for what the clock does not see, and the way to the controller and back.
         return max(min(_SHARE * wise, _SHARE * limit, limit - _LAG), 0.001)
 
     def _enter_overtime(self) -> None:

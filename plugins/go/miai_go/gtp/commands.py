@@ -94,11 +94,11 @@ def _command(
 
     `at_most` is `at_least` by default. A command that takes no arguments ignores them.
     """
-    most = at_least if at_most is None else at_most
+    limit = at_least if at_most is None else at_most
 
     def register(handler: Handler) -> Handler:
         def checked(session: Session, words: Words) -> str:
-            if most and not at_least <= len(words) <= most:
+            if limit and not at_least <= len(words) <= limit:
                 raise GtpError("syntax error: wrong number of arguments")
             return handler(session, words)
 
@@ -410,6 +410,7 @@ def _analyze(session: Session, command: Command, *, dialect: AnalysisDialect) ->
         write(info_line(result, root, request, dialect))
         due = monotonic() + request.interval
         while not session.pending(0.0):
+            # Short slices, so that the next line of input ends the analysis almost at once.
             seconds = min(_SLICE, max(due - monotonic(), 0.005))
             until = monotonic() + seconds
             visits = sum(result.visits.values())

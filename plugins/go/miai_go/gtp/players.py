@@ -133,6 +133,8 @@ class SearchPlayer(SessionPlayer):
         if time is None:
             return self.search.search(state)
         if isinstance(self.search, ClockedSearch):
+            # The search divides main time by the moves left: offer it as much as makes the
+            # session's own share, so that it may spend more on a difficult move.
             moves = clock_moves(state.game.size, state.move_number())
             spread = time.longest > time.seconds
             clock = _with_main_time(time, moves=moves) if spread else _per_move(time)

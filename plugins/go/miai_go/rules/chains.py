@@ -69,12 +69,12 @@ def connected_parts(points: Iterable[_P], around: Callable[[_P], Iterable[_P]]) 
 def chain_at(stones: FlatStones, point: int, size: int) -> set[int]:
     """Return the points of the chain on `point`; on an empty point, its empty region."""
     color = stones[point]
-    return flood(point, lambda at: (p for p in neighbours(at, size) if stones[p] == color))
+    return flood(point, lambda stone: (p for p in neighbours(stone, size) if stones[p] == color))
 
 
 def liberties_of(stones: FlatStones, chain: Iterable[int], size: int) -> set[int]:
     """Return the empty points beside a chain."""
-    return {p for at in chain for p in neighbours(at, size) if stones[p] == EMPTY}
+    return {p for stone in chain for p in neighbours(stone, size) if stones[p] == EMPTY}
 
 
 def chains_of(stones: FlatStones, size: int) -> Iterator[set[int]]:

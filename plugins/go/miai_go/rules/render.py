@@ -102,8 +102,8 @@ def board_definitions(size: int, part: BoardPart | None = None) -> Markup:
         bottom + _STUMP * (part.bottom > 0),
     )
     lines = "".join(
-        f"M{ends[0]} {top + at}H{ends[1]}M{left + at} {ends[2]}V{ends[3]}"
-        for at in range(0, width + 1, _CELL)
+        f"M{ends[0]} {top + offset}H{ends[1]}M{left + offset} {ends[2]}V{ends[3]}"
+        for offset in range(0, width + 1, _CELL)
     )
     names = [
         text
@@ -192,7 +192,7 @@ def _at(size: int, point: int) -> tuple[int, int]:
 def point_region(size: int, point: int) -> Region:
     """Return the cell round a point of `board_picture`, named by its vertex."""
     column, row = _at(size, point)
-    x, y = (_MARGIN + _CELL * (at - 0.5) for at in (column, row))
+    x, y = (_MARGIN + _CELL * (place - 0.5) for place in (column, row))
     return Region(name=vertex(point, size), box=(x, y, _CELL, _CELL))
 
 

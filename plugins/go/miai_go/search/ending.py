@@ -85,6 +85,8 @@ def choose(state: GoState, tree: TreeView) -> int:
     best = tree.best()
     if counts_like_a_tree(state.game):
         return best
+    # The tree counts every stone as alive and prisoners not at all, so near the end its values tell
+    # too little: what a pass is worth now is counted by the game's own judge instead.
     visits, values = tree.visits(), np.nan_to_num(tree.values(), nan=-1.0)
     last = state.game.pass_action
     if state.game.rules.scoring == "territory" and pass_value(state) > 0:

@@ -118,6 +118,8 @@ class ForestSearch(TreeSearch):
         """
         if not isinstance(self._valuer, NetworkValuer):
             return {}
+        # An analysis asks every few tenths of a second about the same position, so the answers are
+        # kept, and only moves that are new among the most visited go to the network.
         place = state.start, state.history()
         if self._outlook_at != place:
             self._outlook_at, self._outlook, self._leads = place, {}, {}
@@ -183,6 +185,7 @@ class ForestSearch(TreeSearch):
         self._tree = self._forest.tree(0)
         self._forest.configure(0, self._settings)
         self._set_root(self.game.new_initial_state())
+        # The first search loads kernels and warms the networks up.
         self._forest.search(_ONE, min(8, budget), self._leaf_valuer())
         self._tree.best()
 
@@ -206,6 +209,7 @@ class ForestSearch(TreeSearch):
         return self._settings.gumbel > 0
 
     def _keeps_tree(self) -> bool:
+        # Sequential halving plans all visits of the root beforehand, so it begins without any.
         return super()._keeps_tree() and not self._settings.gumbel
 
     def _play(self, action: int) -> None:
@@ -218,15 +222,18 @@ class ForestSearch(TreeSearch):
         self._forest.value_roots(_ONE, self._leaf_valuer())
 
     def _favour(self, advice: Advice) -> None:
+        # Advice replaces earlier advice at the same root, so it is mixed into the network's priors.
         if self._unadvised is None:
             self._unadvised = self._tree.priors()
         priors = np.where(self._tree.allowed(), self._unadvised, 0.0)
         self._forest.set_priors(0, advice.mixed(priors))
 
     def _passes_when_winning(self) -> bool:
+        # A search that plays for more points looks whether another move wins by more.
         return super()._passes_when_winning() and not self.parameters.score_weight
 
     def _only_time_limits(self) -> bool:
+        # The most visited move is not the choice before the last halving.
         return super()._only_time_limits() and not self._settings.gumbel
 
     def _grow(self, clock: SearchClock | None) -> int:
@@ -438,6 +445,7 @@ class PolicyPlayer:
     def _draw(self, probabilities: NDArray[np.float64]) -> int:
         if self.parameters.temperature == 0:
             return int(probabilities.argmax())
+        # In logarithms, as powers of small probabilities would be 0; a forbidden move stays at 0.
         tempered = _softmax(np.log(np.maximum(probabilities, 1e-300)) / self.parameters.temperature)
         tempered[probabilities == 0] = 0
         return int(self._rng.choice(len(tempered), p=tempered / tempered.sum()))

@@ -101,6 +101,7 @@ class SearchClock:
         passed = perf_counter() - self._started
         if self._visits is None:
             return passed >= self._seconds
+        # At the start of a search the rate of simulations is still too uncertain to decide by.
         if passed >= self._longest or passed < _MIN_SHARE * self._seconds:
             return passed >= self._longest
         visits = self._visits()
@@ -109,6 +110,7 @@ class SearchClock:
             self._leader, self._changed = leader, passed
         if passed >= self._seconds:
             return passed - self._changed >= _STEADY * passed
+        # Could the second move still overtake, if it alone got all simulations that remain?
         visits = np.sort(visits)
         rate = (int(visits.sum()) - self._before) / passed
         lead = int(visits[-1] - visits[-2]) if len(visits) > 1 else 0
@@ -160,7 +162,9 @@ class TreeSearch(ABC):
         if self._start is None:
             return
         tree, suicide = self._tree, self.game.rules.suicide
-        over = self._line[-1:] == [self.game.pass_action] == [action]  # the tree ends there
+        # The game may go on after two passes, or take an action that is none of the tree's, such as
+        # naming a dead chain; the next search then begins with a new tree.
+        over = self._line[-1:] == [self.game.pass_action] == [action]
         inside = action <= self.game.pass_action and not over and self._keeps_tree()
         if inside and tree.board.is_legal(tree.to_move, action, suicide=suicide):
             self._play(action)
@@ -209,6 +213,7 @@ class TreeSearch(ABC):
         if not self._keeps_tree() or self._settled(position) is not None:
             return
         while not stop():
+            # Not early: there is no move to save time for, and a full tree ends the loop.
             result = self._search(state, _PONDER_SECONDS, early=False)
             if not result.statistics["simulations"]:
                 return
@@ -231,6 +236,8 @@ class TreeSearch(ABC):
             self.new_game(0)
         tree = self._tree_at(position)
         self._limit = self.parameters.simulation_limit(timed=timed)
+        # The first limit reached ends the search: the player's own seconds, the clock's, or the
+        # simulations. Advice is part of the same time.
         own = self.parameters.seconds
         limits = [limit for limit in (own, seconds) if limit is not None]
         advice = self._advice(tree, min(limits, default=None))
@@ -252,6 +259,7 @@ class TreeSearch(ABC):
             )
         simulations = self._grow(clock)
         result = result_after(simulations)
+        # A tree that knows every line lost resigns at once, unless the game counts another way.
         lost = tree.proven < 0 and counts_like_a_tree(self.game)
         resigns = self._resigns(position, result.value, proven=lost)
         return replace(result, resign=resigns and (simulations > 0 or lost))
@@ -278,6 +286,8 @@ class TreeSearch(ABC):
     def _resigns(self, state: GoState, value: float, *, proven: bool) -> bool:
         """Return whether a game is given up: lost by proof, or low in value for some turns."""
         limit, start, line = self.parameters.resign_below, state.start, state.history()
+        # Keep only the lows on the way to this position: moves may have been taken back, and the
+        # same position may be searched twice.
         before = [low for low in self._lows if low == (start, line[: len(low[1])])]
         self._lows = [low for low in before if len(low[1]) < len(line)]
         if limit is None or value >= limit:
@@ -324,6 +334,7 @@ class TreeSearch(ABC):
         visits, values = tree.visits(), np.nan_to_num(tree.values())
         action = choose(state, tree)
         proven = tree.proven if counts_like_a_tree(self.game) else 0
+        # Without a visit the move has no value of its own; the root's network has one.
         untried = tree.value if self.ROOT_IS_VALUED else 0.0
         value = float(proven or (values[action] if visits[action] else untried))
         pv = tree.principal_variation()

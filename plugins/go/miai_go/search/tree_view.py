@@ -111,6 +111,7 @@ class TreeView(ABC):
 
     def actions(self, node: int = 0) -> NDArray[np.int64]:
         """Return the actions that lead to a node's children, (children,)."""
+        # Nodes hold the place of a point's record in the board's words, not the point's number.
         points = self._nodes[POINT, self.children(node)]
         actions = self._words[points + rules.ACTION].astype(np.int64)
         return np.where(points == 0, self._size - 1, actions)
@@ -142,6 +143,7 @@ class TreeView(ABC):
         values = totals / np.maximum(visits, 1)
         priors = np.zeros(len(actions)) if self._priors is None else self._priors[block]
         status = self._nodes[STATUS, block]
+        # lexsort takes the last key first: proof, visits, value, prior, action.
         best = int(np.lexsort((actions, -priors, -values, -visits, -status))[0])
         return block.start + best, int(actions[best])
 
@@ -162,5 +164,6 @@ class TreeView(ABC):
         visits, totals = self._nodes[VISITS, block], self._totals[block].astype(np.float64)
         if self._virtual is None or node:
             return visits, totals
+        # Advice counts as visits in the search, but nobody made them: reports leave them out.
         virtual = self._virtual[self.actions()]
         return visits - np.abs(virtual), totals - virtual
