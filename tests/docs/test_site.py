@@ -12,6 +12,7 @@ import pytest
 import catalogue
 import miai
 from miai.api import game_names
+from miai.parameters import describe_parameters
 from miai.plugins.loader import registry
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -33,8 +34,8 @@ def test_every_game_and_every_agent_has_a_page_with_its_parameters(site: Path) -
             if kind == "game" and component.needs_parameters:
                 continue  # the page on programs is about it
             text = (site / "catalogue" / folder / f"{name}.md").read_text(encoding="utf-8")
-            for parameter in component.load_parameters().model_fields:
-                assert f"`{parameter}`\n: " in text, (name, parameter)
+            for parameter in describe_parameters(component.load_parameters()):
+                assert f"`{parameter['name']}`\n: " in text, (name, parameter["name"])
 
 
 def test_no_page_takes_the_place_of_one_that_sphinx_makes(site: Path) -> None:
