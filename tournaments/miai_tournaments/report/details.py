@@ -22,7 +22,8 @@ from miai.record import Termination
 from miai.record_reader import read_verdicts
 from miai.render import action_text
 from miai_tournaments.config.openings import game_with_settings, plain_lines
-from miai_tournaments.ratings.payoffs import MeanPayoff
+from miai_tournaments.ratings.bootstrap import Bootstrap
+from miai_tournaments.ratings.payoffs import MeanPayoff, Payoffs
 from miai_tournaments.ratings.performance import (
     OpeningTest,
     PerformanceRow,
@@ -33,13 +34,12 @@ from miai_tournaments.ratings.performance import (
 from miai_tournaments.ratings.rankings import Ranking, ranks_of
 from miai_tournaments.ratings.ratings import PRIOR_GAMES, Estimate, Ratings, fit_counted
 from miai_tournaments.ratings.spread import team_rating
-from miai_tournaments.report.counting import FORFEITS, Mean, Tally, outcome
+from miai_tournaments.report.counting import FORFEITS, Mean, Standings, Tally, outcome
 from miai_tournaments.store.database import damaged
 from miai_tournaments.store.reading import is_int
 from miai_tournaments.store.rows import GameRow, PlayerRow, RunInfo
 
 if TYPE_CHECKING:
-    from miai_tournaments.report.report import TournamentReport
     from miai_tournaments.store.store import Store
 
 
@@ -365,8 +365,42 @@ class Details:
         }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ReportContents:
+    """What a report of a tournament shows.
+
+    Attributes:
+      info: facts of the whole run; None for a report of games without a run.
+      standings: results of the games.
+      ratings: ratings of the players; None where results are payoffs.
+      bootstrap: bootstrap of the ratings, on request.
+      superiority: whether the report includes matrices between players.
+      details: details, on request.
+      rows: the games in the order of the schedule, if they were read one by one.
+      entered: the players as entered; empty for a report of games without a run.
+      adjudications: counts of the rules of adjudication; None without rules.
+    """
+
+    info: RunInfo | None
+    standings: Standings
+    ratings: Ratings | None
+    bootstrap: Bootstrap | None = None
+    superiority: bool = False
+    details: Details | None = None
+    rows: Sequence[GameRow] = ()
+    entered: Sequence[PlayerRow] = ()
+    adjudications: Adjudications | None = None
+
+    def ranking(self) -> list[str]:
+        """Return the players' names, best first: by rating, or by mean payoff."""
+        if self.ratings is not None:
+            return [self.ratings.players[i] for i in self.ratings.ranking()]
+        payoffs = self.standings.payoffs or Payoffs()
+        return payoffs.ranking(self.standings.players)
+
+
 def build_details(
-    report: TournamentReport,
+    report: ReportContents,
     rows: Sequence[GameRow],
     *,
     players: Sequence[PlayerRow] = (),
@@ -436,7 +470,7 @@ def _by_settings(rows: Iterable[GameRow], names: OpeningNames) -> list[Performan
     return lines if len(lines) > 1 or any(line.opening for line in lines) else []
 
 
-def _teams(report: TournamentReport, players: Sequence[PlayerRow]) -> list[Team]:
+def _teams(report: ReportContents, players: Sequence[PlayerRow]) -> list[Team]:
     members: dict[str, list[str]] = {}
     for player in players:
         if player.team:
@@ -444,7 +478,7 @@ def _teams(report: TournamentReport, players: Sequence[PlayerRow]) -> list[Team]
     return [_one_team(report, name, tuple(found)) for name, found in members.items()]
 
 
-def _one_team(report: TournamentReport, name: str, members: tuple[str, ...]) -> Team:
+def _one_team(report: ReportContents, name: str, members: tuple[str, ...]) -> Team:
     standings = report.standings
     others = [other for other in standings.players if other not in members]
     results = (standings.against(member, other) for member in members for other in others)

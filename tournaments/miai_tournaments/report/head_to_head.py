@@ -13,7 +13,7 @@ from miai_tournaments.ratings.ratings import Estimate
 from miai_tournaments.report.counting import Tally
 
 if TYPE_CHECKING:
-    from miai_tournaments.report.report import TournamentReport
+    from miai_tournaments.report.details import ReportContents
 
 _OUTCOMES: Final = 5  # of a pair: 0, 1/2, 1, 3/2 or 2 points
 
@@ -58,7 +58,7 @@ class HeadToHead:
         }
 
 
-def head_to_head(report: TournamentReport) -> HeadToHead | None:
+def head_to_head(report: ReportContents) -> HeadToHead | None:
     """Return the match that a tournament is.
 
     None if it has more than two players, no game yet, results that are payoffs, or an anchor, in

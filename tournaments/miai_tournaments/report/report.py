@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Final, TypedDict
 from miai.errors import ConfigError
 from miai.plain import Json
 from miai_tournaments.ratings.bootstrap import Bootstrap, bootstrap_rankings, bootstrap_ratings
-from miai_tournaments.ratings.payoffs import Payoffs
 from miai_tournaments.ratings.ratings import PRIOR_GAMES, Ratings, fit_counted
 from miai_tournaments.report.counting import (
     PlayerStanding,
@@ -25,52 +24,28 @@ from miai_tournaments.report.counting import (
     count_store,
     outcome,
 )
-from miai_tournaments.report.details import Adjudications, count_adjudications
+from miai_tournaments.report.details import (
+    ReportContents,
+    build_details,
+    count_adjudications,
+    game_of,
+)
 from miai_tournaments.report.head_to_head import head_to_head
+from miai_tournaments.report.printing import blocks_of, renderable, to_markdown, to_text
+from miai_tournaments.report.sections import report_document
 from miai_tournaments.store.rows import GameRow, PlayerRow, RunInfo
 from miai_tournaments.store.store import Store
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from miai_tournaments.report.details import Details
-
 
 SCHEMA: Final = "miai.report/1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class TournamentReport:
-    """A tournament's report.
-
-    Attributes:
-      info: facts of the whole run; None for a report of games without a run.
-      standings: results of the games.
-      ratings: ratings of the players; None where results are payoffs.
-      bootstrap: bootstrap of the ratings, on request.
-      superiority: whether the report includes matrices between players.
-      details: details, on request.
-      rows: the games in the order of the schedule, if they were read one by one.
-      entered: the players as entered; empty for a report of games without a run.
-      adjudications: counts of the rules of adjudication; None without rules.
-    """
-
-    info: RunInfo | None
-    standings: Standings
-    ratings: Ratings | None
-    bootstrap: Bootstrap | None = None
-    superiority: bool = False
-    details: Details | None = None
-    rows: Sequence[GameRow] = ()
-    entered: Sequence[PlayerRow] = ()
-    adjudications: Adjudications | None = None
-
-    def ranking(self) -> list[str]:
-        """Return the players' names, best first: by rating, or by mean payoff."""
-        if self.ratings is not None:
-            return [self.ratings.players[i] for i in self.ratings.ranking()]
-        payoffs = self.standings.payoffs or Payoffs()
-        return payoffs.ranking(self.standings.players)
+class TournamentReport(ReportContents):
+    """A tournament's report; its attributes are those of `ReportContents`."""
 
     def to_json(self) -> dict[str, Json]:
         """Return the report as plain data of schema `SCHEMA`; numbers are finite or null."""
@@ -110,23 +85,14 @@ class TournamentReport:
 
     def to_text(self, width: int = 80) -> str:
         """Return the report as plain text in lines of at most `width` cells."""
-        from miai_tournaments.report.printing import blocks_of, to_text
-        from miai_tournaments.report.sections import report_document
-
         return to_text(blocks_of(report_document(self), "text"), width)
 
     def to_markdown(self) -> str:
         """Return the report as Markdown with tables (GitHub's)."""
-        from miai_tournaments.report.printing import to_markdown
-        from miai_tournaments.report.sections import report_document
-
         return to_markdown(report_document(self))
 
     def render(self, width: int = 80) -> RenderableType:
         """Return the report for rich to print on a console of `width` cells, the ratings last."""
-        from miai_tournaments.report.printing import blocks_of, renderable
-        from miai_tournaments.report.sections import report_document
-
         return renderable(blocks_of(report_document(self), "terminal"), width)
 
     def _player(self, rank: int, name: str) -> dict[str, Any]:
@@ -295,8 +261,6 @@ def _refuse_ratings(**options: object) -> None:
 
 
 def _detailed(report: TournamentReport) -> TournamentReport:
-    from miai_tournaments.report.details import build_details, game_of
-
     details = build_details(report, report.rows, players=report.entered, game=game_of(report.info))
     return replace(report, details=details)
 

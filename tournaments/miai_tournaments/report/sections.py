@@ -44,7 +44,7 @@ from miai_tournaments.report.head_to_head import HeadToHead, head_to_head
 from miai_tournaments.store.rows import GameRow
 
 if TYPE_CHECKING:
-    from miai_tournaments.report.report import TournamentReport
+    from miai_tournaments.report.details import ReportContents
 
 
 NAME_WIDTH = 24
@@ -79,7 +79,7 @@ _WIDE_RANGE = 8  # highest over lowest value, from which an axis shows ratios
 
 
 def report_document(
-    report: TournamentReport, *, replays: Sequence[GameRow] = (), replay_folder: str = "replays"
+    report: ReportContents, *, replays: Sequence[GameRow] = (), replay_folder: str = "replays"
 ) -> Document:
     """Return a report as a document.
 
@@ -107,7 +107,7 @@ def report_document(
     return Document(title, lines, tuple(sections))
 
 
-def _played(report: TournamentReport) -> list[Section]:
+def _played(report: ReportContents) -> list[Section]:
     details, played = report.details, bool(report.standings.first_player.games)
     sections = [_crosstables(report)]
     if played and details is not None:
@@ -136,7 +136,7 @@ def _played(report: TournamentReport) -> list[Section]:
 # -- figures and names as texts -----------------------------------------------------------------
 
 
-def ranked(report: TournamentReport) -> list[tuple[int, str]]:
+def ranked(report: ReportContents) -> list[tuple[int, str]]:
     """Return ranks, from 1, and names."""
     return list(enumerate(report.ranking(), start=1))
 
@@ -281,7 +281,7 @@ _BLOCKS_NOTE = (
 )
 
 
-def _heading(report: TournamentReport) -> tuple[str, tuple[str, ...]]:
+def _heading(report: ReportContents) -> tuple[str, tuple[str, ...]]:
     """Return the run's name, and what is played, how much is done and with which versions."""
     info, standings = report.info, report.standings
     progress = _progress(report)
@@ -298,7 +298,7 @@ def _heading(report: TournamentReport) -> tuple[str, tuple[str, ...]]:
     return printable(info.name, LINE_WIDTH), tuple(lines)
 
 
-def _progress(report: TournamentReport) -> str:
+def _progress(report: ReportContents) -> str:
     statuses, attempts = report.standings.statuses, report.standings.void_attempts
     parts = [f"{statuses.get('done', 0)} of {sum(statuses.values())} games done"]
     if statuses.get("running"):
@@ -310,7 +310,7 @@ def _progress(report: TournamentReport) -> str:
     return "; ".join(parts)
 
 
-def results_tables(report: TournamentReport) -> list[Table]:
+def results_tables(report: ReportContents) -> list[Table]:
     """Return the standings, before them the difference of the players of a match."""
     match = head_to_head(report)
     return [*([] if match is None else [_match_table(match)]), standings_table(report)]
@@ -354,7 +354,7 @@ def _chance(chance: float) -> str:
     return ">99.9%" if share > 99.95 else "<0.1%" if share < 0.05 else f"{share:.1f}%"
 
 
-def standings_table(report: TournamentReport) -> Table:
+def standings_table(report: ReportContents) -> Table:
     """Return the players by rating, or by mean payoff, with their totals.
 
     Those of a match have no ratings: `results_tables` has their difference.
@@ -400,7 +400,7 @@ def _estimate_columns(what: str) -> list[Column]:
     ]
 
 
-def _rating_cells(report: TournamentReport, ratings: Ratings) -> dict[str, list[Cell | str]]:
+def _rating_cells(report: ReportContents, ratings: Ratings) -> dict[str, list[Cell | str]]:
     """Return rating, margin and bar of each player with games."""
     standings = report.standings.players
     estimates = {n: ratings.estimate(n) for n, player in standings.items() if player.total.games}
@@ -420,7 +420,7 @@ def _rating_cells(report: TournamentReport, ratings: Ratings) -> dict[str, list[
     return cells
 
 
-def _payoff_cells(report: TournamentReport) -> dict[str, list[Cell | str]]:
+def _payoff_cells(report: ReportContents) -> dict[str, list[Cell | str]]:
     """Return mean payoff, margin and bar of each player with games."""
     payoffs = report.standings.payoffs or Payoffs()
     means = {name: mean for name in report.standings.players if (mean := payoffs.of(name))}
@@ -442,7 +442,7 @@ def _payoff_cells(report: TournamentReport) -> dict[str, list[Cell | str]]:
 
 
 def _standings_row(
-    report: TournamentReport,
+    report: ReportContents,
     rank: int,
     name: str,
     cells: Sequence[Cell | str],
@@ -471,7 +471,7 @@ def _move_time(seconds: float | None, short: bool) -> str:
     return f"{seconds:.3f}" if seconds < 10 else f"{seconds:.1f}"
 
 
-def verdict(report: TournamentReport) -> list[Paragraph]:
+def verdict(report: ReportContents) -> list[Paragraph]:
     """Return the format's latest verdict, such as a winner; most formats have none."""
     line = report.info.facts.get("text") if report.info else None
     if not isinstance(line, str) or not line:
@@ -479,7 +479,7 @@ def verdict(report: TournamentReport) -> list[Paragraph]:
     return [Paragraph((printable(line, _VERDICT_WIDTH),), media=PRINTED)]
 
 
-def _remarks(report: TournamentReport) -> Paragraph:
+def _remarks(report: ReportContents) -> Paragraph:
     """Return what holds for all games, and the limits of the ratings."""
     standings, ratings = report.standings, report.ratings
     first, lines = standings.first_player, []
@@ -561,7 +561,7 @@ _PAYOFF_CROSSTABLE_NOTE = (
 )
 
 
-def _crosstables(report: TournamentReport) -> Section:
+def _crosstables(report: ReportContents) -> Section:
     if report.ratings is None:
         table = (crosstable(report),)
         return Section("crosstable", "Crosstable", table, note=_PAYOFF_CROSSTABLE_NOTE, wide=True)
@@ -575,7 +575,7 @@ def _crosstables(report: TournamentReport) -> Section:
     return Section("crosstable", "Crosstable", tuple(blocks), note=note, wide=wide)
 
 
-def crosstable(report: TournamentReport) -> Table:
+def crosstable(report: ReportContents) -> Table:
     """Return points and games of each player against each, or mean payoffs.
 
     Where space is short, percentages take the place of points.
@@ -616,7 +616,7 @@ def crosstable(report: TournamentReport) -> Table:
     )
 
 
-def _payoff_crosstable(report: TournamentReport, payoffs: Payoffs) -> Table:
+def _payoff_crosstable(report: ReportContents, payoffs: Payoffs) -> Table:
     names = report.ranking()
     means = {(a, b): payoffs.against(a, b) for a in names for b in names if a != b}
     extent = max((abs(mean.value) for mean in means.values() if mean), default=0.0) or 1.0
@@ -643,7 +643,7 @@ def shade(score: float) -> int:
     return round(score * (_SHADES - 1))
 
 
-def _wins_draws_losses_table(report: TournamentReport) -> Table:
+def _wins_draws_losses_table(report: ReportContents) -> Table:
     def cell(a: str, b: str) -> Cell:
         return Cell(_wins_draws_losses(report.standings.against(a, b)))
 
@@ -651,7 +651,7 @@ def _wins_draws_losses_table(report: TournamentReport) -> Table:
     return _square(report, title, cell, omission="", media=("terminal", "text"))
 
 
-def _superiority(report: TournamentReport, ratings: Ratings) -> Table:
+def _superiority(report: ReportContents, ratings: Ratings) -> Table:
     chances = ratings.superiority()
     index = {name: i for i, name in enumerate(ratings.players)}
 
@@ -666,7 +666,7 @@ def _superiority(report: TournamentReport, ratings: Ratings) -> Table:
 
 
 def _square(
-    report: TournamentReport,
+    report: ReportContents,
     title: str,
     cell: Callable[[str, str], Cell],
     *,
@@ -752,7 +752,7 @@ def _lefts(*headers: str) -> list[Column]:
 # -- games ----------------------------------------------------------------------------------------
 
 
-def _colours(report: TournamentReport) -> Table:
+def _colours(report: ReportContents) -> Table:
     """Return each player's results by who moved first."""
     score = Column("score", drop=1)
     rows: list[Row] = []
@@ -766,7 +766,7 @@ def _colours(report: TournamentReport) -> Table:
     return Table(title, columns, rows, keys=report.ranking())
 
 
-def _seats(report: TournamentReport) -> Table:
+def _seats(report: ReportContents) -> Table:
     """Return each player's score by seat."""
     count = report.standings.seats
     rows: list[Row] = []
@@ -778,7 +778,7 @@ def _seats(report: TournamentReport) -> Table:
     return Table(title, columns, rows, keys=report.ranking())
 
 
-def _endings(report: TournamentReport) -> Section:
+def _endings(report: ReportContents) -> Section:
     games = report.standings.terminations()
     blocks: list[Block] = [_endings_table(report, list(games), len(games))]
     if report.details is not None:
@@ -792,7 +792,7 @@ def _endings(report: TournamentReport) -> Section:
     return Section("endings", "Endings", tuple(blocks), note=note)
 
 
-def _endings_table(report: TournamentReport, reasons: Sequence[str], shown: int) -> Table:
+def _endings_table(report: ReportContents, reasons: Sequence[str], shown: int) -> Table:
     """Return each player's results by termination; the rarest share a column."""
     rare = reasons[shown:]
     rows: list[Row] = []
@@ -812,7 +812,7 @@ def _endings_table(report: TournamentReport, reasons: Sequence[str], shown: int)
     )
 
 
-def _adjudication(report: TournamentReport) -> Section:
+def _adjudication(report: ReportContents) -> Section:
     columns = (Column("rule", align="left"), *map(Column, ("ended", "held out", "wrong")))
     blocks: tuple[Block, ...] = ()
     if report.adjudications is not None:
@@ -829,7 +829,7 @@ def _adjudication(report: TournamentReport) -> Section:
     return Section("adjudication", "Adjudication", blocks, note=note)
 
 
-def _failures(report: TournamentReport) -> Section:
+def _failures(report: ReportContents) -> Section:
     """Return forfeits and void games with their reasons."""
     forfeits, voids = report.standings.forfeits, report.standings.voids
     blocks: list[Block] = []
@@ -977,7 +977,7 @@ def _replays(rows: Sequence[GameRow], folder: str) -> list[Section]:
 # -- ratings over games, the format --------------------------------------------------------------
 
 
-def _curves(report: TournamentReport, details: Details) -> Section:
+def _curves(report: ReportContents, details: Details) -> Section:
     """Return ratings over games, from two prefixes on; of a match the difference."""
     curves = [curve for curve in details.curves if len(curve.games) > 1]
     match = head_to_head(report)
@@ -1002,7 +1002,7 @@ def _curves(report: TournamentReport, details: Details) -> Section:
     return Section("history", title, (Figure(chart),) if lines else (), note=note)
 
 
-def _parameter_lines(report: TournamentReport) -> Section:
+def _parameter_lines(report: ReportContents) -> Section:
     """Return the strength of players of one agent over the number in which they differ."""
     title, payoffs = "Strength over a parameter", report.standings.payoffs or Payoffs()
     figures: list[Block] = []
@@ -1176,7 +1176,7 @@ def _is_point(value: Any) -> bool:
 # -- the run --------------------------------------------------------------------------------------
 
 
-def _about(report: TournamentReport) -> Section:
+def _about(report: ReportContents) -> Section:
     """Return what was played by whom, with which versions, and the config."""
     info = report.info
     blocks: list[Block] = []
