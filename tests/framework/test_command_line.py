@@ -131,6 +131,11 @@ def test_kinds_are_listed() -> None:
         (("play", "go", "--black"), "option '--black' needs a value"),
         (("play", "go", "--black", "mtcs"), "Did you mean 'mcts'?"),
         (("play", "go", "--black", "mcts", "--black.simulations", "0"), "simulations"),
+        (("play", "go", "--black", "alphago", "--black.mix", "1"), "Write leaf_value.mix, with"),
+        (
+            ("play", "go", "--black", "alphazero", "--black.search.considered", "9"),
+            "--black.search.considered: is a parameter of the kind gumbel only",
+        ),
         (("play", "go", "--record", "game.xyz"), "--record game.xyz"),
         (("play", "go", "--record", "no/such/folder/game.sgf"), "create it first"),
         (("play", "phantom_tic_tac_toe", "--x", "mcts"), "hides information"),

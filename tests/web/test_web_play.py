@@ -12,6 +12,9 @@ import pytest
 from tests.web.server import Browser, is_over, is_turn, let_in, running
 
 import miai
+from miai.plugins.kinds import AGENT
+from miai.plugins.loader import registry
+from miai.web.lobby import FormError, fields_of, setting_of
 
 
 def test_a_game_against_an_agent_is_played_to_its_end_and_kept(browser: Browser) -> None:
@@ -304,3 +307,21 @@ def test_clicks_in_many_games_at_once_are_answered_soon(games: int, milliseconds
     assert figures["answers"] == figures["clicks"], "a click is lost or refused"
     assert figures["clicks"] >= 3 * games, "a game stands still"
     assert figures["answer_ms_p95"] < milliseconds
+
+
+def test_parameters_in_tables_are_fields_of_the_form() -> None:
+    agent = registry().get(AGENT, "alphazero", game="go")
+    fields = {field.name: field for field in fields_of(agent, "players.1", {}, {})}
+    assert fields["players.1.search"].choices == ("puct", "gumbel")
+    assert fields["players.1.search.considered"].label == "search: considered"
+    given = {
+        "players.0.agent": "me",
+        "players.1.agent": "alphazero",
+        "players.1.search": "gumbel",
+        "players.1.search.considered": "8",
+    }
+    setting, _ = setting_of("go", given, browser="b")
+    assert setting.chairs[1].parameters == {"search": {"kind": "gumbel", "considered": 8}}
+    with pytest.raises(FormError) as caught:
+        setting_of("go", {**given, "players.1.network.threads": "0"}, browser="b")
+    assert caught.value.mistakes == {"players.1.network.threads": "0 is too small; at least 1"}
