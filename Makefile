@@ -53,7 +53,8 @@ fuzz: .venv/installed-dev
 	$(BIN)/python tests/fuzz.py
 
 strength: .venv/installed-dev
-	$(BIN)/python tests/strength.py
+	for match in configs/strength/*.toml; do \
+		$(BIN)/miai tournament run $$match --out runs/strength-$$(date +%Y%m%d)/$$(basename $$match .toml) || exit 1; done
 
 figures: .venv/installed-dev
 	$(BIN)/python benchmarks/figures.py

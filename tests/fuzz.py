@@ -15,8 +15,6 @@ every test run, without Atheris.
 from __future__ import annotations
 
 import argparse
-import asyncio
-import atexit
 import contextlib
 import io
 import json
@@ -344,82 +342,6 @@ def check_upload() -> Check:
     return check
 
 
-def check_request() -> Check:
-    """Requests of a browser that is let in: path, headers and body."""
-    from miai.errors import ConfigError
-    from miai.web.server import make_app
-
-    folder = scratch_file("").parent / "web"
-    app = make_app(folder, token="a token of the fuzzer", hosts=["h"])
-    loop = asyncio.new_event_loop()
-
-    def end() -> None:
-        for task in asyncio.all_tasks(loop):
-            task.cancel()
-        loop.run_until_complete(asyncio.sleep(0))
-        loop.close()
-
-    atexit.register(end)
-
-    def ask(method: str, target: str, headers: list[bytes], body: bytes) -> tuple[int, Any]:
-        path, _, query = target.partition("?")
-        pairs = [tuple(line.split(b":", 1)) for line in headers if b":" in line]
-        scope = {
-            "type": "http",
-            "asgi": {"version": "3.0"},
-            "http_version": "1.1",
-            "method": method,
-            "scheme": "http",
-            "path": path,
-            "raw_path": path.encode("utf-8", "replace"),
-            "root_path": "",
-            "query_string": query.encode("utf-8", "replace"),
-            "headers": [(name.strip().lower(), value.strip()) for name, value in pairs],
-            "client": ("127.0.0.1", 1),
-            "server": ("h", 80),
-        }
-        messages = [{"type": "http.request", "body": body}, {"type": "http.disconnect"}]
-        sent: list[Any] = []
-
-        async def receive() -> Any:
-            return messages.pop(0) if len(messages) > 1 else messages[0]
-
-        async def send(message: Any) -> None:
-            sent.append(message)
-
-        loop.run_until_complete(app(scope, receive, send))
-        start: Any = sent[0] if sent else {"status": 0, "headers": []}
-        return start["status"], dict(start["headers"])
-
-    _, first = ask("GET", "/?token=a token of the fuzzer", [b"host: h"], b"")
-    cookie = first[b"set-cookie"].partition(b";")[0]
-    own = [b"host: h", b"origin: http://h", b"cookie: " + cookie]
-    form = [*own, b"content-type: application/x-www-form-urlencoded"]
-    made, where = ask(
-        "POST", "/games/tic_tac_toe", form, b"players.0.agent=me&players.1.agent=random"
-    )
-    assert made == 303, made
-    table = where[b"location"].rpartition(b"/")[2].decode()
-
-    def refuse(*_: Any, **__: Any) -> Any:
-        raise ConfigError("no further game")
-
-    tables = app.routes[0].endpoint.__self__._tables  # type: ignore[attr-defined]  # of the pages
-    tables.new = refuse  # agents' processes would be measured
-
-    def check(data: bytes) -> None:
-        head, _, body = data.partition(b"\n\n")
-        line, *headers = head.split(b"\n")
-        method, _, target = line.decode("utf-8", "replace").partition(" ")
-        if not method.isalpha() or not target.startswith("/") or "problems" in target:
-            return  # no server passes it on; problems are generated, which takes its time
-        allowed = [name for name in headers if not name.lower().startswith(b"cookie")]
-        status, _ = ask(method, target.replace("TABLE", table), [*own, *allowed], body)
-        assert status < 500, status
-
-    return check
-
-
 @cache
 def good_store() -> bytes:
     """Return the store of a small run."""
@@ -465,35 +387,6 @@ def seeds_upload() -> Sequence[bytes]:
     """Return a file of each format, after the byte that chooses its suffix."""
     files = (seeds_sgf(), seeds_pgn(), seeds_reconchess(), seeds_record())
     return [bytes([place]) + seed for place, seeds in enumerate(files) for seed in seeds]
-
-
-def seeds_request() -> Sequence[bytes]:
-    """Return requests of each kind."""
-    form = b"content-type: application/x-www-form-urlencoded"
-    parts = (
-        b"content-type: multipart/form-data; boundary=b\n\n--b\r\ncontent-disposition: form-data; "
-        b'name="files"; filename="a.sgf"\r\n\r\n(;SZ[5];B[aa])\r\n--b--\r\n'
-    )
-    pages = ("", "games/go", "tables/TABLE", "records/", "runs/", "assets/board.js")
-    asked = ("events", "analysis", "estimate", "replay")
-    return [
-        *(f"GET /{path}".encode() for path in pages),
-        *(f"GET /tables/TABLE/{path}".encode() for path in asked),
-        b"GET /games/go/players/0/mcts",
-        b"GET /games/go/picture.svg",
-        b"POST /tables/TABLE/hints",
-        b"POST /tables/TABLE/invitations/0",
-        b"GET /?token=x&token=y\nrange: bytes=0-1\nif-none-match: x",
-        b'POST /tables/TABLE/answers\n\n{"kind": "move", "number": 1, "action": 4}',
-        b'POST /tables/TABLE/answers\n\n{"kind": "undo", "number": 2}',
-        b'POST /tables/TABLE/pace\n\n{"kind": "pause"}',
-        b"POST /games/go\n"
-        + form
-        + b"\n\ngame.board_size=9&players.0.agent=me&players.1.agent=mcts"
-        b"&players.1.simulations=10&seed=7&minutes=1",
-        b"POST /records/TABLE/play?ply=0\n" + form + b"\n\nplayers.0.agent=me&players.1.agent=me",
-        b"POST /records/\n" + parts,
-    ]
 
 
 def seeds_gtp() -> Sequence[bytes]:
@@ -714,13 +607,6 @@ TARGETS: dict[str, Target] = {
         seeds_upload,
         '(;|SZ[|B[|[FEN "|1. e4|"type"|"value"|"action"|"returns"|"game"|null|1e400|-1|{|}|[|]|\n',
         share=0.5,
-    ),
-    "request": Target(
-        check_request,
-        seeds_request,
-        "GET /|POST /|tables/TABLE|answers|records/|?ply=|token=|content-type: |content-length: |"
-        'players.0.|agent=|game.|%00|%ff|../|"kind"|"move"|"number"|"action"|\n\n|boundary=|1e999',
-        share=0.1,
     ),
     "store": Target(check_store, seeds_store, "", share=0.01),
 }

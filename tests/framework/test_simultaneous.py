@@ -411,14 +411,6 @@ def test_only_who_acts_at_once_forfeits_at_once() -> None:
         replay(record)
 
 
-def test_two_people_at_one_terminal_are_refused() -> None:
-    people = [RandomAgent(PENNIES), RandomAgent(PENNIES)]
-    for person in people:
-        person.component = "human"
-    with pytest.raises(ConfigError, match="matching_pennies lets players act at once, so that 2"):
-        play(PENNIES, people)
-
-
 # -- records, interrupted games, openings ----------------------------------------------------------
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 import miai
-from miai import Game, State
+from miai import Decision, Game, State
 from miai.clock import Clock, TimeControl
 from miai.errors import ParameterError
 from miai.search.worlds import Ismcts, Pimc, WorldsAgent
@@ -18,6 +19,18 @@ AGENTS: list[tuple[str, dict[str, Any]]] = [
     ("ismcts", {"observers": "multi"}),
     ("pimc", {"worlds": 8}),
 ]
+
+
+def decide(agent: miai.Agent, actions: Sequence[int], *, player: int, seed: int) -> Decision:
+    """Return what an agent decides after a history of which it observed its part."""
+    state = agent.game.new_initial_state()
+    agent.new_game(seed, player=player)
+    for action in (None, *actions):
+        if action is not None:
+            state.apply_action(action)
+        if (observation := state.observation(player)) is not None:
+            agent.observe(observation)
+    return agent.act(Clock(TimeControl()).reading())
 
 
 @pytest.mark.parametrize(("name", "given"), AGENTS)
@@ -58,17 +71,8 @@ def test_the_same_worlds_give_the_same_choice(name: str, given: dict[str, Any]) 
     game = miai.load_game("kuhn_poker")
     chosen = []
     for card in (3, 4):
-        state = game.new_initial_state()
         agent = miai.make_agent(name, game, simulations=200, seed=7, **given)
-        agent.new_game(7, player=0)
-        observations = [state.observation(0)]
-        for action in (2, card):
-            state.apply_action(action)
-            observations.append(state.observation(0))
-        for observation in observations:
-            if observation is not None:
-                agent.observe(observation)
-        decision = agent.act(Clock(TimeControl()).reading())
+        decision = decide(agent, [2, card], player=0, seed=7)
         chosen.append((decision.action, decision.statistics))
     assert chosen[0] == chosen[1]
 
@@ -79,15 +83,8 @@ def test_kuhn_poker_s_plain_decisions_are_found() -> None:
     game = miai.load_game("kuhn_poker")
     for cards, best in (((3, 4), 1), ((3, 2), 0)):
         for name in ("ismcts", "pimc"):
-            state = game.new_initial_state()
             agent = miai.make_agent(name, game, simulations=400, seed=3)
-            agent.new_game(3, player=1)
-            for action in (None, *cards, 1):
-                if action is not None:
-                    state.apply_action(action)
-                if (observation := state.observation(1)) is not None:
-                    agent.observe(observation)
-            decision = agent.act(Clock(TimeControl()).reading())
+            decision = decide(agent, [*cards, 1], player=1, seed=3)
             assert decision.action == best, (name, cards)
 
 
@@ -101,13 +98,7 @@ def test_opponents_know_their_cards_if_they_have_trees(observers: str, bets: boo
     game, count = miai.load_game("kuhn_poker"), 0
     for seed in range(50):
         agent = miai.make_agent("ismcts", game, simulations=300, observers=observers)
-        agent.new_game(seed, player=0)
-        state = game.new_initial_state()
-        for card in (3, 2):
-            state.apply_action(card)
-            if (observation := state.observation(0)) is not None:
-                agent.observe(observation)
-        count += state.action_to_string(agent.act(Clock(TimeControl()).reading()).action) == "bet"
+        count += decide(agent, [3, 2], player=0, seed=seed).action == 1  # a bet
     assert count > 33 if bets else count < 25
 
 
@@ -115,16 +106,9 @@ def test_opponents_know_their_cards_if_they_have_trees(observers: str, bets: boo
 def test_budgets_are_kept(kind: type[WorldsAgent], given: dict[str, Any]) -> None:
     game = miai.load_game("phantom_tic_tac_toe")
     agent = miai.make_agent(kind.__name__.lower(), game, simulations=37, **given)
-    agent.new_game(1, player=0)
-    first = game.new_initial_state().observation(0)
-    assert first is not None
-    agent.observe(first)
-    decision = agent.act(Clock(TimeControl()).reading())
-    assert decision.statistics["simulations"] == 37
+    assert decide(agent, [], player=0, seed=1).statistics["simulations"] == 37
     quick = miai.make_agent(kind.__name__.lower(), game, simulations=0, seconds=0.05, **given)
-    quick.new_game(1, player=0)
-    quick.observe(first)
-    assert quick.act(Clock(TimeControl()).reading()).action in first.legal_actions
+    assert decide(quick, [], player=0, seed=1).action in range(9)
 
 
 def test_worlds_come_from_the_belief_alone(monkeypatch: pytest.MonkeyPatch) -> None:

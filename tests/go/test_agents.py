@@ -111,25 +111,6 @@ def test_fast_random_never_fills_an_eye_and_passes_only_when_nothing_else_is_lef
         assert state.move_number() < game.max_moves
 
 
-@pytest.mark.parametrize(
-    ("picture", "vertex", "eye"),
-    [
-        (".X.. XX.. .... ....", 12, True),  # a corner with its diagonal
-        (".X.. XO.. .... ....", 12, False),
-        (".X.. X... .... ....", 12, True),
-        ("X.X. XXX. .... ....", 13, True),
-        ("X.X. XXO. .... ....", 13, False),
-        ("XXX. X.X. OXX. ....", 9, True),  # one hostile diagonal in the middle
-        ("XXX. X.X. OXO. ....", 9, False),
-        ("XXX. X.O. XXX. ....", 9, False),
-    ],
-)
-def test_eyes(picture: str, vertex: int, eye: bool) -> None:
-    rows = reversed(picture.split())
-    stones = [".XO".index(what) for row in rows for what in row]
-    assert fills_eye(stones, vertex, 1) == eye
-
-
 # -- tree search ----------------------------------------------------------------------------------
 
 

@@ -6,12 +6,12 @@ import re
 from xml.etree import ElementTree
 
 import pytest
+from tests.go.positions import go, play
 
-import miai
 from miai import PlayerView
 from miai.api import renderer_for
 from miai.render import Clickable, Clicks
-from miai_go.rules.game import GoGame, GoState, Phase
+from miai_go.rules.game import GoState, Phase
 
 MARGIN, CELL = 24, 20
 
@@ -22,22 +22,9 @@ def clicks_of(state: GoState) -> Clicks:
     return renderer.clicks(PlayerView.at(state, state.current_player()))
 
 
-def played(game: GoGame, *texts: str) -> GoState:
-    state = game.new_initial_state()
-    for text in texts:
-        state.apply_action(state.string_to_action(text))
-    return state
-
-
-def go(size: int, **rules: str) -> GoGame:
-    game = miai.load_game("go", board_size=size, **rules)
-    assert isinstance(game, GoGame)
-    return game
-
-
 @pytest.mark.parametrize("size", [2, 9, 19, 25])
 def test_points_are_where_their_coordinates_are_drawn(size: int) -> None:
-    state = go(size).new_initial_state()
+    state = go(board_size=size).new_initial_state()
     renderer = renderer_for(state.game)
     assert isinstance(renderer, Clickable)
     root = ElementTree.fromstring(str(renderer.svg_definitions()))
@@ -53,7 +40,7 @@ def test_points_are_where_their_coordinates_are_drawn(size: int) -> None:
 
 @pytest.mark.parametrize("vertex", ["A1", "J9", "C7", "H2", "J1"])
 def test_a_stone_appears_where_it_was_clicked(vertex: str) -> None:
-    state = played(go(9), vertex)
+    state = play(go(board_size=9).new_initial_state(), vertex)
     renderer = renderer_for(state.game)
     assert isinstance(renderer, Clickable)
     svg = renderer.svg(PlayerView.at(state, 1))
@@ -65,7 +52,7 @@ def test_a_stone_appears_where_it_was_clicked(vertex: str) -> None:
 
 
 def test_free_points_are_clicked_and_a_pass_is_a_button() -> None:
-    state = played(go(5), "C3", "C4")
+    state = play(go(board_size=5).new_initial_state(), "C3 C4")
     actions = clicks_of(state).actions
     assert set(state.legal_actions()) - set(actions) == {state.game.pass_action}
     assert all(path == (state.action_to_string(action),) for action, path in actions.items())
@@ -74,7 +61,9 @@ def test_free_points_are_clicked_and_a_pass_is_a_button() -> None:
 
 
 def test_a_chain_is_named_by_the_stone_that_is_marked() -> None:
-    state = played(go(5, dead_stones="agreement"), "B2", "D4", "B3", "D5", "pass", "pass")
+    state = play(
+        go(board_size=5, dead_stones="agreement").new_initial_state(), "B2 D4 B3 D5 pass pass"
+    )
     assert state.phase == Phase.PROPOSE
     assert set(clicks_of(state).actions.values()) == {("B2",), ("D4",)}
     renderer = renderer_for(state.game)
@@ -93,8 +82,9 @@ def test_a_chain_is_named_by_the_stone_that_is_marked() -> None:
 
 
 def test_territory_and_dead_stones_are_drawn_at_the_end() -> None:
-    moves = ["B1", "D1", "B2", "D2", "B3", "D3", "B4", "D4", "B5", "D5", "E3", "pass", "pass"]
-    state = played(go(5, rules="japanese", dead_stones="agreement"), *moves)
+    moves = "B1 D1 B2 D2 B3 D3 B4 D4 B5 D5 E3 pass pass"
+    game = go(board_size=5, rules="japanese", dead_stones="agreement")
+    state = play(game.new_initial_state(), moves)
     renderer = renderer_for(state.game)
     assert isinstance(renderer, Clickable)
     assert squares(renderer.svg_state(state)) == {}

@@ -281,26 +281,6 @@ def test_no_line_of_the_tree_breaks_the_rules(rule: KoRule, suicide: bool) -> No
     assert (repeated > 0) == (rule == KoRule.SIMPLE)
 
 
-def test_superko_reaches_back_into_the_game() -> None:
-    board = parse("""
-        . . . . .
-        . . . . .
-        O O O X .
-        O O X X .
-        . X . X .
-    """)
-    history = [history_key(board.hash, BLACK, KoRule.POSITIONAL)]
-    for color, point in ((BLACK, 0), (WHITE, 2)):
-        board.play(color, point)
-        history.append(history_key(board.hash, 1 - color, KoRule.POSITIONAL))
-    for rule, wanted in ((KoRule.SIMPLE, True), (KoRule.POSITIONAL, False)):
-        tree = UctTree(5, seed=1)
-        tree.set_root(board, BLACK, komi=0.5, history=history[:-1], ko_rule=rule)
-        tree.run(400)
-        assert tree.allowed()[1] == wanted
-        assert (tree.visits()[1] > 0) == wanted
-
-
 @pytest.mark.parametrize("to_move", [BLACK, WHITE])
 def test_situational_superko_asks_who_was_to_move(to_move: int) -> None:
     """Black's move at 1 gives a position of the game, with White to move."""

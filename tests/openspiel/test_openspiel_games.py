@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,12 +12,10 @@ from tests.seeds import seed_of_test
 
 import miai
 from miai.errors import ConformanceError, IllegalActionError, ParameterError
-from miai.game import Player, State
-from miai.information import EnumeratedBelief
+from miai.game import Player
 from miai.plugins.kinds import GAME
 from miai.plugins.registry import Registry
 from miai.testing import check_game
-from miai_classics.goofspiel import Goofspiel, GoofspielParameters
 from miai_openspiel import loading, plugin
 from miai_openspiel.catalogue import ask_openspiel, games
 from miai_openspiel.games import OpenSpielGame
@@ -176,24 +173,6 @@ def test_an_illegal_action_is_refused_with_the_position() -> None:
 # -- what is hidden -------------------------------------------------------------------------------
 
 
-def test_a_player_of_kuhn_poker_sees_its_own_card_alone() -> None:
-    game = load("kuhn_poker")
-    views: dict[tuple[int, int], list[object]] = {}
-    for first in range(3):
-        for second in {0, 1, 2} - {first}:
-            state = game.new_initial_state()
-            seen: list[list[object]] = [[state.observation(0)], [state.observation(1)]]
-            for card in (first, second):
-                state.apply_action(game.chance_offset + card)
-                for player in (0, 1):
-                    if (observation := state.observation(player)) is not None:
-                        seen[player].append(observation)
-            assert views.setdefault((0, first), seen[0]) == seen[0]
-            assert views.setdefault((1, second), seen[1]) == seen[1]
-    assert len({str(seen) for (player, _), seen in views.items() if player == 0}) == 3
-    assert len({str(seen) for (player, _), seen in views.items() if player == 1}) == 3
-
-
 def test_notations_of_hidden_games_do_not_tell_who_acts() -> None:
     game = load("phantom_ttt")
     state = game.new_initial_state()
@@ -204,48 +183,6 @@ def test_notations_of_hidden_games_do_not_tell_who_acts() -> None:
 
 
 # -- players who act at once ----------------------------------------------------------------------
-
-
-def played_together(
-    theirs: miai.Game, ours: miai.Game, rng: random.Random
-) -> Iterator[tuple[State, State]]:
-    """Yield the states of a random game in two implementations."""
-    one, other = theirs.new_initial_state(), ours.new_initial_state()
-    yield one, other
-    while not one.is_terminal():
-        if one.is_chance_node():
-            place = rng.randrange(len(one.legal_actions()))
-            for state in (one, other):
-                state.apply_action(state.legal_actions()[place])
-        else:
-            actions = {player: rng.choice(one.legal_actions_of(player)) for player in acting(one)}
-            one.apply_actions(actions)
-            other.apply_actions(actions)
-        yield one, other
-
-
-def acting(state: State) -> tuple[int, ...]:
-    assert state.current_player() == Player.SIMULTANEOUS
-    return state.acting_players()
-
-
-def test_hidden_bids_leave_the_worlds_of_the_classics() -> None:
-    """After each round a player considers the same hands of the other possible."""
-    rng = random.Random(seed_of_test())
-    parameters: dict[str, Any] = {"num_cards": 4, "imp_info": True}
-    games = load("goofspiel", **parameters), Goofspiel(GoofspielParameters(**parameters))
-    most = 0
-    for _ in range(10):
-        beliefs = [EnumeratedBelief(game, 0) for game in games]
-        for states in played_together(*games, rng):
-            for belief, state in zip(beliefs, states, strict=True):
-                if (seen := state.observation(0)) is not None:
-                    assert not seen.actions
-                    belief.observe(seen)
-            one, other = ({tuple(w.legal_actions_of(1)) for w in belief} for belief in beliefs)
-            assert one == other
-            most = max(most, len(one))
-    assert most > 1
 
 
 @pytest.mark.parametrize("name", ["matrix_pd", "coop_box_pushing"])
@@ -263,20 +200,6 @@ def test_nobody_learns_of_a_choice_before_all_are_made(name: str) -> None:
         assert seen is not None
         assert (seen.actor, seen.action) == (Player.SIMULTANEOUS, 1)
         assert seen.actions == (() if name == "coop_box_pushing" else (choice, 1))
-
-
-def test_rewards_of_a_repeated_dilemma_are_its_matrix() -> None:
-    """Player, choices and points of the prisoner's dilemma as in OpenSpiel's ``matrix_pd``."""
-    game = OpenSpielGame("repeated_game(stage_game=matrix_pd(),num_repetitions=4)")
-    points = {(0, 0): (5, 5), (0, 1): (0, 10), (1, 0): (10, 0), (1, 1): (1, 1)}
-    state, total = game.new_initial_state(), [0.0, 0.0]
-    assert game.info.intermediate_rewards
-    for choices, due in points.items():
-        state.apply_actions(dict(enumerate(choices)))
-        assert state.rewards() == due
-        total = [before + reward for before, reward in zip(total, due, strict=True)]
-        assert state.returns() == tuple(total)
-    assert state.is_terminal()
 
 
 @pytest.mark.parametrize("name", ["coop_box_pushing", "cribbage", "laser_tag", "pathfinding"])

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +11,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.rbc.games import rbc
-from tests.rbc.test_history import record_of, save
 from tests.rbc.test_reconchess import play_bot, process, write_bot
 
 import miai
 from miai import ClockReading, Json, Observation, TimeControl
-from miai.errors import InvalidStateError, ParameterError, RecordError
+from miai.errors import InvalidStateError, ParameterError
 from miai.playing.match import InProcessSeat, play_game
 from miai.record import Termination
 from miai_rbc.agents.belief_agents import BeliefAgent
 from miai_rbc.belief.belief import RbcBelief
 from miai_rbc.belief.fallback import impose
 from miai_rbc.kernels.board import NOTHING
-from miai_rbc.reconchess.reading import read_history
 from miai_rbc.rules.actions import PASS, SENSE_NOTHING, action_of, move_name, square_name
 from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.game import window
@@ -448,22 +444,3 @@ def test_a_bot_may_change_all_that_it_is_handed(tmp_path: Path) -> None:
 
 
 # -- histories ------------------------------------------------------------------------------------
-
-
-def test_a_history_cut_short_is_refused_at_any_length(tmp_path: Path) -> None:
-    path = save(tmp_path, record_of(1, move_limit=20))
-    whole = path.read_bytes()
-    for length in range(0, len(whole) - 1, max(1, len(whole) // 60)):
-        path.write_bytes(whole[:length])
-        with pytest.raises(RecordError, match=re.escape(f"{path}: not the JSON")) as output:
-            read_history(path)
-        assert len(str(output.value).splitlines()) == 1
-
-
-def test_missing_fields_of_a_history_are_named(tmp_path: Path) -> None:
-    path = save(tmp_path, record_of(1, move_limit=20))
-    whole = json.loads(path.read_text())
-    for name in ("senses", "win_reason", "fens_before_move"):
-        path.write_text(json.dumps({k: v for k, v in whole.items() if k != name}))
-        with pytest.raises(RecordError, match=f"fields missing: {name}; .* 1.6.9 are read"):
-            read_history(path)

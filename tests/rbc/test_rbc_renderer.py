@@ -18,7 +18,6 @@ from miai.api import renderer_for
 from miai.render import HintingRenderer
 from miai_rbc.rules.game import RbcState
 
-GAME = rbc()
 Cells = dict[int, str]
 
 

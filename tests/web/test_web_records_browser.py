@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import expect
-from tests.tournaments.test_head_to_head import match_games, some_results
 from tests.tournaments.test_report import INFO, round_robin
 from tests.web.server import both_looks
 
@@ -184,33 +183,6 @@ def test_columns_off_screen_have_a_sign(page: Page, tmp_path: Path) -> None:
         page.evaluate(f"{first}.scrollLeft = 10_000")
         until(page, f"{first}.classList.contains('ended')")
         assert "←" in page.evaluate(signs)[0][1]
-    assert not is_wider(page)
-
-
-@both_looks
-def test_long_names_leave_room_for_the_other_columns(page: Page, tmp_path: Path) -> None:
-    kept = tmp_path / "report.html"
-    report = build_report(round_robin(3), info=INFO, details=True)
-    content = report_page(report)
-    first = next(iter(report.standings.players))
-    kept.write_text(content.replace(f">{first}<", f">{'long-name-' * 8}<"), encoding="utf-8")
-    page.goto(kept.as_uri())
-    widths = page.evaluate(
-        "[...document.querySelectorAll('#ratings tbody th')].map((head) => head.offsetWidth)"
-    )
-    assert max(widths) < 0.7 * page.evaluate("innerWidth")
-    assert page.evaluate("[...document.querySelectorAll('thead button')].every((b) => b.innerText)")
-
-
-@both_looks
-def test_a_match_fits_the_window(page: Page, tmp_path: Path) -> None:
-    kept = tmp_path / "match.html"
-    report = build_report(match_games(some_results(20)), info=INFO, details=True)
-    kept.write_text(report_page(report), encoding="utf-8")
-    page.goto(kept.as_uri())
-    expect(page.locator("#ratings")).to_contain_text(
-        "likely that new is stronger", use_inner_text=True
-    )
     assert not is_wider(page)
 
 
