@@ -128,7 +128,7 @@ class MissingExtraError(PluginError):
     """A library is not installed; the message names the extra that installs it.
 
     Attributes:
-      extra: the extra, such as ``miai[plots]``.
+      extra: the extra, such as ``miai[ray]``.
     """
 
     def __init__(self, message: str, *, extra: str = "") -> None:

@@ -238,7 +238,7 @@ def test_zero_learns_from_its_own_games(whole: tuple[Path, RoundsResult]) -> Non
     rungs = read_ladder(folder)
     assert [(rung.round, rung.against) for rung in rungs] == [(1, 0), (2, 1), (3, 2)]
     assert all(rung.wins + rung.draws + rung.losses == 4 for rung in rungs)
-    assert (folder / "ladder.svg").read_text("utf-8").lstrip().startswith("<?xml")
+    assert (folder / "ladder.svg").read_text("utf-8").startswith("<svg")
 
 
 @pytest.mark.long

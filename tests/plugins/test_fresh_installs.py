@@ -72,7 +72,7 @@ MATRIX = {
         {"plugins check": 0, "play rbc --white random --black random": 0},
     ),
     "everything": (
-        [*(d for d in DISTRIBUTIONS if d != "miai"), "miai[plots]", "miai[parquet]"],
+        [*(d for d in DISTRIBUTIONS if d != "miai"), "miai[parquet]"],
         {
             "plugins check": 0,
             "tournament run {configs}/phantom.toml --set rounds=1 --out run": 0,

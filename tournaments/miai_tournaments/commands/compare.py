@@ -93,12 +93,8 @@ def _show(
 
 
 def _draw(comparison: Comparison, folder: Path, rows: Sequence[Row], searches: Searches) -> None:
-    """Draw the plots and print where they are, or why there are none."""
-    from miai_tournaments.compare.plots import draw_all, why_not
+    """Draw the plots and print where they are."""
+    from miai_tournaments.compare.plots import draw_all
 
-    reason = why_not()
-    if reason is not None:
-        print(f"miai: {reason}", file=sys.stderr)
-        return
     drawn = draw_all(folder / "plots", comparison, rows, searches)
     print(f"Plots in {folder / 'plots'}: {', '.join(drawn)}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Plots of a comparison, drawn by matplotlib, which the extra ``miai[plots]`` brings.
+"""Plots of a comparison, as SVG files.
 
 Speed-ups in time and by arm, by depth and by size of the root; depth against time; nodes against
 errors; errors against the hashes of a sketch.
@@ -8,39 +8,34 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from itertools import chain, pairwise, takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
+from miai.pages.figures import (
+    COLUMNS,
+    COUNTS,
+    Axis,
+    Bars,
+    Diamonds,
+    Mark,
+    Panel,
+    Points,
+    Remark,
+    figure,
+    percents,
+    seconds,
+    times,
+)
 from miai_tournaments.compare.blocks import Arm, Block
 from miai_tournaments.compare.config import Comparison
-from miai_tournaments.compare.plot_style import (
-    COLUMNS,
-    INK,
-    MOST_PANELS,
-    MUTED,
-    RIGHT,
-    WRONG,
-    Look,
-    count_axis,
-    legend_below,
-    looks,
-    panel_lines,
-    panels,
-    ratio_axis,
-    save,
-    set_title,
-    styled,
-)
 from miai_tournaments.compare.results import Measurement
 from miai_tournaments.compare.summary import Interval, Row, Searches, pairs_of, speedup, wilson
 from miai_tournaments.compare.tables import cell_title
+from miai_tournaments.store.export import write_whole
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
+MOST_PANELS = 24
+"""Maximum number of panels of a figure."""
 
 T = TypeVar("T")
 Cell = tuple[str, int, str, bool]
@@ -92,7 +87,7 @@ class PlotSeries:
         return own if len(own) == len(self.arms) else []
 
 
-def against_k(rows: Sequence[Row], arms: Mapping[str, Arm]) -> Figure | None:
+def against_k(rows: Sequence[Row], arms: Mapping[str, Arm]) -> str | None:
     """Return shares of wrong values and moves against k; None if arms do not differ in k.
 
     Arms that differ in k alone make a line, in the cells that all of them have searched. Lines
@@ -107,15 +102,18 @@ def against_k(rows: Sequence[Row], arms: Mapping[str, Arm]) -> Figure | None:
     chosen, left_out = shown(cells, most=MOST_PANELS - 1)
     if len(cells) > 1:
         chosen = [together, *chosen]
-    figure, axes = panels(len(chosen), "Errors against the hashes of a sketch")
-    look = looks([one.label for one in drawn])
-    for axis, group in zip(axes, chosen, strict=True):
-        _panel(axis, group, drawn, look)
-        set_title(axis, "all cells together" if group is together else cell_title(group[0]))
+    panels = [
+        _k_panel("all cells together" if group is together else cell_title(group[0]), group, drawn)
+        for group in chosen
+    ]
     names = ", ".join(one.label for one in never)
     exact = f" Never wrong, and not drawn: {names}." if never else ""
-    legend_below(figure, axes, note="Bars: Wilson, 95 %." + exact + left_out)
-    return figure
+    title = "Errors against the hashes of a sketch"
+    return figure(title, _in_rows(panels), note="Bars: Wilson, 95 %." + exact + left_out)
+
+
+def _in_rows(panels: Sequence[Panel]) -> list[Sequence[Panel]]:
+    return [panels[i : i + COLUMNS] for i in range(0, len(panels), COLUMNS)]
 
 
 def _rows_of(series: Sequence[PlotSeries], rows: Sequence[Row]) -> list[Row]:
@@ -154,48 +152,47 @@ def _wrong_and_never(
     return drawn, [one for one in there if one not in drawn]
 
 
-def _panel(
-    axis: Axes, rows: Sequence[Row], series: Sequence[PlotSeries], look: Mapping[str, Look]
-) -> None:
+def _k_panel(title: str, rows: Sequence[Row], series: Sequence[PlotSeries]) -> Panel:
     lines = 2 * len(series)
     spread = min(0.4, 0.1 * lines)  # octaves of k, or their bars would hide each other
+    marks: list[Mark] = []
     for i, one in enumerate(series):
         counts = _pooled([row for row in rows if row.arm in one.arms])
         if not counts:
             continue
         for moves in (False, True):
             aside = 2 ** (spread * ((2 * i + moves) / (lines - 1) - 0.5))
-            _k_line(axis, counts, one.label, look[one.label], moves=moves, aside=aside)
-    _k_axis(axis, sorted({row.k for row in rows if row.k is not None}))
+            marks.append(_k_line(counts, one.label, i, moves=moves, aside=aside))
+    ks = sorted({row.k for row in rows if row.k is not None})
+    return Panel(
+        title=title,
+        x=Axis(label="k, hashes of a sketch", logarithmic=True, at={k: str(k) for k in ks}),
+        y=Axis(label="wrong of the roots", text=percents, within=(0.0,)),
+        marks=marks,
+    )
 
 
 def _k_line(
-    axis: Axes,
     counts: Sequence[tuple[int, int, int, int]],
     label: str,
-    look: Look,
+    number: int,
     *,
     moves: bool,
     aside: float,
-) -> None:
+) -> Points:
     shares = [wilson(c[2] if moves else c[1], c[3]) for c in counts]
-    values = [0.0 if s is None else 100 * s.value for s in shares]
-    ends = [(0.0, 0.0) if s is None else (s.low or 0.0, s.high or 0.0) for s in shares]
-    axis.errorbar(
-        [k * aside for k, *_ in counts],
-        values,
-        yerr=[
-            [max(0.0, v - 100 * low) for v, (low, _) in zip(values, ends, strict=True)],
-            [max(0.0, 100 * high - v) for v, (_, high) in zip(values, ends, strict=True)],
-        ],
-        color=look.colour,
-        marker=look.marker,
-        markerfacecolor="white" if moves else look.colour,
-        linestyle=(0, (5, 2)) if moves else "-",
-        alpha=0.75 if moves else 1.0,
-        elinewidth=0.9,
-        capsize=2,
+    return Points(
         label=f"{label}: wrong moves" if moves else f"{label}: wrong values",
+        points=[
+            (k * aside, 0.0 if share is None else 100 * share.value)
+            for (k, *_), share in zip(counts, shares, strict=True)
+        ],
+        y_spans=[
+            (0.0, 0.0) if s is None else (100 * (s.low or 0.0), 100 * (s.high or 0.0))
+            for s in shares
+        ],
+        series=number,
+        hollow=moves,
     )
 
 
@@ -219,58 +216,44 @@ def _pooled(rows: Sequence[Row]) -> list[tuple[int, int, int, int]]:
     return [(k, sums[0], sums[1], sums[2]) for k, sums in sorted(counts.items())]
 
 
-def _k_axis(axis: Axes, ks: Sequence[int]) -> None:
-    from matplotlib.ticker import FuncFormatter, NullLocator
-
-    axis.set_xscale("log", base=2)
-    axis.xaxis.set_minor_locator(NullLocator())
-    axis.set_xticks(ks, [str(k) for k in ks])
-    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g} %"))
-    axis.set_ylim(bottom=-1.5)
-    axis.set_xlabel("k, hashes of a sketch")
-    axis.set_ylabel("wrong of the roots")
-
-
-def pareto(rows: Sequence[Row], looks: Mapping[str, Look], *, baseline: str) -> Figure | None:
+def pareto(rows: Sequence[Row], arms: Sequence[str], *, baseline: str) -> str | None:
     """Return nodes against wrong values: a point for each arm, and the Pareto front."""
     judged = [row for row in rows if row.judged and row.speedup_nodes is not None]
     chosen, left_out = shown(by_cell(judged))
     if not chosen:
         return None
-    figure, axes = panels(len(chosen), f"What errors buy: nodes, those of '{baseline}' being 1")
-    for axis, group in zip(axes, chosen, strict=True):
-        points = [_point(axis, row, looks[row.arm]) for row in group]
-        front = _front(points)
-        axis.step(*zip(*front, strict=True), where="post", color=MUTED, linewidth=1.1, zorder=1)
-        _axes(axis, group)
+    panels = []
+    for group in chosen:
+        points = [_arm_point(row, arms.index(row.arm)) for row in group]
+        front = _front([point.points[0] for point in points])
+        line = Points(label="", points=front, series=0, line="steps", hidden=True)
+        panels.append(
+            Panel(
+                title=cell_title(group[0]),
+                x=Axis(label="nodes", logarithmic=True, text=times, within=(0.5, 1.5)),
+                y=Axis(label="wrong values", text=percents, within=(0.0, 10.0)),
+                marks=[line, *points],
+                x_levels=(1.0,),
+            )
+        )
     note = "Lower and further left is better. Bars: Wilson, 95 %, where some are wrong."
-    legend_below(figure, axes, note=note + left_out)
-    return figure
+    title = f"What errors buy: nodes, those of '{baseline}' being 1"
+    return figure(title, _in_rows(panels), note=note + left_out)
 
 
-def _point(axis: Axes, row: Row, look: Look) -> tuple[float, float]:
-    """Draw an arm's point with its bar; return its nodes and the share of wrong values in %."""
+def _arm_point(row: Row, number: int) -> Points:
+    """Return an arm's nodes and its share of wrong values in %."""
     rate = row.wrong_value_rate
     assert row.speedup_nodes is not None
     assert rate is not None
-    x, y = 1 / row.speedup_nodes.value, 100 * rate.value
-    if row.wrong_values:
-        ends = [100 * (rate.low or 0.0), 100 * (rate.high or 0.0)]
-        axis.plot([x, x], ends, color=look.colour, linewidth=0.8, alpha=0.6)
-    axis.plot(
-        [x],
-        [y],
-        marker=look.marker,
-        color=look.colour,
-        markersize=7,
-        linestyle="none",
+    span = (100 * (rate.low or 0.0), 100 * (rate.high or 0.0))
+    return Points(
         label=row.arm,
-        markeredgecolor="white",
-        markeredgewidth=0.6,
-        clip_on=False,
-        zorder=3,
+        points=[(1 / row.speedup_nodes.value, 100 * rate.value)],
+        y_spans=[span] if row.wrong_values else (),
+        series=number,
+        line="none",
     )
-    return x, y
 
 
 def _front(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
@@ -282,20 +265,6 @@ def _front(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
     return front
 
 
-def _axes(axis: Axes, rows: Sequence[Row]) -> None:
-    from matplotlib.ticker import FuncFormatter
-
-    set_title(axis, cell_title(rows[0]))
-    axis.set_xscale("log")
-    ratio_axis(axis.xaxis, least=0.5, most=1.5)
-    axis.axvline(1, color=INK, linewidth=0.8, alpha=0.5)
-    top = max(10.0, axis.get_ylim()[1])
-    axis.set_ylim(-0.03 * top, top)
-    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g} %"))
-    axis.set_xlabel("nodes")
-    axis.set_ylabel("wrong values")
-
-
 Pair = tuple[Measurement, Measurement]
 """The measurements of the baseline and an arm at one root."""
 
@@ -303,26 +272,24 @@ _BINS = 4
 _LEAST_IN_BIN = 3
 
 
-def against_depth(
-    rows: Sequence[Row], looks: Mapping[str, Look], *, baseline: str
-) -> Figure | None:
+def against_depth(rows: Sequence[Row], arms: Sequence[str], *, baseline: str) -> str | None:
     """Return speed-ups in nodes against depth; None if no game was searched to two depths."""
     return _panels_of_depths(
         rows,
-        lambda axis, group: _depth_panel(axis, group, looks, baseline),
+        lambda title, group: _depth_panel(title, group, arms, baseline),
         f"Nodes spared against depth, '{baseline}' being 1",
         note="Bars: 95 % of a bootstrap over roots.",
     )
 
 
-def anytime(rows: Sequence[Row], looks: Mapping[str, Look]) -> Figure | None:
+def anytime(rows: Sequence[Row], arms: Sequence[str]) -> str | None:
     """Return the depth reached against time; None if no game was searched to two depths.
 
     A search that deepens step by step reaches a depth after the mean times of all depths up to it.
     """
     return _panels_of_depths(
         rows,
-        lambda axis, group: _anytime_panel(axis, group, looks),
+        lambda title, group: _anytime_panel(title, group, arms),
         "Depth reached against time",
         note="Time of the searches of all depths up to this one, mean over roots, without setup. "
         "Bars: sums of the depths' 95 % intervals.",
@@ -330,8 +297,8 @@ def anytime(rows: Sequence[Row], looks: Mapping[str, Look]) -> Figure | None:
 
 
 def _panels_of_depths(
-    rows: Sequence[Row], draw: Callable[[Axes, list[Row]], None], title: str, *, note: str
-) -> Figure | None:
+    rows: Sequence[Row], draw: Callable[[str, list[Row]], Panel], title: str, *, note: str
+) -> str | None:
     """Return a panel for each game, class and cache with several depths; None without any."""
     groups: dict[tuple[str, str, bool], list[Row]] = {}
     for row in rows:
@@ -340,12 +307,11 @@ def _panels_of_depths(
     chosen = list(deep.items())[:MOST_PANELS]
     if not chosen:
         return None
-    figure, axes = panels(len(chosen), title)
-    for axis, ((game, kind, warm), group) in zip(axes, chosen, strict=True):
-        draw(axis, group)
-        set_title(axis, f"{game}, {kind} roots" + ", warm" * warm)
-    legend_below(figure, axes, note=note)
-    return figure
+    panels = [
+        draw(f"{game}, {kind} roots" + ", warm" * warm, group)
+        for (game, kind, warm), group in chosen
+    ]
+    return figure(title, _in_rows(panels), note=note)
 
 
 def reached(rows: Sequence[Row]) -> list[tuple[int, Interval]]:
@@ -365,58 +331,59 @@ def reached(rows: Sequence[Row]) -> list[tuple[int, Interval]]:
     return times
 
 
-def _anytime_panel(axis: Axes, rows: Sequence[Row], looks: Mapping[str, Look]) -> None:
-    from matplotlib.ticker import EngFormatter, MaxNLocator, NullFormatter
-
-    axis.set_xscale("log")
-    axis.xaxis.set_major_formatter(EngFormatter(unit="s"))
-    axis.xaxis.set_minor_formatter(NullFormatter())
-    for i, (name, look) in enumerate(looks.items()):
+def _anytime_panel(title: str, rows: Sequence[Row], arms: Sequence[str]) -> Panel:
+    marks = []
+    for i, name in enumerate(arms):
         points = reached([row for row in rows if row.arm == name])
-        if not points:
-            continue
-        seconds = [time.value for _, time in points]
-        aside = 0.24 * (i / max(1, len(looks) - 1) - 0.5)  # or equal lines would hide each other
-        depths = [depth + aside for depth, _ in points]
-        axis.plot(
-            *(seconds, depths),
-            color=look.colour,
-            marker=look.marker,
-            linestyle=look.line,
-            drawstyle="steps-post",
-            label=name,
-            markeredgecolor="white",
-            markeredgewidth=0.6,
-        )
-        for depth, (_, time) in zip(depths, points, strict=True):
-            axis.plot(_ends(time), [depth, depth], color=look.colour, linewidth=0.9)
-    axis.yaxis.set_major_locator(MaxNLocator(integer=True))
-    axis.set_xlabel("time")
-    axis.set_ylabel("depth")
+        aside = _aside(i, len(arms))
+        if points:
+            marks.append(
+                Points(
+                    label=name,
+                    points=[(time.value, depth + aside) for depth, time in points],
+                    x_spans=[_ends(time) for _, time in points],
+                    series=i,
+                    line="steps",
+                )
+            )
+    return Panel(
+        title=title,
+        x=Axis(label="time", logarithmic=True, text=seconds),
+        y=Axis(label="depth", whole=True),
+        marks=marks,
+    )
 
 
-def _depth_panel(axis: Axes, rows: Sequence[Row], looks: Mapping[str, Look], baseline: str) -> None:
-    from matplotlib.ticker import MaxNLocator
+def _aside(number: int, count: int) -> float:
+    """Return how far a series stands aside of its depth, or equal lines would hide each other."""
+    return 0.24 * (number / max(1, count - 1) - 0.5)
 
-    names = [name for name in looks if name != baseline]
-    axis.axhline(1, color=MUTED, linewidth=1.2)
-    for i, name in enumerate(names):
-        found = [(r.depth, r.speedup_nodes) for r in rows if r.arm == name and r.speedup_nodes]
+
+def _depth_panel(title: str, rows: Sequence[Row], arms: Sequence[str], baseline: str) -> Panel:
+    others = [name for name in arms if name != baseline]
+    marks = []
+    for i, name in enumerate(others):
+        aside = _aside(i, len(others))
+        found = [
+            (row.depth + aside, row.speedup_nodes)
+            for row in rows
+            if row.arm == name and row.speedup_nodes is not None
+        ]
         if found:
-            aside = 0.24 * (i / max(1, len(names) - 1) - 0.5)  # or their bars would hide each other
-            _line(axis, [(x + aside, s) for x, s in found if s is not None], looks[name], name)
-    axis.set_yscale("log")
-    ratio_axis(axis.yaxis)
-    axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+            marks.append(_line(found, arms.index(name), name))
     depths = [row.depth for row in rows]
-    axis.set_xlim(min(depths) - 0.3, max(depths) + 0.3)
-    axis.set_xlabel("depth")
-    axis.set_ylabel("speed-up in nodes")
+    return Panel(
+        title=title,
+        x=Axis(label="depth", whole=True, within=(min(depths) - 0.3, max(depths) + 0.3)),
+        y=_SPEEDUP,
+        marks=marks,
+        y_levels=(1.0,),
+    )
 
 
 def against_size(
-    blocks: Sequence[Block], searches: Searches, looks: Mapping[str, Look], *, baseline: str
-) -> Figure | None:
+    blocks: Sequence[Block], searches: Searches, arms: Sequence[str], *, baseline: str
+) -> str | None:
     """Return speed-ups in nodes against the states of the root; None if all have one size.
 
     The greatest depth of each game and class is shown. Roots are sorted by size and split into at
@@ -429,24 +396,27 @@ def against_size(
     chosen = [(block, pairs) for block, pairs in found if _sizes(pairs) > 1][:MOST_PANELS]
     if not chosen:
         return None
-    figure, axes = panels(len(chosen), f"Nodes spared against set size, '{baseline}' being 1")
-    for axis, (block, pairs) in zip(axes, chosen, strict=True):
-        set_title(axis, block.title)
-        axis.axhline(1, color=MUTED, linewidth=1.2)
-        for name in (name for name in looks if pairs.get(name) and name != baseline):
-            _size_line(axis, block, pairs[name], looks[name], name)
-        axis.set_xscale("log")
-        axis.set_yscale("log")
-        count_axis(axis.xaxis)
-        ratio_axis(axis.yaxis)
-        axis.set_xlabel("states of the root")
-        axis.set_ylabel("speed-up in nodes")
+    panels = [
+        Panel(
+            title=block.title,
+            x=Axis(label="states of the root", logarithmic=True, digits=COUNTS, whole=True),
+            y=_SPEEDUP,
+            marks=[
+                mark
+                for i, name in enumerate(arms)
+                if pairs.get(name) and name != baseline
+                for mark in _size_marks(block, pairs[name], i, name)
+            ],
+            y_levels=(1.0,),
+        )
+        for block, pairs in chosen
+    ]
     note = (
         "Dots: single roots. Lines: groups of roots. Bars: 95 % of a bootstrap, of groups of five "
         "roots or more."
     )
-    legend_below(figure, axes, note=note)
-    return figure
+    title = f"Nodes spared against set size, '{baseline}' being 1"
+    return figure(title, _in_rows(panels), note=note)
 
 
 def _sizes(pairs: Mapping[str, Sequence[Pair]]) -> int:
@@ -454,19 +424,21 @@ def _sizes(pairs: Mapping[str, Sequence[Pair]]) -> int:
     return len({own.size for found in pairs.values() for _, own in found})
 
 
-def _size_line(axis: Axes, block: Block, pairs: Sequence[Pair], look: Look, name: str) -> None:
-    """Draw a dot for each root, and a line through groups of roots."""
+def _size_marks(block: Block, pairs: Sequence[Pair], number: int, name: str) -> list[Mark]:
+    """Return a dot for each root, and a line through groups of roots."""
     ordered = sorted(pairs, key=lambda pair: pair[1].size)
-    dots = [(own.size, base.nodes / max(1, own.nodes)) for base, own in ordered]
-    axis.scatter([x for x, _ in dots], [y for _, y in dots], s=5, color=look.colour, alpha=0.25)
+    dots = [(float(own.size), base.nodes / max(1, own.nodes)) for base, own in ordered]
     groups = _parted(ordered)
     middles = [sum(own.size for _, own in group) / len(group) for group in groups]
     found = [speedup(group, "nodes", name=(*block.names, name)) for group in groups]
     points = [(x, s) for x, s in zip(middles, found, strict=True) if s is not None]
-    _line(axis, points, look, name)
+    return [
+        Points(label="", points=dots, series=number, line="none", faint=True),
+        _line(points, number, name),
+    ]
 
 
-def in_time(rows: Sequence[Row], *, baseline: str) -> Figure | None:
+def in_time(rows: Sequence[Row], *, baseline: str) -> str | None:
     """Return a bar for each cell and arm: the speed-up in time; arms that lose are marked."""
     others = [row for row in rows if row.arm != baseline and row.speedup_seconds is not None]
     title = f"Speed-up in time, '{baseline}' being 1"
@@ -474,64 +446,61 @@ def in_time(rows: Sequence[Row], *, baseline: str) -> Figure | None:
     return _bar_panels(others, _time_bars, title, note=note)
 
 
-def ablation(rows: Sequence[Row], *, baseline: str) -> Figure | None:
+def ablation(rows: Sequence[Row], *, baseline: str) -> str | None:
     """Return a bar for each cell and arm: the speed-up in nodes, with a mark for wall time."""
     title = f"Speed-up of each arm, '{baseline}' being 1"
-    return _bar_panels(rows, _bars, title, note="Whiskers: 95 % of a bootstrap over roots.")
+    return _bar_panels(
+        rows, _ablation_bars, title, note="Whiskers: 95 % of a bootstrap over roots."
+    )
 
 
 def _bar_panels(
-    rows: Sequence[Row], draw: Callable[[Axes, Sequence[Row]], None], title: str, *, note: str
-) -> Figure | None:
+    rows: Sequence[Row], draw: Callable[[Sequence[Row]], list[Mark]], title: str, *, note: str
+) -> str | None:
     """Return a panel for each cell, with a line for each arm; None without rows."""
     chosen, left_out = shown(by_cell(rows))
     if not chosen:
         return None
-    lines = _lines(chosen)
-    figure, axes = panel_lines(
-        [len(line) for line in lines],
-        title,
-        heights=[0.26 * len(line[0]) + 1.0 for line in lines],
+    lines = [
+        [_bar_panel(group, draw, named=i == 0) for i, group in enumerate(line)]
+        for line in _lines(chosen)
+    ]
+    return figure(title, lines, note=note + left_out)
+
+
+def _bar_panel(
+    rows: Sequence[Row], draw: Callable[[Sequence[Row]], list[Mark]], *, named: bool
+) -> Panel:
+    marks = draw(rows)
+    return Panel(
+        title=cell_title(rows[0]),
+        x=Axis(logarithmic=True, text=times, within=(0.5, 2.0), space=0.04),
+        y=Axis(
+            at={float(i): row.arm if named else "" for i, row in enumerate(rows)},
+            within=(-0.5, len(rows) - 0.5),
+            space=0.0,
+            grid=False,
+        ),
+        marks=marks,
+        height=24.0 * len(rows),
+        x_levels=(1.0,),
+        room=66.0 if any(isinstance(mark, Remark) and mark.x is None for mark in marks) else 0.0,
+        downwards=True,
     )
-    firsts = {id(line[0]) for line in lines}
-    for axis, group in zip(axes, chosen, strict=True):
-        axis.set_xscale("log")
-        draw(axis, group)
-        axis.axvline(1, color=INK, linewidth=1.0)
-        axis.set_ylim(len(group) - 0.4, -0.6)
-        axis.grid(visible=False, axis="y")
-        ratio_axis(axis.xaxis)
-        axis.tick_params(axis="x", labelsize=8)
-        set_title(axis, cell_title(group[0]))
-        names = [row.arm for row in group] if id(group) in firsts else [""] * len(group)
-        axis.set_yticks(range(len(group)), names)
-        axis.tick_params(axis="y", length=0)
-    legend_below(figure, axes, note=note + left_out)
-    return figure
 
 
-def _time_bars(axis: Axes, rows: Sequence[Row]) -> None:
+def _time_bars(rows: Sequence[Row]) -> list[Mark]:
+    bars: dict[bool, list[tuple[int, Interval]]] = {False: [], True: []}
     for place, row in enumerate(rows):
-        found = row.speedup_seconds
-        assert found is not None
-        slower = found.value < 1
-        _bar(axis, place, found, bad=slower, label="slower" if slower else "faster")
+        assert row.speedup_seconds is not None
+        bars[row.speedup_seconds.value < 1].append((place, row.speedup_seconds))
+    return [*_bars(bars[False], "faster"), *_bars(bars[True], "slower", bad=True)]
 
 
-def _bar(axis: Axes, place: int, found: Interval, *, bad: bool, label: str) -> None:
-    """Draw a speed-up with its interval; a bad one is hatched."""
-    axis.barh(
-        place,
-        found.value - 1,
-        left=1,
-        height=0.68,
-        color=WRONG if bad else RIGHT,
-        alpha=0.85,
-        hatch="////" if bad else None,
-        edgecolor="white",
-        label=label,
-    )
-    axis.plot(_ends(found), [place, place], color=INK, linewidth=1.1, solid_capstyle="butt")
+def _bars(found: Sequence[tuple[int, Interval]], label: str, *, bad: bool = False) -> list[Mark]:
+    """Return speed-ups with their intervals; bad ones are hatched."""
+    bars = [(place, s.value, _ends(s)) for place, s in found]
+    return [Bars(label=label, bars=bars, bad=bad)] if bars else []
 
 
 def _lines(groups: Sequence[list[Row]]) -> list[list[list[Row]]]:
@@ -545,50 +514,37 @@ def _lines(groups: Sequence[list[Row]]) -> list[list[list[Row]]]:
     return lines
 
 
-def _bars(axis: Axes, rows: Sequence[Row]) -> None:
+def _ablation_bars(rows: Sequence[Row]) -> list[Mark]:
+    bars: dict[bool, list[tuple[int, Interval]]] = {False: [], True: []}
+    walls: list[tuple[int, float]] = []
+    remarks: list[Mark] = []
     for place, row in enumerate(rows):
-        found, wall = row.speedup_nodes, row.speedup_seconds
-        if found is None:
-            axis.text(1, place, " incomplete", va="center", fontsize=8, color=MUTED)
+        if row.speedup_nodes is None:
+            remarks.append(Remark(text="incomplete", x=1.05, y=place))
             continue
         wrong = row.wrong_values > 0
-        label = "nodes, some values wrong" if wrong else "nodes"
-        _bar(axis, place, found, bad=wrong, label=label)
-        if wall is not None:
-            axis.plot(
-                [wall.value],
-                [place],
-                marker="D",
-                markersize=4.5,
-                color="white",
-                markeredgecolor=INK,
-                linestyle="none",
-                label="wall time",
-            )
+        bars[wrong].append((place, row.speedup_nodes))
+        if row.speedup_seconds is not None:
+            walls.append((place, row.speedup_seconds.value))
         if wrong:
-            label = f"{row.wrong_values}/{row.judged} wrong"
-            beside = axis.get_yaxis_transform()
-            axis.text(
-                1.01, place, label, va="center", fontsize=7.5, color="#9A4300", transform=beside
-            )
+            remarks.append(Remark(text=f"{row.wrong_values}/{row.judged} wrong", y=place, series=1))
+    return [
+        *_bars(bars[False], "nodes"),
+        *_bars(bars[True], "nodes, some values wrong", bad=True),
+        *([Diamonds(label="wall time", points=walls)] if walls else []),
+        *remarks,
+    ]
 
 
-def _line(axis: Axes, points: Sequence[tuple[float, Interval]], look: Look, label: str) -> None:
-    values = [s.value for _, s in points]
-    below = [s.value - _ends(s)[0] for _, s in points]
-    above = [_ends(s)[1] - s.value for _, s in points]
-    axis.errorbar(
-        [x for x, _ in points],
-        values,
-        yerr=[below, above],
-        color=look.colour,
-        marker=look.marker,
-        linestyle=look.line,
-        elinewidth=0.9,
-        capsize=2,
+_SPEEDUP = Axis(label="speed-up in nodes", logarithmic=True, text=times, within=(0.5, 2.0))
+
+
+def _line(points: Sequence[tuple[float, Interval]], number: int, label: str) -> Points:
+    return Points(
         label=label,
-        markeredgecolor="white",
-        markeredgewidth=0.6,
+        points=[(x, s.value) for x, s in points],
+        y_spans=[_ends(s) for _, s in points],
+        series=number,
     )
 
 
@@ -606,36 +562,29 @@ def _parted(pairs: Sequence[Pair]) -> list[Sequence[Pair]]:
     return [pairs[a:b] for a, b in pairwise(edges)]
 
 
-def why_not() -> str | None:
-    """Return why nothing can be drawn, with the remedy; None if it can."""
-    if find_spec("matplotlib") is None:
-        return 'no plots without matplotlib; install it with: pip install "miai[plots]"'
-    return None
-
-
 def draw_all(
     folder: Path, comparison: Comparison, rows: Sequence[Row], searches: Searches
 ) -> list[str]:
-    """Draw all plots as PNG and SVG, and return the names of the files.
+    """Write all plots, and return the names of the files.
 
     Plots without data are left out, such as errors against k if no two arms differ in k alone.
 
     Raises:
       StoreError: the files cannot be written.
     """
-    base, look = comparison.baseline, looks(list(comparison.arms))
-    plots: dict[str, Callable[[], Figure | None]] = {
-        "speedup-in-time": lambda: in_time(rows, baseline=base),
-        "anytime": lambda: anytime(rows, look),
-        "speedup-by-depth": lambda: against_depth(rows, look, baseline=base),
-        "speedup-by-size": lambda: against_size(comparison.blocks, searches, look, baseline=base),
-        "error-by-k": lambda: against_k(rows, comparison.arms),
-        "pareto": lambda: pareto(rows, look, baseline=base),
-        "ablation": lambda: ablation(rows, baseline=base),
+    base, arms = comparison.baseline, list(comparison.arms)
+    plots = {
+        "speedup-in-time": in_time(rows, baseline=base),
+        "anytime": anytime(rows, arms),
+        "speedup-by-depth": against_depth(rows, arms, baseline=base),
+        "speedup-by-size": against_size(comparison.blocks, searches, arms, baseline=base),
+        "error-by-k": against_k(rows, comparison.arms),
+        "pareto": pareto(rows, arms, baseline=base),
+        "ablation": ablation(rows, baseline=base),
     }
-    drawn: list[str] = []
-    with styled():
-        for name, draw in plots.items():
-            if (figure := draw()) is not None:
-                drawn += save(figure, folder, name)
+    drawn = []
+    for name, picture in plots.items():
+        if picture is not None:
+            write_whole(folder / f"{name}.svg", picture)
+            drawn.append(f"{name}.svg")
     return drawn

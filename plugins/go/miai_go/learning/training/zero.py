@@ -25,6 +25,7 @@ from typing import Any, Final
 import numpy as np
 
 from miai.files import write_text
+from miai.pages.figures import Axis, Panel, Points, figure
 from miai.process.processors import available_processors
 from miai_go.errors import TrainingError
 from miai_go.learning.data.dataset import GoDataset
@@ -170,7 +171,7 @@ def read_ladder(folder: Path) -> list[Rung]:
 
 
 def write_ladder(folder: Path, rungs: list[Rung]) -> None:
-    """Write the rungs of a run, with a picture if matplotlib is installed."""
+    """Write the rungs of a run, with a picture."""
     text = io.StringIO()
     rows = csv.writer(text)
     rows.writerow([field.name for field in fields(Rung)])
@@ -188,20 +189,24 @@ _REAL: Final = frozenset({"elo", "margin", "seconds"})
 
 
 def _draw(path: Path, rungs: list[Rung]) -> None:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        return
-    figure = Figure(figsize=(6.4, 3.6), layout="constrained")
-    axes = figure.subplots()
-    rounds = [0, *(rung.round for rung in rungs)]
     elo = [0.0, *(rung.elo for rung in rungs)]
     margins = [0.0, *(rung.margin for rung in rungs)]
-    axes.errorbar(rounds, elo, yerr=margins, fmt="o-", capsize=3, markersize=4, linewidth=1.2)
-    axes.set_xlabel("rounds of self-play")
-    axes.set_ylabel("Elo, each rung against the one before")
-    axes.grid(visible=True, alpha=0.3)
-    figure.savefig(path)
+    rounds = [0.0, *(float(rung.round) for rung in rungs)]
+    ladder = Points(
+        label="",
+        points=list(zip(rounds, elo, strict=True)),
+        y_spans=[(e - m, e + m) for e, m in zip(elo, margins, strict=True)],
+        series=0,
+    )
+    panel = Panel(
+        title="",
+        x=Axis(label="rounds of self-play", whole=True),
+        y=Axis(label="Elo"),
+        marks=[ladder],
+        width=460,
+    )
+    note = "Each rung against the one before; bars are 95 % intervals."
+    write_text(path, figure("Elo of the ladder", [[panel]], note=note))
 
 
 class Replay:

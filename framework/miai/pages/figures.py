@@ -1,0 +1,537 @@
+"""Figures of several panels as SVG documents of their own, in the colours of pages.
+
+A figure follows the reader's choice of light or dark, also as a picture in another page. It needs
+no other file, and the same data give the same bytes.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from textwrap import wrap
+from typing import Final, Literal, Protocol
+
+from markupsafe import Markup
+
+from miai.markup import number, svg_document, tag
+from miai.pages.charts import Scale, axis_text, series_class, series_dash, ticks, widened
+
+COLUMNS: Final = 3
+"""Panels side by side."""
+
+_LETTER: Final = 6.6
+"""Width of a letter of 11 px, generously: the reader's font is unknown."""
+
+_LINE: Final = 15
+_PLOT: Final = 250.0
+"""Usual width of a panel."""
+
+_TITLE_LETTERS: Final = 34
+_GAP: Final = 18
+_SAMPLE: Final = 26
+"""Width of a legend's sign."""
+
+RATIOS: Final = ((1, 2, 5), (1, 3), (1,))
+COUNTS: Final = ((1, 2, 3, 4, 5, 6, 7, 8, 9), (1, 2, 3, 5), (1, 2, 5), (1, 3), (1,))
+"""Leading digits of the ticks of a logarithmic axis, densest first."""
+
+
+def times(value: float) -> str:
+    """Return a ratio: ``0.5`` and a multiplication sign."""
+    return f"{value:,g}\N{MULTIPLICATION SIGN}"
+
+
+def percents(value: float) -> str:
+    """Return a number of per cent."""
+    return f"{value:g} %"
+
+
+def seconds(value: float) -> str:
+    """Return seconds in a unit that keeps the number short."""
+    for unit, name in ((1.0, "s"), (1e-3, "ms"), (1e-6, "\N{MICRO SIGN}s")):
+        if value >= unit * (1 - 1e-9):
+            return f"{value / unit:,g} {name}"
+    return f"{value * 1e9:,g} ns"
+
+
+def plain(value: float) -> str:
+    """Return a number with separators."""
+    return f"{value:,.10g}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Axis:
+    """An axis of a panel.
+
+    Attributes:
+      label: what it measures.
+      text: text of a tick.
+      logarithmic: whether equal ratios have equal distances.
+      digits: leading digits of the ticks of a logarithmic axis.
+      whole: whether only whole numbers get a tick.
+      within: values that it shows at least.
+      space: share of its length that stays free at both ends.
+      at: the ticks with their texts, in place of round numbers.
+      grid: whether lines cross the panel at the ticks.
+    """
+
+    label: str = ""
+    text: Callable[[float], str] = plain
+    logarithmic: bool = False
+    digits: Sequence[Sequence[int]] = RATIOS
+    whole: bool = False
+    within: Sequence[float] = ()
+    space: float = 0.05
+    at: Mapping[float, str] = field(default_factory=dict)
+    grid: bool = True
+
+    def place(self, value: float) -> float:
+        """Return where a value lies on a linear scale."""
+        return math.log10(value) if self.logarithmic else value
+
+    def extent(self, values: Sequence[float]) -> tuple[float, float]:
+        """Return the ends of the axis, as places."""
+        places = [self.place(value) for value in (*values, *self.within)]
+        return widened(places, self.space) if self.space else (min(places), max(places))
+
+    def ticks(self, extent: tuple[float, float], length: float, *, up: bool) -> Mapping[float, str]:
+        """Return the ticks between two places, with their texts.
+
+        Args:
+          length: of the axis, in pixels.
+          up: whether it is the vertical axis.
+        """
+        if self.at:
+            return self.at
+        if not self.logarithmic:
+            values = ticks(*extent, max(2, int(length / (40 if up else 60))))
+            return {v: self.text(v) for v in values if not self.whole or v == round(v)}
+        low, high = (10**end for end in extent)
+        found = _fitting(low, high, length, self.digits, self.text, up=up)
+        if len(found) < 2:  # within a decade
+            found = {v: self.text(v) for v in ticks(low, high, 4) if v > 0}
+            if self.whole:
+                found = {v: text for v, text in found.items() if v == round(v)}
+        return found
+
+
+def _fitting(
+    low: float,
+    high: float,
+    length: float,
+    digits: Sequence[Sequence[int]],
+    text: Callable[[float], str],
+    *,
+    up: bool,
+) -> dict[float, str]:
+    """Return as many ticks of a logarithmic axis as fit without overlapping texts."""
+    pixels = length / math.log(high / low)
+    for values in _decimal_ticks(low, high, digits):
+        found = {value: text(value) for value in values}
+        rooms = [_LINE if up else _LETTER * len(name) + 8 for name in found.values()]
+        apart = [pixels * math.log(b / a) for a, b in pairwise(found)]
+        if all(d >= (a + b) / 2 for d, (a, b) in zip(apart, pairwise(rooms), strict=True)):
+            break
+    return found
+
+
+def _decimal_ticks(
+    low: float, high: float, digits: Sequence[Sequence[int]]
+) -> Iterator[list[float]]:
+    """Yield sparser and sparser ticks between two positive values."""
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for firsts in digits:
+        values = [float(f"{first}e{decade}") for decade in decades for first in firsts]
+        yield [value for value in values if low <= value <= high]
+    for stride in itertools.count(2):
+        values = [float(f"1e{decade}") for decade in decades if decade % stride == 0]
+        yield [value for value in values if low <= value <= high]
+
+
+Span = tuple[float, float]
+"""The ends of an interval."""
+
+
+class Mark(Protocol):
+    """Something that a panel shows.
+
+    Attributes:
+      label: its name in the legend; empty for none.
+    """
+
+    @property
+    def label(self) -> str: ...  # noqa: D102 - an attribute, described above
+
+    def values(self) -> tuple[Sequence[float], Sequence[float]]:
+        """Return the values of x and of y for which the axes must have room."""
+
+    def draw(self, x: Callable[[float], float], y: Callable[[float], float]) -> Markup:
+        """Return the mark, given where values lie."""
+
+    def sign(self) -> Markup:
+        """Return its sign in the legend, `_SAMPLE` wide and 12 high."""
+
+
+_SHAPES: Final = (
+    "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z",
+    "M-3.5 -3.5h7v7h-7z",
+    "M0 -5L5 0L0 5L-5 0z",
+    "M0 -4.8L4.6 3.6H-4.6z",
+    "M0 4.8L4.6 -3.6H-4.6z",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Points:
+    """Points of one series, joined by a line or not.
+
+    Attributes:
+      points: values of x and y.
+      series: number that chooses colour, dashes and shape.
+      x_spans, y_spans: intervals of the points; empty for none.
+      line: how the points are joined.
+      hollow: whether the points are rings and the line is dashed.
+      faint: whether the points are small and pale.
+      hidden: whether there is only the line, in the colour of what is beside the point.
+    """
+
+    label: str
+    points: Sequence[tuple[float, float]]
+    series: int
+    x_spans: Sequence[Span] = ()
+    y_spans: Sequence[Span] = ()
+    line: Literal["straight", "steps", "none"] = "straight"
+    hollow: bool = False
+    faint: bool = False
+    hidden: bool = False
+
+    def values(self) -> tuple[Sequence[float], Sequence[float]]:
+        """Return all values, the ends of intervals included."""
+        xs, ys = ([point[i] for point in self.points] for i in (0, 1))
+        return (
+            [*xs, *itertools.chain.from_iterable(self.x_spans)],
+            [*ys, *itertools.chain.from_iterable(self.y_spans)],
+        )
+
+    def draw(self, x: Callable[[float], float], y: Callable[[float], float]) -> Markup:
+        """Return lines, bars of intervals and points, in this order."""
+        at = [(x(a), y(b)) for a, b in self.points]
+        parts = [self._line(at)]
+        for (_, b), (low, high) in zip(self.points, self.x_spans, strict=False):
+            parts.append(_segment(x(low), x(high), y(b), y(b)))
+        for (a, _), (low, high) in zip(self.points, self.y_spans, strict=False):
+            parts.append(_segment(x(a), x(a), y(low), y(high)))
+        if not self.hidden:
+            parts += [self._point(a, b) for a, b in at]
+        return tag("g", *parts, class_="aside" if self.hidden else series_class(self.series))
+
+    def sign(self) -> Markup:
+        """Return the line with one of the points."""
+        middle = _SAMPLE / 2
+        line = self._line([(0, 6), (_SAMPLE, 6)]) if self.line != "steps" else self._path("M0 6H26")
+        return tag("g", line, self._point(middle, 6), class_=series_class(self.series))
+
+    def _line(self, at: Sequence[tuple[float, float]]) -> Markup:
+        if self.line == "none" or len(at) < 2:
+            return Markup()
+        (a, b), *rest = ((number(p, 1), number(q, 1)) for p, q in at)
+        steps = self.line == "steps"
+        tail = "".join(f"H{p}V{q}" if steps else f"L{p} {q}" for p, q in rest)
+        return self._path(f"M{a} {b}{tail}")
+
+    def _path(self, d: str) -> Markup:
+        dash = "5 3" if self.hollow else series_dash(self.series)
+        return tag("path", class_="line", d=d, stroke_dasharray=dash)
+
+    def _point(self, a: float, b: float) -> Markup:
+        if self.faint:
+            return tag("circle", class_="faint", cx=a, cy=b, r=1.8)
+        style = "hollow" if self.hollow else "point"
+        place = f"translate({number(a, 1)} {number(b, 1)})"
+        return tag("path", class_=style, d=_SHAPES[self.series % len(_SHAPES)], transform=place)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bars:
+    """Horizontal bars from 1, in lines numbered from the top.
+
+    Attributes:
+      bars: the line of each bar, its value and its interval.
+      bad: whether they are hatched, in the colour of what is wrong.
+    """
+
+    label: str
+    bars: Sequence[tuple[int, float, Span]]
+    bad: bool = False
+
+    def values(self) -> tuple[Sequence[float], Sequence[float]]:
+        """Return values and intervals, and the lines."""
+        xs = [x for _, value, span in self.bars for x in (1.0, value, *span)]
+        return xs, [float(line) for line, *_ in self.bars]
+
+    def draw(self, x: Callable[[float], float], y: Callable[[float], float]) -> Markup:
+        """Return the bars with their intervals."""
+        parts = []
+        for line, value, (low, high) in self.bars:
+            start, end = sorted((x(1.0), x(value)))
+            parts.append(self._bar(start, y(line) - 8, end - start, 16))
+            parts.append(tag("g", _segment(x(low), x(high), y(line), y(line)), class_="ink"))
+        return tag("g", *parts)
+
+    def sign(self) -> Markup:
+        """Return a short bar."""
+        return self._bar(0, 1, _SAMPLE, 10)
+
+    def _bar(self, x: float, y: float, width: float, height: float) -> Markup:
+        box = {"x": x, "y": y, "width": width, "height": height}
+        bar = tag("rect", class_="bar", **box)
+        hatch = tag("rect", fill="url(#hatch)", **box) if self.bad else Markup()
+        return tag("g", bar, hatch, class_=series_class(1 if self.bad else 0))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diamonds:
+    """Diamonds over bars: a second value of each line."""
+
+    label: str
+    points: Sequence[tuple[int, float]]
+
+    def values(self) -> tuple[Sequence[float], Sequence[float]]:
+        """Return values and lines."""
+        return [value for _, value in self.points], [float(line) for line, _ in self.points]
+
+    def draw(self, x: Callable[[float], float], y: Callable[[float], float]) -> Markup:
+        """Return the diamonds."""
+        return tag("g", *(self._diamond(x(value), y(line)) for line, value in self.points))
+
+    def sign(self) -> Markup:
+        """Return one of them."""
+        return self._diamond(_SAMPLE / 2, 6)
+
+    @staticmethod
+    def _diamond(x: float, y: float) -> Markup:
+        place = f"translate({number(x, 1)} {number(y, 1)})"
+        return tag("path", class_="diamond", d="M0 -4.6L4.6 0L0 4.6L-4.6 0z", transform=place)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remark:
+    """A text beside a panel of the usual width at a value of y, or inside it at one of x, too."""
+
+    text: str
+    y: float
+    x: float | None = None
+    series: int | None = None
+    label: str = ""
+
+    def values(self) -> tuple[Sequence[float], Sequence[float]]:
+        """Return where it stands."""
+        return [] if self.x is None else [self.x], [self.y]
+
+    def draw(self, x: Callable[[float], float], y: Callable[[float], float]) -> Markup:
+        """Return the text."""
+        left = _PLOT + 6 if self.x is None else x(self.x)
+        style = None if self.series is None else f"{series_class(self.series)} named"
+        return tag("text", self.text, x=left, y=y(self.y) + 4, class_=style or "dim")
+
+    def sign(self) -> Markup:
+        """Return nothing: it names itself."""
+        return Markup()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Panel:
+    """One panel.
+
+    Attributes:
+      title: its title; the part behind the first comma is a line of its own.
+      marks: what it shows, the first at the bottom.
+      height, width: between its axes, in pixels.
+      x_levels, y_levels: values at which a line crosses the panel.
+      room: space for remarks on its right.
+      downwards: whether y grows downwards.
+    """
+
+    title: str
+    x: Axis
+    y: Axis
+    marks: Sequence[Mark]
+    height: float = 200.0
+    width: float = _PLOT
+    x_levels: Sequence[float] = ()
+    y_levels: Sequence[float] = ()
+    room: float = 0.0
+    downwards: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Layout:
+    """A panel with its scales and ticks."""
+
+    panel: Panel
+    x: Callable[[float], float]
+    y: Callable[[float], float]
+    across: Mapping[float, str]
+    upwards: Mapping[float, str]
+    left: float
+    top: float
+
+    @classmethod
+    def of(cls, panel: Panel) -> _Layout:
+        values = [mark.values() for mark in panel.marks]
+        xs = [*itertools.chain.from_iterable(x for x, _ in values), *panel.x_levels]
+        ys = [*itertools.chain.from_iterable(y for _, y in values), *panel.y_levels]
+        x_ends, y_ends = panel.x.extent(xs), panel.y.extent(ys)
+        ground, sky = (0.0, panel.height) if panel.downwards else (panel.height, 0.0)
+        x, y = Scale(*x_ends, 0, panel.width), Scale(*y_ends, ground, sky)
+        upwards = panel.y.ticks(y_ends, panel.height, up=True)
+        return cls(
+            panel=panel,
+            x=lambda value: x(panel.x.place(value)),
+            y=lambda value: y(panel.y.place(value)),
+            across=panel.x.ticks(x_ends, panel.width, up=False),
+            upwards=upwards,
+            left=14 + _LETTER * max(map(len, upwards.values()), default=0),
+            top=8 + _LINE * (len(_title_lines(panel.title)) + bool(panel.y.label)),
+        )
+
+    @property
+    def bottom(self) -> float:
+        return 24 + _LINE * bool(self.panel.x.label)
+
+    def draw(self) -> Markup:
+        panel, height, width = self.panel, self.panel.height, self.panel.width
+        lines = _title_lines(panel.title)
+        head = -self.top + _LINE
+        parts = [
+            tag("text", line, x=0, y=head + _LINE * i, class_="title")
+            for i, line in enumerate(lines)
+        ]
+        if panel.y.label:
+            parts.append(axis_text(panel.y.label, -self.left + 14, -8, "start"))
+        if panel.x.label:
+            parts.append(axis_text(panel.x.label, width, height + 15 + _LINE, "end"))
+        for value, name in self.upwards.items():
+            y = self.y(value)
+            if panel.y.grid:
+                parts.append(tag("path", class_="axis", d=f"M0 {number(y, 1)}H{number(width)}"))
+            parts.append(axis_text(name, -6, y + 4, "end"))
+        for value, name in self.across.items():
+            x = self.x(value)
+            if panel.x.grid:
+                parts.append(tag("path", class_="axis", d=f"M{number(x, 1)} 0V{number(height)}"))
+            parts.append(axis_text(name, x, height + 16, "middle"))
+        parts += [_segment(self.x(v), self.x(v), 0, height, "level") for v in panel.x_levels]
+        parts += [_segment(0, width, self.y(v), self.y(v), "level") for v in panel.y_levels]
+        parts += [mark.draw(self.x, self.y) for mark in panel.marks]
+        return tag("g", *parts)
+
+
+def figure(title: str, rows: Sequence[Sequence[Panel]], *, note: str = "") -> str:
+    """Return a figure as an SVG document.
+
+    Args:
+      rows: panels side by side, row by row.
+      note: a text below the panels, above the legend of all of them.
+    """
+    layouts = [[_Layout.of(panel) for panel in row] for row in rows]
+    columns = max(map(len, rows))
+    left = [max(row[i].left for row in layouts if i < len(row)) for i in range(columns)]
+    plots = [max(row[i].panel.width for row in layouts if i < len(row)) for i in range(columns)]
+    room = [max(row[i].panel.room for row in layouts if i < len(row)) for i in range(columns)]
+    width = sum(left) + sum(plots) + sum(room) + columns * _GAP
+    width = max(width, 320.0)
+    heading = wrap(title, int(width / 9.5))
+    parts = [tag("text", line, x=8, y=24 + 20 * i, class_="head") for i, line in enumerate(heading)]
+    y = 20.0 * len(heading) + 12
+    for row in layouts:
+        y += max(layout.top for layout in row)
+        x = 0.0
+        for i, layout in enumerate(row):
+            x += left[i]
+            place = f"translate({number(x, 1)} {number(y, 1)})"
+            parts.append(tag("g", layout.draw(), transform=place))
+            x += plots[i] + room[i] + _GAP
+        y += max(layout.panel.height + layout.bottom for layout in row)
+    for line in wrap(note, int((width - 16) / 5.8)):
+        y += _LINE
+        parts.append(tag("text", line, x=8, y=y, class_="dim"))
+    entries: dict[str, Mark] = {}
+    for mark in (mark for row in rows for panel in row for mark in panel.marks):
+        if mark.label:
+            entries.setdefault(mark.label, mark)
+    signs, height = _legend(entries, width)
+    parts.append(tag("g", *signs, transform=f"translate(8 {number(y + 10, 1)})"))
+    y += height + 16
+    ground = tag("rect", class_="ground", width=width, height=y)
+    picture = tag(
+        "svg",
+        tag("title", title),
+        ground,
+        *parts,
+        viewBox=f"0 0 {number(width)} {number(y)}",
+        width=width,
+        height=y,
+        role="img",
+        class_="figure",
+    )
+    return svg_document(picture, tag("style", _style()) + _HATCH)
+
+
+def _legend(entries: Mapping[str, Mark], width: float) -> tuple[list[Markup], float]:
+    """Return the legend, in columns as wide as its longest name, and its height."""
+    if not entries:
+        return [], 0.0
+    column = _SAMPLE + 24 + _LETTER * max(map(len, entries))
+    lines = -(-len(entries) // max(1, int((width - 16) / column)))
+    signs = []
+    for i, (name, mark) in enumerate(entries.items()):
+        place = f"translate({number(i // lines * column, 1)} {i % lines * 18})"
+        words = tag("text", name, x=_SAMPLE + 8, y=10)
+        signs.append(tag("g", mark.sign(), words, transform=place))
+    return signs, 18.0 * lines
+
+
+def _segment(x1: float, x2: float, y1: float, y2: float, style: str = "span") -> Markup:
+    return tag("line", class_=style, x1=x1, x2=x2, y1=y1, y2=y2)
+
+
+def _title_lines(title: str) -> list[str]:
+    return [line for part in title.split(", ", 1) for line in wrap(part, _TITLE_LETTERS)]
+
+
+_HATCH: Final = tag(
+    "pattern",
+    tag("path", class_="hatch", d="M-2 8L8 -2M2 12L12 2"),
+    id="hatch",
+    width=6,
+    height=6,
+    patternUnits="userSpaceOnUse",
+)
+
+_RULES: Final = """
+text { fill: var(--ink); font: 11px system-ui, sans-serif; font-variant-numeric: tabular-nums; }
+.dim { fill: var(--dim); } .named { fill: var(--c); } .title { font-weight: 600; }
+.head { font-size: 16px; font-weight: 600; }
+.ground { fill: var(--ground); } .axis { stroke: var(--line); stroke-width: 1; fill: none; }
+.level { stroke: var(--dim); stroke-width: 1.2; }
+.line { fill: none; stroke: var(--c); stroke-width: 1.6; stroke-linejoin: round; }
+.span { stroke: var(--c); stroke-width: 1; } .ink { --c: var(--ink); } .aside { --c: var(--dim); }
+.point { fill: var(--c); stroke: var(--ground); stroke-width: .7; }
+.hollow { fill: var(--ground); stroke: var(--c); stroke-width: 1.2; }
+.faint { fill: var(--c); opacity: .3; } .bar { fill: var(--c); opacity: .85; }
+.diamond { fill: var(--ground); stroke: var(--ink); stroke-width: 1.1; }
+.hatch { stroke: var(--ground); stroke-width: 1; fill: none; opacity: .7; }
+"""
+
+
+@cache
+def _style() -> Markup:
+    """Return the colours of pages, with the rules of figures."""
+    sheet = (Path(__file__).parent / "assets" / "page.css").read_text(encoding="utf-8")
+    return Markup(sheet.partition("/* Figures")[0].rstrip() + _RULES)  # noqa: S704 - own files
