@@ -394,20 +394,3 @@ def test_sizes_must_fit(data: GoDataset, tmp_path: Path) -> None:
         _ = both.size
     with pytest.raises(DataError, match="no such file"):
         GoDataset(tmp_path / "gone")
-
-
-def test_torch_gets_whole_batches_an_epoch_after_the_other(data: GoDataset) -> None:
-    torch = pytest.importorskip("torch")
-    from torch.utils.data import DataLoader
-
-    from miai_go.learning.data.torch_loader import TorchBatches
-
-    torch.set_num_threads(1)
-    loader = DataLoader(TorchBatches(data, 32, seed=7), batch_size=None)
-    for epoch in range(2):
-        expected = list(data.batches(32, seed=7, epoch=epoch))
-        got = list(loader)
-        assert len(got) == len(expected)
-        for tensors, batch in zip(got, expected, strict=True):
-            assert (tensors["planes"].numpy() == batch.planes).all()
-            assert (tensors["action"].numpy() == batch.action).all()

@@ -34,7 +34,6 @@ from miai_go.learning.data.batches import Batch, Prefetcher
 from miai_go.learning.data.dataset import GoDataset
 from miai_go.learning.data.games import StoredGame
 from miai_go.learning.data.shards import Shard, open_shards, sets_in
-from miai_go.learning.data.torch_loader import TorchBatches
 from miai_go.learning.selfplay.tree_games import SelfPlayPlan, play_set
 from miai_go.learning.training.making import make_network
 from miai_go.learning.training.measuring import evaluate_weights, measure
@@ -361,12 +360,6 @@ def test_the_komi_of_a_split_is_that_of_its_games(tmp_path: Path) -> None:
     assert {low, high} <= set(train.komi().tolist())
     assert (train.komi() < low).sum() <= 0.05 * len(train)
     assert (train.komi() > high).sum() <= 0.05 * len(train)
-
-
-def test_torch_gets_batches_of_several_sizes(tmp_path: Path) -> None:
-    data = mixed(tmp_path)
-    shapes = [tuple(item["planes"].shape[2:]) for item in TorchBatches(data, 16, seed=1)]
-    assert shapes == [(b.size, b.size) for b in data.batches(16, seed=1)]
 
 
 def test_games_of_one_size_are_a_part(tmp_path: Path) -> None:
