@@ -92,6 +92,15 @@ def test_a_new_folder_clears_away_those_unused_for_a_month(tmp_path: Path) -> No
     assert (cache / "miai-go-fedcba9876543210" / "code" / "play.nbc").exists()
 
 
+def test_use_keeps_a_folder_young(tmp_path: Path) -> None:
+    used = find_cache("miai-go", tmp_path, str(tmp_path / "cache"))
+    assert used is not None
+    then = time.time() - 100 * DAY
+    os.utime(used, (then, then))
+    assert find_cache("miai-go", tmp_path, str(tmp_path / "cache")) == used
+    assert used.stat().st_mtime > time.time() - DAY
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="has no fcntl, so no lock")
 def test_the_second_process_waits_until_the_first_has_compiled(tmp_path: Path) -> None:
     with compiling(tmp_path, "rules"):

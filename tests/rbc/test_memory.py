@@ -45,6 +45,13 @@ def test_the_garbage_collector_may_give_memory_back_at_any_time() -> None:
     assert pool.kept() <= 1 << 22
 
 
+def test_more_than_the_limit_is_given_back() -> None:
+    pool = BufferPool(limit=25_000)
+    arrays = [pool.take(10_000) for _ in range(4)]
+    arrays.clear()
+    assert pool.kept() == 20_000
+
+
 def test_no_array_is_ever_shared() -> None:
     seed = seed_of_test()
     rng = random.Random(seed)
