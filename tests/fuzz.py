@@ -309,9 +309,9 @@ def check_store() -> Check:
         folder.mkdir(exist_ok=True)
         store = bytearray(good_store())
         # The input is a list of changes, as the corpus would otherwise be megabytes.
-        for at in range(0, len(data) - 4, 5):
-            place = int.from_bytes(data[at : at + 4], "big") % len(store)
-            store[place] = data[at + 4]
+        for begin in range(0, len(data) - 4, 5):
+            place = int.from_bytes(data[begin : begin + 4], "big") % len(store)
+            store[place] = data[begin + 4]
         if data[:1] == b"!":
             del store[int.from_bytes(data[1:4], "big") % len(store) :]
         (folder / FILE_NAME).write_bytes(store)

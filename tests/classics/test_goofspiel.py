@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
 from itertools import product
 from typing import Any
 
@@ -14,7 +13,6 @@ from tests.seeds import seed_of_test
 import miai
 import miai.render
 from miai import PlayerView
-from miai.render import Clickable
 from miai.testing import check_game
 
 ORDERS = ("random", "ascending", "descending")
@@ -100,29 +98,6 @@ def test_cards_that_follow_each_other_are_a_range() -> None:
         "player1: 0 points, hand 1 2 4-7",
         "player2: 7 points, hand 1-6",
     ]
-
-
-@pytest.mark.parametrize("hidden", [False, True])
-def test_no_line_of_a_picture_is_cut_off(hidden: bool) -> None:
-    """Letters of 14 units are 8 units wide at most in a row of digits and spaces."""
-    game = miai.load_game("goofspiel", num_cards=52, players=3, imp_info=hidden)
-    renderer = miai.api.renderer_for(game)
-    assert isinstance(renderer, Clickable)
-    state = game.new_initial_state()
-    view = PlayerView(game, 1)
-    while not state.is_terminal():
-        if (seen := state.observation(1)) is not None:
-            view.observe(seen)
-        if seen is not None and len(view.observations) % 20 == 1:
-            picture = renderer.svg(view)
-            texts = re.findall(r'text-anchor="start"[^>]*>([^<]*)<', picture)
-            assert texts
-            assert max(map(len, texts)) * 7 <= 360 - 24
-            boxes = [region.box for region in renderer.clicks(view).regions]
-            assert all(f'y="{box[1]}"' in picture for box in boxes)
-        # Each player bids every other card first.
-        legal = state.legal_actions()
-        state.apply_action(next((a for a in legal if a % 2), legal[0]))
 
 
 def test_points_are_rewards_on_the_way() -> None:

@@ -22,10 +22,10 @@ def kernel(function: _Kernel) -> _Kernel:
 
 
 @kernel
-def combine(sums: Floats, peaks: Floats, at: int, row: Floats, start: int) -> None:
+def combine(sums: Floats, peaks: Floats, begin: int, row: Floats, start: int) -> None:
     """Add 16 numbers, and keep the larger of 16."""
-    add_lanes(sums, at, row, start)
-    raise_lanes(peaks, at, row, start)
+    add_lanes(sums, begin, row, start)
+    raise_lanes(peaks, begin, row, start)
 
 
 @kernel

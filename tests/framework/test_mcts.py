@@ -187,15 +187,15 @@ def test_uct_by_hand() -> None:
 
 
 def test_proven_actions_are_worth_their_utility_or_skipped() -> None:
-    at = node([6, 3], [0.30, 0.05], player=1)
-    at.proofs = {1: (-0.95, 0.95)}
-    assert uct(exploration=1.0)(at) == 1
-    assert uct(exploration=1.0, proven="skip")(at) == 0
-    at.proofs = {1: (1.0, -1.0)}
-    assert uct(exploration=1.0)(at) == 0
-    at.priors = [0.5, 0.5]
-    assert puct(exploration=1.0)(at) == 0
-    assert puct(exploration=1.0, proven="skip")(at) == 0
+    current = node([6, 3], [0.30, 0.05], player=1)
+    current.proofs = {1: (-0.95, 0.95)}
+    assert uct(exploration=1.0)(current) == 1
+    assert uct(exploration=1.0, proven="skip")(current) == 0
+    current.proofs = {1: (1.0, -1.0)}
+    assert uct(exploration=1.0)(current) == 0
+    current.priors = [0.5, 0.5]
+    assert puct(exploration=1.0)(current) == 0
+    assert puct(exploration=1.0, proven="skip")(current) == 0
 
 
 def test_the_final_choice_by_hand() -> None:
@@ -329,7 +329,7 @@ def test_above_a_proven_node_its_proven_value_is_backed_up() -> None:
         game,
         MctsParameters(simulations=3, selection="puct"),
         evaluator=DrawFirst(),
-        select_root=lambda at: 0,
+        select_root=lambda current: 0,
     )
     search.search(game.new_initial_state())
     assert search.root is not None
@@ -431,11 +431,13 @@ def test_virtual_losses_leave_nothing_behind(selection: str) -> None:
     assert backed_up(search.root, root=True) == sum(search.root.edge_visits) == 500
 
 
-def backed_up(at: Node, *, root: bool = False) -> int:
+def backed_up(current: Node, *, root: bool = False) -> int:
     """Check the totals below a node of `wide` against each other; return the node's visits."""
-    assert not at.pending
-    sign = 1 if at.player == 0 else -1
-    for child, visits, total in zip(at.children, at.edge_visits, at.edge_totals, strict=True):
+    assert not current.pending
+    sign = 1 if current.player == 0 else -1
+    for child, visits, total in zip(
+        current.children, current.edge_visits, current.edge_totals, strict=True
+    ):
         assert child is not None
         assert backed_up(child) == visits
         if child.proven is not None:
@@ -443,8 +445,8 @@ def backed_up(at: Node, *, root: bool = False) -> int:
         else:  # its own evaluation, then all that went on below it
             below = sum(child.edge_totals) * (1 if child.player == 0 else -1)
             assert total == pytest.approx(sign * (0.25 + below))
-    assert at.visits == sum(at.edge_visits) + (not root) or at.proven is not None
-    return at.visits
+    assert current.visits == sum(current.edge_visits) + (not root) or current.proven is not None
+    return current.visits
 
 
 def test_a_narrow_tree_gives_the_batch_it_can() -> None:
@@ -590,11 +592,11 @@ def test_the_root_is_left_as_it_was() -> None:
 def test_policies_are_functions() -> None:
     game = Endless()
 
-    def first_untried_or_last(at: Node) -> int:
-        return min(len(at.children), len(at.actions) - 1)
+    def first_untried_or_last(current: Node) -> int:
+        return min(len(current.children), len(current.actions) - 1)
 
-    def fewest_visits(at: Node) -> int:
-        return at.edge_visits.index(min(at.edge_visits))
+    def fewest_visits(current: Node) -> int:
+        return current.edge_visits.index(min(current.edge_visits))
 
     search = Mcts(
         game,
@@ -605,7 +607,7 @@ def test_policies_are_functions() -> None:
     found = search.search(game.new_initial_state())
     assert sorted(found.visits.values()) == [1, 1, 1, 17]
     assert found.visits[found.action] == 1
-    straight_on = Mcts(game, MctsParameters(simulations=20), select=lambda at: 0)
+    straight_on = Mcts(game, MctsParameters(simulations=20), select=lambda current: 0)
     found = straight_on.search(game.new_initial_state())
     assert (list(found.visits.values()), found.statistics["depth"]) == ([20], 20)
 

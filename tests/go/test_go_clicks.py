@@ -47,8 +47,8 @@ def test_a_stone_appears_where_it_was_clicked(vertex: str) -> None:
     ((column, row),) = re.findall(r'd="M(\d+) (\d+)h0" stroke="#111111"', svg)
     region = next(region for region in clicks_of(state).regions if region.name == vertex)
     x, y, width, height = region.box
-    at = (MARGIN + CELL * int(column), MARGIN + CELL * int(row))
-    assert at == (x + width / 2, y + height / 2)
+    centre = (MARGIN + CELL * int(column), MARGIN + CELL * int(row))
+    assert centre == (x + width / 2, y + height / 2)
 
 
 def test_free_points_are_clicked_and_a_pass_is_a_button() -> None:
@@ -70,7 +70,7 @@ def test_a_chain_is_named_by_the_stone_that_is_marked() -> None:
     assert isinstance(renderer, Clickable)
     svg = renderer.svg_state(state)
     (path,) = re.findall(r'd="([^"]*)" fill="none" stroke="#2f8fd8"', svg)
-    corners = [tuple(map(float, at)) for at in re.findall(r"M([\d.]+) ([\d.]+)h", path)]
+    corners = [tuple(map(float, corner)) for corner in re.findall(r"M([\d.]+) ([\d.]+)h", path)]
     assert corners == [pytest.approx((0.82, 2.82)), pytest.approx((2.82, 0.82))]
     state.apply_action(state.string_to_action("B2"))
     assert set(clicks_of(state).actions.values()) == {("D4",)}

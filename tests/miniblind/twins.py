@@ -80,10 +80,10 @@ TWINS = {
 def graded_leaf(state: BlindState, n: int, *, decoy: bool) -> float:
     """The graded value, read off the board as it is shown."""
     letters = state.letters()
-    at = {letter: divmod(letters.index(letter), n) for letter in "KRk"}
-    apart = [abs(a - b) for a, b in zip(at["k"], at["K"], strict=True)]
-    beside = [abs(a - b) == 1 for a, b in zip(at["k"], at["R"], strict=True)]
-    on_edge = bool({0, n - 1} & set(at["k"]))
+    place_of = {letter: divmod(letters.index(letter), n) for letter in "KRk"}
+    apart = [abs(a - b) for a, b in zip(place_of["k"], place_of["K"], strict=True)]
+    beside = [abs(a - b) == 1 for a, b in zip(place_of["k"], place_of["R"], strict=True)]
+    on_edge = bool({0, n - 1} & set(place_of["k"]))
     captured = decoy and "d" not in letters
     return 2 + 2 * on_edge + any(beside) + (max(apart) <= 2) + 2 * captured
 

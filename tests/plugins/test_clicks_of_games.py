@@ -334,7 +334,7 @@ def test_phantom_lines_has_a_handle_for_each_line(columns: int) -> None:
         assert namer.action_to_string(action) == f"sense {name}"
         (x, y) = centre(regions[name])
         squares = [cells[square] for square in re.findall("..", name)]
-        nearest, *_, farthest = sorted(squares, key=lambda at: math.dist(at, (x, y)))
+        nearest, *_, farthest = sorted(squares, key=lambda point: math.dist(point, (x, y)))
         # The arrow points from the handle to the nearest square and on to the farthest.
         turn = math.radians(arrows[x, y])
         for begin, end in (((x, y), nearest), (nearest, farthest)):
@@ -344,7 +344,7 @@ def test_phantom_lines_has_a_handle_for_each_line(columns: int) -> None:
             halo = regions[name].halo
             assert halo is not None
             around = Region(name="halo", box=halo)
-            inside = [cell for cell, at in cells.items() if holds(around, *at)]
+            inside = [cell for cell, point in cells.items() if holds(around, *point)]
             assert inside == re.findall("..", name)
 
 

@@ -13,7 +13,7 @@ def changed(data: bytes, others: list[bytes], rng: random.Random) -> bytes:
     """Return an input with some bytes changed, left out, repeated, or taken from another input."""
     mutant = bytearray(data)
     for _ in range(rng.randint(1, 4)):
-        at, length = rng.randint(0, len(mutant)), rng.randint(0, 8)
+        begin, length = rng.randint(0, len(mutant)), rng.randint(0, 8)
         other = rng.choice(others)
         start = rng.randint(0, len(other))
         piece = rng.choice(
@@ -21,10 +21,10 @@ def changed(data: bytes, others: list[bytes], rng: random.Random) -> bytes:
                 b"",
                 rng.randbytes(length),
                 other[start : start + 4 * length],
-                bytes(mutant[at : at + length]) * rng.randint(1, 50),
+                bytes(mutant[begin : begin + length]) * rng.randint(1, 50),
             ]
         )
-        mutant[at : at + rng.choice([0, length])] = piece
+        mutant[begin : begin + rng.choice([0, length])] = piece
     return bytes(mutant)
 
 

@@ -39,8 +39,8 @@ def rows_of(*boards: chess.Board) -> Words:
     return np.stack([row_of_board(board) for board in boards])
 
 
-def best_of(found: BoardEvaluations, at: int = 0) -> str:
-    return move_name(int(found.moves[at, 0]))
+def best_of(found: BoardEvaluations, index: int = 0) -> str:
+    return move_name(int(found.moves[index, 0]))
 
 
 def random_board(seed: int, *, rights: bool = True) -> chess.Board:
@@ -231,11 +231,11 @@ def test_a_board_has_the_same_value_in_any_batch(
     rows = rows_of(*several, several[0])
     tested = LIMITED if nodes else SHALLOW
     together = tested.evaluate(rows, top=top)
-    for at in range(len(rows)):
-        fresh = tested.evaluate(rows[at : at + 1], top=top)
-        assert fresh.scores[0] == together.scores[at]
-        assert fresh.moves[0].tolist() == together.moves[at].tolist()
-        assert fresh.move_scores[0].tolist() == together.move_scores[at].tolist()
+    for index in range(len(rows)):
+        fresh = tested.evaluate(rows[index : index + 1], top=top)
+        assert fresh.scores[0] == together.scores[index]
+        assert fresh.moves[0].tolist() == together.moves[index].tolist()
+        assert fresh.move_scores[0].tolist() == together.move_scores[index].tolist()
 
 
 @given(boards, st.integers(2, 40))

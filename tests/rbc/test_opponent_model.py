@@ -350,9 +350,9 @@ def test_a_game_shows_the_style(style: int) -> None:
     exact = np.full(4, 1.0)
     for turn in range(12):
         moves, chances = model.chances(boards.rows[0], np.zeros(64, np.uint8), turn)
-        at = int(rng.choice(len(moves), p=chances[style] / chances[style].sum()))
-        move = int(moves[at])
-        exact *= chances[:, at]
+        index = int(rng.choice(len(moves), p=chances[style] / chances[style].sum()))
+        move = int(moves[index])
+        exact *= chances[:, index]
         boards = boards.copy()
         ((_, captured),) = boards.play(move)
         weighted.observe(OpponentMoved(captured), boards)

@@ -72,7 +72,7 @@ class Picture:
 
     def pieces(self) -> dict[int, str]:
         """Return the pieces on the board by square, as their colour and `chess.piece_name`."""
-        squares = {at: square for square, at in self.corners.items()}
+        squares = {corner: square for square, corner in self.corners.items()}
         uses = {
             tuple(map(float, re.findall(r"[\d.]+", e.attrib["transform"]))): e.attrib["href"]
             for e in self.root.findall(f"{SVG}use")
@@ -82,7 +82,7 @@ class Picture:
 
     def filled(self) -> set[int]:
         """Return the squares in fog."""
-        squares = {at: square for square, at in self.corners.items()}
+        squares = {corner: square for square, corner in self.corners.items()}
         return {
             squares[(float(e.attrib["x"]), float(e.attrib["y"]))]
             for e in self.root.findall(f"{SVG}rect")

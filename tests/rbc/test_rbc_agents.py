@@ -170,14 +170,19 @@ def test_every_scan_plays(scan: str) -> None:
 @pytest.mark.parametrize("bit", [0.0, 8.0, 1e6])
 def test_a_sense_weighs_the_next_move_against_information(bit: float, kind: str) -> None:
     """By hand: the values of windows plus a price for their entropy; all boards are scored."""
-    game, most = rbc(full_turn_limit=8), 200
-    whole: dict[str, Any] = {"samples": most, "considered": most, "evaluations": None}
+    game, budget = rbc(full_turn_limit=8), 200
+    whole: dict[str, Any] = {"samples": budget, "considered": budget, "evaluations": None}
     strong, compared = agent("rbc-strong", game, **whole, bit=bit, weights=kind), 0
     agents = [strong, agent("rbc-strong", game)]
     assert isinstance(strong, StrongAgent)
     for state, _ in walk(game, agents, 4):
         boards = strong.belief.boards
-        if state.is_terminal() or state.current_player() or not state.senses or len(boards) > most:
+        if (
+            state.is_terminal()
+            or state.current_player()
+            or not state.senses
+            or len(boards) > budget
+        ):
             continue
         considered, weights = strong.weigh(boards, None)
         entropies = scans.weighted(considered, 0, weights)

@@ -124,10 +124,10 @@ def tab_to(page: Page, selector: str, text: str = "") -> None:
 def go_to(page: Page, target: int, areas: list[dict[str, Any]]) -> None:
     """Press arrow keys until the focus is on an area."""
     for _ in range(MOST_STEPS):
-        at = int(page.evaluate("document.activeElement.dataset.area"))
-        if at == target:
+        focused = int(page.evaluate("document.activeElement.dataset.area"))
+        if focused == target:
             return
-        (x, y), (goal_x, goal_y) = (centre(areas[n]["box"]) for n in (at, target))
+        (x, y), (goal_x, goal_y) = (centre(areas[n]["box"]) for n in (focused, target))
         if abs(goal_x - x) > abs(goal_y - y):
             page.keyboard.press("ArrowRight" if goal_x > x else "ArrowLeft")
         else:

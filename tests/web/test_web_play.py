@@ -239,9 +239,9 @@ def test_both_clocks_are_shown_and_the_mover_s_runs(browser: Browser) -> None:
             assert theirs_then == theirs
 
 
-@pytest.mark.parametrize(("per", "least", "most"), [("action", 100, 130), ("turn", 0, 30)])
+@pytest.mark.parametrize(("per", "low", "high"), [("action", 100, 130), ("turn", 0, 30)])
 def test_an_increment_is_added_per_action_or_per_turn(
-    browser: Browser, per: str, least: int, most: int
+    browser: Browser, per: str, low: int, high: int
 ) -> None:
     """A sense is not the end of a turn."""
     clock = {"clock__kind": "fischer", "clock__seconds": "30", "clock__increment": "100"}
@@ -252,7 +252,7 @@ def test_an_increment_is_added_per_action_or_per_turn(
         answer = {"number": number, "kind": "move", "action": 27}
         assert browser.post(f"{table}/answers", answer).status == 200
         later = events.until(lambda n: is_turn(n) and n["frame"]["number"] > number)
-        assert least < later["clocks"]["left"][0] <= most
+        assert low < later["clocks"]["left"][0] <= high
 
 
 def test_after_a_restart_the_clock_of_who_is_to_move_runs(tmp_path: Path) -> None:
