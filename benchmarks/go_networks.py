@@ -27,8 +27,8 @@ import torch
 from common.conditions import conditions
 from miai.plain import parse_assignment
 from miai_go.learning.data.dataset import GoDataset
+from miai_go.learning.training.initial_network import make_network
 from miai_go.learning.training.learner import Learner
-from miai_go.learning.training.making import make_network
 from miai_go.learning.training.measuring import measure
 from miai_go.learning.training.sections import (
     EncoderSection,
@@ -45,12 +45,11 @@ from miai_go.learning.training.supervised import (
     open_games,
     root_sharpness,
 )
-from miai_go.nets.network import folded
+from miai_go.nets.network import NetworkWeights, WeightsHeader, folded
 from miai_go.nets.onnx_export import onnx_model
 from miai_go.nets.onnx_oracle import OnnxOracle
 from miai_go.nets.oracle import Oracle
 from miai_go.nets.torch_oracle import TorchOracle
-from miai_go.nets.weights import NetworkWeights, WeightsHeader
 from miai_go.rules.sizes import only_size, sizes_of
 
 TRIED = 12
@@ -104,7 +103,7 @@ def trained(
         split="test",
         fractions=(1 - data.validation - data.test, data.validation, data.test),
     )
-    sharpness = root_sharpness(train)
+    sharpness = root_sharpness(*train.searched())
     steps, spent, done = TRIED, 0.0, 0
     for final in (False, True):
         network, _encoders, header = make_network(size, encoder, design.network, seed=1)

@@ -35,9 +35,8 @@ from miai_go.kernels import trail
 from miai_go.learning.selfplay.tree_games import TreeGames, TreeSelfPlay
 from miai_go.nets.encoder import Encoder, Positions, load_encoder
 from miai_go.nets.inference import load_oracle
-from miai_go.nets.network import NetworkShape, build_network
+from miai_go.nets.network import NetworkShape, WeightsHeader, build_network, save_weights
 from miai_go.nets.oracle import Oracle
-from miai_go.nets.weights import WeightsHeader, save_weights
 from miai_go.rules.board import Board
 from miai_go.search.forest import Forest, ForestRoot, NetworkValuer, TreeSettings
 

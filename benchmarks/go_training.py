@@ -33,8 +33,8 @@ from common.conditions import conditions, processor
 from miai_go.learning.data.dataset import GoDataset
 from miai_go.learning.data.importing import GameFilters, ImportReport, import_games
 from miai_go.learning.data.shards import ShardWriter
+from miai_go.learning.training.initial_network import make_network
 from miai_go.learning.training.learner import Learner
-from miai_go.learning.training.making import make_network
 from miai_go.learning.training.run_folder import TrainingJournal, load_plan
 from miai_go.learning.training.sections import (
     EncoderSection,
@@ -49,6 +49,7 @@ from miai_go.learning.training.supervised import (
     lesson_of,
     train_supervised,
 )
+from miai_go.nets.encoder import load_encoder
 from miai_go.rules.board import BLACK, Board
 from miai_go.rules.game import GoGame
 from miai_go.rules.game_parameters import GoParameters
@@ -128,7 +129,7 @@ def measure_import(folder: Path, repetitions: int) -> tuple[Path, list[int]]:
 
 def measure_batches(games: Path, batch: int, seconds: float, repetitions: int) -> dict[str, Any]:
     """Return batches per second of CPU time for each encoder, measured in turn."""
-    feeds = {name: GoDataset(games, encoder=name) for name in ENCODERS}
+    feeds = {name: GoDataset(games, encoder=load_encoder(name, SIZE)) for name in ENCODERS}
     speeds: dict[str, list[float]] = {name: [] for name in ENCODERS}
     for name in ENCODERS:
         next(feeds[name].batches(batch))

@@ -35,8 +35,7 @@ from common.conditions import conditions
 from miai.errors import MiaiError
 from miai_go.gtp.client import EngineLog, EngineProcess, GtpClient
 from miai_go.kinds import LIFE_NETWORK
-from miai_go.nets.network import build_network
-from miai_go.nets.weights import tensors_of
+from miai_go.nets.network import build_network, tensors_of
 from miai_go.rules.coordinates import vertex
 from miai_go.tsumego.networks.accuracy import answering
 from miai_go.tsumego.networks.array_nets import NAMES, ArrayNet, array_net, read_array_net

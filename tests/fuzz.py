@@ -156,7 +156,7 @@ def check_safetensors() -> Check:
     """Weights: the tensors and the header."""
     from miai.errors import WeightsError
     from miai.tensors import read_tensors
-    from miai_go.nets.weights import WeightsHeader
+    from miai_go.nets.network import WeightsHeader
 
     def check(data: bytes) -> None:
         path = written(data, ".safetensors")

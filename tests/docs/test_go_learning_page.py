@@ -28,7 +28,7 @@ from miai_go.learning.data.dataset import GoDataset
 from miai_go.learning.data.games import StoredGame
 from miai_go.learning.training import run_folder as journal
 from miai_go.nets.encoder import Encoder
-from miai_go.nets.weights import WeightsHeader
+from miai_go.nets.network import WeightsHeader
 from miai_go.rules.symmetry import SYMMETRIES, point_tables, turned_planes
 
 pytestmark = pytest.mark.long

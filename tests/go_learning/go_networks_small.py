@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from miai.tensors import TrainingRecord
-from miai_go.nets.network import build_network
-from miai_go.nets.weights import WeightsHeader, save_weights
+from miai_go.nets.network import WeightsHeader, build_network, save_weights
 
 SIZE = 5
 HISTORY = 1

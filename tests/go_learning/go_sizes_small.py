@@ -16,10 +16,10 @@ from miai.tensors import read_tensors
 from miai_go.learning.data.dataset import GoDataset
 from miai_go.learning.data.games import StoredGame
 from miai_go.learning.data.shards import ShardWriter
-from miai_go.learning.training.making import make_network
+from miai_go.learning.training.initial_network import make_network
 from miai_go.learning.training.sections import EncoderSection, NetworkSection
 from miai_go.nets.encoders import SimpleEncoder
-from miai_go.nets.weights import WeightsHeader, save_weights
+from miai_go.nets.network import WeightsHeader, save_weights
 
 SIMPLE = EncoderSection(name="simple")
 TOWER: dict[str, Any] = {"height": 2, "width": 8, "pooling": 2, "value": "pooled"}

@@ -114,7 +114,7 @@ def test_values_of_searches_are_sharpened_to_fit_the_results(factor: float) -> N
         root[number % 11] = np.nan
         blacks.append(black)
         games.append(replace(game, result=1 if rng.random() < chance else -1, root_value=root))
-    by_ply = root_sharpness(GoDataset.of_games(games))
+    by_ply = root_sharpness(*GoDataset.of_games(games).searched())
     assert (by_ply[:10] == by_ply[0]).all()
     assert by_ply[10:] == pytest.approx(np.full(10, LATE), rel=0.15)
     found = by_ply[0]
@@ -130,7 +130,7 @@ def test_values_of_searches_are_sharpened_to_fit_the_results(factor: float) -> N
 def test_without_values_or_results_nothing_is_sharpened() -> None:
     game = random_game(1, size=SIZE, search=True)
     for lacking in (replace(game, root_value=None), replace(game, result=2)):
-        assert (root_sharpness(GoDataset.of_games([lacking])) == 1.0).all()
+        assert (root_sharpness(*GoDataset.of_games([lacking]).searched()) == 1.0).all()
 
 
 def test_few_positions_take_the_factor_of_the_plies_before() -> None:
@@ -143,7 +143,7 @@ def test_few_positions_take_the_factor_of_the_plies_before() -> None:
         sides = np.where(np.arange(len(game.moves)) % 2 == 0, 1, -1)
         result = int(np.sign(black)) if rng.random() < 0.8 else -int(np.sign(black))
         games.append(replace(game, result=result, root_value=(black * sides).astype(np.float16)))
-    found = root_sharpness(GoDataset.of_games(games))
+    found = root_sharpness(*GoDataset.of_games(games).searched())
     assert len(found) == 30
     assert found == pytest.approx(np.full(30, found[0]))
     assert found[0] != 1.0
@@ -284,4 +284,4 @@ def test_the_command_annotates_sgf(tmp_path: Path) -> None:
     with ShardWriter(tmp_path / "small", size=SIZE) as writer:
         writer.add(random_game(1, size=SIZE))
     words[3] = str(tmp_path / "small")
-    assert "weights for 9x9, not for 5x5" in str(CliRunner().invoke(app, words).exception)
+    assert "weights for 7x7 to 13x13, not for 5x5" in str(CliRunner().invoke(app, words).exception)

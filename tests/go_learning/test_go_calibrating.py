@@ -21,9 +21,8 @@ from miai.errors import MiaiError, WeightsError
 from miai_go.errors import DataError
 from miai_go.learning.training.calibrating import fitted_factor, scale_values
 from miai_go.learning.training.measuring import evaluate_weights
-from miai_go.nets.network import Outputs
+from miai_go.nets.network import Outputs, encoder_of, load_weights, save_weights
 from miai_go.nets.onnx_export import own_games
-from miai_go.nets.weights import encoder_of, load_weights, save_weights
 from miai_go.shipped import find_weights
 
 

@@ -14,8 +14,8 @@ from tests.go_learning.go_data_games import random_game, random_moves, sgf_of, t
 from miai_go.errors import DataError
 from miai_go.kernels import trail
 from miai_go.learning.data.batches import Batch, Prefetcher
-from miai_go.learning.data.dataset import GoDataset
-from miai_go.learning.data.games import StoredGame, in_split
+from miai_go.learning.data.dataset import GoDataset, in_split
+from miai_go.learning.data.games import StoredGame
 from miai_go.learning.data.shards import ShardWriter
 from miai_go.nets.encoder import Positions
 from miai_go.rules.board import Board

@@ -19,15 +19,14 @@ from tests.go_learning.go_training_games import SIZE, supervised_config
 import miai
 from miai.tensors import read_tensors
 from miai_go.learning.data.shards import open_shards
-from miai_go.learning.training.checkpoints import Checkpoints
 from miai_go.learning.training.reinforce import ReinforceConfig, train_by_gradient
 from miai_go.learning.training.run_folder import TrainingJournal, TrainingPlan, load_plan
 from miai_go.learning.training.supervised import SupervisedConfig, train_supervised
-from miai_go.learning.training.training_run import RoundsResult
+from miai_go.learning.training.training_run import Checkpoints, RoundsResult
 from miai_go.learning.training.value import ValueConfig, train_value
 from miai_go.learning.training.zero import read_ladder, train_zero
 from miai_go.learning.training.zero_config import ZeroConfig
-from miai_go.nets.weights import WeightsHeader
+from miai_go.nets.network import WeightsHeader
 
 torch.set_num_threads(1)
 

@@ -27,12 +27,12 @@ from miai_go.errors import InferenceError
 from miai_go.nets import onnx_export
 from miai_go.nets.encoder import load_encoder
 from miai_go.nets.inference import Ensemble, export_beside, load_oracle, prefers_int8
+from miai_go.nets.network import NetworkWeights, encoder_of, load_weights, save_weights
 from miai_go.nets.network_parameters import Precision
 from miai_go.nets.onnx_export import export_onnx
 from miai_go.nets.onnx_oracle import OnnxOracle
 from miai_go.nets.oracle import Answers, Oracle
 from miai_go.nets.torch_oracle import TorchOracle
-from miai_go.nets.weights import NetworkWeights, encoder_of, load_weights, save_weights
 
 pytestmark = pytest.mark.long
 

@@ -30,8 +30,7 @@ from miai_go.kernels import forest as kernels
 from miai_go.kernels import trail
 from miai_go.nets.encoder import load_encoder, positions_of
 from miai_go.nets.inference import load_oracle
-from miai_go.nets.network import NetworkShape, build_network
-from miai_go.nets.weights import WeightsHeader, save_weights
+from miai_go.nets.network import NetworkShape, WeightsHeader, build_network, save_weights
 from miai_go.rules.board import KoRule
 from miai_go.rules.chains import fills_eye
 from miai_go.rules.game import GoGame, GoState

@@ -16,8 +16,7 @@ import miai
 from miai.errors import AgentUnavailableError, MiaiError, WeightsError
 from miai_go.nets.encoder import load_encoder, positions_of
 from miai_go.nets.inference import Ensemble, load_oracle
-from miai_go.nets.network import NetworkShape, build_network
-from miai_go.nets.weights import WeightsHeader, save_weights
+from miai_go.nets.network import NetworkShape, WeightsHeader, build_network, save_weights
 from miai_go.rules.dead_stones import RefereeError
 from miai_go.rules.game import GoState
 from miai_go.search.forest import Forest, NetworkValuer, TreeSettings, shifted_values

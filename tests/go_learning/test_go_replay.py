@@ -19,8 +19,8 @@ from miai_go.learning.training.supervised import endless
 from miai_go.learning.training.zero import Replay, _Zero, train_zero
 from miai_go.learning.training.zero_config import ZeroConfig
 from miai_go.nets.encoder import load_encoder
+from miai_go.nets.network import WeightsHeader
 from miai_go.nets.torch_oracle import TorchOracle
-from miai_go.nets.weights import WeightsHeader
 
 CONFIG = """
 [game]

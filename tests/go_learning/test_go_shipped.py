@@ -22,7 +22,7 @@ import miai
 from miai.api import opponents_of
 from miai.errors import WeightsError
 from miai_go import shipped
-from miai_go.learning.training.making import make_network
+from miai_go.learning.training.initial_network import make_network
 from miai_go.learning.training.rollout_policy import RolloutConfig
 from miai_go.learning.training.run_folder import load_plan
 from miai_go.learning.training.sections import EncoderSection, NetworkSection
@@ -30,11 +30,11 @@ from miai_go.learning.training.supervised import SupervisedConfig
 from miai_go.nets import inference
 from miai_go.nets.encoder import positions_of
 from miai_go.nets.inference import export_beside, load_oracle, prefers_int8
+from miai_go.nets.network import WeightsHeader, load_weights
 from miai_go.nets.network_parameters import Precision
 from miai_go.nets.onnx_oracle import OnnxOracle
 from miai_go.nets.patterns import PatternPolicy
 from miai_go.nets.torch_oracle import TorchOracle
-from miai_go.nets.weights import WeightsHeader, load_weights
 from miai_go.rules.game import GoState
 from miai_go.shipped import FOLDER, find_weights, shipped_names
 

@@ -35,7 +35,7 @@ from miai_go.learning.data.dataset import GoDataset
 from miai_go.learning.data.games import StoredGame
 from miai_go.learning.data.shards import Shard, open_shards, sets_in
 from miai_go.learning.selfplay.tree_games import SelfPlayPlan, play_set
-from miai_go.learning.training.making import make_network
+from miai_go.learning.training.initial_network import make_network
 from miai_go.learning.training.measuring import evaluate_weights, measure
 from miai_go.learning.training.resident import ResidentLessons
 from miai_go.learning.training.rollout_policy import RolloutConfig, train_rollout
@@ -47,17 +47,16 @@ from miai_go.learning.training.supervised import (
     batches_of,
     endless,
     endless_streams,
-    komi_range,
     lesson_of,
     root_sharpness,
     train_supervised,
 )
 from miai_go.learning.training.teacher import Teacher, TeacherSection
+from miai_go.nets.encoder import load_encoder
 from miai_go.nets.encoders import SimpleEncoder
 from miai_go.nets.inference import load_oracle
 from miai_go.nets.layers import PoolBias
-from miai_go.nets.network import Outputs, build_network
-from miai_go.nets.weights import WeightsHeader, load_weights, save_weights
+from miai_go.nets.network import Outputs, WeightsHeader, build_network, load_weights, save_weights
 from miai_go.rules.board import Board
 from miai_go.rules.sizes import board_names, parse_sizes
 from miai_go.shipped import find_weights
@@ -184,7 +183,7 @@ def test_a_network_that_remembers_its_size_is_refused_for_several(
         torch.manual_seed(1)
         return Sized(shape)
 
-    monkeypatch.setattr("miai_go.learning.training.making.build_network", build)
+    monkeypatch.setattr("miai_go.nets.network.build_network", build)
     make_network(5, SIMPLE, NetworkSection(), seed=1)
     with pytest.raises(TrainingError, match="because its answers depend on the size"):
         make_network((5, 6), SIMPLE, NetworkSection(), seed=1)
@@ -210,7 +209,7 @@ def test_a_size_behind_layers_of_zeros_is_found(monkeypatch: pytest.MonkeyPatch)
                 module.register_forward_pre_hook(lambda _module, inputs: (inputs[0] * shape.size,))
         return built
 
-    monkeypatch.setattr("miai_go.learning.training.making.build_network", with_memory)
+    monkeypatch.setattr("miai_go.nets.network.build_network", with_memory)
     with pytest.raises(TrainingError, match="because its answers depend on the size"):
         make_network((5, 6), SIMPLE, network, seed=1)
 
@@ -311,7 +310,7 @@ def test_sizes_take_turns_by_the_seed(tmp_path: Path) -> None:
 
 
 def test_epochs_of_one_size_are_those_of_before(tmp_path: Path) -> None:
-    data = GoDataset(write_sets(tmp_path, 5) / "5x5", encoder="simple", seed=4)
+    data = GoDataset(write_sets(tmp_path, 5) / "5x5", encoder=load_encoder("simple", 5), seed=4)
     positions = np.random.default_rng([4, 2, 1, 0]).permutation(data.positions)
     ends = np.cumsum(data.lengths())
     games = np.searchsorted(ends, positions, side="right")
@@ -339,7 +338,7 @@ def test_a_mixed_epoch_goes_on_where_it_stopped(tmp_path: Path) -> None:
 
 def test_steps_have_whole_batches(tmp_path: Path) -> None:
     """However few games there are: a batch of one position would spoil what norms remember."""
-    data = GoDataset(write_sets(tmp_path, 5) / "5x5", encoder="simple", seed=4)
+    data = GoDataset(write_sets(tmp_path, 5) / "5x5", encoder=load_encoder("simple", 5), seed=4)
     assert len(data) < 16
     assert data.positions % 16
     count = 2 * (data.positions // 16) + 1
@@ -356,7 +355,7 @@ def test_the_komi_of_a_split_is_that_of_its_games(tmp_path: Path) -> None:
     everything = sorted([*train.komi(), *test.komi()])
     assert len(everything) < 40
     assert set(everything) < {n / 2 for n in range(40)}
-    low, high = komi_range(train)
+    low, high = train.komi_range()
     assert {low, high} <= set(train.komi().tolist())
     assert (train.komi() < low).sum() <= 0.05 * len(train)
     assert (train.komi() > high).sum() <= 0.05 * len(train)
@@ -419,7 +418,9 @@ def test_a_teacher_answers_on_every_size(tmp_path: Path) -> None:
     small_weights(path, SIZES)
     data = mixed(tmp_path / "sets")
     section = TeacherSection(weights=str(path), share=1.0)
-    teacher = Teacher(section, data.encoders, SIMPLE, TrainingRunSection())
+    pooled = NetworkSection(name="tower", parameters=TOWER)
+    _, _, header = make_network(SIZES, SIMPLE, pooled, seed=1)
+    teacher = Teacher(section, data.encoders, header, TrainingRunSection())
     for batch in data.batches(16, seed=1):
         lesson = teacher.taught(lesson_of(batch))
         assert batch.planes is not None
@@ -431,7 +432,7 @@ def test_a_teacher_answers_on_every_size(tmp_path: Path) -> None:
         np.testing.assert_allclose(np.asarray(lesson.score), answers["score"], atol=1e-3)
     small_weights(path, (5, 6))
     with pytest.raises(WeightsError, match=r"teacher.weights: .*for 5x5 and 6x6, not for 7x7"):
-        Teacher(section, data.encoders, SIMPLE, TrainingRunSection())
+        Teacher(section, data.encoders, header, TrainingRunSection())
 
 
 CONFIG = """
@@ -528,12 +529,14 @@ def test_values_of_searches_are_sharpened_for_each_size(tmp_path: Path) -> None:
 
     games = [game(s, 1.0 if s == 5 else 0.5, n) for s in (5, 6) for n in range(600)]
     data = GoDataset.of_games(games)
-    assert root_sharpness(data.of_size(5))[0] == pytest.approx(1.0, abs=0.25)
-    assert root_sharpness(data.of_size(6))[0] == pytest.approx(2.0, abs=0.5)
+    assert root_sharpness(*data.of_size(5).searched())[0] == pytest.approx(1.0, abs=0.25)
+    assert root_sharpness(*data.of_size(6).searched())[0] == pytest.approx(2.0, abs=0.5)
     section = {"sources": ["x"], "size": [5, 6], "root_share": 1.0, "symmetries": False}
     config = SupervisedConfig.model_validate({"data": section, "optimiser": {"batch": 64}})
-    train = GoDataset.of_games(games, encoder="simple")
-    factors = {size: root_sharpness(data.of_size(size)) for size in (5, 6)}
+    train = GoDataset.of_games(
+        games, encoder={size: load_encoder("simple", size) for size in (5, 6)}
+    )
+    factors = {size: root_sharpness(*data.of_size(size).searched()) for size in (5, 6)}
     made = _Lessons(config, train, ahead=0).made(0)
     batches = batches_of(endless_streams(train, 64, seed=0, symmetries=False))
     for lesson, batch in islice(zip(made, batches, strict=False), 20):

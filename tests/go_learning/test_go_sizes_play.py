@@ -25,10 +25,10 @@ from miai_go.nets.dead_stones import NetworkJudge
 from miai_go.nets.encoder import Positions
 from miai_go.nets.encoders import SimpleEncoder
 from miai_go.nets.inference import load_oracle
+from miai_go.nets.network import WeightsHeader, load_weights
 from miai_go.nets.network_parameters import NetworkJudgeParameters
 from miai_go.nets.onnx_export import export_onnx
 from miai_go.nets.oracle import Answers
-from miai_go.nets.weights import WeightsHeader, load_weights
 from miai_go.rules.game import GoGame
 
 SIZES = (7, 9, 13)

@@ -15,15 +15,14 @@ from tests.go_learning.go_training_games import SIZE, rollout_games
 
 from miai_go.errors import TrainingError
 from miai_go.learning.data.dataset import GoDataset
+from miai_go.learning.training.initial_network import make_network
 from miai_go.learning.training.learner import Lesson
-from miai_go.learning.training.making import make_network
 from miai_go.learning.training.resident import ResidentLessons
 from miai_go.learning.training.sections import EncoderSection, NetworkSection, TrainingRunSection
 from miai_go.learning.training.supervised import endless_streams, lesson_of
 from miai_go.learning.training.teacher import Teacher, TeacherSection
 from miai_go.nets.encoder import Encoder
-from miai_go.nets.network import Outputs
-from miai_go.nets.weights import save_weights
+from miai_go.nets.network import Outputs, save_weights
 
 Arrays: TypeAlias = dict[str, NDArray[Any]]
 
@@ -37,7 +36,7 @@ def teacher_of(folder: Path, share: float) -> tuple[Teacher, Encoder, torch.nn.M
     path = folder / "teacher.safetensors"
     save_weights(path, built, header)
     section = TeacherSection(weights=str(path), share=share)
-    teacher = Teacher(section, encoders, ENCODER, TrainingRunSection())
+    teacher = Teacher(section, encoders, header, TrainingRunSection())
     return teacher, encoders[SIZE], built.eval()
 
 
@@ -113,6 +112,6 @@ def test_a_teacher_with_another_encoder_is_refused(tmp_path: Path) -> None:
     teacher_of(tmp_path, 0.5)
     section = TeacherSection(weights=str(tmp_path / "teacher.safetensors"))
     other = EncoderSection(name="zero")
-    _, encoders, _ = make_network(SIZE, other, NetworkSection(parameters=HEADS), seed=1)
+    _, encoders, header = make_network(SIZE, other, NetworkSection(parameters=HEADS), seed=1)
     with pytest.raises(TrainingError, match=r"teacher.weights: weights for the encoder 'simple'"):
-        Teacher(section, encoders, other, TrainingRunSection())
+        Teacher(section, encoders, header, TrainingRunSection())

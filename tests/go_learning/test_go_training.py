@@ -32,9 +32,8 @@ from miai.tensors import read_tensors
 from miai_go.errors import TrainingError
 from miai_go.learning.data.dataset import GoDataset
 from miai_go.learning.data.shards import ShardWriter
-from miai_go.learning.training.checkpoints import Checkpoints
+from miai_go.learning.training.initial_network import make_network
 from miai_go.learning.training.learner import Learner, Lesson
-from miai_go.learning.training.making import make_network
 from miai_go.learning.training.measuring import GameMeasures, measure
 from miai_go.learning.training.reinforce import advantages
 from miai_go.learning.training.run_folder import ProgressTicker, TrainingJournal, load_plan
@@ -51,12 +50,12 @@ from miai_go.learning.training.supervised import (
     lesson_of,
     train_supervised,
 )
-from miai_go.learning.training.training_run import TrainingResult
+from miai_go.learning.training.training_run import Checkpoints, TrainingResult
 from miai_go.learning.training.zero import train_zero
 from miai_go.learning.training.zero_config import ZeroConfig
 from miai_go.nets.encoder import load_encoder
 from miai_go.nets.inference import load_oracle
-from miai_go.nets.weights import WeightsHeader, load_weights, save_weights
+from miai_go.nets.network import WeightsHeader, load_weights, save_weights
 
 torch.set_num_threads(1)
 
@@ -90,7 +89,9 @@ def small_learner(
 
 
 def test_positions_of_fast_searches_are_left_out_when_asked() -> None:
-    data = GoDataset.of_games([random_game(7, length=40, search=True)], encoder="simple")
+    data = GoDataset.of_games(
+        [random_game(7, length=40, search=True)], encoder=load_encoder("simple", 9)
+    )
     section = {"sources": ["x"], "symmetries": False}
     settings = {"data": section, "optimiser": {"batch": 8}}
 
@@ -107,7 +108,7 @@ def test_positions_of_fast_searches_are_left_out_when_asked() -> None:
 def test_fixed_norms_learn_by_the_statistics_that_play_uses(fixed: bool) -> None:
     learner = small_learner(fixed_norms=fixed)
     stir(learner.network, seed=2)
-    data = GoDataset.of_games(rollout_games(), encoder="simple")
+    data = GoDataset.of_games(rollout_games(), encoder=load_encoder("simple", SIZE))
     lesson = lesson_of(next(data.batches(64, seed=1)))
     before = {name: t.clone() for name, t in learner.network.state_dict().items()}
     value = learner.answers(np.asarray(lesson.planes)).value

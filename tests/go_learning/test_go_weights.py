@@ -21,7 +21,7 @@ from tests.go_learning.go_networks_small import NETWORKS, small_file, small_head
 
 from miai.errors import MiaiError, WeightsError
 from miai.tensors import read_tensors, write_tensors
-from miai_go.nets.weights import WeightsHeader, load_weights, save_weights
+from miai_go.nets.network import WeightsHeader, load_weights, save_weights
 
 Layout = dict[str, Any]
 
@@ -278,8 +278,8 @@ def test_a_missing_file_is_reported(tmp_path: Path) -> None:
 def test_without_torch_the_header_is_read_and_the_extra_named(path: Path) -> None:
     code = (
         "import sys; sys.modules['torch'] = None\n"
-        "from miai_go.nets.weights import WeightsHeader\n"
-        "from miai_go.nets.weights import load_weights\n"
+        "from miai_go.nets.network import WeightsHeader\n"
+        "from miai_go.nets.network import load_weights\n"
         "print(WeightsHeader.read(sys.argv[1]).size)\n"
         "try: load_weights(sys.argv[1])\n"
         "except Exception as error: print(type(error).__name__, error)\n"

@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch")
 
 from miai.errors import WeightsError  # noqa: E402
 from miai_go.errors import TrainingError  # noqa: E402
-from miai_go.nets.weights import tensors_of  # noqa: E402
+from miai_go.nets.network import tensors_of  # noqa: E402
 from miai_go.tsumego.data.labelled_positions import LabelledPositions  # noqa: E402
 from miai_go.tsumego.networks.accuracy import (  # noqa: E402
     answering,

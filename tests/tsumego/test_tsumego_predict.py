@@ -18,7 +18,7 @@ from miai_go.tsumego.commands import learning
 torch = pytest.importorskip("torch")
 
 from miai.errors import WeightsError  # noqa: E402
-from miai_go.nets.weights import tensors_of  # noqa: E402
+from miai_go.nets.network import tensors_of  # noqa: E402
 from miai_go.tsumego.networks.net_files import (  # noqa: E402
     save_net,
 )

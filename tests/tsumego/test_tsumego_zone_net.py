@@ -20,8 +20,7 @@ torch = pytest.importorskip("torch")
 
 from miai.errors import WeightsError  # noqa: E402
 from miai_go.kinds import LIFE_NETWORK  # noqa: E402
-from miai_go.nets.network import build_network  # noqa: E402
-from miai_go.nets.weights import tensors_of  # noqa: E402
+from miai_go.nets.network import build_network, tensors_of  # noqa: E402
 from miai_go.tsumego.networks.accuracy import answering  # noqa: E402
 from miai_go.tsumego.networks.array_nets import (  # noqa: E402
     array_net,

@@ -35,3 +35,8 @@ def require_torch(what: str) -> None:
 
 class ProblemError(MiaiError):
     """A problem that cannot be read or solved; the message says why."""
+
+
+def first_line(error: Exception) -> str:
+    """Return the first line of what an error of a library says, or its kind."""
+    return next(iter(str(error).splitlines()), "") or type(error).__name__

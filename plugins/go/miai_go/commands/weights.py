@@ -17,8 +17,8 @@ from miai_go.errors import require_torch
 
 if TYPE_CHECKING:
     from miai.tensors import FileHeader
+    from miai_go.nets.network import WeightsHeader
     from miai_go.nets.oracle import Answers
-    from miai_go.nets.weights import WeightsHeader
 
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _ONNX: Final = ".onnx"
@@ -192,8 +192,8 @@ def read_card(path: Path) -> WeightsCard:
       MissingExtraError: it is ONNX, and ONNX Runtime is not installed.
     """
     from miai.tensors import read_metadata
+    from miai_go.nets.network import WeightsHeader
     from miai_go.nets.patterns import PatternHeader, PatternPolicy
-    from miai_go.nets.weights import WeightsHeader
     from miai_go.rules.sizes import board_names
 
     if path.suffix == _ONNX:
@@ -279,8 +279,8 @@ def export_checked(
     """
     require_torch("exporting")
     from miai_go.nets.inference import load_oracle
+    from miai_go.nets.network import load_weights
     from miai_go.nets.onnx_export import export_onnx, own_games
-    from miai_go.nets.weights import load_weights
 
     weights = load_weights(source)
     with writing(target, WeightsError):

@@ -9,9 +9,9 @@ from miai.errors import MiaiError, WeightsError
 from miai_go.errors import require_torch
 from miai_go.nets.encoder import positions_of
 from miai_go.nets.inference import Ensemble, load_oracle
+from miai_go.nets.network import WeightsHeader
 from miai_go.nets.network_parameters import NetworkJudgeParameters
 from miai_go.nets.oracle import NetworkOracle, Oracle, shown_positions
-from miai_go.nets.weights import WeightsHeader
 from miai_go.rules.board import BLACK
 from miai_go.rules.dead_stones import RefereeError, dead_chains, playout_owners
 from miai_go.rules.game import GoGame, GoState

@@ -126,6 +126,10 @@ class Encoder(Protocol):
         """
 
 
+Encoders = Mapping[int, Encoder]
+"""An encoder for each size of board; those of one network have the same planes and scales."""
+
+
 def load_encoder(
     name: str,
     size: int,

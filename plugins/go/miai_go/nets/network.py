@@ -1,4 +1,9 @@
-"""Input and outputs of networks; building one by name; preparing one for inference.
+"""Networks of Go: input and outputs, building one by name, and files of its weights.
+
+A weights file has the network's tensors as safetensors, with a header. It is never a pickle, and
+nothing in it is run. It is checked in this order, and refused at the first fault: bounds, layout,
+header, digest, the network's name and parameters, the tensors' names, shapes and dtypes, and the
+network's outputs.
 
 Importing this does not import torch.
 """
@@ -6,15 +11,28 @@ Importing this does not import torch.
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from filecmp import cmp
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
+import numpy as np
+from pydantic import Field, model_validator
+
+from miai.errors import PluginError, WeightsError
+from miai.files import reading
 from miai.plugins.loader import registry
-from miai_go.errors import require_torch
+from miai.tensors import MAX_NAME, FileHeader, Tensors, TrainingRecord
+from miai_go.errors import TrainingError, first_line, require_torch
 from miai_go.kinds import NETWORK
+from miai_go.nets.encoder import Encoder, load_encoder
+from miai_go.rules.sizes import BoardSizes, board_names, plain_sizes, sizes_of
+from miai_go.shipped import SUFFIX
 
 if TYPE_CHECKING:
+    import torch
     from torch import Tensor, nn
 
     from miai.plugins.kinds import Kind
@@ -143,3 +161,421 @@ def outputs_of(network: nn.Module, shape: NetworkShape) -> tuple[str, ...]:
     network.train(training)
     made = (name for name, answer in answers._asdict().items() if answer is not None)
     return tuple(name for name in made if name not in TRAINING_ONLY)
+
+
+MAX_PLANES: Final = 512
+INPUT: Final = "planes"
+"""Name of an ONNX model's input."""
+PRECISION_KEY: Final = "miai_precision"
+"""Key of the precision in an ONNX model's metadata."""
+_MAX_KOMI: Final = 1000.0
+
+
+class WeightsHeader(FileHeader):
+    """The header of a Go network.
+
+    Attributes:
+      network, network_parameters: the component of kind ``go.network``.
+      encoder, encoder_parameters: the component of kind ``go.encoder`` whose planes it takes.
+      size: points on a side of the boards that it was trained for: a number, or several.
+      planes: planes of the encoder.
+      komi: range of komi that it was trained for, rare ones left out, in points.
+      outputs: names of the network's outputs, of policy, value, ownership and score.
+    """
+
+    KEY = "miai"
+    KIND = "a Go network"
+    REMEDY = (
+        "name weights of a network; rollout policies have another header, and only `alphago` and "
+        "`miai go eval` take them"
+    )
+
+    network: str = Field(max_length=MAX_NAME)
+    network_parameters: dict[str, Any] = Field(default_factory=dict)
+    encoder: str = Field(max_length=MAX_NAME)
+    encoder_parameters: dict[str, Any] = Field(default_factory=dict)
+    size: BoardSizes
+    planes: int = Field(ge=1, le=MAX_PLANES)
+    komi: tuple[float, float]
+    outputs: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        low, high = self.komi
+        if not (-_MAX_KOMI <= low <= high <= _MAX_KOMI) or not math.isfinite(low + high):
+            raise ValueError(f"komi of {low} to {high} is not a range of komi")
+        known = [name for name in Outputs._fields if name not in TRAINING_ONLY]
+        if strange := set(self.outputs) - set(known):
+            raise ValueError(f"outputs {sorted(strange)} are not among {known}")
+        return self
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The sizes of board that it was trained for, ascending."""
+        return sizes_of(self.size)
+
+    @property
+    def shape(self) -> NetworkShape:
+        """The shape of the network's input, on the smallest board that it was trained for."""
+        return NetworkShape(size=self.sizes[0], planes=self.planes)
+
+    def board_size(self, size: int | None, *, where: str | Path) -> int:
+        """Return the size of board to use the network for.
+
+        Args:
+          size: the size wanted; None for the only one that it was trained for.
+          where: the file, for messages.
+
+        Raises:
+          WeightsError: it was not trained for this size; or for several, and none is wanted.
+        """
+        trained = board_names(self.sizes)
+        if size is None and len(self.sizes) > 1:
+            raise WeightsError(f"{where}: weights for {trained}; say which size of board")
+        if size is not None and size not in self.sizes:
+            raise WeightsError(
+                f"{where}: weights for {trained}, not for {size}x{size}; choose weights trained on "
+                f"{size}x{size}"
+            )
+        return self.sizes[0] if size is None else size
+
+    def trained(
+        self, record: TrainingRecord, *, komi: tuple[float, float], licence: str
+    ) -> WeightsHeader:
+        """Return the header with one more entry of history."""
+        update = {
+            "history": (*self.history, record),
+            "komi": komi,
+            "licence": licence or self.licence,
+        }
+        return self.model_copy(update=update)
+
+    def check_encoder(
+        self, name: str, values: Mapping[str, Any], planes: int, *, where: str
+    ) -> None:
+        """Raise `TrainingError` if the weights were trained with another encoder.
+
+        Args:
+          name, values, planes: the encoder of a config, its parameters and number of planes.
+          where: the setting that names the weights.
+        """
+        if self.encoder != name:
+            raise TrainingError(
+                f"{where}: weights for the encoder '{self.encoder}', but the config names '{name}'"
+            )
+        actual, expected = (
+            registry().get("go.encoder", name).fill(parameters).model_dump(mode="json")
+            for parameters in (self.encoder_parameters, values)
+        )
+        if actual != expected:
+            raise TrainingError(
+                f"{where}: weights trained with '{name}' {actual}, but encoder.parameters are "
+                f"{expected}; choose other weights, or set encoder.parameters to theirs"
+            )
+        if self.planes != planes:
+            raise TrainingError(
+                f"{where}: weights for {self.planes} planes, but the encoder '{name}' has "
+                f"{planes}; they were made with another version of it"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkWeights:
+    """The content of a weights file: the network, in evaluation mode, and its header.
+
+    A network that was trained for several sizes takes planes of each of them.
+    """
+
+    network: nn.Module
+    header: WeightsHeader
+
+
+def save_weights(path: str | Path, network: nn.Module, header: WeightsHeader) -> WeightsHeader:
+    """Write a network and its header atomically; return the header as written.
+
+    The header gets the network's parameters with their defaults, the outputs and the digest. Raises
+    `WeightsError` if a weight is not finite; an existing file is then unchanged.
+    """
+    complete = header.model_copy(
+        update={
+            "network_parameters": filled_parameters(header.network, header.network_parameters),
+            "outputs": outputs_of(network, header.shape),
+        }
+    )
+    return complete.write(path, tensors_of(network))
+
+
+def load_weights(path: str | Path, *, size: int | None = None) -> NetworkWeights:
+    """Return the network of a weights file and its header.
+
+    Args:
+      size: points on a side of the board to build it for; None for the smallest that it was
+        trained for.
+
+    Raises:
+      MissingExtraError: torch is not installed.
+      WeightsError: the file cannot be read, is not for this size, or is damaged; see the module.
+    """
+    require_torch(f"{path}")
+    header, tensors = WeightsHeader.read_all(path)
+    shape = header.shape
+    if size is not None:
+        shape = NetworkShape(header.board_size(size, where=path), header.planes)
+    network = fill_network(
+        lambda: build_network(header.network, shape, header.network_parameters),
+        tensors,
+        where=str(path),
+    )
+    outputs = outputs_of(network, shape)
+    if outputs != header.outputs:
+        raise WeightsError(
+            f"{path}: its header has the outputs {list(header.outputs)}, and its network has "
+            f"{list(outputs)}"
+        )
+    return NetworkWeights(network, header)
+
+
+def same_weights(first: Path, second: Path) -> bool:
+    """Return whether two files hold the same network, whatever their names.
+
+    Weights are compared by the digests in their headers, other files by their bytes. Raises
+    `WeightsError` if a file cannot be read.
+    """
+    if first == second:
+        return True
+    if {first.suffix, second.suffix} == {SUFFIX}:
+        return WeightsHeader.read(first).sha256 == WeightsHeader.read(second).sha256
+    with reading(first, WeightsError), reading(second, WeightsError):
+        return cmp(first, second, shallow=False)
+
+
+def tensors_of(network: nn.Module) -> Tensors:
+    """Return a network's tensors as arrays."""
+    return {
+        name: np.array(tensor.detach().cpu().numpy(), order="C")
+        for name, tensor in network.state_dict().items()
+    }
+
+
+def fill_network(build: Callable[[], nn.Module], tensors: Tensors, *, where: str) -> nn.Module:
+    """Return the network that `build` returns with these weights, in evaluation mode.
+
+    Raises `WeightsError`, which names `where`, if it cannot be built or the tensors do not fit it.
+    """
+    import torch
+
+    try:
+        with torch.device("meta"):  # so that a wrong header costs no memory
+            outline = build()
+        _check_tensors(outline, tensors, where=where)
+        network = build()
+    except PluginError as error:
+        raise WeightsError(f"{where}: its network cannot be built: {error}") from error
+    copies = {name: torch.from_numpy(np.array(array)) for name, array in tensors.items()}
+    network.load_state_dict(copies, strict=True)
+    return network.eval()
+
+
+def _check_tensors(outline: nn.Module, tensors: Tensors, *, where: str) -> None:
+    """Raise unless names, shapes and dtypes of the tensors are those of the network."""
+    types = {
+        name: (tuple(tensor.shape), str(tensor.dtype).removeprefix("torch."))
+        for name, tensor in outline.state_dict().items()
+    }
+    for name in sorted(types.keys() | tensors.keys()):
+        if name not in tensors:
+            raise WeightsError(f"{where}: '{name}' of its network is missing")
+        if name not in types:
+            raise WeightsError(f"{where}: '{name}' is not a tensor of its network")
+        array = tensors[name]
+        if (array.shape, array.dtype.name) != types[name]:
+            shape, dtype = types[name]
+            raise WeightsError(
+                f"{where}: '{name}' is {array.dtype.name} of shape {array.shape}; its network "
+                f"takes {dtype} of shape {shape}"
+            )
+
+
+def encoder_of(header: WeightsHeader, *, where: str, size: int | None = None) -> Encoder:
+    """Return the encoder whose planes weights take on a board of `size`.
+
+    Raises `WeightsError` as `WeightsHeader.board_size`, and if the encoder is unavailable.
+    """
+    points = header.board_size(size, where=where)
+    try:
+        encoder = load_encoder(header.encoder, points, header.encoder_parameters)
+    except PluginError as error:
+        raise WeightsError(f"{where}: its encoder is unavailable: {error}") from error
+    if encoder.planes != header.planes:
+        raise WeightsError(
+            f"{where}: trained on {header.planes} planes of the encoder '{header.encoder}', which "
+            f"makes {encoder.planes} here; install the version of its plugin that trained it"
+        )
+    return encoder
+
+
+def check_sizes(
+    name: str,
+    values: Mapping[str, Any],
+    planes: int,
+    sizes: Sequence[int],
+    *,
+    where: str = "network",
+) -> None:
+    """Raise `TrainingError` unless one network serves boards of all sizes.
+
+    Networks made for the smallest and the largest board must have tensors of the same shapes, and
+    with the same weights give the same answers.
+    """
+    if len(sizes) == 1:
+        return
+    shapes = [NetworkShape(size, planes) for size in (sizes[0], sizes[-1])]
+    import torch
+
+    with torch.device("meta"):
+        small, large = (build_network(name, shape, values).state_dict() for shape in shapes)
+    names = sorted(small.keys() | large.keys())
+    sized = [
+        n for n in names if getattr(small.get(n), "shape", ()) != getattr(large.get(n), "shape", ())
+    ]
+    if sized:
+        reason = f"of its {' and '.join(dict.fromkeys(n.partition('.')[0] for n in sized))}"
+    else:
+        reason = _difference(name, shapes, values)
+    if reason:
+        raise TrainingError(
+            f"{where}: '{name}' cannot learn {board_names(sizes)} together because {reason}; use a "
+            "tower with policy = 'convolution', value = 'pooled' and margins = false, or one size "
+            "of board"
+        )
+
+
+def _difference(name: str, shapes: Sequence[NetworkShape], values: Mapping[str, Any]) -> str:
+    """Return why networks made for two sizes answer differently on the larger board, or ''.
+
+    Their weights are random: a new network's layers of zeros hide what comes before them.
+    """
+    import torch
+
+    size = shapes[-1].size
+    generator = torch.Generator().manual_seed(size)
+    planes = torch.rand(1, shapes[-1].planes, size, size, generator=generator)
+    networks = [build_network(name, shape, values).eval() for shape in shapes]
+    weights = _random_weights(networks[0], generator)
+    answers: list[Outputs] = []
+    with torch.inference_mode():
+        for shape, network in zip(shapes, networks, strict=True):
+            try:
+                network.load_state_dict(weights)
+                answers.append(network(planes))
+            except Exception as error:  # of any kind, by a plugin's network
+                return (
+                    f"one made for {board_names(shape.size)} fails on {size}x{size} "
+                    f"({first_line(error)})"
+                )
+    alike = all(
+        one is other or (one is not None and other is not None and torch.equal(one, other))
+        for one, other in zip(*answers, strict=True)
+    )
+    return "" if alike else "its answers depend on the size that it was made for"
+
+
+def _random_weights(network: nn.Module, generator: torch.Generator) -> dict[str, torch.Tensor]:
+    """Return weights for a network, none of them zero, that keep its answers moderate.
+
+    Biases and the weights of norms are positive, so that few features are cut off.
+    """
+    import torch
+
+    weights = dict(network.state_dict())
+    for name, tensor in network.named_parameters():
+        if tensor.dim() > 1:
+            drawn = torch.randn(tensor.shape, generator=generator)
+            weights[name] = drawn / max(tensor[0].numel(), 1) ** 0.5
+        else:
+            weights[name] = torch.rand(tensor.shape, generator=generator)
+    return weights
+
+
+def continued(
+    start: NetworkWeights,
+    sizes: Sequence[int],
+    *,
+    name: str,
+    values: Mapping[str, Any],
+    norms: str,
+    seed: int,
+) -> NetworkWeights:
+    """Return weights to train on, for these sizes of board, in a network that may be larger.
+
+    More blocks and pooling begin without effect; other heads are initialised by `seed`.
+
+    Args:
+      name, values: the network of the config, and its parameters; others are those of `start`.
+      norms: ``fixed`` if norms keep their statistics, so that nothing can be added.
+
+    Raises:
+      TrainingError: the network is another one, smaller, or different in more than its size; or it
+        cannot learn the sizes.
+    """
+    header = start.header
+    if header.network != name:
+        raise TrainingError(
+            f"network.start: weights for '{header.network}', but the config names '{name}'"
+        )
+    filled = filled_parameters(name, {**header.network_parameters, **values})
+    every = sizes_of({*header.sizes, *sizes})
+    check_sizes(name, filled, header.planes, every, where="network.start")
+    if filled == header.network_parameters:
+        update: dict[str, Any] = {"size": plain_sizes(sizes)}
+        return NetworkWeights(start.network, header.model_copy(update=update))
+    if norms == "fixed":
+        raise TrainingError(
+            "network.norms: fixed norms have the statistics of network.start, so it needs all "
+            "blocks and heads of the network; train with norms = 'batch' first"
+        )
+    heads = Outputs._fields
+    free = {"height", "pooling", *heads, *(f"{head}_parameters" for head in heads)}
+    for key in sorted(filled.keys() - free):
+        before = header.network_parameters.get(key)
+        if filled[key] != before:
+            raise TrainingError(
+                f"network.start: weights of '{header.network}' with {key} {before!r}, but "
+                f"network.parameters say {filled[key]!r}; only height, pooling and heads may "
+                "differ"
+            )
+    shape = NetworkShape(sizes[0], header.planes)
+    built = build_network(name, shape, filled, seed=seed)
+    old, new = (
+        {head: (values.get(head), values.get(f"{head}_parameters")) for head in heads}
+        for values in (header.network_parameters, filled)
+    )
+    _copy_weights(start.network, built, renewed={head for head in heads if old[head] != new[head]})
+    update = {
+        "size": plain_sizes(sizes),
+        "network_parameters": filled,
+        "outputs": outputs_of(built, shape),
+    }
+    return NetworkWeights(built, header.model_copy(update=update))
+
+
+def _copy_weights(start: nn.Module, built: nn.Module, *, renewed: Set[str]) -> None:
+    """Copy all weights but those of the renewed heads into a network that may be larger.
+
+    Raises:
+      TrainingError: weights do not fit, as the network is smaller.
+    """
+    weights = {
+        name: tensor
+        for name, tensor in start.state_dict().items()
+        if name.partition(".")[0] not in renewed
+    }
+    places = built.state_dict()
+    for name, tensor in weights.items():
+        if name not in places or places[name].shape != tensor.shape:
+            wanted = tuple(places[name].shape) if name in places else "no such weights"
+            raise TrainingError(
+                f"network.start: has '{name}' of shape {tuple(tensor.shape)}, but the network of "
+                f"the config has {wanted}; it may have more blocks and pooling, not fewer"
+            )
+    built.load_state_dict(weights, strict=False)

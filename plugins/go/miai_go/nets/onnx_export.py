@@ -28,8 +28,15 @@ from miai.errors import MissingExtraError, WeightsError
 from miai.files import write_bytes, writing
 from miai_go.kernels.trail import begin_trail, extend_trail
 from miai_go.nets.encoder import Encoder, Positions
-from miai_go.nets.network import Outputs, folded
-from miai_go.nets.weights import INPUT, PRECISION_KEY, NetworkWeights, WeightsHeader, encoder_of
+from miai_go.nets.network import (
+    INPUT,
+    PRECISION_KEY,
+    NetworkWeights,
+    Outputs,
+    WeightsHeader,
+    encoder_of,
+    folded,
+)
 
 if TYPE_CHECKING:
     from onnx import ModelProto

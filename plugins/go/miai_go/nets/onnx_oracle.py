@@ -10,10 +10,10 @@ from typing import Any
 from miai.errors import MissingExtraError, WeightsError
 from miai.files import reading
 from miai.tensors import MAX_FILE_BYTES
-from miai_go.errors import InferenceError, require_torch
+from miai_go.errors import InferenceError, first_line, require_torch
+from miai_go.nets.network import INPUT, PRECISION_KEY, WeightsHeader, encoder_of
 from miai_go.nets.network_parameters import Precision
-from miai_go.nets.oracle import Answers, NetworkOracle, Planes, first_line
-from miai_go.nets.weights import INPUT, PRECISION_KEY, WeightsHeader, encoder_of
+from miai_go.nets.oracle import Answers, NetworkOracle, Planes
 
 _QUIET = 3  # ONNX Runtime's level of errors; its warnings are about its own graph work
 
@@ -105,8 +105,8 @@ def open_onnx(path: Path, precision: Precision, *, threads: int) -> OnnxModel:
 @lru_cache(maxsize=1)  # an export takes seconds, and workers and sizes open the same one in turn
 def _quantised(path: Path, header: str) -> bytes:
     """Return the int8 model of a weights file, whose header identifies its content."""
+    from miai_go.nets.network import load_weights
     from miai_go.nets.onnx_export import onnx_model
-    from miai_go.nets.weights import load_weights
 
     model: bytes = onnx_model(load_weights(path), precision="int8").SerializeToString()
     return model

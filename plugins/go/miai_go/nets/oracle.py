@@ -11,9 +11,9 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from miai_go.errors import InferenceError
+from miai_go.errors import InferenceError, first_line
 from miai_go.nets.encoder import Encoder, Positions
-from miai_go.nets.weights import WeightsHeader
+from miai_go.nets.network import WeightsHeader
 
 Planes = NDArray[np.uint8]
 Floats = NDArray[np.float32]
@@ -100,11 +100,6 @@ def shown_positions(oracle: Oracle, positions: Positions) -> Positions:
 
 def _sees_komi(oracle: Oracle) -> bool:
     return getattr(oracle.encoder, "sees_komi", False)
-
-
-def first_line(error: Exception) -> str:
-    """Return the first line of what an error of a library says, or its kind."""
-    return next(iter(str(error).splitlines()), "") or type(error).__name__
 
 
 class NetworkOracle(ABC):

@@ -6,12 +6,11 @@ from typing import Literal
 
 import torch
 
-from miai_go.errors import InferenceError
+from miai_go.errors import InferenceError, first_line
 from miai_go.nets.encoder import Encoder
-from miai_go.nets.network import Outputs, folded
+from miai_go.nets.network import NetworkWeights, Outputs, folded
 from miai_go.nets.network_parameters import Precision
-from miai_go.nets.oracle import Answers, NetworkOracle, Planes, first_line
-from miai_go.nets.weights import NetworkWeights
+from miai_go.nets.oracle import Answers, NetworkOracle, Planes
 
 _DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 

@@ -21,9 +21,9 @@ from miai.plain import Json
 from miai.search.protocol import SearchResult
 from miai.values import ValueUnit
 from miai_go.nets.encoder import positions_of, trail_of
+from miai_go.nets.network import same_weights
 from miai_go.nets.oracle import Oracle
 from miai_go.nets.patterns import PatternPolicy
-from miai_go.nets.weights import same_weights
 from miai_go.rules.board import KoRule
 from miai_go.rules.chains import fills_eye
 from miai_go.rules.game import GoGame, GoState, Start

@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import math
 import re
-from pathlib import Path
 from typing import Final
 
 from miai.errors import InvalidStateError
@@ -65,15 +64,6 @@ class SgfError(InvalidStateError):
         super().__init__(": ".join(part for part in (source, place, cause) if part))
         self.source = source
         self.place = place
-
-
-def read_bytes_of(path: Path) -> bytes:
-    """Return the bytes of a file of at most `MAX_FILE_BYTES`. Raises `SgfError`."""
-    try:
-        with path.open("rb") as file:
-            return file.read(MAX_FILE_BYTES + 1)
-    except OSError as error:
-        raise SgfError(f"cannot be read: {error.strerror}", source=str(path)) from error
 
 
 def check(data: bytes, *, source: str) -> None:

@@ -31,7 +31,8 @@ from miai_go.rules.game_parameters import (
     Preset,
     SgfOpeningParameters,
 )
-from miai_go.sgf.check import SgfError, charset_of, check, read_bytes_of, shown
+from miai_go.sgf.check import SgfError, charset_of, check, shown
+from miai_go.sgf.sources import read_bytes_of
 
 _COLORS: Final = {"b": BLACK, "w": WHITE}
 

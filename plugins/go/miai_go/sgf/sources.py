@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from miai_go.errors import DataError
-from miai_go.sgf.check import MAX_FILE_BYTES, SgfError, read_bytes_of
+from miai_go.sgf.check import MAX_FILE_BYTES, SgfError
 
 _OPENERS: Final[dict[str, Callable[[Path], Any]]] = {
     ".tar.gz": gzip.open,
@@ -136,6 +136,15 @@ def _file(path: Path) -> SourceFile:
         return SourceFile(str(path), read_bytes_of(path))
     except SgfError as error:
         return SourceFile(str(path), None, str(error).removeprefix(f"{path}: "))
+
+
+def read_bytes_of(path: Path) -> bytes:
+    """Return the bytes of a file of at most `MAX_FILE_BYTES`. Raises `SgfError`."""
+    try:
+        with path.open("rb") as file:
+            return file.read(MAX_FILE_BYTES + 1)
+    except OSError as error:
+        raise SgfError(f"cannot be read: {error.strerror}", source=str(path)) from error
 
 
 def _packed(path: Path) -> SourceFile:

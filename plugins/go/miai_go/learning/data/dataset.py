@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from pathlib import Path
 from typing import Any, Final, Self, TypeAlias
@@ -19,23 +19,20 @@ from numpy.typing import NDArray
 
 from miai_go.errors import DataError
 from miai_go.learning.data.batches import BatchStream, Sampling
-from miai_go.learning.data.games import (
-    FRACTIONS,
-    Split,
-    StoredGame,
-    in_split,
-    is_listed,
-    sample_games,
-)
+from miai_go.learning.data.games import FRACTIONS, NAME_BYTES, SPLITS, UNKNOWN, Split, StoredGame
 from miai_go.learning.data.importing import GameFilters, ImportReport, import_games
 from miai_go.learning.data.shards import COLUMNS, Shard, open_shards, sets_in
-from miai_go.nets.encoder import Encoder, load_encoder
+from miai_go.nets.encoder import Encoder, Encoders
 from miai_go.rules.coordinates import vertex
 from miai_go.rules.sizes import board_names, sizes_of
 from miai_go.rules.symmetry import point_tables
 
 Sources: TypeAlias = str | Path | Sequence[str | Path]
-EncoderChoice: TypeAlias = Encoder | Mapping[int, Encoder] | str | None
+EncoderChoice: TypeAlias = Encoder | Encoders | None
+
+
+_RARE: Final = 0.05
+"""Share of the games with the lowest komi, and with the highest, which the range leaves out."""
 
 
 class GoDataset:
@@ -44,8 +41,8 @@ class GoDataset:
     Args:
       sources: shard sets, or folders with a set for each size; or folders, archives and files of
         SGF, which are imported into memory.
-      encoder: makes the planes of batches: an encoder, a mapping from sizes to encoders, the name
-        of a component of kind ``go.encoder``, or None for batches without planes.
+      encoder: makes the planes of batches: an encoder, a mapping from sizes to encoders, or None
+        for batches without planes.
       games: maximum number of games, a random sample.
       seed: seed of that sample, and the default seed of batches.
       avoid: games to leave out: names (16 bytes or 32 hexadecimal digits), another data set, or the
@@ -79,8 +76,11 @@ class GoDataset:
         verify: bool = True,
     ) -> None:
         self.seed = seed
-        self.report: ImportReport | None = None
-        self.shards = self._open(_as_paths(sources), encoder, filters, verify=verify)
+        if filters is None:
+            sizes = tuple(_by_size(encoder))
+            filters = GameFilters(size=sizes) if sizes else GameFilters()
+        opener = _opener_for(paths := _as_paths(sources))
+        self.shards, self.report = opener(paths, filters=filters, verify=verify)
         self._set_up(encoder, games, avoid, split, fractions)
 
     @classmethod
@@ -162,6 +162,27 @@ class GoDataset:
         """Return the komi of each game in points."""
         komi: NDArray[np.float64] = self._column("half_komi")[self._numbers] / 2
         return komi
+
+    def komi_range(self) -> tuple[float, float]:
+        """Return the range of komi of nine tenths of the games, in points."""
+        low, high = np.quantile(self.komi(), (_RARE, 1 - _RARE), method="nearest")
+        return float(low), float(high)
+
+    def searched(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+        """Return the values of searches and the results, for the player to move, and the plies.
+
+        Of all positions that have both.
+        """
+        roots, results, plies = [np.zeros(0)], [np.zeros(0)], [np.zeros(0, np.int64)]
+        for index in range(len(self)):
+            game = self.game(index)
+            if game.root_value is None or game.result == UNKNOWN:
+                continue
+            known = np.flatnonzero(~np.isnan(game.root_value))
+            roots.append(game.root_value[known].astype(np.float64))
+            results.append(game.result * game.sides()[known].astype(np.float64))
+            plies.append(known)
+        return np.concatenate(roots), np.concatenate(results), np.concatenate(plies)
 
     def of_size(self, size: int) -> Self:
         """Return the games of one size. Raises `DataError` if there are none."""
@@ -279,39 +300,6 @@ class GoDataset:
             ]
         return np.concatenate(rows) if rows else np.zeros(0, np.bool_)
 
-    def _open(
-        self,
-        sources: list[Path],
-        encoder: EncoderChoice,
-        filters: GameFilters | None,
-        *,
-        verify: bool,
-    ) -> list[Shard]:
-        sets = [sets_in(source) if source.is_dir() else [] for source in sources]
-        are_shards = [bool(folders) for folders in sets]
-        if not sources or (any(are_shards) and not all(are_shards)):
-            raise DataError(
-                "the sources of a data set are shard sets or SGF, not both and not none"
-            )
-        if all(are_shards):
-            folders = [folder for several in sets for folder in several]
-            return [shard for folder in folders for shard in open_shards(folder, verify=verify)]
-        if filters is None:
-            sizes = tuple(_by_size(encoder))
-            filters = GameFilters(size=sizes) if sizes else GameFilters()
-        self.report = ImportReport()
-        games = list(import_games(sources, filters, self.report))
-        if not games:
-            if not self.report.games:
-                raise DataError(
-                    f"{', '.join(map(str, sources))}: has no games, neither SGF nor shards"
-                )
-            raise DataError(
-                f"{', '.join(map(str, sources))}: none of {self.report.games} games was imported"
-                f"{self.report.reasons()}"
-            )
-        return _shards_of(games)
-
     def _index(self) -> None:
         """Number the games of the shards."""
         counts = [shard.games for shard in self.shards]
@@ -361,6 +349,33 @@ def _as_paths(sources: Sources) -> list[Path]:
     return [Path(source) for source in given]
 
 
+_Opened: TypeAlias = tuple[list[Shard], ImportReport | None]
+
+
+def _opener_for(sources: list[Path]) -> Callable[..., _Opened]:
+    """Return what opens the sources: shard sets or SGF. Raises `DataError` for both and none."""
+    are_sets = {source.is_dir() and bool(sets_in(source)) for source in sources}
+    if len(are_sets) != 1:
+        raise DataError("the sources of a data set are shard sets or SGF, not both and not none")
+    return _open_sets if are_sets == {True} else _import
+
+
+def _open_sets(sources: list[Path], *, filters: GameFilters, verify: bool) -> _Opened:
+    folders = [folder for source in sources for folder in sets_in(source)]
+    return [s for folder in folders for s in open_shards(folder, verify=verify)], None
+
+
+def _import(sources: list[Path], *, filters: GameFilters, verify: bool) -> _Opened:
+    report = ImportReport()
+    games = list(import_games(sources, filters, report))
+    if not games:
+        names = ", ".join(map(str, sources))
+        if not report.games:
+            raise DataError(f"{names}: has no games, neither SGF nor shards")
+        raise DataError(f"{names}: none of {report.games} games was imported{report.reasons()}")
+    return _shards_of(games), report
+
+
 def _shards_of(games: Sequence[StoredGame]) -> list[Shard]:
     """Return games in memory, a shard for each size of board."""
     sizes = sizes_of(game.size for game in games)
@@ -376,8 +391,6 @@ def _by_size(encoder: EncoderChoice) -> Mapping[int, Encoder]:
 def _encoders_for(encoder: EncoderChoice, sizes: tuple[int, ...]) -> dict[int, Encoder]:
     if encoder is None:
         return {}
-    if isinstance(encoder, str):
-        return {size: load_encoder(encoder, size) for size in sizes}
     encoders = _by_size(encoder)
     if strange := set(sizes) - set(encoders):
         raise DataError(
@@ -446,3 +459,68 @@ def _openings(shard: Shard, plies: int) -> list[tuple[int, ...]]:
     moves = columns["moves"][begins[:, None] + np.arange(plies)]
     turned = point_tables(shard.size)[:, moves]
     return [min(map(tuple, turned[:, g].tolist())) for g in range(len(begins))]
+
+
+# Splits
+
+
+def in_split(
+    names: NDArray[np.uint8], split: str, fractions: tuple[float, float, float] = FRACTIONS
+) -> NDArray[np.bool_]:
+    """Return which games, by their names of shape (games, 16), are in a split.
+
+    Raises:
+      DataError: the split is unknown, or the fractions are negative or do not sum to 1.
+    """
+    if split not in SPLITS:
+        raise DataError(f"unknown split {split!r}; use one of {', '.join(SPLITS)}")
+    if len(fractions) != len(FRACTIONS) or min(fractions) < 0 or abs(sum(fractions) - 1) > 1e-9:
+        raise DataError(f"fractions {fractions} of train, validation and test do not sum to 1")
+    if split == "all":
+        return np.ones(len(names), np.bool_)
+    place = [*SPLITS].index(split) - 1
+    position = _words(names)[:, 0] / 2.0**64
+    begin = sum(fractions[:place])
+    end = begin + fractions[place] if split != "test" else np.inf
+    inside: NDArray[np.bool_] = (position >= begin) & (position < end)
+    return inside
+
+
+def is_listed(names: NDArray[np.uint8], wanted: Iterable[str | bytes]) -> NDArray[np.bool_]:
+    """Return which games are among `wanted`: names of 16 bytes or 32 hexadecimal digits.
+
+    Raises:
+      DataError: an item of `wanted` is not a name.
+    """
+    listed = {_name(name) for name in wanted}
+    return np.fromiter((row.tobytes() in listed for row in names), np.bool_, len(names))
+
+
+def sample_games(names: NDArray[np.uint8], count: int, seed: int) -> NDArray[np.int64]:
+    """Return ascending indices of a random sample of `count` games, or of all if they are fewer.
+
+    The sample depends on the seed and the names, not on their order.
+    """
+    order = np.random.default_rng(seed).integers(0, 2**64, dtype=np.uint64)
+    with np.errstate(over="ignore"):
+        mixed = (_words(names)[:, 1] ^ order) * np.uint64(0x9E3779B97F4A7C15)
+    mixed ^= mixed >> np.uint64(32)
+    chosen: NDArray[Any] = np.sort(np.argsort(mixed, kind="stable")[:count])
+    return chosen.astype(np.int64)
+
+
+def _words(names: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    words: NDArray[np.uint64] = np.ascontiguousarray(names).view("<u8").astype(np.uint64)
+    return words
+
+
+def _name(name: str | bytes) -> bytes:
+    try:
+        digest = bytes.fromhex(name) if isinstance(name, str) else bytes(name)
+    except ValueError:
+        digest = b""
+    if len(digest) != NAME_BYTES:
+        raise DataError(
+            f"{str(name)[:40]!r} is not a game's name, {2 * NAME_BYTES} hexadecimal digits"
+        )
+    return digest

@@ -7,15 +7,13 @@ in its split when games are added or reordered, and so do its symmetric copies.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final, Literal, get_args
+from typing import Final, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from miai_go.errors import DataError
 from miai_go.kernels import records, rules
 from miai_go.rules.board import Board
 from miai_go.rules.symmetry import SYMMETRIES, point_tables
@@ -144,68 +142,3 @@ def finished_game(
         root_value=root_value,
         ownership=ownership,
     )
-
-
-# Splits
-
-
-def in_split(
-    names: NDArray[np.uint8], split: str, fractions: tuple[float, float, float] = FRACTIONS
-) -> NDArray[np.bool_]:
-    """Return which games, by their names of shape (games, 16), are in a split.
-
-    Raises:
-      DataError: the split is unknown, or the fractions are negative or do not sum to 1.
-    """
-    if split not in SPLITS:
-        raise DataError(f"unknown split {split!r}; use one of {', '.join(SPLITS)}")
-    if len(fractions) != len(FRACTIONS) or min(fractions) < 0 or abs(sum(fractions) - 1) > 1e-9:
-        raise DataError(f"fractions {fractions} of train, validation and test do not sum to 1")
-    if split == "all":
-        return np.ones(len(names), np.bool_)
-    place = [*SPLITS].index(split) - 1
-    position = _words(names)[:, 0] / 2.0**64
-    begin = sum(fractions[:place])
-    end = begin + fractions[place] if split != "test" else np.inf
-    inside: NDArray[np.bool_] = (position >= begin) & (position < end)
-    return inside
-
-
-def is_listed(names: NDArray[np.uint8], wanted: Iterable[str | bytes]) -> NDArray[np.bool_]:
-    """Return which games are among `wanted`: names of 16 bytes or 32 hexadecimal digits.
-
-    Raises:
-      DataError: an item of `wanted` is not a name.
-    """
-    listed = {_name(name) for name in wanted}
-    return np.fromiter((row.tobytes() in listed for row in names), np.bool_, len(names))
-
-
-def sample_games(names: NDArray[np.uint8], count: int, seed: int) -> NDArray[np.int64]:
-    """Return ascending indices of a random sample of `count` games, or of all if they are fewer.
-
-    The sample depends on the seed and the names, not on their order.
-    """
-    order = np.random.default_rng(seed).integers(0, 2**64, dtype=np.uint64)
-    with np.errstate(over="ignore"):
-        mixed = (_words(names)[:, 1] ^ order) * np.uint64(0x9E3779B97F4A7C15)
-    mixed ^= mixed >> np.uint64(32)
-    chosen: NDArray[Any] = np.sort(np.argsort(mixed, kind="stable")[:count])
-    return chosen.astype(np.int64)
-
-
-def _words(names: NDArray[np.uint8]) -> NDArray[np.uint64]:
-    words: NDArray[np.uint64] = np.ascontiguousarray(names).view("<u8").astype(np.uint64)
-    return words
-
-
-def _name(name: str | bytes) -> bytes:
-    try:
-        digest = bytes.fromhex(name) if isinstance(name, str) else bytes(name)
-    except ValueError:
-        digest = b""
-    if len(digest) != NAME_BYTES:
-        raise DataError(
-            f"{str(name)[:40]!r} is not a game's name, {2 * NAME_BYTES} hexadecimal digits"
-        )
-    return digest

@@ -330,6 +330,14 @@ def read_record_game(data: bytes, source: str) -> ReadGame:
     )
 
 
+def _read_record(data: bytes, source: str) -> Iterator[ReadGame | MiaiError]:
+    """Yield the game of a record, or the error in its place."""
+    try:
+        yield read_record_game(data, source)
+    except MiaiError as error:
+        yield error
+
+
 def _end_of(record: GameRecord, state: GoState) -> tuple[int, float, NDArray[np.int8] | None]:
     """Return result, margin and ownership. A forfeit for an error says nothing about the game."""
     margin, ownership = float("nan"), None
@@ -616,7 +624,8 @@ def import_games(
                 report.games += 1
                 report.refuse(file.name, file.error)
             else:
-                for game in _games_of(file.data, file.name):
+                read = _READERS[RECORD if file.name.lower().endswith(RECORD) else SGF]
+                for game in read(file.data, file.name):
                     report.games += 1
                     stored = _accepted(game, filters, report, seen, file.name)
                     if stored is not None:
@@ -625,15 +634,11 @@ def import_games(
                 progress(report)
 
 
-def _games_of(data: bytes, name: str) -> Iterator[ReadGame | MiaiError]:
-    """Yield the games of a file of either kind; an error in place of each bad game."""
-    if not name.lower().endswith(RECORD):
-        yield from read_games(data, name)
-        return
-    try:
-        yield read_record_game(data, name)
-    except MiaiError as error:
-        yield error
+_READERS: Final[Mapping[str, Callable[[bytes, str], Iterator[ReadGame | MiaiError]]]] = {
+    SGF: read_games,
+    RECORD: _read_record,
+}
+"""Readers of the games of a file, by its suffix; they yield an error in place of each bad game."""
 
 
 def _accepted(

@@ -23,9 +23,14 @@ from miai.errors import WeightsError
 from miai.tensors import TrainingRecord
 from miai_go.errors import DataError
 from miai_go.learning.training.measuring import evaluate_weights
-from miai_go.nets.network import TRAINING_ONLY
+from miai_go.nets.network import (
+    TRAINING_ONLY,
+    WeightsHeader,
+    encoder_of,
+    load_weights,
+    save_weights,
+)
 from miai_go.nets.onnx_export import own_games
-from miai_go.nets.weights import WeightsHeader, encoder_of, load_weights, save_weights
 from miai_go.shipped import SUFFIX, find_weights
 
 if TYPE_CHECKING:

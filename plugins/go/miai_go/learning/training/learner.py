@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -15,9 +17,12 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
+from miai.process.processors import available_processors
 from miai_go.errors import DivergedError, TrainingError
 from miai_go.learning.training.sections import LossSection, OptimiserSection, TrainingRunSection
-from miai_go.nets.network import Outputs
+from miai_go.nets.encoder import Encoder
+from miai_go.nets.network import NetworkWeights, Outputs, WeightsHeader, save_weights
+from miai_go.nets.torch_oracle import TorchOracle
 
 Column: TypeAlias = NDArray[Any] | Tensor
 """A value for each position of a lesson: an array, or a tensor on any device."""
@@ -164,6 +169,34 @@ class Learner:
         """Return the weights to ship: the running average, or the current weights."""
         source = self._average if self._run.average else self.network.state_dict()
         return {name: tensor.detach().cpu().clone() for name, tensor in source.items()}
+
+    def save(self, path: Path, header: WeightsHeader) -> None:
+        """Write the averaged weights. Raises `WeightsError`."""
+        with self.averaged_weights():
+            save_weights(path, self.network, header)
+
+    def playing_copy(self, header: WeightsHeader, encoder: Encoder) -> TorchOracle:
+        """Return a network with the averaged weights, ready to play.
+
+        It leaves torch with one thread; `learning_threads` restores the run's.
+        """
+        with self.averaged_weights():
+            return TorchOracle(
+                NetworkWeights(self.network, header),
+                encoder,
+                precision=self._run.precision,
+                threads=1,
+                device=self._run.device,
+            )
+
+    def playing_model(self, header: WeightsHeader) -> bytes:
+        """Return a network with the averaged weights, for ONNX Runtime, in int8."""
+        from miai_go.nets.onnx_export import onnx_model
+
+        with self.averaged_weights():
+            weights = NetworkWeights(copy.deepcopy(self.network).cpu().eval(), header)
+        model: bytes = onnx_model(weights, precision="int8").SerializeToString()
+        return model
 
     @contextmanager
     def averaged_weights(self) -> Iterator[None]:
@@ -376,3 +409,37 @@ def _make_optimiser(
 
 def _below(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
     return {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}
+
+
+def prepare_torch(run: TrainingRunSection) -> None:
+    """Set torch's threads and seed, and on processors deterministic algorithms.
+
+    Raises:
+      TrainingError: the device is unavailable.
+    """
+    if run.threads:
+        torch.set_num_threads(run.threads)
+    device = _known_device(run.device)
+    if device.type == "cuda":
+        torch.backends.cudnn.benchmark = True
+    else:
+        torch.use_deterministic_algorithms(True, warn_only=True)
+    torch.manual_seed(run.seed)
+
+
+def _known_device(name: str) -> torch.device:
+    """Return a device by its name. Raises `TrainingError` if torch does not find it."""
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        raise TrainingError(
+            f"run.device = '{name[:40]}': no device of torch; use 'cpu', 'cuda' or 'cuda:1'"
+        ) from None
+    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+        raise TrainingError(f"run.device = '{name}': torch finds no such device; use 'cpu'")
+    return device
+
+
+def learning_threads(run: TrainingRunSection) -> None:
+    """Give torch the threads of the run."""
+    torch.set_num_threads(run.threads or available_processors())

@@ -16,8 +16,8 @@ from miai_go.learning.data.dataset import GoDataset
 from miai_go.learning.data.games import SPLITS, Split
 from miai_go.learning.data.importing import GameFilters
 from miai_go.nets.inference import Ensemble, load_oracle, network_header
+from miai_go.nets.network import encoder_of
 from miai_go.nets.network_parameters import Precision
-from miai_go.nets.weights import encoder_of
 from miai_go.rules.sizes import board_names
 from miai_go.shipped import find_weights
 

@@ -18,16 +18,8 @@ from miai_go.learning.data.batches import Batch
 from miai_go.learning.data.dataset import GoDataset
 from miai_go.learning.data.games import StoredGame
 from miai_go.learning.selfplay.policy_games import PolicyGames
-from miai_go.learning.training.checkpoints import Checkpoint
-from miai_go.learning.training.learner import Learner, Lesson
-from miai_go.learning.training.making import (
-    learning_threads,
-    make_network,
-    playing_copy,
-    prepare_torch,
-    save_learnt,
-    trained_header,
-)
+from miai_go.learning.training.initial_network import make_network
+from miai_go.learning.training.learner import Learner, Lesson, learning_threads, prepare_torch
 from miai_go.learning.training.run_folder import TrainingJournal, TrainingPlan
 from miai_go.learning.training.sections import (
     EncoderSection,
@@ -36,10 +28,10 @@ from miai_go.learning.training.sections import (
     OptimiserSection,
     TrainingRunSection,
 )
-from miai_go.learning.training.training_run import LossMeans, RoundsResult, TrainingRun
+from miai_go.learning.training.training_run import Checkpoint, LossMeans, RoundsResult, TrainingRun
+from miai_go.nets.network import load_weights
 from miai_go.nets.oracle import Oracle
 from miai_go.nets.torch_oracle import TorchOracle
-from miai_go.nets.weights import load_weights
 
 
 def advantages(
@@ -156,7 +148,7 @@ class _Reinforcement:
             run=config.run,
             fixed_norms=config.network.norms == "fixed",
         )
-        self._first = playing_copy(self._learner, self._header, self._encoder, config.run)
+        self._first = self._learner.playing_copy(self._header, self._encoder)
         self._pool: list[int] = []
         self._opened: dict[int, Oracle] = {}
         self._training = TrainingRun(
@@ -178,7 +170,7 @@ class _Reinforcement:
         config = self._config
         if number and number % config.pool.every == 0:
             self._pool = [*self._pool, self._learner.steps][-config.pool.size :]
-        own = playing_copy(self._learner, self._header, self._encoder, config.run)
+        own = self._learner.playing_copy(self._header, self._encoder)
         rng = np.random.default_rng([config.run.seed, number])
         games = self._play(own, rng)
         learning_threads(config.run)
@@ -268,7 +260,7 @@ class _Reinforcement:
 
     def _match(self, number: int, journal: TrainingJournal) -> None:
         config, game = self._config.match, self._config.game
-        own = playing_copy(self._learner, self._header, self._encoder, self._config.run)
+        own = self._learner.playing_copy(self._header, self._encoder)
         rules = PolicyGames(
             size=game.size,
             half_komi=round(2 * game.komi),
@@ -292,8 +284,8 @@ class _Reinforcement:
             seed=run.seed,
         )
         komi = (game.komi, game.komi)
-        header = trained_header(self._header, record, komi=komi, licence=run.licence)
-        save_learnt(path, self._learner, header)
+        header = self._header.trained(record, komi=komi, licence=run.licence)
+        self._learner.save(path, header)
 
 
 def _allowed(batch: Batch) -> NDArray[np.bool_]:

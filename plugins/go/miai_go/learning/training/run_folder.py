@@ -194,9 +194,22 @@ class TrainingJournal:
         with writing(folder, TrainingError):
             folder.mkdir(parents=True, exist_ok=True)
             self._lock.enter_context(locked(folder / _LOCK, busy))
-            _drop_beyond(self._path, step)
+            if self._path.exists():  # the rows of later steps will be made again
+                with self._path.open(newline="", encoding="utf-8") as file:
+                    rows = list(csv.reader(file))
+                text = io.StringIO()
+                csv.writer(text).writerows(rows[:1])
+                csv.writer(text).writerows(
+                    row for row in rows[1:] if len(row) == len(rows[0]) and _within(row[0], step)
+                )
+                write_text(self._path, text.getvalue())
             self._file = self._path.open("a", newline="", encoding="utf-8")
-        self._events = _event_writer(folder / _EVENTS, step)
+        try:
+            from tensorboardX import SummaryWriter
+        except ImportError:
+            self._events = None
+        else:
+            self._events = SummaryWriter(str(folder / _EVENTS), purge_step=step or None)
         self._rows = csv.writer(self._file)
         if self._file.tell() == 0:
             self._rows.writerow(["step", "name", "value", "time"])
@@ -252,27 +265,6 @@ class ProgressTicker:
             if now - self._said >= EVERY:
                 self._said = now
                 self._say(f"  {self._done}/{self._total} {self._what}")
-
-
-def _event_writer(folder: Path, step: int) -> Any:
-    """Return TensorBoard's writer, or None where it is not installed."""
-    try:
-        from tensorboardX import SummaryWriter
-    except ImportError:
-        return None
-    return SummaryWriter(str(folder), purge_step=step or None)
-
-
-def _drop_beyond(path: Path, step: int) -> None:
-    """Drop the rows of later steps, which will be made again."""
-    if not path.exists():
-        return
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = list(csv.reader(file))
-    kept = rows[:1] + [r for r in rows[1:] if len(r) == len(rows[0]) and _within(r[0], step)]
-    text = io.StringIO()
-    csv.writer(text).writerows(kept)
-    write_text(path, text.getvalue())
 
 
 def _within(text: str, step: int) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
 from functools import partial
 from itertools import count
@@ -18,19 +18,10 @@ from miai.parameters import StrictModel
 from miai_go.errors import DataError, TrainingError
 from miai_go.learning.data.batches import Batch, BatchStream, Prefetcher
 from miai_go.learning.data.dataset import EncoderChoice, GoDataset
-from miai_go.learning.data.games import UNKNOWN
 from miai_go.learning.data.importing import GameFilters
 from miai_go.learning.training.calibrating import scaled_values
-from miai_go.learning.training.checkpoints import Checkpoint
-from miai_go.learning.training.learner import Learner, Lesson
-from miai_go.learning.training.making import (
-    encoder_with_start,
-    make_network,
-    prepare_torch,
-    save_learnt,
-    scales_of,
-    trained_header,
-)
+from miai_go.learning.training.initial_network import make_network
+from miai_go.learning.training.learner import Learner, Lesson, prepare_torch
 from miai_go.learning.training.measuring import PLIES_PER_ROW, GameMeasures, measure
 from miai_go.learning.training.resident import ResidentLessons
 from miai_go.learning.training.run_folder import TrainingJournal, TrainingPlan
@@ -44,7 +35,7 @@ from miai_go.learning.training.sections import (
     TrainingRunSection,
 )
 from miai_go.learning.training.teacher import Teacher, TeacherSection
-from miai_go.learning.training.training_run import TrainingResult, TrainingRun
+from miai_go.learning.training.training_run import Checkpoint, TrainingResult, TrainingRun
 from miai_go.rules.sizes import board_names, sizes_of
 
 
@@ -139,11 +130,19 @@ def train_supervised(
         sizes_of(config.data.size), config.encoder, config.network, seed=config.run.seed
     )
     train, validation = open_games(config.data, encoders)
-    lessons = _Lessons(config, train, ahead=ahead)
+    teacher = None
+    if config.teacher.weights:
+        teacher = Teacher(config.teacher, encoders, header, config.run)
+    lessons = _Lessons(config, train, teacher, ahead=ahead)
     learnt_from = {"games": train.digest(), "teachers": lessons.teacher}
+    record = partial(
+        plan.record,
+        data=f"{len(train)} games, {train.digest()}{lessons.teacher}",
+        seed=config.run.seed,
+    )
     learner = Learner(
         network,
-        scales_of(encoders),
+        next(iter(encoders.values())).scales,
         optimiser=config.optimiser,
         loss=config.loss,
         run=config.run,
@@ -159,13 +158,9 @@ def train_supervised(
                 )
 
     def save(path: Path) -> None:
-        record = plan.record(
-            data=f"{len(train)} games, {train.digest()}{lessons.teacher}",
-            steps=learner.steps,
-            seed=config.run.seed,
-        )
-        komi, licence = komi_range(train), config.run.licence
-        save_learnt(path, learner, trained_header(header, record, komi=komi, licence=licence))
+        komi, licence = train.komi_range(), config.run.licence
+        learnt = record(steps=learner.steps)
+        learner.save(path, header.trained(learnt, komi=komi, licence=licence))
 
     training = TrainingRun(
         plan.folder,
@@ -188,7 +183,7 @@ def train_supervised(
         ),
         held_out="validation",
         greeting=f"{len(train)} games, {train.positions} positions; {weights} weights",
-        notes=lessons.notes(),
+        notes=lessons.notes,
     )
 
 
@@ -197,21 +192,36 @@ class _Lessons:
 
     Attributes:
       teacher: what the training record says of the teacher; empty without one.
+      notes: lines about the lessons for the log.
     """
 
-    def __init__(self, config: SupervisedConfig, train: GoDataset, *, ahead: int) -> None:
+    def __init__(
+        self,
+        config: SupervisedConfig,
+        train: GoDataset,
+        teacher: Teacher | None = None,
+        *,
+        ahead: int,
+    ) -> None:
         self._config = config
         self._train = train
         self._ahead = ahead
         self._sharpness: dict[int, NDArray[np.float64]] = {}
         if config.data.root_share:
-            self._sharpness = {size: root_sharpness(train.of_size(size)) for size in train.sizes}
-        self._taught: Callable[[Lesson], Lesson] | None = None
-        self.teacher = ""
-        if config.teacher.weights:
-            encoder = encoder_with_start(config.encoder, config.network)
-            teacher = Teacher(config.teacher, train.encoders, encoder, config.run)
-            self._taught, self.teacher = teacher.taught, f"; teacher {teacher.digest[:32]}"
+            self._sharpness = {
+                size: root_sharpness(*train.of_size(size).searched()) for size in train.sizes
+            }
+        omissions = train.left_out()
+        self.notes = [omissions] if omissions else []
+        if self._sharpness:
+            factors = np.concatenate(list(self._sharpness.values()))
+            least, most = factors.min(), factors.max()
+            self.notes.append(
+                f"  values of searches are sharpened, by ply, by {least:.2f} to {most:.2f}, to fit "
+                "the results"
+            )
+        self._taught = None if teacher is None else teacher.taught
+        self.teacher = "" if teacher is None else f"; teacher {teacher.digest[:32]}"
         self._streams = partial(
             endless_streams,
             train,
@@ -240,19 +250,6 @@ class _Lessons:
             for number in range(stream.next_batch, len(stream)):
                 rows = stream.rows(number)
                 yield resident[rows.size].lesson(rows)
-
-    def notes(self) -> list[str]:
-        """Return lines about the lessons for the log."""
-        omissions = self._train.left_out()
-        notes = [omissions] if omissions else []
-        if self._sharpness:
-            factors = np.concatenate(list(self._sharpness.values()))
-            least, most = factors.min(), factors.max()
-            notes.append(
-                f"  values of searches are sharpened, by ply, by {least:.2f} to {most:.2f}, to fit "
-                "the results"
-            )
-        return notes
 
     def _lesson(self, batch: Batch) -> Lesson:
         share = self._config.data.root_share
@@ -330,15 +327,19 @@ _ENOUGH: Final = 1000
 """Positions that tell a factor."""
 
 
-def root_sharpness(data: GoDataset) -> NDArray[np.float64]:
+def root_sharpness(
+    values: NDArray[np.float64], results: NDArray[np.float64], plies: NDArray[np.int64]
+) -> NDArray[np.float64]:
     """Return by ply the factor of the log odds with which the values of searches fit results best.
 
     A short search averages over lines that nobody would play, so its values are too near to 0, in
     the middle of a game more than at its ends. Every ten plies have a factor, from 1/4 to 4, that
     has the least mean square error over all positions with a value and a result; where these are
     few, that of the plies before. Returns one 1 without any.
+
+    Args:
+      values, results, plies: of positions, as of `GoDataset.searched`.
     """
-    values, results, plies = _roots_and_results(data)
     rows = plies // PLIES_PER_ROW
     factors = [best_sharpness(values, results)]
     for row in range(int(rows.max(initial=-1)) + 1):
@@ -360,32 +361,3 @@ def best_sharpness(values: NDArray[np.float64], results: NDArray[np.float64]) ->
         best, step = row[int(np.argmin(errors))], row[1] - row[0]
         low, high = max(best - step, -np.log(_SHARPEST)), min(best + step, np.log(_SHARPEST))
     return float(np.exp(best))
-
-
-def _roots_and_results(
-    data: GoDataset,
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
-    """Return the values of searches and the results, for the player to move, and the plies.
-
-    Of all positions that have both.
-    """
-    roots, results, plies = [np.zeros(0)], [np.zeros(0)], [np.zeros(0, np.int64)]
-    for index in range(len(data)):
-        game = data.game(index)
-        if game.root_value is None or game.result == UNKNOWN:
-            continue
-        known = np.flatnonzero(~np.isnan(game.root_value))
-        roots.append(game.root_value[known].astype(np.float64))
-        results.append(game.result * game.sides()[known].astype(np.float64))
-        plies.append(known)
-    return np.concatenate(roots), np.concatenate(results), np.concatenate(plies)
-
-
-_RARE: Final = 0.05
-"""Share of the games with the lowest komi, and with the highest, which the range leaves out."""
-
-
-def komi_range(data: GoDataset) -> tuple[float, float]:
-    """Return the range of komi of nine tenths of the games, in points."""
-    low, high = np.quantile(data.komi(), (_RARE, 1 - _RARE), method="nearest")
-    return float(low), float(high)

@@ -15,10 +15,9 @@ from torch.nn import functional
 from miai.errors import WeightsError
 from miai.parameters import StrictModel, parameter
 from miai_go.learning.training.learner import Column, Lesson
-from miai_go.learning.training.making import Encoders, check_encoder
-from miai_go.learning.training.sections import EncoderSection, TrainingRunSection
-from miai_go.nets.network import Outputs
-from miai_go.nets.weights import load_weights
+from miai_go.learning.training.sections import TrainingRunSection
+from miai_go.nets.encoder import Encoders
+from miai_go.nets.network import Outputs, WeightsHeader, load_weights
 from miai_go.shipped import find_weights
 
 
@@ -38,25 +37,27 @@ class Teacher:
       digest: of the network's weights.
 
     Raises:
-      MiaiError: the weights cannot be read, or are for another board size or encoder.
+      MiaiError: the weights cannot be read, or are for another board size or encoder than `header`.
     """
 
     def __init__(
         self,
         section: TeacherSection,
         encoders: Encoders,
-        encoder_section: EncoderSection,
+        header: WeightsHeader,
         run: TrainingRunSection,
     ) -> None:
+        encoder = next(iter(encoders.values()))
         try:
             path = find_weights(section.weights)
             loaded = load_weights(path)
-            for size in encoders:
-                loaded.header.board_size(size, where=path)
         except WeightsError as error:
             raise WeightsError(f"teacher.weights: {error}") from error
-        encoder = next(iter(encoders.values()))
-        check_encoder(loaded.header, encoder_section, encoder, where="teacher.weights")
+        loaded.header.check_encoder(
+            header.encoder, header.encoder_parameters, encoder.planes, where="teacher.weights"
+        )
+        for size in encoders:
+            loaded.header.board_size(size, where=f"teacher.weights: {path}")
         self.digest = loaded.header.sha256
         self._share = section.share
         self._device = torch.device(run.device)

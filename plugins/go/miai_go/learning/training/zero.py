@@ -39,25 +39,16 @@ from miai_go.learning.selfplay.tree_games import (
     TreeSelfPlay,
     play_match,
 )
-from miai_go.learning.training.checkpoints import Checkpoint
-from miai_go.learning.training.learner import Learner, Lesson
-from miai_go.learning.training.making import (
-    learning_threads,
-    make_network,
-    playing_copy,
-    playing_model,
-    prepare_torch,
-    save_learnt,
-    trained_header,
-)
+from miai_go.learning.training.initial_network import make_network
+from miai_go.learning.training.learner import Learner, Lesson, learning_threads, prepare_torch
 from miai_go.learning.training.run_folder import ProgressTicker, TrainingJournal, TrainingPlan
-from miai_go.learning.training.supervised import endless, komi_range, lesson_of, open_games
-from miai_go.learning.training.training_run import LossMeans, RoundsResult, TrainingRun
+from miai_go.learning.training.supervised import endless, lesson_of, open_games
+from miai_go.learning.training.training_run import Checkpoint, LossMeans, RoundsResult, TrainingRun
 from miai_go.learning.training.zero_config import ZeroConfig
 from miai_go.nets.encoder import Encoder
+from miai_go.nets.network import NetworkWeights, load_weights
 from miai_go.nets.oracle import Oracle
 from miai_go.nets.torch_oracle import TorchOracle
-from miai_go.nets.weights import NetworkWeights, load_weights
 from miai_go.search.forest import NetworkValuer, TreeSettings
 
 
@@ -248,7 +239,7 @@ class Replay:
     def komi(self) -> tuple[float, float]:
         """Return the minimum and maximum komi of the training games, in points."""
         own, spread = self._config.game.komi, self._config.game.komi_spread
-        least, most = komi_range(self.recorded) if self.recorded else (own, own)
+        least, most = self.recorded.komi_range() if self.recorded else (own, own)
         return min(own - spread, least), max(own + spread, most)
 
     def lessons(self, number: int, *, first: int, count: int) -> Iterator[tuple[str, Lesson]]:
@@ -480,7 +471,7 @@ class _Zero:
         from miai_go.nets.onnx_oracle import OnnxOracle
 
         if self._best in {None, self._learner.steps}:
-            model = playing_model(self._learner, self._header)
+            model = self._learner.playing_model(self._header)
         else:
             path = self._training.checkpoints.weights(self._best)
             weights = load_weights(path, size=self._config.game.size)
@@ -491,7 +482,7 @@ class _Zero:
         """Return the playing network: the newest, or the last that passed the gate."""
         if self._best not in {None, self._learner.steps}:
             return self._kept(self._best)
-        return playing_copy(self._learner, self._header, self._encoder, self._config.run)
+        return self._learner.playing_copy(self._header, self._encoder)
 
     def _kept(self, step: int) -> Oracle:
         """Return the network after a number of steps."""
@@ -522,7 +513,7 @@ class _Zero:
             self._best = self._learner.steps
             return {}
         result = contest(
-            playing_copy(self._learner, self._header, self._encoder, self._config.run),
+            self._learner.playing_copy(self._header, self._encoder),
             self._player(),
             self._config,
             games=self._config.gate.games,
@@ -577,5 +568,5 @@ class _Zero:
             data=self._replay.description(), steps=self._learner.steps, seed=run.seed
         )
         komi = self._replay.komi()
-        header = trained_header(self._header, record, komi=komi, licence=run.licence)
-        save_learnt(path, self._learner, header)
+        header = self._header.trained(record, komi=komi, licence=run.licence)
+        self._learner.save(path, header)

@@ -21,8 +21,13 @@ from miai.errors import WeightsError
 from miai.parameters import StrictModel
 from miai.tensors import MAX_NAME, FileHeader, Tensors
 from miai_go.kinds import LIFE_NETWORK
-from miai_go.nets.network import NetworkShape, build_network, filled_parameters
-from miai_go.nets.weights import fill_network, tensors_of
+from miai_go.nets.network import (
+    NetworkShape,
+    build_network,
+    fill_network,
+    filled_parameters,
+    tensors_of,
+)
 from miai_go.tsumego.networks.zone_planes import MOST_WINDOW, PLANE_SETS
 
 if TYPE_CHECKING:

@@ -15,14 +15,11 @@ from pydantic import Field
 from miai.parameters import StrictModel, parameter, read_toml
 from miai_go.errors import TrainingError
 from miai_go.kinds import LIFE_NETWORK
-from miai_go.learning.training.checkpoints import Checkpoint
-from miai_go.learning.training.learner import Learner, Lesson
-from miai_go.learning.training.making import prepare_torch
+from miai_go.learning.training.learner import Learner, Lesson, prepare_torch
 from miai_go.learning.training.run_folder import TrainingJournal, TrainingPlan, load_plan
 from miai_go.learning.training.sections import LossSection, OptimiserSection, TrainingRunSection
-from miai_go.learning.training.training_run import TrainingResult, TrainingRun
-from miai_go.nets.network import build_network, filled_parameters
-from miai_go.nets.weights import tensors_of
+from miai_go.learning.training.training_run import Checkpoint, TrainingResult, TrainingRun
+from miai_go.nets.network import build_network, filled_parameters, tensors_of
 from miai_go.tsumego.data.labelled_positions import LabelledPositions, folds_of, policy_targets
 from miai_go.tsumego.networks.accuracy import LifeMeasures, measure, sampled_rows
 from miai_go.tsumego.networks.net_files import (
