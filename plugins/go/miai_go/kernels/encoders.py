@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from miai_go.kernels import kernel, part
 from miai_go.kernels.ladders import FRONT, SAFE, Room, escape_works, ladder_works
 from miai_go.kernels.liberties import (
-    Grid,
+    LibertySpace,
     Masks,
     bit_of,
     count_liberties,
@@ -88,8 +88,8 @@ def fill(out: Planes, plane: Int, points: Int, value: Int) -> None:
 @part
 def komi_of_mover(trail: Trail) -> Int:
     """Return the mover's komi in half points plus `KOMI_SHIFT`, from 0 to twice the shift."""
-    given = np.int64(trail[HALF_KOMI]) * (2 * np.int64(trail[COLOR]) - 3)
-    shifted = at_most(given + KOMI_SHIFT, 2 * KOMI_SHIFT)
+    komi = np.int64(trail[HALF_KOMI]) * (2 * np.int64(trail[COLOR]) - 3)  # White's, so Black's is -
+    shifted = at_most(komi + KOMI_SHIFT, 2 * KOMI_SHIFT)
     return shifted if shifted > 0 else np.int64(0)
 
 
@@ -103,6 +103,7 @@ def mark_move(
     hostile = (around >> (8 - 4 * c)) & 7
     friendly = (around >> (4 * c - 4)) & 7
     free = around >> 8
+    # A stone without company and captures has the empty points beside it, the common case.
     if free + hostile == 4 and not (hostile > 0 and takes_stones(b, p, c, counts)):
         liberties: Int = free  # alone; at the edge the border counts among both colours
     else:
@@ -138,16 +139,17 @@ def mark_ladders(  # noqa: C901  kernels read from top to bottom
     b: Words,
     c: Int,
     width: Int,
-    masks: Masks,
-    counts: Room,
-    roots: Room,
+    space: LibertySpace,
     chains: Int,
     after: Room,
-    grid: Grid,
     room: Room,
     out: Planes,
 ) -> None:
-    """Set the planes of the moves that capture in a ladder and of those that escape from one."""
+    """Set the planes of the moves that capture in a ladder and of those that escape from one.
+
+    `after` holds the liberties of a chain after a legal move on each action, and 0 for others.
+    """
+    masks, counts, roots, grid = space.masks, space.counts, space.roots, space.grid
     points = np.int64(b[SIZE]) * np.int64(b[SIZE])
     stride = np.int64(b[STRIDE])
     capture = LADDER_CAPTURE * points
@@ -155,6 +157,8 @@ def mark_ladders(  # noqa: C901  kernels read from top to bottom
     for i in range(chains):
         chain = np.int64(roots[i])
         liberties = counts[np.uint32(chain >> 3)]
+        # Captures: either liberty may start a ladder. A chain that gets three liberties at once
+        # needs no reading.
         if chain & 3 != c and liberties == 2:
             for k in range(2):
                 x = member(width, masks, chain, np.int64(k))
@@ -166,6 +170,7 @@ def mark_ladders(  # noqa: C901  kernels read from top to bottom
                     continue
                 other = point_of(b, y) >> 3
                 out[capture + x] = ladder_works(grid, stride >> 3, chain >> 3, p >> 3, other, room)
+        # Escapes: extend the chain, or capture attackers beside it that are in atari.
         elif chain & 3 == c and liberties == 1:
             x = member(width, masks, chain, np.int64(0))
             if after[x] >= 3:
@@ -192,15 +197,13 @@ def alphago_planes(
     b: Words,
     trail: Trail,
     width: Int,
-    masks: Masks,
-    counts: Room,
-    roots: Room,
+    space: LibertySpace,
     after: Room,
-    grid: Grid,
     room: Room,
     out: Planes,
 ) -> None:
     """Write the planes of one position."""
+    masks, counts, roots, grid = space.masks, space.counts, space.roots, space.grid
     size = np.int64(b[SIZE])
     points = size * size
     c = np.int64(trail[COLOR])
@@ -211,6 +214,9 @@ def alphago_planes(
     fill(out, ONES, points, 1)
     if c == 1:
         fill(out, BLACK_MOVES, points, 1)
+
+    # One pass over the board writes all other planes but those of ladders, which need the
+    # liberties after every move.
     action = np.int64(0)
     p = HEADER + RECORD * (size + 2)
     for _row in range(size):
@@ -231,7 +237,7 @@ def alphago_planes(
             action += 1
             p += RECORD
         p += RECORD
-    mark_ladders(b, c, width, masks, counts, roots, chains, after, grid, room, out)
+    mark_ladders(b, c, width, space, chains, after, room, out)
 
 
 @kernel
@@ -239,21 +245,18 @@ def encode_alphago(
     words: NDArray[np.uint32],
     trails: NDArray[np.int16],
     extra: Int,
-    masks: Masks,
-    counts: Room,
-    roots: Room,
+    space: LibertySpace,
     after: Room,
-    grid: Grid,
     room: Room,
     out: NDArray[np.uint8],
 ) -> None:
     """Write the planes of AlphaGo, and of `extra`, which is 0 or WITH_KOMI.
 
-    `masks` has a row for each record of the grid and two more.
+    `after` is work space with an entry for each point, `room` that of `ladders`.
     """
-    width = len(masks) // (len(grid) + 2)
+    width = len(space.masks) // (len(space.grid) + 2)
     for i in range(len(words)):
-        alphago_planes(words[i], trails[i], width, masks, counts, roots, after, grid, room, out[i])
+        alphago_planes(words[i], trails[i], width, space, after, room, out[i])
         if extra & WITH_KOMI:
             size = np.int64(words[i][SIZE])
             fill(out[i], np.int64(ALPHAGO_PLANES), size * size, komi_of_mover(trails[i]))
@@ -263,13 +266,11 @@ def encode_alphago(
 def encode_simple(
     words: NDArray[np.uint32],
     trails: NDArray[np.int16],
-    masks: Masks,
-    counts: Room,
-    roots: Room,
-    grid: Grid,
+    space: LibertySpace,
     out: NDArray[np.uint8],
 ) -> None:
-    """Write the planes of `simple`; work space as for `encode_alphago`."""
+    """Write the planes of `simple`."""
+    masks, counts, roots, grid = space.masks, space.counts, space.roots, space.grid
     width = len(masks) // (len(grid) + 2)
     for i in range(len(words)):
         b = words[i]
@@ -323,13 +324,11 @@ def encode_zero(  # noqa: C901  kernels read from top to bottom
     trails: NDArray[np.int16],
     history: Int,
     extra: Int,
-    masks: Masks,
-    counts: Room,
-    roots: Room,
-    grid: Grid,
+    space: LibertySpace,
     out: NDArray[np.uint8],
 ) -> None:
     """Write the planes of AlphaGo Zero; `extra` is the sum of the WITH flags of what follows."""
+    masks, counts, roots, grid = space.masks, space.counts, space.roots, space.grid
     width = len(masks) // (len(grid) + 2)
     for i in range(len(words)):
         b = words[i]

@@ -28,6 +28,7 @@ move whose share of the visits lags most behind the improved policy.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +42,6 @@ from miai_go.kernels.rules import (
     KO,
     RECORD,
     SIZE,
-    WHITE_TO_MOVE,
     Hashes,
     Int,
     Words,
@@ -65,6 +65,8 @@ from miai_go.kernels.uct import (
     STATUS,
     VISITS,
     WON,
+    follow_superko,
+    mark_of_turn,
     prove,
     repeats,
 )
@@ -117,6 +119,67 @@ Floats = NDArray[np.float64]
 Settings = NDArray[np.int64]
 
 
+class Trees(NamedTuple):
+    """The trees of all games and their roots; the first axis of every array is the game.
+
+    Attributes:
+      boards, trails: positions at the roots, as in `rules` and `trail`.
+      ints, floats: nodes, (games, `FIELDS` or `FLOATS`, nodes).
+      settings, weights: (games, `SETTINGS` or `WEIGHTS`).
+      history: hashes of earlier positions, the root's included, with room for a path beyond them.
+      noise: of Gumbel searches, in the order of the root's children.
+      schedule: earlier visits of the move that each simulation of a Gumbel search is for.
+    """
+
+    boards: NDArray[np.uint32]
+    trails: NDArray[np.int16]
+    ints: NDArray[np.int32]
+    floats: NDArray[np.float64]
+    settings: NDArray[np.int64]
+    weights: NDArray[np.float64]
+    history: NDArray[np.uint64]
+    noise: NDArray[np.float64]
+    schedule: NDArray[np.int32]
+
+
+class Tree(NamedTuple):
+    """What a descent needs of one tree: rows of `Trees`."""
+
+    ints: Ints
+    floats: Floats
+    settings: Settings
+    weights: Floats
+    history: Hashes
+    noise: Floats
+
+
+class Leaves(NamedTuple):
+    """The leaves of one batch, a row each.
+
+    The rows of `paths` and `depths` beyond those of `owners` are work space; they limit how often
+    a tree may reach a pending leaf.
+
+    Attributes:
+      words, trails: positions.
+      paths: nodes from the root on, of which row i uses `depths[i] + 1`.
+      owners: the games of the leaves.
+    """
+
+    words: NDArray[np.uint32]
+    trails: NDArray[np.int16]
+    paths: NDArray[np.int32]
+    depths: NDArray[np.int32]
+    owners: NDArray[np.int32]
+
+
+class WorkSpace(NamedTuple):
+    """Room for the owners of points, a stack of points, and the scores of a node's children."""
+
+    owner: NDArray[np.int8]
+    stack: NDArray[np.int32]
+    scores: NDArray[np.float64]
+
+
 @part
 def mean(ints: Ints, floats: Floats, node: Int, virtual: float) -> float:
     """Return a node's mean value, pending simulations lost, for the player who moved there."""
@@ -148,6 +211,8 @@ def puct(ints: Ints, floats: Floats, weights: Floats, node: Int) -> Int:
     """
     first = np.int64(ints[FIRST, node])
     last = first + np.int64(ints[COUNT, node])
+    # An untried move is worth less than its parent, the less the more prior has been tried: then
+    # the moves left are those that the policy thinks little of.
     tried = 0.0
     for i in range(first, last):
         if ints[VISITS, i] + ints[PENDING, i] > 0:
@@ -165,7 +230,7 @@ def puct(ints: Ints, floats: Floats, weights: Floats, node: Int) -> Int:
         score += spread * floats[PRIOR, i] / (1 + times)
         if node == 0 and 0 < times < forced_visits(weights[FORCED], floats[PRIOR, i], visits):
             score += _DUE
-        score += _SETTLED * ints[STATUS, i]
+        score += _SETTLED * ints[STATUS, i]  # proven wins first, losses and forbidden moves last
         if score > highest:
             highest = score
             best = i
@@ -224,7 +289,7 @@ def softmax(out: Floats, count: Int) -> None:
     """Turn `out[:count]` from logits into probabilities."""
     highest = -math.inf
     for k in range(count):
-        highest = max(highest, out[k])
+        highest = max(highest, out[k])  # subtracted, so that no power overflows
     total = 0.0
     for k in range(count):
         out[k] = math.exp(out[k] - highest)
@@ -287,7 +352,7 @@ def add_children(
     """Give `node` its legal moves that fill no own eye, and the pass; return False for no room."""
     size = np.int64(b[SIZE])
     child = settings[USED]
-    if child + size * size + 1 > ints.shape[1]:
+    if child + size * size + 1 > ints.shape[1]:  # a bound: counting the moves would cost as much
         return False
     ints[FIRST, node] = child
     suicide = settings[SUICIDE] != 0
@@ -342,6 +407,7 @@ def carry_up(
     ints: Ints, floats: Floats, path: NDArray[np.int32], depth: Int, value: float, pending: Int
 ) -> None:
     """Count a value, for the player to move at the path's end, on every node of the path."""
+    # A node's total is for the player who moved there, who at the path's end is not to move.
     sign = -1.0 if depth % 2 == 0 else 1.0
     for d in range(depth + 1):
         node = path[d]
@@ -363,12 +429,7 @@ def descend(
     b: Words,
     trail: Trail,
     path: NDArray[np.int32],
-    ints: Ints,
-    floats: Floats,
-    settings: Settings,
-    weights: Floats,
-    history: Hashes,
-    noise: Floats,
+    tree: Tree,
     wanted: Int,
     scores: Floats,
 ) -> tuple[Int, Int]:
@@ -380,35 +441,40 @@ def descend(
     Args:
       wanted: visits of the moves at the root that are due in a Gumbel search.
     """
+    ints, floats, settings = tree.ints, tree.floats, tree.settings
     size = np.int64(b[SIZE])
     key = get_hash(b)
-    known = settings[HISTORY]
+    positions = settings[HISTORY]
     passes = settings[PASSES]
     c = np.int64(trail[COLOR])
     node: Int = np.int64(0)
     depth: Int = np.int64(0)
     path[0] = 0
     while ints[COUNT, node] > 0 and ints[STATUS, node] == OPEN:
+        # Select: PUCT, or halving at the root and the most lagging share below it.
         if settings[GUMBEL] == 0:
-            child = puct(ints, floats, weights, node)
+            child = puct(ints, floats, tree.weights, node)
         elif depth == 0:
-            child = halving(ints, floats, weights, noise, wanted, scores)
+            child = halving(ints, floats, tree.weights, tree.noise, wanted, scores)
         else:
-            child = lagging(ints, floats, weights, node, scores)
+            child = lagging(ints, floats, tree.weights, node, scores)
         if ints[STATUS, child] == FORBIDDEN:
             return np.int64(-1), passes  # a mask at the root can forbid every move
+
+        # Superko is checked when a move is tried, not when it is listed: most moves never are.
         p = np.int64(ints[POINT, child])
         if settings[KO_RULE] != 0:
-            after = key if p == 0 else key ^ move_key(b, p, c)
-            mark = WHITE_TO_MOVE if settings[KO_RULE] == 2 and c == 1 else np.uint64(0)
             fresh = ints[VISITS, child] + ints[PENDING, child] == 0
-            if p != 0 and fresh and repeats(history, known, after ^ mark):
+            repeated, key = follow_superko(
+                b, p, c, key, settings[KO_RULE], fresh, tree.history, positions
+            )
+            if repeated:
                 ints[STATUS, child] = FORBIDDEN
                 floats[PRIOR, child] = 0.0
                 continue
-            key = after
-            history[known] = key ^ mark
-            known += 1
+            positions += 1
+
+        # Play the move on the board and its trail.
         if p == 0:
             passes += 1
             b[KO] = 0
@@ -426,72 +492,52 @@ def descend(
 
 @kernel
 def gather(  # noqa: C901  kernels read from top to bottom
-    games: NDArray[np.int32],
-    leaves: int,
-    boards: NDArray[np.uint32],
-    trails: NDArray[np.int16],
-    all_ints: NDArray[np.int32],
-    all_floats: NDArray[np.float64],
-    all_settings: NDArray[np.int64],
-    all_weights: NDArray[np.float64],
-    all_history: NDArray[np.uint64],
-    noise: NDArray[np.float64],
-    schedule: NDArray[np.int32],
-    words_out: NDArray[np.uint32],
-    trails_out: NDArray[np.int16],
-    paths: NDArray[np.int32],
-    depths: NDArray[np.int32],
-    owners: NDArray[np.int32],
-    owner: NDArray[np.int8],
-    stack: NDArray[np.int32],
-    scores: NDArray[np.float64],
+    games: NDArray[np.int32], most: int, trees: Trees, leaves: Leaves, space: WorkSpace
 ) -> int:
-    """Collect up to `leaves` leaves from each of `games`; return how many there are in all.
+    """Collect up to `most` leaves from each of `games`; return how many there are in all.
 
-    Leaf i has its board in `words_out[i]`, its trail in `trails_out[i]`, its path in
-    `paths[i, : depths[i] + 1]` and its game in `owners[i]`. Simulations that end in a finished game
-    are counted at once. A tree gives fewer leaves when its budget is used up, it is proven, or it
-    reaches pending leaves too often: each time their paths count as visited once more until all its
-    leaves are collected, so that the next simulation goes elsewhere. As sequential halving counts
-    visits, a Gumbel search stops at the first pending leaf instead. A tree's search ends, with its
-    budget cut to the simulations done, when it reaches a leaf for whose children there is no room.
-
-    The rows of `paths` and `depths` beyond those of `owners` are work space; they limit how often
-    a tree may reach a pending leaf.
+    Simulations that end in a finished game are counted at once. A tree gives fewer leaves when its
+    budget is used up, it is proven, or it reaches pending leaves too often: each time their paths
+    count as visited once more until all its leaves are collected, so that the next simulation goes
+    elsewhere. As sequential halving counts visits, a Gumbel search stops at the first pending leaf
+    instead. A tree's search ends, with its budget cut to the simulations done, when it reaches a
+    leaf for whose children there is no room.
     """
+    paths, depths = leaves.paths, leaves.depths
+    rows = len(leaves.owners)
     n = 0
     for which in range(len(games)):
         g = np.int64(games[which])
-        ints = all_ints[g]
-        floats = all_floats[g]
-        settings = all_settings[g]
-        weights = all_weights[g]
-        history = all_history[g]
-        found = 0
+        ints, floats = trees.ints[g], trees.floats[g]
+        settings, weights = trees.settings[g], trees.weights[g]
+        tree = Tree(ints, floats, settings, weights, trees.history[g], trees.noise[g])
+        collected = 0
         tries = 0
         clashes = 0
-        while found < leaves and settings[DONE] < settings[BUDGET] and ints[STATUS, 0] == OPEN:
+        while collected < most and settings[DONE] < settings[BUDGET] and ints[STATUS, 0] == OPEN:
+            # Descend from a copy of the root, in the row that the leaf will have.
             if tries == _TRIES:
                 break
-            b = words_out[n]
-            trail = trails_out[n]
+            b = leaves.words[n]
+            trail = leaves.trails[n]
             path = paths[n]
-            copy_words(b, boards[g])
+            copy_words(b, trees.boards[g])
             for i in range(len(trail)):
-                trail[i] = trails[g, i]
+                trail[i] = trees.trails[g, i]
             reset_unread(b)
             tries += 1
-            wanted = np.int64(schedule[g, settings[DONE]]) if settings[GUMBEL] != 0 else np.int64(0)
-            depth, passes = descend(
-                b, trail, path, ints, floats, settings, weights, history, noise[g], wanted, scores
-            )
+            gumbel = settings[GUMBEL] != 0
+            wanted = np.int64(trees.schedule[g, settings[DONE]]) if gumbel else np.int64(0)
+            depth, passes = descend(b, trail, path, tree, wanted, space.scores)
             if depth < 0:
                 settings[BUDGET] = settings[DONE]
                 break
             node = np.int64(path[depth])
+
+            # A pending leaf: repel later descents from it, and note the path to undo that.
             if ints[PENDING, node] > 0 and ints[COUNT, node] == 0:
-                row = len(owners) + clashes
-                if settings[GUMBEL] != 0 or row == len(paths):
+                row = rows + clashes
+                if gumbel or row == len(paths):
                     break
                 for d in range(depth + 1):
                     paths[row, d] = path[d]
@@ -499,6 +545,8 @@ def gather(  # noqa: C901  kernels read from top to bottom
                 add_pending(ints, path, depth, np.int64(1))
                 clashes += 1
                 continue
+
+            # Back up what needs no valuation: proven nodes, finished games, leaves valued before.
             settings[DONE] += 1
             if ints[STATUS, node] != OPEN:
                 carry_up(ints, floats, path, depth, -np.float64(ints[STATUS, node]), np.int64(0))
@@ -506,7 +554,7 @@ def gather(  # noqa: C901  kernels read from top to bottom
             elif passes >= 2 and depth > 0:
                 share = weights[SCORE_WEIGHT]
                 c = np.int64(trail[COLOR])
-                value = worth(area(b, owner, stack), weights[KOMI], share, c, b)
+                value = worth(area(b, space.owner, space.stack), weights[KOMI], share, c, b)
                 carry_up(ints, floats, path, depth, value, np.int64(0))
                 if value != 0 and share == 0:
                     ints[STATUS, node] = WON if value < 0 else LOST
@@ -522,11 +570,11 @@ def gather(  # noqa: C901  kernels read from top to bottom
             else:
                 add_pending(ints, path, depth, np.int64(1))
                 depths[n] = depth
-                owners[n] = g
+                leaves.owners[n] = g
                 n += 1
-                found += 1
+                collected += 1
         for clash in range(clashes):
-            row = len(owners) + clash
+            row = rows + clash
             add_pending(ints, paths[row], np.int64(depths[row]), np.int64(-1))
     return n
 
@@ -534,15 +582,8 @@ def gather(  # noqa: C901  kernels read from top to bottom
 @kernel
 def apply(
     count: int,
-    all_ints: NDArray[np.int32],
-    all_floats: NDArray[np.float64],
-    all_settings: NDArray[np.int64],
-    all_weights: NDArray[np.float64],
-    words: NDArray[np.uint32],
-    trails: NDArray[np.int16],
-    paths: NDArray[np.int32],
-    depths: NDArray[np.int32],
-    owners: NDArray[np.int32],
+    trees: Trees,
+    leaves: Leaves,
     rolled: NDArray[np.float64],
     logits: NDArray[np.float32],
     values: NDArray[np.float32],
@@ -553,23 +594,25 @@ def apply(
     rollouts, shape (count,), for the player to move.
     """
     for n in range(count):
-        g = np.int64(owners[n])
-        ints = all_ints[g]
-        floats = all_floats[g]
-        settings = all_settings[g]
-        weights = all_weights[g]
-        depth = np.int64(depths[n])
-        node = np.int64(paths[n, depth])
-        c = np.int64(trails[n, COLOR])
+        g = np.int64(leaves.owners[n])
+        ints, floats = trees.ints[g], trees.floats[g]
+        settings, weights = trees.settings[g], trees.weights[g]
+        b = leaves.words[n]
+        path = leaves.paths[n]
+        depth = np.int64(leaves.depths[n])
+        node = np.int64(path[depth])
+        c = np.int64(leaves.trails[n, COLOR])
         value = float(values[n])
         if settings[ROLLOUTS] > 0:
             value = (1 - weights[MIX]) * value + weights[MIX] * rolled[n]
         value = min(max(value, -1.0), 1.0)
         floats[VALUE, node] = value
         ints[VALUED, node] = 1
-        if depth < settings[DEPTH] and add_children(words[n], ints, floats, settings, node, c):
-            set_priors(words[n], ints, floats, node, logits[n], weights[TEMPERATURE])
-        carry_up(ints, floats, paths[n], depth, value, np.int64(1))
+
+        # Expand before backing up: the leaf stays pending until its path has its value.
+        if depth < settings[DEPTH] and add_children(b, ints, floats, settings, node, c):
+            set_priors(b, ints, floats, node, logits[n], weights[TEMPERATURE])
+        carry_up(ints, floats, path, depth, value, np.int64(1))
 
 
 @kernel
@@ -587,6 +630,8 @@ def prune_forced(ints: Ints, floats: Floats, weights: Floats, out: NDArray[np.in
     for i in range(first, first + count):
         if ints[VISITS, i] > ints[VISITS, best]:
             best = np.int64(i)
+    # The upper bound of the most visited child: without its forced visits, another would not have
+    # been chosen while its own bound stayed below.
     bar = spread * floats[PRIOR, best] / (1 + ints[VISITS, best]) + mean(ints, floats, best, 0.0)
     for k in range(count):
         i = int(first + k)
@@ -643,6 +688,8 @@ def keep_branch(
     since both have changed. The spare arrays have the shape of the tree's own and are work space.
     """
     zero = np.int64(0)
+    # Copy breadth first into the spare arrays: the nodes copied are the queue of those whose
+    # children are still to come.
     copy_nodes(ints, floats, spare_ints, spare_floats, np.int64(root), zero, np.int64(1))
     used: Int = np.int64(1)
     done = 0
@@ -671,43 +718,34 @@ def play_root(b: Words, trail: Trail, settings: Settings, history: Hashes, actio
         play(b, np.int64(action), c)
         settings[PASSES] = 0
     follow(b, trail, np.int64(action))
-    mark = WHITE_TO_MOVE if settings[KO_RULE] == 2 and c == 1 else np.uint64(0)
-    history[settings[HISTORY]] = get_hash(b) ^ mark
+    history[settings[HISTORY]] = get_hash(b) ^ mark_of_turn(settings[KO_RULE], c)
     settings[HISTORY] += 1
 
 
 @kernel
-def forbid_repeats(
-    games: NDArray[np.int32],
-    boards: NDArray[np.uint32],
-    trails: NDArray[np.int16],
-    all_ints: NDArray[np.int32],
-    all_floats: NDArray[np.float64],
-    all_settings: NDArray[np.int64],
-    all_history: NDArray[np.uint64],
-) -> None:
+def forbid_repeats(games: NDArray[np.int32], trees: Trees) -> None:
     """Forbid the moves at the roots of `games` that superko forbids; priors add up to 1 again."""
     for which in range(len(games)):
         g = np.int64(games[which])
-        ints = all_ints[g]
-        settings = all_settings[g]
+        ints = trees.ints[g]
+        settings = trees.settings[g]
         if settings[KO_RULE] == 0:
             continue
-        b = boards[g]
-        c = np.int64(trails[g, COLOR])
-        mark = WHITE_TO_MOVE if settings[KO_RULE] == 2 and c == 1 else np.uint64(0)
-        key = get_hash(b) ^ mark
-        prior = all_floats[g, PRIOR]
+        b = trees.boards[g]
+        c = np.int64(trees.trails[g, COLOR])
+        key = get_hash(b) ^ mark_of_turn(settings[KO_RULE], c)
+        prior = trees.floats[g, PRIOR]
         first = np.int64(ints[FIRST, 0])
         last = first + np.int64(ints[COUNT, 0])
         total = 0.0
         for i in range(first, last):
             p = np.int64(ints[POINT, i])
             open_ = p != 0 and ints[STATUS, i] == OPEN
-            if open_ and repeats(all_history[g], settings[HISTORY], key ^ move_key(b, p, c)):
+            if open_ and repeats(trees.history[g], settings[HISTORY], key ^ move_key(b, p, c)):
                 ints[STATUS, i] = FORBIDDEN
                 prior[i] = 0.0
             total += prior[i]
+        # A sum that is 1 but for rounding stays: dividing would change priors that nothing changed.
         if total < 1.0 - 1e-9:
             for i in range(first, last):
                 prior[i] /= total

@@ -140,6 +140,8 @@ def lay(
     At most `laid` stones of the line precede it. The chain marked `living` in CHAIN_MARKS keeps a
     liberty.
     """
+    # Offsets of the blocks are computed once; a chain that had more liberties before reading than
+    # stones were laid since, or an open side, cannot be captured and is not flooded.
     length = len(grid)
     log = FRONT + LOG * length
     stones = FRONT + NEAR_LIST * length
@@ -165,6 +167,7 @@ def lay(
                     grid[room[np.uint32(stones + i)]] = 0
                     room[log + new] = room[np.uint32(stones + i)]
                     new += 1
+    # Without a capture or an open side, only a friendly chain can save the stone from suicide.
     if new == top and not free:
         liberties, count = flood(grid, stride, r, room, NEAR_LIST, MARKS, 1)
         if liberties == 0:
@@ -225,6 +228,7 @@ def holds(
     stamp: Int,
 ) -> bool:
     """Return whether an atari at `x` keeps the chain from three liberties by a move at `y`."""
+    # With three open sides the answer alone has three liberties: no stone need be laid.
     color = np.int64(grid[chain])
     grid[x] = 3 - color
     sides = open_sides(grid, stride, y)
@@ -260,6 +264,8 @@ def try_move(grid: Grid, stride: Int, chain: Int, room: Room, level: Int) -> Int
     over = lay(grid, stride, move, color, room, below, laid, np.int64(-1))
     if over < 0:
         return np.int64(0)
+
+    # Three liberties escape, one is lost; with two, look which atari keep the chain below three.
     liberties, _ = flood(grid, stride, chain, room, CHAIN_LIST, CHAIN_MARKS, 3)
     stamp = np.int64(room[STAMP])
     room[frame + STAMPED] = stamp
@@ -297,6 +303,8 @@ def read(  # noqa: C901  kernels read from top to bottom
         state: Int = np.int64(1)
         if level <= last and room[MOVES] <= MAX_MOVES:
             state = try_move(grid, stride, chain, room, level)
+
+        # Back up until an attack or a capture is untried.
         while state != 2:  # decided: return to the attack that led here
             if level == top:
                 return bool(state == 1)
@@ -306,6 +314,8 @@ def read(  # noqa: C901  kernels read from top to bottom
             attack = np.int64(room[frame + ATTACK])
             over = np.int64(room[frame + OVER])
             higher = np.int64(room[frame + HIGHER])
+
+            # The chain was lost by its last move: it tries to capture before it gives up.
             if state == 0:
                 tried = room[frame + TRIED]
                 if tried == 0:
@@ -321,6 +331,8 @@ def read(  # noqa: C901  kernels read from top to bottom
                     room[child + BELOW] = higher
                     room[child + BUDGET] = budget - 1
                     break
+
+            # The attack is decided. One that failed gives way to the other atari, if there is one.
             take_back(grid, attack, 3 - color, room, over, higher)
             if state == 1 and room[frame + PENDING] != 0:
                 room[frame + PENDING] = 0

@@ -1,9 +1,9 @@
 """Liberties as sets of points, and the effect of moves on them.
 
-A set is `width` words of `uint64`, one bit per action. `masks` has a row for each record of the
-board, indexed by the record of a chain's number, then one row for unions and one that stays empty.
-`counts` holds the size of each chain's set by record; entry 0, for empty and border points, is 0.
+A set is `width` words of `uint64`, one bit per action.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,23 @@ Grid = NDArray[np.uint8]
 _1 = np.uint64(1)
 
 
+class LibertySpace(NamedTuple):
+    """The liberties of all chains of a position.
+
+    Attributes:
+      masks: a row for each record of the board, indexed by the record of a chain's number, then one
+        row for unions and one that stays empty; flat.
+      counts: the size of each chain's set by record; entry 0, for empty and border points, is 0.
+      roots: the numbers of the chains.
+      grid: what is on each point, as in `ladders`.
+    """
+
+    masks: Masks
+    counts: Numbers
+    roots: Numbers
+    grid: Grid
+
+
 @part
 def bit_of(action: Int) -> np.uint64:
     """Return the bit of a point within its word of a mask."""
@@ -61,6 +78,7 @@ def row_of(b: Words, q: np.uint32) -> Int:
 @part
 def read_liberties(b: Words, width: Int, masks: Masks, roots: Numbers, grid: Grid) -> Int:
     """Write the liberties of all chains, their numbers and the grid; return how many chains."""
+    # Collect the chains and clear their rows.
     size = np.int64(b[SIZE])
     stride = np.int64(b[STRIDE])
     chains = np.int64(0)
@@ -76,6 +94,8 @@ def read_liberties(b: Words, width: Int, masks: Masks, roots: Numbers, grid: Gri
                     masks[(what >> 3) * width + w] = 0
             p += RECORD
         p += RECORD
+
+    # Each empty point adds itself to whatever is beside it, without a branch on what that is.
     action = np.int64(0)
     p = HEADER + RECORD * (size + 2)
     for _row in range(size):
@@ -110,7 +130,7 @@ def count_liberties(width: Int, masks: Masks, roots: Numbers, chains: Int, count
 def unite(b: Words, p: Int, c: Int, width: Int, masks: Masks, union: Masks) -> None:
     """Write to `union` the liberties of a stone of `c` on `p`, captures not counted."""
     size = np.int64(b[SIZE])
-    none = len(masks) - width
+    none = len(masks) - width  # the row that stays empty, so that there is no branch
     c0, c1, c2, c3 = chains_beside(b, p)
     r0 = (c0 >> 3) * width if c0 & 3 == c else none
     r1 = (c1 >> 3) * width if c1 & 3 == c else none

@@ -4,13 +4,9 @@ The key of a position covers the stones, the player to move, the point of a ko a
 move was a pass. A network may see more, the order of the moves or earlier positions; an answer may
 then be for another past. Answers are stored for the symmetry under which the key is lowest. A row
 of the table holds the newest answer whose key falls on it.
-
-Arrays of a table with n rows, n a power of two:
-
-    keys    `uint64` of shape (n,); 0 for an empty row
-    logits  `float32` of shape (n, size * size + 1)
-    values  `float32` of shape (n,)
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,11 +22,57 @@ Values = NDArray[np.float32]
 Keys = NDArray[np.uint64]
 
 
+class Table(NamedTuple):
+    """The answers: n rows, n a power of two.
+
+    Attributes:
+      keys: of shape (n,); 0 for an empty row.
+      logits, values: of shapes (n, size * size + 1) and (n,).
+    """
+
+    keys: Keys
+    logits: Logits
+    values: Values
+
+
+class Hashing(NamedTuple):
+    """How positions are hashed.
+
+    Attributes:
+      turns: `point_tables`, shape (8, size * size + 1).
+      codes: random numbers of shape (size * size, 3): a black stone, a white stone, the ko.
+      extras: random numbers: White to move, the last move was a pass.
+      hashes: work space of shape (8,).
+    """
+
+    turns: NDArray[np.int16]
+    codes: Keys
+    extras: Keys
+    hashes: Keys
+
+
+class Batch(NamedTuple):
+    """Answers for a batch of positions, with a row for each.
+
+    Attributes:
+      keys, symmetries: under which `store` puts an answer into the table.
+      logits, values: the answers.
+      missing: rows of the positions without one.
+    """
+
+    keys: Keys
+    symmetries: NDArray[np.uint8]
+    logits: Logits
+    values: Values
+    missing: NDArray[np.int64]
+
+
 @part
 def lowest_symmetry(
     b: Words, turns: NDArray[np.int16], codes: Keys, hashes: Keys
 ) -> tuple[np.uint64, Int]:
     """Return the lowest hash of stones and ko under the symmetries, and its symmetry."""
+    # All eight hashes at once: one pass over the board, which is the slow part.
     size = np.int64(b[SIZE])
     for s in range(8):
         hashes[s] = 0
@@ -67,73 +109,46 @@ def recall(
     count: int,
     words: NDArray[np.uint32],
     trails: NDArray[np.int16],
-    turns: NDArray[np.int16],
-    codes: Keys,
-    extras: Keys,
-    hashes: Keys,
-    keys: Keys,
-    table_logits: Logits,
-    table_values: Values,
-    keys_out: Keys,
-    symmetries: NDArray[np.uint8],
-    logits: Logits,
-    values: Values,
-    missing: NDArray[np.int64],
+    hashing: Hashing,
+    table: Table,
+    batch: Batch,
 ) -> int:
-    """Write the answers that are in the table; return how many positions have none.
-
-    The rows of these are in `missing`. `keys_out` and `symmetries` are what `store` takes.
-
-    Args:
-      turns: `point_tables`, shape (8, size * size + 1).
-      codes: random numbers of shape (size * size, 3): a black stone, a white stone, the ko.
-      extras: random numbers: White to move, the last move was a pass.
-      hashes: work space of shape (8,).
-    """
+    """Write the answers that are in the table; return how many positions have none."""
+    turns = hashing.turns
     unknown = 0
     for n in range(count):
-        actions = logits.shape[1]
-        key, best = lowest_symmetry(words[n], turns, codes, hashes)
+        actions = batch.logits.shape[1]
+        key, best = lowest_symmetry(words[n], turns, hashing.codes, hashing.hashes)
         if trails[n, COLOR] == 2:
-            key ^= extras[0]
+            key ^= hashing.extras[0]
         if trails[n, LAST] == actions - 1:
-            key ^= extras[1]
+            key ^= hashing.extras[1]
         key |= np.uint64(1)  # 0 is an empty row
-        keys_out[n] = key
-        symmetries[n] = best
-        row = row_of(key, len(keys))
-        if keys[row] != key:
-            missing[unknown] = n
+        batch.keys[n] = key
+        batch.symmetries[n] = best
+        row = row_of(key, len(table.keys))
+        if table.keys[row] != key:
+            batch.missing[unknown] = n
             unknown += 1
             continue
         for action in range(actions):
-            logits[n, action] = table_logits[row, turns[best, action]]
-        values[n] = table_values[row]
+            batch.logits[n, action] = table.logits[row, turns[best, action]]
+        batch.values[n] = table.values[row]
     return unknown
 
 
 @kernel
 def store(
-    count: int,
-    missing: NDArray[np.int64],
-    answered_logits: Logits,
-    answered_values: Values,
-    turns: NDArray[np.int16],
-    keys_of: Keys,
-    symmetries: NDArray[np.uint8],
-    keys: Keys,
-    table_logits: Logits,
-    table_values: Values,
-    logits: Logits,
-    values: Values,
+    count: int, logits: Logits, values: Values, hashing: Hashing, table: Table, batch: Batch
 ) -> None:
-    """Put `count` answers for the positions in `missing` into the table and among the answers."""
+    """Put `count` answers for the missing positions into the table and among the answers."""
     for i in range(count):
-        n = missing[i]
-        row = row_of(keys_of[n], len(keys))
-        keys[row] = keys_of[n]
-        for action in range(answered_logits.shape[1]):
-            logits[n, action] = answered_logits[i, action]
-            table_logits[row, turns[symmetries[n], action]] = answered_logits[i, action]
-        values[n] = answered_values[i]
-        table_values[row] = answered_values[i]
+        n = batch.missing[i]
+        row = row_of(batch.keys[n], len(table.keys))
+        table.keys[row] = batch.keys[n]
+        turn = hashing.turns[batch.symmetries[n]]
+        for action in range(logits.shape[1]):
+            batch.logits[n, action] = logits[i, action]
+            table.logits[row, turn[action]] = logits[i, action]
+        batch.values[n] = values[i]
+        table.values[row] = values[i]

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from miai_go.kernels import kernel, part
 from miai_go.kernels.liberties import (
     Grid,
+    LibertySpace,
     Masks,
     Numbers,
     count_liberties,
@@ -90,7 +91,7 @@ class PatternBuffers(NamedTuple):
     """Work space and constants, made by `miai_go.nets.patterns`.
 
     Attributes:
-      masks, counts, roots, grid: see `miai_go.kernels.liberties`.
+      liberties: of the chains.
       codes: states of points with their margin.
       steps: offset of each of `OFFSETS` in `codes`.
       keys: of patterns, (offset * STATES + state) * 8 + symmetry; then of the places of the last
@@ -102,10 +103,7 @@ class PatternBuffers(NamedTuple):
       features: their entries in the table, `FAMILIES` each.
     """
 
-    masks: Masks
-    counts: Numbers
-    roots: Numbers
-    grid: Grid
+    liberties: LibertySpace
     codes: Grid
     steps: Numbers
     keys: Keys
@@ -144,6 +142,7 @@ def add_ring(
     codes: Grid, center: Int, steps: Numbers, keys: Keys, first: Int, last: Int, h: Keys, at: Int
 ) -> None:
     """Add the points `first` to `last` of a pattern to its eight hashes."""
+    # Eight scalars, so that the sums stay in registers.
     h0, h1, h2, h3 = h[at], h[at + 1], h[at + 2], h[at + 3]
     h4, h5, h6, h7 = h[at + 4], h[at + 5], h[at + 6], h[at + 7]
     for k in range(first, last):
@@ -272,6 +271,8 @@ def tactics(b: Words, p: Int, c: Int, width: Int, masks: Masks, counts: Numbers,
     contact: Int = np.int64(0)
     takes = False
     before = np.int64(0)
+
+    # Look at the chains beside the move.
     for q in sides_of(p, stride):
         chain = np.int64(b[q])
         color = chain & 3
@@ -288,6 +289,8 @@ def tactics(b: Words, p: Int, c: Int, width: Int, masks: Masks, counts: Numbers,
             third |= liberties == 3
             if chain == last:
                 contact = 4 - up_to_3(liberties)
+
+    # A stone without company and captures has the liberties beside it; else read them.
     union = masks[len(masks) - 2 * width : len(masks) - width]
     saves = False
     if joins == 0 and not takes:
@@ -332,8 +335,11 @@ def read_move(  # noqa: C901  kernels read from top to bottom
     h = room.hashes
     keys = room.keys
     features = room.features
-    what = tactics(b, p, c, width, room.masks, room.counts, chain)
+    # What the move does to the chains beside it joins several families.
+    what = tactics(b, p, c, width, room.liberties.masks, room.liberties.counts, chain)
     center = (row + MARGIN) * (size + 2 * MARGIN) + column + MARGIN
+
+    # Where the last two moves were: their places, distances, and the move as a reply to them.
     near: Int = np.int64(-1)
     before: Int = np.int64(-1)
     distance: Int = np.int64(18)
@@ -359,6 +365,8 @@ def read_move(  # noqa: C901  kernels read from top to bottom
             else:
                 before = place
                 distance_before = apart(rows, columns)
+
+    # The patterns around the move, each continuing the hash of the smaller one.
     for g in range(16, 24):
         h[g] = 0
     add_ring(room.codes, center, room.steps, keys, 0, RINGS[0], h, 16)
@@ -372,6 +380,8 @@ def read_move(  # noqa: C901  kernels read from top to bottom
     features[f + 5] = entry(5, least_with(h, 16, keys, near)) if near >= 0 else STARTS[5]
     add_ring(room.codes, center, room.steps, keys, RINGS[1], RINGS[2], h, 16)
     features[f + 2] = entry(2, least(h, np.int64(16)))
+    # The places of the last moves turn with the pattern: added to each symmetry's hash, then
+    # taken away again for the next ring.
     if near >= 0:
         for g in range(8):
             h[16 + g] += keys[near + g]
@@ -387,6 +397,8 @@ def read_move(  # noqa: C901  kernels read from top to bottom
             h[16 + g] -= keys[before + g]
     add_ring(room.codes, center, room.steps, keys, RINGS[2], RINGS[3], h, 16)
     features[f + 3] = entry(3, least(h, np.int64(16)))
+
+    # The families without a pattern.
     features[f + 8] = STARTS[8] + distance * 19 + distance_before
     features[f + 9] = entry(9, what * _SALT & 0xFFFFFFFF)
     features[f + 10] = STARTS[10] + place_class(size, row, column) * 16 + phase_of(trail)
@@ -398,10 +410,11 @@ def read_moves(b: Words, trail: Trail, room: PatternBuffers) -> Int:
     """List the moves that are legal and fill no own eye, with features; return their number."""
     size = np.int64(b[SIZE])
     c = np.int64(trail[COLOR])
-    width = len(room.masks) // (len(room.grid) + 2)
-    chains = read_liberties(b, width, room.masks, room.roots, room.grid)
-    count_liberties(width, room.masks, room.roots, chains, room.counts)
-    read_codes(b, c, room.counts, room.codes)
+    masks, counts, roots, grid = room.liberties
+    width = len(masks) // (len(grid) + 2)
+    chains = read_liberties(b, width, masks, roots, grid)
+    count_liberties(width, masks, roots, chains, counts)
+    read_codes(b, c, counts, room.codes)
     read_replies(b, trail, room)
     last = np.int64(trail[LAST])
     chain = np.int64(b[point_of(b, last)]) if 0 <= last < size * size else np.int64(0)
@@ -409,7 +422,7 @@ def read_moves(b: Words, trail: Trail, room: PatternBuffers) -> Int:
     p = HEADER + RECORD * (size + 2)
     for _row in range(size):
         for _column in range(size):
-            if b[p] == 0 and may_play(b, p, c, room.counts) and not fills_eye(b, p, c):
+            if b[p] == 0 and may_play(b, p, c, counts) and not fills_eye(b, p, c):
                 room.moves[n] = b[p + ACTION]
                 read_move(b, p, trail, c, width, room, chain, n * FAMILIES)
                 n += 1
@@ -476,6 +489,7 @@ def draw_move(n: Int, room: PatternBuffers, rng: NDArray[np.uint64]) -> Int:
     most = room.scores[0]
     for i in range(1, n):
         most = max(most, room.scores[i])
+    # Scores become running sums; a uniform number below the last falls into the drawn one's share.
     total = np.float32(0)
     for i in range(n):
         total += np.exp(room.scores[i] - most)
@@ -485,7 +499,7 @@ def draw_move(n: Int, room: PatternBuffers, rng: NDArray[np.uint64]) -> Int:
     for i in range(n):
         if drawn < room.scores[i]:
             return np.int64(room.moves[i])
-    return np.int64(room.moves[n - 1])
+    return np.int64(room.moves[n - 1])  # rounding can bring the number up to the last sum
 
 
 @part
@@ -531,19 +545,24 @@ def pattern_playout(
     return moves
 
 
+class LearningTable(NamedTuple):
+    """The weights, and the sums of their squared gradients, by which Adagrad divides its steps."""
+
+    weights: Weights
+    squares: Weights
+
+
 @part
-def correct(
-    n: Int, target: Int, weights: Weights, squares: Weights, rate: float, room: PatternBuffers
-) -> None:
+def correct(n: Int, target: Int, table: LearningTable, rate: float, room: PatternBuffers) -> None:
     """Move the weights of the shares in `room.scores` towards the move `target` (Adagrad)."""
     for i in range(n):
         gradient = room.scores[i] - np.float32(i == target)
-        if abs(gradient) < np.float32(1e-4):
+        if abs(gradient) < np.float32(1e-4):  # most moves: their steps would change nothing
             continue
         for f in range(i * FAMILIES, (i + 1) * FAMILIES):
             where = np.uint32(room.features[np.uint32(f)])
-            squares[where] += gradient * gradient
-            weights[where] -= np.float32(rate) * gradient / np.sqrt(squares[where])
+            table.squares[where] += gradient * gradient
+            table.weights[where] -= np.float32(rate) * gradient / np.sqrt(table.squares[where])
 
 
 @kernel
@@ -554,8 +573,7 @@ def learn(
     empty: Words,
     b: Words,
     trail: Trail,
-    weights: Weights,
-    squares: Weights,
+    table: LearningTable,
     rate: float,
     room: PatternBuffers,
     report: NDArray[np.float64],
@@ -567,6 +585,7 @@ def learn(
     cross-entropy in nats, and positions whose move is not scored since it fills an own eye, which
     count only among the positions.
     """
+    weights, squares = table.weights, table.squares
     size = np.int64(empty[SIZE])
     points = size * size
     for k in range(len(order)):
@@ -579,6 +598,8 @@ def learn(
                 return np.int64(game)
             if action < points and not legal(b, point_of(b, action), np.int64(trail[COLOR]), False):
                 return np.int64(game)
+
+            # Find the move played, and the most likely one, among the moves scored and the pass.
             n = score_moves(b, trail, weights, room)
             target = n if action == points else np.int64(-1)
             best = np.int64(0)
@@ -587,6 +608,8 @@ def learn(
                     target = np.int64(i)
                 if room.scores[i] > room.scores[best]:
                     best = np.int64(i)
+
+            # Measure, then learn: the report is of weights that have not seen the position.
             report[0] += 1
             if target < 0:
                 report[3] += 1
@@ -595,7 +618,7 @@ def learn(
                 report[1] += best == target
                 report[2] -= np.log(max(room.scores[target], np.float32(1e-30)))
                 if rate > 0:
-                    correct(n, target, weights, squares, rate, room)
+                    correct(n, target, table, rate, room)
                     where = pass_entry(trail, size, n)
                     gradient = room.scores[n] - np.float32(target == n)
                     squares[where] += gradient * gradient

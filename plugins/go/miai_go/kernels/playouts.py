@@ -9,6 +9,8 @@ and the next random number is computed before the current candidate is tested, s
 if the processor mispredicts the test. On 9x9 each is worth a tenth or more.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -40,6 +42,22 @@ _32 = np.uint64(32)
 LISTED_0 = HEADER + LISTED
 
 
+class PlayoutSpace(NamedTuple):
+    """What a playout changes.
+
+    Attributes:
+      board: a position, which becomes the last one.
+      record: moves, whose number its length limits.
+      owner: the owner of each point at the end, as in `rules.area`.
+      stack: room for the whole board.
+    """
+
+    board: Words
+    record: Words
+    owner: NDArray[np.int8]
+    stack: NDArray[np.int32]
+
+
 @part
 def upper_half(state: np.uint64) -> Int:
     """Return the 32 random bits of a state of the generator."""
@@ -54,7 +72,7 @@ def list_empty(b: Words) -> int:
     p = HEADER + RECORD * (size + 2)
     for _row in range(size):
         for _column in range(size):
-            b[LISTED_0 + RECORD * n] = p
+            b[LISTED_0 + RECORD * n] = p  # overwritten by the next unless the point is empty
             n += b[p] == 0
             p += RECORD
         p += RECORD
@@ -106,6 +124,7 @@ def light_playout(b: Words, c: Int, passes: int, record: Words, rng: NDArray[np.
         passes += 1
         o = 3 - c
         mine = 4 * c - 4
+        # Draw without replacement: a candidate that is refused goes behind the remaining ones.
         candidates = n
         while candidates > 0:
             slot = LISTED_0 + RECORD * ((bits * candidates) >> 32)
@@ -119,6 +138,9 @@ def light_playout(b: Words, c: Int, passes: int, record: Words, rng: NDArray[np.
             if p + c == ko or ((around >> mine) & 7 == 4 and true_eye(b, p, c)):
                 b[top] = p
                 continue
+
+            # Take the point from its neighbours' liberties: what is left of them tells whether the
+            # move captures and whether it would be suicide.
             n0 = np.uint32(p - stride)
             n1 = np.uint32(p - 8)
             n2 = np.uint32(p + 8)
@@ -135,6 +157,8 @@ def light_playout(b: Words, c: Int, passes: int, record: Words, rng: NDArray[np.
                 credit(b, c0, c1, c2, c3)
                 b[top] = p
                 continue
+
+            # Play it: the last empty point fills the gap in the list.
             n -= 1
             b[top] = b[LISTED_0 + RECORD * n]
             settle(b, p, c, n0, n1, n2, n3, c0, c1, c2, c3)
@@ -185,65 +209,54 @@ def own_finished(b: Words, owner: NDArray[np.int8]) -> int:
 
 
 @part
-def count_area(
-    b: Words, moves: Int, limit: int, owner: NDArray[np.int8], stack: NDArray[np.int32]
-) -> int:
+def count_area(moves: Int, space: PlayoutSpace) -> int:
     """Return Black's area minus White's after a playout, and write `owner`.
 
     After none, or when the playout stopped at its limit, empty regions are searched.
     """
-    if moves == 0 or moves == limit:
-        return area(b, owner, stack)
-    return own_finished(b, owner)
+    if moves == 0 or moves == len(space.record):
+        return area(space.board, space.owner, space.stack)
+    return own_finished(space.board, space.owner)
 
 
 @spelt_out
 def playout_score(
-    b: Words,
-    c: Int,
-    passes: int,
-    record: Words,
-    rng: NDArray[np.uint64],
-    owner: NDArray[np.int8],
-    stack: NDArray[np.int32],
+    c: Int, passes: int, rng: NDArray[np.uint64], space: PlayoutSpace
 ) -> tuple[int, int]:
-    """Play a light playout on `b`; return Black's area minus White's, and the number of moves.
+    """Play a light playout; return Black's area minus White's, and the number of moves.
 
     After two passes there is no move, and the present area counts.
     """
-    moves = light_playout(b, c, passes, record, rng) if passes < 2 else 0
-    return count_area(b, moves, len(record), owner, stack), moves
+    moves = light_playout(space.board, c, passes, space.record, rng) if passes < 2 else 0
+    return count_area(moves, space), moves
 
 
 @kernel
 def playouts(
     start: Words,
-    b: Words,
     c: Int,
     passes: int,
     count: int,
     komi: float,
-    record: Words,
     rng: NDArray[np.uint64],
-    owner: NDArray[np.int8],
-    stack: NDArray[np.int32],
+    space: PlayoutSpace,
     owned: NDArray[np.int64],
 ) -> tuple[int, int, int, int]:
     """Play `count` light playouts from the position `start`, with `c` to move.
 
     Adds to `owned` how often Black minus how often White owned each point. Returns Black's wins,
-    draws, the sum of Black's area minus White's without komi, and the sum of moves. `b` holds the
-    last playout's final position, and `record` its moves.
+    draws, the sum of Black's area minus White's without komi, and the sum of moves. `space` holds
+    the last playout's final position and its moves.
     """
     wins = 0
     draws = 0
     total = 0
     length = 0
     for _ in range(count):
-        copy_words(b, start)
-        score, moves = playout_score(b, c, passes, record, rng, owner, stack)
+        copy_words(space.board, start)
+        score, moves = playout_score(c, passes, rng, space)
         for i in range(len(owned)):
-            owned[i] += owner[i]
+            owned[i] += space.owner[i]
         wins += score > komi
         draws += score == komi
         total += score

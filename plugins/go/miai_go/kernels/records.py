@@ -1,5 +1,7 @@
 """Replaying recorded games, to check them and to reach many of their positions at once."""
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -116,53 +118,76 @@ def replay(
                 return False
             put(b, p, c)
             trail[AGES + action] = trail[PLY]
-        if t + POSITIONS >= count:
+        if t + POSITIONS >= count:  # the trail remembers the last positions alone
             keep_position(b, trail)
     for i in range(REMEMBERED):
         trail[LAST + i] = NO_MOVE if i >= count else np.int64(table[moves[count - 1 - i]])
     return True
 
 
+class RecordedGames(NamedTuple):
+    """Games as they were recorded.
+
+    Attributes:
+      moves, offsets: actions of all games, and the start of each game's, (games + 1,).
+      half_komi: of each game.
+      stones: set-ups, (games, points), or of shape (0, 0) if no game has one.
+      firsts: the first players, 1 black or 2 white, (games,), or of length 0 for Black in all.
+    """
+
+    moves: NDArray[np.int16]
+    offsets: NDArray[np.int64]
+    half_komi: NDArray[np.int16]
+    stones: NDArray[np.int8]
+    firsts: NDArray[np.int8]
+
+
+class Entries(NamedTuple):
+    """Positions to reach; all of shape (entries,).
+
+    Attributes:
+      games, plies: the position of a game before one of its moves.
+      symmetries: by which it is turned.
+      rows: where it goes.
+    """
+
+    games: NDArray[np.int64]
+    plies: NDArray[np.int64]
+    symmetries: NDArray[np.uint8]
+    rows: NDArray[np.int64]
+
+
 @kernel
 def reach(
     empty: Words,
-    moves: NDArray[np.int16],
-    offsets: NDArray[np.int64],
-    half_komi: NDArray[np.int16],
-    stones: NDArray[np.int8],
-    firsts: NDArray[np.int8],
-    games: NDArray[np.int64],
-    plies: NDArray[np.int64],
-    symmetries: NDArray[np.uint8],
+    recorded: RecordedGames,
+    entries: Entries,
     tables: NDArray[np.int16],
-    rows: NDArray[np.int64],
     words: NDArray[np.uint32],
     trails: NDArray[np.int16],
 ) -> Int:
     """Write positions of recorded games, turned; return the first impossible entry, or -1.
 
-    Entry i is the position of game `games[i]` before its move `plies[i]`, turned by
-    `symmetries[i]`; it goes into row `rows[i]`. Offsets must lie within the moves. A move off the
-    board or on a stone makes its entry impossible. Ko is not checked.
+    Offsets must lie within the moves. A move off the board or on a stone makes its entry
+    impossible. Ko is not checked.
 
     Args:
       empty: an empty board of the size.
-      moves, offsets: actions of all games, and the start of each game's, (games + 1,).
-      half_komi: of each game.
-      stones: set-ups, (games, points), or of shape (0, 0) if no game has one.
-      firsts: the first players, 1 black or 2 white, (games,), or of length 0 for Black in all.
       tables: see `miai_go.rules.symmetry.point_tables`.
       words, trails: see `miai_go.nets.encoder.Positions`.
     """
+    offsets, stones, firsts = recorded.offsets, recorded.stones, recorded.firsts
     size = np.int64(empty[SIZE])
-    for i in range(len(games)):
-        game = games[i]
-        row = rows[i]
-        b = words[row]
-        trail = trails[row]
-        table = tables[symmetries[i]]
-        if plies[i] < 0 or plies[i] > offsets[game + 1] - offsets[game]:
+    for i in range(len(entries.games)):
+        game = entries.games[i]
+        ply = entries.plies[i]
+        b = words[entries.rows[i]]
+        trail = trails[entries.rows[i]]
+        table = tables[entries.symmetries[i]]
+        if ply < 0 or ply > offsets[game + 1] - offsets[game]:
             return i
+
+        # Set up the board, turned.
         copy_words(b, empty)
         if len(stones) > 0 and not lay_out(b, empty, stones[game], table, size):
             return i
@@ -172,8 +197,10 @@ def reach(
             if first < 1 or first > 2:
                 return i
         reset_unread(b)
-        begin(b, trail, first, np.int64(half_komi[game]))
-        where = offsets[game]
-        if not replay(b, trail, moves[where : where + plies[i]], table, size):
+        begin(b, trail, first, np.int64(recorded.half_komi[game]))
+
+        # Play the moves, turned, up to the position.
+        start = offsets[game]
+        if not replay(b, trail, recorded.moves[start : start + ply], table, size):
             return i
     return -1

@@ -1,13 +1,14 @@
 """Rollouts from the leaves of a forest, by light playouts or by the pattern policy."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from miai_go.kernels import kernel, part
 from miai_go.kernels.patterns import PatternBuffers, Weights, pattern_playout
-from miai_go.kernels.playouts import copy_words, playout_score
+from miai_go.kernels.playouts import PlayoutSpace, copy_words, playout_score
 from miai_go.kernels.rules import SIZE, Int, Words, area, reset_unread
 from miai_go.kernels.trail import COLOR, LAST, Trail
 
@@ -37,41 +38,50 @@ def worth(score: int, komi: float, share: float, mover: Int, b: Words) -> float:
     return black if mover == 1 else -black
 
 
+class RolloutGames(NamedTuple):
+    """How leaves of each game are played to the end; every array has an entry for each game.
+
+    Attributes:
+      counts: playouts from a leaf.
+      limits: moves after which a playout is stopped.
+      komi: in points.
+      shares: of the score in the worth of an end, see `outcome`.
+      rng: states of the generator.
+    """
+
+    counts: NDArray[np.int64]
+    limits: NDArray[np.int64]
+    komi: NDArray[np.float64]
+    shares: NDArray[np.float64]
+    rng: NDArray[np.uint64]
+
+
 @kernel
 def light_rollouts(
     words: NDArray[np.uint32],
     trails: NDArray[np.int16],
-    games: NDArray[np.int32],
-    counts: NDArray[np.int64],
-    limits: NDArray[np.int64],
-    komi: NDArray[np.float64],
-    shares: NDArray[np.float64],
-    rng: NDArray[np.uint64],
-    b: Words,
-    record: Words,
-    owner: NDArray[np.int8],
-    stack: NDArray[np.int32],
+    owners: NDArray[np.int32],
+    games: RolloutGames,
+    space: PlayoutSpace,
     out: NDArray[np.float64],
 ) -> None:
     """Write the mean worth of light playouts from each leaf, for the player to move there.
 
     Args:
-      games: the game of each leaf; `counts` (number of playouts), `limits` (moves after which one
-        is stopped), `komi`, `shares` (of the score, see `outcome`) and `rng` have an entry for each
-        game.
-      b, record, owner, stack: work space.
+      owners: the game of each leaf.
     """
+    counts, komi, shares, rng = games.counts, games.komi, games.shares, games.rng
+    b = space.board
     for n in range(len(words)):
-        g = np.int64(games[n])
+        g = np.int64(owners[n])
         c = np.int64(trails[n, COLOR])
         passes = passes_before(words[n], trails[n])
+        room = PlayoutSpace(b, space.record[: games.limits[g]], space.owner, space.stack)
         total = 0.0
         for _ in range(counts[g]):
             copy_words(b, words[n])
             reset_unread(b)
-            score, _moves = playout_score(
-                b, c, passes, record[: limits[g]], rng[g : g + 1], owner, stack
-            )
+            score, _moves = playout_score(c, passes, rng[g : g + 1], room)
             total += worth(score, komi[g], shares[g], c, b)
         out[n] = total / max(counts[g], 1)
 
@@ -80,32 +90,28 @@ def light_rollouts(
 def pattern_rollouts(
     words: NDArray[np.uint32],
     trails: NDArray[np.int16],
-    games: NDArray[np.int32],
-    counts: NDArray[np.int64],
-    limits: NDArray[np.int64],
-    komi: NDArray[np.float64],
-    shares: NDArray[np.float64],
-    rng: NDArray[np.uint64],
+    owners: NDArray[np.int32],
+    games: RolloutGames,
+    space: PlayoutSpace,
+    trail: Trail,
     table: Weights,
     room: PatternBuffers,
-    b: Words,
-    trail: Trail,
-    record: Words,
-    owner: NDArray[np.int8],
-    stack: NDArray[np.int32],
     out: NDArray[np.float64],
 ) -> None:
     """As `light_rollouts`, with moves drawn by the pattern policy of `table`."""
+    counts, limits, komi, shares = games.counts, games.limits, games.komi, games.shares
+    b = space.board
     for n in range(len(words)):
-        g = np.int64(games[n])
+        g = np.int64(owners[n])
         c = np.int64(trails[n, COLOR])
         passes = np.int64(passes_before(words[n], trails[n]))
+        rng = games.rng[g : g + 1]
         total = 0.0
         for _ in range(counts[g]):
             copy_words(b, words[n])
             reset_unread(b)
             for k in range(len(trail)):
                 trail[k] = trails[n, k]
-            pattern_playout(b, trail, passes, table, record, rng[g : g + 1], limits[g], room)
-            total += worth(area(b, owner, stack), komi[g], shares[g], c, b)
+            pattern_playout(b, trail, passes, table, space.record, rng, limits[g], room)
+            total += worth(area(b, space.owner, space.stack), komi[g], shares[g], c, b)
         out[n] = total / max(counts[g], 1)

@@ -181,6 +181,7 @@ def lift(b: Words, chain: Int, n: Int) -> Int:
     """
     stride = b[STRIDE]
     c = chain & 3
+    # For each neighbour one stone fewer of that colour, and one empty point more, in one addition.
     leaves = ONE_EMPTY - (1 << (4 * c - 4))
     first = chain - c
     s = first
@@ -202,6 +203,7 @@ def lift(b: Words, chain: Int, n: Int) -> Int:
 @part
 def merge(b: Words, chain: Int, other: Int) -> Int:
     """Join two chains of the same colour; return the one whose number remains."""
+    # Renumber the smaller chain.
     if b[other + CHAIN_INFO] & (LIBERTY - 1) > b[chain + CHAIN_INFO] & (LIBERTY - 1):
         chain, other = other, chain
     a = chain - (chain & 3)
@@ -212,6 +214,7 @@ def merge(b: Words, chain: Int, other: Int) -> Int:
         s = b[s + NEXT]
         if s == z:
             break
+    # Exchanging two successors joins two circles.
     after = b[a + NEXT]
     b[a + NEXT] = b[z + NEXT]
     b[z + NEXT] = after
@@ -229,12 +232,15 @@ def settle(
     chain without a branch, and joining others only if there are any, avoids most of the branches
     that a plain loop would mispredict.
     """
+    # A chain of its own first, with the stone's empty neighbours as pseudo-liberties.
     free = (b[p + AROUND] >> 8) & 7
     comes = (1 << (4 * c - 4)) - ONE_EMPTY
     recount(b, n0, n1, n2, n3, comes)
     chain = p + c
     b[chain + CHAIN_INFO] = 0
     b[p + NEXT] = p
+
+    # Join the last own neighbour; the others, if they are other chains, are merged afterwards.
     chain = c0 if c0 & 3 == c else chain
     chain = c1 if c1 & 3 == c else chain
     chain = c2 if c2 & 3 == c else chain
@@ -288,6 +294,7 @@ def put(b: Words, p: Int, c: Int) -> Int:
     removed = capture(b, o, np.int64(0), n0, n1, n2, n3)
     b[PRISONERS + o] += removed
     b[KO] = 0
+    # Ko: a single stone taken by one that stood among hostile stones alone.
     if removed == 1 and (around >> (8 - 4 * c)) & 7 == 4:
         b[KO] = b[HEADER + LISTED] + o
     if removed == 0 and dead(b, c, chain):
@@ -303,6 +310,7 @@ def legal(b: Words, p: Int, c: Int, suicide: bool) -> bool:
         return False
     if suicide or b[p + AROUND] >= ONE_EMPTY:
         return True
+    # Take the point from its neighbours' liberties for the test, and give it back.
     c0, c1, c2, c3 = chains_beside(b, p)
     debit(b, c0, c1, c2, c3)
     o = 3 - c
@@ -335,7 +343,7 @@ def move_key(b: Words, p: Int, c: Int) -> np.uint64:
     c0, c1, c2, c3 = chains_beside(b, p)
     debit(b, c0, c1, c2, c3)
     safe = bool(around >= ONE_EMPTY)
-    lost = np.uint64(0)
+    lost = np.uint64(0)  # own stones, which a suicide removes
     near = (c0, c1, c2, c3)
     for i in range(4):
         n = near[i]
@@ -398,7 +406,7 @@ def legal_points(b: Words, c: Int, suicide: bool, ko: bool, out: NDArray[np.int1
     """Write the legal points in ascending order into `out`; return their number."""
     size = b[SIZE]
     ban = b[KO]
-    if not ko:
+    if not ko:  # lifted for the call: `legal` reads it from the board
         b[KO] = 0
     count = 0
     p = point_of(b, np.int64(0))
@@ -500,6 +508,7 @@ def area(  # noqa: C901  kernels read from top to bottom
     """
     size = np.int64(b[SIZE])
     stride = b[STRIDE]
+    # Stones belong to their colour; empty points are marked as unseen.
     total = 0
     unseen = 2
     for action in range(size * size):
@@ -508,6 +517,8 @@ def area(  # noqa: C901  kernels read from top to bottom
     for action in range(size * size):
         if owner[action] != unseen:
             continue
+
+        # Flood the region, noting the colours that it touches: 1, 2, or 3 for both.
         top = 1
         stack[0] = point_of(b, action)
         owner[action] = 0

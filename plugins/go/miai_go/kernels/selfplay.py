@@ -59,6 +59,7 @@ def draw_moves(
       dice: a number from 0 to below 1 for each row.
     """
     for row in range(len(logits)):
+        # The best action, and the logit that is subtracted so that no power overflows.
         best = 0
         highest = -math.inf
         for action in range(logits.shape[1]):
@@ -68,6 +69,9 @@ def draw_moves(
         out[row] = best
         if heat[row] <= 0:
             continue
+
+        # Draw: the powers are computed twice, as a kernel has no array for them. If rounding leaves
+        # something of the dice, the best action stays.
         total = 0.0
         for action in range(logits.shape[1]):
             if allowed[row, action]:

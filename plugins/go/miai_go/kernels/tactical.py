@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from miai_go.kernels import kernel, part, spelt_out
 from miai_go.kernels.playouts import (
     LISTED_0,
+    PlayoutSpace,
     copy_words,
     count_area,
     list_empty,
@@ -111,7 +112,7 @@ def reply(b: Words, last: Int, c: Int, ko: Int) -> Int:
         if p != 0 and p + c != ko:
             return p
     stride = np.int64(b[STRIDE])
-    for q in (last - stride, last - 8, last + 8, last + stride):
+    for q in (last - stride, last - 8, last + 8, last + stride):  # only these can be in new atari
         chain = np.int64(b[np.uint32(q)])
         if chain & 3 == c:
             p = only_liberty(b, chain)
@@ -158,6 +159,8 @@ def tactical_playout(  # noqa: C901  kernels read from top to bottom
             p = reply(b, last, c, ko)
         last = np.int64(0)
         forced = p != 0
+
+        # Try the answer, then draw without replacement, as in `light_playout`.
         while forced or candidates > 0:
             if not forced:
                 p = np.int64(b[LISTED_0 + RECORD * ((bits * candidates) >> 32)])
@@ -183,6 +186,7 @@ def tactical_playout(  # noqa: C901  kernels read from top to bottom
                 ):
                     credit(b, c0, c1, c2, c3)
                     playable = False
+            # A refused candidate goes behind the remaining ones; a refused answer is listed still.
             if not playable:
                 if not forced:
                     other = np.int64(b[LISTED_0 + RECORD * candidates])
@@ -190,6 +194,8 @@ def tactical_playout(  # noqa: C901  kernels read from top to bottom
                     enlist(b, np.int64(candidates), p)
                 forced = False
                 continue
+
+            # Play it: the last empty point fills the gap in the list.
             n -= 1
             enlist(b, np.int64(b[p + WHERE]), np.int64(b[LISTED_0 + RECORD * n]))
             settle(b, p, c, n0, n1, n2, n3, c0, c1, c2, c3)
@@ -217,32 +223,22 @@ def tactical_playout(  # noqa: C901  kernels read from top to bottom
 
 @spelt_out
 def tactical_score(
-    b: Words,
-    c: Int,
-    passes: int,
-    last: Int,
-    record: Words,
-    rng: NDArray[np.uint64],
-    owner: NDArray[np.int8],
-    stack: NDArray[np.int32],
+    c: Int, passes: int, last: Int, rng: NDArray[np.uint64], space: PlayoutSpace
 ) -> tuple[int, int]:
-    """Play a tactical playout on `b`; return what `playouts.playout_score` returns."""
-    moves = tactical_playout(b, c, passes, last, record, rng) if passes < 2 else 0
-    return count_area(b, moves, len(record), owner, stack), moves
+    """Play a tactical playout; return what `playouts.playout_score` returns."""
+    moves = tactical_playout(space.board, c, passes, last, space.record, rng) if passes < 2 else 0
+    return count_area(moves, space), moves
 
 
 @kernel
 def tactical_playouts(
     start: Words,
-    b: Words,
     c: Int,
     passes: int,
     count: int,
     komi: float,
-    record: Words,
     rng: NDArray[np.uint64],
-    owner: NDArray[np.int8],
-    stack: NDArray[np.int32],
+    space: PlayoutSpace,
     owned: NDArray[np.int64],
 ) -> tuple[int, int, int, int]:
     """Play tactical playouts; see `playouts.playouts`."""
@@ -251,10 +247,10 @@ def tactical_playouts(
     total = 0
     length = 0
     for _ in range(count):
-        copy_words(b, start)
-        score, moves = tactical_score(b, c, passes, np.int64(0), record, rng, owner, stack)
+        copy_words(space.board, start)
+        score, moves = tactical_score(c, passes, np.int64(0), rng, space)
         for i in range(len(owned)):
-            owned[i] += owner[i]
+            owned[i] += space.owner[i]
         wins += score > komi
         draws += score == komi
         total += score

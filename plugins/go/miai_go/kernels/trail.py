@@ -93,7 +93,7 @@ def follow(b: Words, trail: Trail, action: Int) -> None:
     size = np.int64(b[SIZE])
     trail[PLY] += 1
     trail[COLOR] = 3 - trail[COLOR]
-    for i in range(REMEMBERED - 1, 0, -1):
+    for i in range(REMEMBERED - 1, 0, -1):  # a shift of eight words costs less than a ring's index
         trail[LAST + i] = trail[LAST + i - 1]
     trail[LAST] = action
     if action < size * size:

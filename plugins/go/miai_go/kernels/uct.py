@@ -18,12 +18,19 @@ out the filling of own eyes.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from miai_go.kernels import kernel, part
-from miai_go.kernels.playouts import copy_words, fills_eye, playout_score, upper_half
+from miai_go.kernels.playouts import (
+    PlayoutSpace,
+    copy_words,
+    fills_eye,
+    playout_score,
+    upper_half,
+)
 from miai_go.kernels.rules import (
     GAMMA,
     HEADER,
@@ -135,6 +142,7 @@ def select(
     spread = np.float32(weights[EXPLORATION] * math.sqrt(math.log(nodes[VISITS, node] + 1)))
     fpu = np.float32(weights[FPU])
     rave = np.float32(weights[RAVE] if weights[RAVE] > 1e-9 else 1e-9)  # never 0 / 0
+    # Write all bounds, then look for the best: without a branch the first loop becomes vectors.
     one = np.float32(1)
     for i in range(first, first + count):
         visits = np.float32(nodes[VISITS, i])
@@ -156,12 +164,42 @@ def select(
 
 
 @part
-def repeats(history: Hashes, count: int, key: np.uint64) -> bool:
+def repeats(history: Hashes, count: Int, key: np.uint64) -> bool:
     """Return whether `key` is among the first `count` hashes."""
     found = False
     for i in range(count):
-        found |= history[i] == key
+        found |= history[i] == key  # without an early exit the loop becomes vectors
     return found
+
+
+@part
+def mark_of_turn(ko_rule: Int, c: Int) -> np.uint64:
+    """Return what superko mixes into a position's hash after a move of `c`."""
+    return WHITE_TO_MOVE if ko_rule == 2 and c == 1 else np.uint64(0)
+
+
+@part
+def follow_superko(
+    b: Words,
+    p: Int,
+    c: Int,
+    key: np.uint64,
+    ko_rule: Int,
+    fresh: bool,
+    history: Hashes,
+    positions: Int,
+) -> tuple[bool, np.uint64]:
+    """Return whether a move repeats a position, and the board's hash after it.
+
+    A position that is not a repetition is written behind the first `positions` of the history.
+    Only `fresh` moves are compared; any other has been compared with the same history.
+    """
+    after = key if p == 0 else key ^ move_key(b, p, c)
+    mark = mark_of_turn(ko_rule, c)
+    if p != 0 and fresh and repeats(history, positions, after ^ mark):
+        return True, key
+    history[positions] = after ^ mark
+    return False, after
 
 
 @part
@@ -171,7 +209,7 @@ def prove(nodes: Nodes, path: NDArray[np.int32], depth: Int) -> None:
         parent = path[depth - 1]
         if nodes[STATUS, path[depth]] == WON:
             nodes[STATUS, parent] = LOST
-        else:
+        else:  # a forbidden child is no answer, so it does not keep the parent open
             first = nodes[FIRST, parent]
             for child in range(first, first + nodes[COUNT, parent]):
                 if nodes[STATUS, child] == OPEN or nodes[STATUS, child] == WON:
@@ -202,32 +240,51 @@ def update_amaf(
             played = first_by[nodes[POINT, child] // RECORD] == mover
             nodes[AMAF_VISITS, child] += played
             nodes[AMAF_REWARD, child] += reward * played
+        # Going up, the move of the path comes before all that was seen.
         if d > 0 and nodes[POINT, node] != 0:
             first_by[nodes[POINT, node] // RECORD] = 3 - mover
 
 
+class Tree(NamedTuple):
+    """A tree and how to search it.
+
+    Attributes:
+      nodes, settings, weights: see the top of this module.
+      history: keys of earlier positions, the root's included, with room for a path beyond them.
+      rng: one state of the generator of `rules.scramble`.
+    """
+
+    nodes: Nodes
+    settings: NDArray[np.int64]
+    weights: NDArray[np.float64]
+    history: Hashes
+    rng: Bits
+
+
+class WorkSpace(NamedTuple):
+    """Room for one simulation.
+
+    Attributes:
+      path: nodes from the root on; its length limits the depth.
+      first_by: see `update_amaf`.
+      scores: bounds of a node's children.
+      playout: room for a playout.
+    """
+
+    path: NDArray[np.int32]
+    first_by: NDArray[np.int8]
+    scores: NDArray[np.float32]
+    playout: PlayoutSpace
+
+
 @kernel
 def search(  # noqa: C901  kernels read from top to bottom
-    root: Words,
-    b: Words,
-    nodes: Nodes,
-    settings: NDArray[np.int64],
-    weights: NDArray[np.float64],
-    history: Hashes,
-    rng: Bits,
-    simulations: int,
-    path: NDArray[np.int32],
-    record: Words,
-    first_by: NDArray[np.int8],
-    scores: NDArray[np.float32],
-    owner: NDArray[np.int8],
-    stack: NDArray[np.int32],
+    root: Words, tree: Tree, simulations: int, space: WorkSpace
 ) -> int:
-    """Give the root children, run simulations and return how many; fewer if the root is proven.
-
-    `history` holds the keys of earlier positions, the root's included, and has room for a path
-    beyond them.
-    """
+    """Give the root children, run simulations and return how many; fewer if the root is proven."""
+    nodes, settings, weights = tree.nodes, tree.settings, tree.weights
+    path, first_by, playout, rng = space.path, space.first_by, space.playout, tree.rng
+    b, record = playout.board, playout.record
     ko_rule = settings[KO_RULE]
     root_color = settings[COLOR]
     if nodes[COUNT, 0] == 0:
@@ -240,12 +297,14 @@ def search(  # noqa: C901  kernels read from top to bottom
         copy_words(b, root)
         reset_unread(b)
         key = get_hash(b)
-        known = settings[HISTORY]
+        positions = settings[HISTORY]
         c = root_color
         passes = settings[PASSES]
         node: Int = np.int64(0)
         depth = 0
         path[0] = 0
+
+        # Descend by the bandit until a leaf, which gets children once it has enough visits.
         while nodes[STATUS, node] == OPEN and passes < 2:
             if nodes[COUNT, node] == 0:
                 if nodes[VISITS, node] < settings[EXPAND_AFTER]:
@@ -253,19 +312,19 @@ def search(  # noqa: C901  kernels read from top to bottom
                 rng[0] += GAMMA
                 if depth + 1 == len(path) or not expand(b, nodes, node, c, settings, rng[0]):
                     break
-            child = select(nodes, node, weights, scores)
+            child = select(nodes, node, weights, space.scores)
             if nodes[STATUS, child] == FORBIDDEN:
                 break  # a mask at the root can forbid every move
             p = np.int64(nodes[POINT, child])
             if ko_rule != 0:
-                after = key if p == 0 else key ^ move_key(b, p, c)
-                mark = WHITE_TO_MOVE if ko_rule == 2 and c == 1 else np.uint64(0)
-                if p != 0 and nodes[VISITS, child] == 0 and repeats(history, known, after ^ mark):
+                fresh = nodes[VISITS, child] == 0
+                repeated, key = follow_superko(
+                    b, p, c, key, ko_rule, fresh, tree.history, positions
+                )
+                if repeated:
                     nodes[STATUS, child] = FORBIDDEN
                     continue
-                key = after
-                history[known] = key ^ mark
-                known += 1
+                positions += 1
             if p == 0:
                 passes += 1
                 b[KO] = 0
@@ -276,25 +335,31 @@ def search(  # noqa: C901  kernels read from top to bottom
             depth += 1
             node = child
             path[depth] = node
+
+        # Value the leaf: by its proof, or by a playout, which after two passes only counts.
         moves = 0
         if nodes[STATUS, node] != OPEN:
             result = nodes[STATUS, node] if c == 2 else -nodes[STATUS, node]
         else:
             if settings[TACTICAL] != 0:
                 last = np.int64(nodes[POINT, node]) if depth > 0 else np.int64(0)
-                score, moves = tactical_score(b, c, passes, last, record, rng, owner, stack)
+                score, moves = tactical_score(c, passes, last, rng, playout)
             else:
-                score, moves = playout_score(b, c, passes, record, rng, owner, stack)
+                score, moves = playout_score(c, passes, rng, playout)
             result = (score > weights[KOMI]) - (score < weights[KOMI])
             if passes >= 2 and result != 0:
                 nodes[STATUS, node] = WON if (result == 1) == (c == 2) else LOST
                 prove(nodes, path, depth)
+
+        # Back up to the sisters: read backwards, the first player at each point remains.
         if weights[RAVE] > 0:
             first_by[:] = 0
             for i in range(moves - 1, -1, -1):
                 first_by[record[i] // RECORD] = record[i] & 3
             first_by[0] = 0
             update_amaf(nodes, path, depth, root_color, result, first_by)
+
+        # Back up along the path: rewards are for the player who moved.
         for d in range(depth + 1):
             mover = 3 - root_color if d % 2 == 0 else root_color
             nodes[VISITS, path[d]] += 1
@@ -307,6 +372,7 @@ def keep_subtree(nodes: Nodes, fresh: Nodes, root: int) -> int:
     """Copy the subtree under `root` into the empty tree `fresh`; return the nodes in use."""
     for field in range(FIELDS):
         fresh[field, 0] = nodes[field, root]
+    # Breadth first: the nodes copied are the queue of those whose children are still to come.
     used = 1
     done = 0
     while done < used:

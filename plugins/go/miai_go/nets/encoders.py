@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from miai.parameters import Parameters
 from miai_go.kernels import FAMILY, ladders
 from miai_go.kernels import encoders as kernels
+from miai_go.kernels.liberties import LibertySpace
 from miai_go.nets.encoder import Positions
 from miai_go.nets.network_parameters import AlphaGoEncoderParameters, ZeroEncoderParameters
 from miai_go.rules.board import check_size
@@ -70,17 +71,15 @@ class CompiledEncoder(ABC):
         """Write the planes, one position a row."""
 
 
-def make_room(
-    size: int,
-) -> tuple[NDArray[np.uint64], NDArray[np.int32], NDArray[np.int32], NDArray[np.uint8]]:
-    """Return work space for boards of one size: masks, counts, roots and grid of the kernels."""
+def liberty_space(size: int) -> LibertySpace:
+    """Return work space of the kernels for boards of one size."""
     grid = ladders.empty_grid(size)
     width = (size * size + 63) // 64
-    return (
-        np.zeros((len(grid) + 2) * width, np.uint64),
-        np.zeros(len(grid), np.int32),
-        np.zeros(size * size, np.int32),
-        grid,
+    return LibertySpace(
+        masks=np.zeros((len(grid) + 2) * width, np.uint64),
+        counts=np.zeros(len(grid), np.int32),
+        roots=np.zeros(size * size, np.int32),
+        grid=grid,
     )
 
 
@@ -130,11 +129,11 @@ class AlphaGoEncoder(CompiledEncoder):
             self.scales[self.PLANES] = KOMI_SCALE
 
     def _write(self, words: Words, trails: Trails, out: Planes) -> None:
-        masks, counts, roots, grid = make_room(self.size)
-        after = np.zeros_like(roots)
+        space = liberty_space(self.size)
+        after = np.zeros_like(space.roots)
         room = ladders.ladder_room(self.size)
         extra = kernels.WITH_KOMI * self.sees_komi
-        kernels.encode_alphago(words, trails, extra, masks, counts, roots, after, grid, room, out)
+        kernels.encode_alphago(words, trails, extra, space, after, room, out)
 
 
 class OnePlaneEncoder(CompiledEncoder):
@@ -164,7 +163,7 @@ class SimpleEncoder(CompiledEncoder):
     PLANES = kernels.SIMPLE_PLANES
 
     def _write(self, words: Words, trails: Trails, out: Planes) -> None:
-        kernels.encode_simple(words, trails, *make_room(self.size), out)
+        kernels.encode_simple(words, trails, liberty_space(self.size), out)
 
 
 class ZeroEncoder(CompiledEncoder):
@@ -195,5 +194,5 @@ class ZeroEncoder(CompiledEncoder):
         )
 
     def _write(self, words: Words, trails: Trails, out: Planes) -> None:
-        room = make_room(self.size)
-        kernels.encode_zero(words, trails, self._history, self._extra, *room, out)
+        space = liberty_space(self.size)
+        kernels.encode_zero(words, trails, self._history, self._extra, space, out)

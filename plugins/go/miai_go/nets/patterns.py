@@ -16,7 +16,7 @@ from miai_go.kernels import FAMILY
 from miai_go.kernels import patterns as kernels
 from miai_go.kernels.patterns import NEAR, OFFSETS, RINGS, SIDE, STATES, PatternBuffers
 from miai_go.nets.encoder import Positions
-from miai_go.nets.encoders import make_room
+from miai_go.nets.encoders import liberty_space
 from miai_go.rules.coordinates import MAX_SIZE
 from miai_go.shipped import SUFFIX
 
@@ -27,14 +27,10 @@ _COLOR_OF = (0, 1, 1, 1, 2, 2, 2, 3)
 
 def pattern_room(size: int) -> PatternBuffers:
     """Return work space of the kernels for boards of one size."""
-    masks, counts, roots, grid = make_room(size)
     width = size + 2 * kernels.MARGIN
     actions = size * size + 1
     return PatternBuffers(
-        masks=masks,
-        counts=counts,
-        roots=roots,
-        grid=grid,
+        liberties=liberty_space(size),
         codes=np.full(width * width, STATES - 1, np.uint8),
         steps=np.array([row * width + column for row, column in OFFSETS], np.int32),
         keys=pattern_keys(),

@@ -62,10 +62,12 @@ class Playouts:
             raise ValueError(f"a playout's limit must be at least one move, not {limit}")
         self.size = size
         points = size * size
-        self._words = np.empty(rules.board_words(size), np.uint32)
-        self._record = np.zeros(limit, np.uint32)
-        self._owner = np.zeros(points, np.int8)
-        self._stack = np.zeros(points, np.int32)
+        self._space = kernels.PlayoutSpace(
+            board=np.empty(rules.board_words(size), np.uint32),
+            record=np.zeros(limit, np.uint32),
+            owner=np.zeros(points, np.int8),
+            stack=np.zeros(points, np.int32),
+        )
         self._rng = np.array([seed % 2**64], np.uint64)
         self._kernel = tactical_playouts if tactical else kernels.playouts
         self._moves = 0
@@ -83,17 +85,7 @@ class Playouts:
             raise ValueError(f"the number of playouts must be at least 1, not {count}")
         owned = np.zeros(self.size * self.size, np.int64)
         wins, draws, total, moves = self._kernel(
-            board.words,
-            self._words,
-            color + 1,
-            passes,
-            count,
-            float(komi),
-            self._record,
-            self._rng,
-            self._owner,
-            self._stack,
-            owned,
+            board.words, color + 1, passes, count, float(komi), self._rng, self._space, owned
         )
         self._moves = moves if count == 1 else 0
         ownership = (owned / count).reshape(self.size, self.size)
@@ -102,7 +94,7 @@ class Playouts:
     def play(self, board: Board, color: int, *, passes: int = 0) -> list[tuple[int, int]]:
         """Play one playout and return its moves as (color, point); `size * size` is the pass."""
         self.run(board, color, 1, komi=0.0, passes=passes)
-        played = self._record[: self._moves]
+        played = self._space.record[: self._moves]
         return [(int(move & 3) - 1, self._point(board, int(move) & ~3)) for move in played]
 
     def _point(self, board: Board, index: int) -> int:

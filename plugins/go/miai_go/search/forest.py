@@ -20,6 +20,7 @@ from miai_go.kernels import forest as kernels
 from miai_go.kernels import memory as memory_kernels
 from miai_go.kernels import rollouts as rollout_kernels
 from miai_go.kernels import rules, trail
+from miai_go.kernels.playouts import PlayoutSpace
 from miai_go.nets.encoder import Positions
 from miai_go.nets.oracle import Answers, Oracle, known_komi, shown_positions
 from miai_go.nets.patterns import PatternPolicy, pattern_room
@@ -122,11 +123,13 @@ class Rollouts:
         points = size * size
         self.longest = 4 * points + 8
         self._policy = policy
-        self._board = np.zeros(rules.board_words(size), np.uint32)
         self._trail = np.zeros(trail.trail_words(size), np.int16)
-        self._record = np.zeros(self.longest, np.uint32)
-        self._owner = np.zeros(points, np.int8)
-        self._stack = np.zeros(points, np.int32)
+        self._space = PlayoutSpace(
+            board=np.zeros(rules.board_words(size), np.uint32),
+            record=np.zeros(self.longest, np.uint32),
+            owner=np.zeros(points, np.int8),
+            stack=np.zeros(points, np.int32),
+        )
         self._room = pattern_room(size) if policy is not None else None
 
     def results(
@@ -153,15 +156,13 @@ class Rollouts:
         out = np.zeros(len(leaves))
         limits = np.minimum(limits, self.longest)
         shares = np.zeros_like(komi) if shares is None else shares
-        inputs = (leaves.words, leaves.trails, games, counts, limits, komi, shares, rng)
-        space = (self._record, self._owner, self._stack, out)
+        settings = rollout_kernels.RolloutGames(counts, limits, komi, shares, rng)
+        inputs = (leaves.words, leaves.trails, games, settings, self._space)
         if self._policy is None or self._room is None:
-            rollout_kernels.light_rollouts(*inputs, self._board, *space)
+            rollout_kernels.light_rollouts(*inputs, out)
         else:
             table = self._policy.weights
-            rollout_kernels.pattern_rollouts(
-                *inputs, table, self._room, self._board, self._trail, *space
-            )
+            rollout_kernels.pattern_rollouts(*inputs, self._trail, table, self._room, out)
         return out
 
 
@@ -357,22 +358,29 @@ class Forest:
         self._rollouts = Rollouts(size, rollout_policy)
         count = games * leaves + 1
         self._leaves = Positions.room(size, count)
-        self._owners = np.zeros(count, np.int32)
         rows = count + leaves  # room for the paths to leaves that were pending
-        paths, depths = np.zeros((rows, MAX_DEPTH + 1), np.int32), np.zeros(rows, np.int32)
-        forest = (self._ints, self._floats, self._settings, self._weights)
-        batch = (self._leaves.words, self._leaves.trails, paths, depths, self._owners)
-        scratch = (np.zeros(points, np.int8), np.zeros(points, np.int32), np.zeros(points + 1))
-        self._apply_to = (*forest, *batch)
-        self._gather_from = (
-            self._roots.words,
-            self._roots.trails,
-            *forest,
-            self._history,
-            self._noise,
-            self._schedule,
-            *batch,
-            *scratch,
+        self._batch = kernels.Leaves(
+            words=self._leaves.words,
+            trails=self._leaves.trails,
+            paths=np.zeros((rows, MAX_DEPTH + 1), np.int32),
+            depths=np.zeros(rows, np.int32),
+            owners=np.zeros(count, np.int32),
+        )
+        self._all = kernels.Trees(
+            boards=self._roots.words,
+            trails=self._roots.trails,
+            ints=self._ints,
+            floats=self._floats,
+            settings=self._settings,
+            weights=self._weights,
+            history=self._history,
+            noise=self._noise,
+            schedule=self._schedule,
+        )
+        self._work_space = kernels.WorkSpace(
+            owner=np.zeros(points, np.int8),
+            stack=np.zeros(points, np.int32),
+            scores=np.zeros(points + 1),
         )
         for game in range(games):
             self.configure(game, TreeSettings())
@@ -469,15 +477,7 @@ class Forest:
             self._settings[fresh, kernels.DONE] = 0
             self._settings[fresh, kernels.BUDGET] = 1
             self._advance(fresh, valuer)
-        kernels.forbid_repeats(
-            games,
-            self._roots.words,
-            self._roots.trails,
-            self._ints,
-            self._floats,
-            self._settings,
-            self._history,
-        )
+        kernels.forbid_repeats(games, self._all)
         self._settings[games, kernels.DONE] = 0
         self._settings[games, kernels.BUDGET] = 0
 
@@ -526,23 +526,23 @@ class Forest:
 
     def _advance(self, games: Games, valuer: LeafValuer) -> None:
         """Gather one batch of leaves and value it, if there are any."""
-        count = kernels.gather(games, self.leaves, *self._gather_from)
+        count = kernels.gather(games, self.leaves, self._all, self._batch, self._work_space)
         if count == 0:
             return  # every simulation ended in a finished game
         try:
             logits, values = valuer.value_leaves(self._leaves[:count])
         except BaseException:
-            for game in np.unique(self._owners[:count]).tolist():
+            for game in np.unique(self._batch.owners[:count]).tolist():
                 self._clear(game)  # otherwise its leaves would stay pending
             raise
         results = self._rolled(count)
-        kernels.apply(count, *self._apply_to, results, logits, values)
+        kernels.apply(count, self._all, self._batch, results, logits, values)
 
     def _rolled(self, count: int) -> NDArray[np.float64]:
         """Return the mean results of rollouts from the leaves, 0 in trees without them."""
         settings = self._settings
         counts = settings[:, kernels.ROLLOUTS].copy()
-        owners = self._owners[:count]
+        owners = self._batch.owners[:count]
         if not counts[owners].any():
             return np.zeros(count)
         return self._rollouts.results(
@@ -717,71 +717,51 @@ class RememberingValuer:
         rows = 1 << max(positions - 1, 0).bit_length()
         actions = size * size + 1
         rng = np.random.default_rng(0)
-        self._turns = point_tables(size)
-        self._codes = rng.integers(1 << 64, size=(size * size, 3), dtype=np.uint64)
-        self._extras = rng.integers(1 << 64, size=2, dtype=np.uint64)
-        self._hashes = np.zeros(SYMMETRIES, np.uint64)
-        self._table = (
-            np.zeros(rows, np.uint64),
-            np.zeros((rows, actions), np.float32),
-            np.zeros(rows, np.float32),
+        self._hashing = memory_kernels.Hashing(
+            turns=point_tables(size),
+            codes=rng.integers(1 << 64, size=(size * size, 3), dtype=np.uint64),
+            extras=rng.integers(1 << 64, size=2, dtype=np.uint64),
+            hashes=np.zeros(SYMMETRIES, np.uint64),
+        )
+        self._table = memory_kernels.Table(
+            keys=np.zeros(rows, np.uint64),
+            logits=np.zeros((rows, actions), np.float32),
+            values=np.zeros(rows, np.float32),
         )
         self._asked = self._recalled = 0
         self._make_room(0)
 
     def forget(self) -> None:
         """Forget all answers."""
-        self._table[0][:] = 0
+        self._table.keys[:] = 0
         self._asked = self._recalled = 0
 
     def value_leaves(self, leaves: Positions) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Return logits and values, in arrays that the next call reuses; see `LeafValuer`."""
         count = len(leaves)
-        if count > len(self._missing):
+        if count > len(self._batch.missing):
             self._make_room(count)
-        answers = (self._logits, self._values)
-        keys, symmetries, missing = self._keys, self._symmetries, self._missing
+        batch = self._batch
         unknown = memory_kernels.recall(
-            count,
-            leaves.words,
-            leaves.trails,
-            self._turns,
-            self._codes,
-            self._extras,
-            self._hashes,
-            *self._table,
-            keys,
-            symmetries,
-            *answers,
-            missing,
+            count, leaves.words, leaves.trails, self._hashing, self._table, batch
         )
         if unknown:
-            rows = missing[:unknown]
-            asked = leaves if unknown == count else leaves.rows(rows)
+            asked = leaves if unknown == count else leaves.rows(batch.missing[:unknown])
             logits, values = self.valuer.value_leaves(asked)
-            memory_kernels.store(
-                unknown,
-                rows,
-                logits,
-                values,
-                self._turns,
-                keys,
-                symmetries,
-                *self._table,
-                *answers,
-            )
+            memory_kernels.store(unknown, logits, values, self._hashing, self._table, batch)
         self._asked += count
         self._recalled += count - unknown
-        return self._logits[:count], self._values[:count]
+        return batch.logits[:count], batch.values[:count]
 
     def statistics(self) -> dict[str, float]:
         """Return `recalled`, the share of the answers that were remembered."""
         return {"recalled": self._recalled / max(self._asked, 1)}
 
     def _make_room(self, count: int) -> None:
-        actions = self._table[1].shape[1]
-        self._keys = np.zeros(count, np.uint64)
-        self._symmetries = np.zeros(count, np.uint8)
-        self._missing = np.zeros(count, np.int64)
-        self._logits = np.zeros((count, actions), np.float32)
-        self._values = np.zeros(count, np.float32)
+        self._batch = memory_kernels.Batch(
+            keys=np.zeros(count, np.uint64),
+            symmetries=np.zeros(count, np.uint8),
+            logits=np.zeros((count, self._table.logits.shape[1]), np.float32),
+            values=np.zeros(count, np.float32),
+            missing=np.zeros(count, np.int64),
+        )

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from miai_go.kernels import FAMILY, rules
 from miai_go.kernels import uct as kernels
+from miai_go.kernels.playouts import PlayoutSpace
 from miai_go.rules.board import Board, BoardError, KoRule, check_size, history_key
 from miai_go.rules.dead_stones import settled_margin
 from miai_go.rules.game import GoGame, GoState
@@ -81,16 +82,18 @@ class UctTree(TreeView):
         self._settings[kernels.EXPAND_AFTER] = expand_after
         self._settings[kernels.TACTICAL] = tactical
         self._rng = np.array([seed % 2**64], np.uint64)
-        self._path = np.zeros(3 * points + 8, np.int32)
         self._history = np.zeros(0, np.uint64)
-        self._scratch = (
-            np.zeros(3 * points, np.uint32),
-            np.zeros(rules.board_words(size) // rules.RECORD, np.int8),
-            np.zeros(points + 1, np.float32),
-            np.zeros(points, np.int8),
-            np.zeros(points, np.int32),
+        self._space = kernels.WorkSpace(
+            path=np.zeros(3 * points + 8, np.int32),
+            first_by=np.zeros(rules.board_words(size) // rules.RECORD, np.int8),
+            scores=np.zeros(points + 1, np.float32),
+            playout=PlayoutSpace(
+                board=np.zeros(rules.board_words(size), np.uint32),
+                record=np.zeros(3 * points, np.uint32),
+                owner=np.zeros(points, np.int8),
+                stack=np.zeros(points, np.int32),
+            ),
         )
-        self._leaf_words = np.zeros(rules.board_words(size), np.uint32)
         self.set_root(self._board, 0, komi=0.0)
 
     def set_root(
@@ -238,18 +241,8 @@ class UctTree(TreeView):
         return super().best()
 
     def _search(self, simulations: int) -> int:
-        return kernels.search(
-            self._board.words,
-            self._leaf_words,
-            self._nodes,
-            self._settings,
-            self._weights,
-            self._history,
-            self._rng,
-            simulations,
-            self._path,
-            *self._scratch,
-        )
+        tree = kernels.Tree(self._nodes, self._settings, self._weights, self._history, self._rng)
+        return kernels.search(self._board.words, tree, simulations, self._space)
 
     def _clear(self) -> None:
         self._nodes[:, 0] = 0
@@ -262,7 +255,7 @@ class UctTree(TreeView):
     def _remember(self, keys: NDArray[np.uint64]) -> None:
         """Append to the history, keeping room for a path."""
         known = int(self._settings[kernels.HISTORY])
-        needed = known + len(keys) + len(self._path)
+        needed = known + len(keys) + len(self._space.path)
         if needed > len(self._history):
             self._history = np.concatenate([self._history[:known], np.zeros(2 * needed, np.uint64)])
         self._history[known : known + len(keys)] = keys

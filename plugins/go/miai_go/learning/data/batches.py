@@ -208,16 +208,20 @@ def _positions(
         columns = shards[s].columns
         refused = records.reach(
             _empty(size),
-            _unwritten(columns["moves"]),
-            _unwritten(columns["offsets"]),
-            _unwritten(columns["half_komi"]),
-            _unwritten(columns.get("stones", _NO_STONES)),
-            _unwritten(columns.get("first", _BLACK_FIRST)),
-            rows.game[here],
-            rows.ply[here],
-            rows.symmetry[here],
+            records.RecordedGames(
+                moves=_unwritten(columns["moves"]),
+                offsets=_unwritten(columns["offsets"]),
+                half_komi=_unwritten(columns["half_komi"]),
+                stones=_unwritten(columns.get("stones", _NO_STONES)),
+                firsts=_unwritten(columns.get("first", _BLACK_FIRST)),
+            ),
+            records.Entries(
+                games=rows.game[here],
+                plies=rows.ply[here],
+                symmetries=rows.symmetry[here],
+                rows=here,
+            ),
             point_tables(size),
-            here,
             words,
             trails,
         )

@@ -134,17 +134,16 @@ class _Learner:
         """Train on the games in the given order, or only measure with a rate of 0."""
         sums = np.zeros(4)
         for start in range(0, len(order), GAMES_A_CALL):  # so that an interrupt gets through
-            some = np.ascontiguousarray(order[start : start + GAMES_A_CALL], np.int64)
+            part = np.ascontiguousarray(order[start : start + GAMES_A_CALL], np.int64)
             with FAMILY.compiling("pattern-learning"):
                 bad = kernels.learn(
                     self._actions,
                     self._offsets,
-                    some,
+                    part,
                     self._empty,
                     self._board,
                     self._trail,
-                    weights,
-                    squares,
+                    kernels.LearningTable(weights, squares),
                     float(rate),
                     self._room,
                     sums,

@@ -35,7 +35,7 @@ from miai_go.tsumego.problems.walled import (
 )
 from miai_go.tsumego.solver.prover import load_prover
 
-SUFFIX: Final = ".part"
+_PART: Final = ".part"
 _VERSION: Final = 1
 
 
@@ -54,7 +54,7 @@ class GeneratingJournal:
     """
 
     def __init__(self, out: Path, settings: Mapping[str, Any]) -> None:
-        self.path = out.with_name(f"{out.name}{SUFFIX}")
+        self.path = out.with_name(f"{out.name}{_PART}")
         self.chunks: dict[tuple[int, int], list[WalledProblem]] = {}
         self._journal = Journal(self.path)
         head = {"version": _VERSION, "settings": dict(settings)}
