@@ -19,9 +19,9 @@ from miai_go.learning.data.games import StoredGame
 from miai_go.learning.data.shards import ShardWriter
 from miai_go.nets.encoder import Positions
 from miai_go.rules.board import Board
+from miai_go.rules.coordinates import SYMMETRIES
 from miai_go.rules.symmetry import (
     INVERSES,
-    SYMMETRIES,
     inverse,
     point_tables,
     turned_planes,

@@ -25,7 +25,8 @@ from miai_go.learning.data.importing import (
     result_of,
     scan,
 )
-from miai_go.rules.symmetry import SYMMETRIES, point_tables
+from miai_go.rules.coordinates import SYMMETRIES
+from miai_go.rules.symmetry import point_tables
 from miai_go.sgf.check import SgfError
 from miai_go.sgf.reading import preset_named, read_bytes
 from miai_go.sgf.sources import files_of

@@ -7,8 +7,9 @@ import pytest
 from tests.go_learning.go_forest_slow import ONE, Judged, go, random_judge, random_state, root_of
 
 from miai_go.nets.encoder import Positions, positions_of
+from miai_go.rules.coordinates import SYMMETRIES
 from miai_go.rules.game import GoState
-from miai_go.rules.symmetry import SYMMETRIES, point_tables
+from miai_go.rules.symmetry import point_tables
 from miai_go.search.forest import Forest, RememberingValuer, TreeSettings
 
 SIZE = 5

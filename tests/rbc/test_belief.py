@@ -297,7 +297,7 @@ def test_occupancy_counts_pieces() -> None:
 
 def test_hashes_are_kept_up_while_boards_change() -> None:
     """A successor is listed with the hash of the board that it is written as."""
-    from miai_rbc.kernels.expansion import BLOCK, add_listed, list_successors
+    from miai_rbc.kernels.expansion import BLOCK, Listed, Parts, add_listed, list_successors
 
     for fen in STARTS:
         row = row_of_board(chess.Board(fen))[None]
@@ -308,16 +308,16 @@ def test_hashes_are_kept_up_while_boards_change() -> None:
             after = np.zeros((2 * BLOCK, 8), np.uint64)
             add_listed(
                 row,
-                heads[..., j : j + 1],
-                changes[..., j : j + 1],
-                np.ones((1, 1), np.int64),
+                Listed(heads[..., j : j + 1], changes[..., j : j + 1], np.ones((1, 1), np.int64)),
                 0,
                 1,
                 after,
-                tables=np.zeros((1, 4), np.uint64),
-                sizes=np.zeros(1, np.int64),
-                ends=np.array([-1]),
-                free=np.zeros(1, np.int64),
+                Parts(
+                    tables=np.zeros((1, 4), np.uint64),
+                    sizes=np.zeros(1, np.int64),
+                    ends=np.array([-1]),
+                    free=np.zeros(1, np.int64),
+                ),
             )
             table = np.zeros(1024, np.uint64)
             assert add_boards(after[:1], np.zeros((1, 8), np.uint64), 0, table) == 1

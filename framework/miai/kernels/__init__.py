@@ -117,6 +117,7 @@ def _numba_cache(folder: Path) -> Iterator[None]:
     The setting is the process's, so one thread at a time changes it; two that import kernels at
     once would leave machine code in the working folder.
     """
+    # numba reads the setting when a function is declared, and offers no argument for it.
     with _DECLARING:
         before = _NUMBA_CONFIG.CACHE_DIR
         _NUMBA_CONFIG.CACHE_DIR = str(folder)

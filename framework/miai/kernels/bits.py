@@ -23,6 +23,7 @@ def _unary(name: str, *flags: bool) -> Any:
     return intrinsic(typed)
 
 
+# The flag leaves the result for 0 undefined, which saves a branch on processors without LZCNT.
 lowest = _unary("cttz", True)
 """Index of the lowest set bit of a nonzero word."""
 leading_zeros = _unary("ctlz", True)
@@ -40,6 +41,7 @@ def _prefetch(context: Any, array: Any, index: Any) -> tuple[Signature, Any]:
         kind = ir.FunctionType(ir.VoidType(), [pointer, i32, i32, i32])
         name = "llvm.prefetch.p0"
         function = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
+        # To be read, kept in all levels of the cache, as data.
         builder.call(function, [address, i32(0), i32(3), i32(1)])
         return context.get_dummy_value()
 

@@ -145,6 +145,7 @@ def _wait_for(descriptor: int) -> None:
 
 def _source_digest(sources: Path) -> str:
     """Return 16 hexadecimal digits that depend on the kernels, this package and numba's version."""
+    # This package too: its parts are compiled into the kernels.
     digest = hashlib.sha256(numba.__version__.encode())
     # This package's files too: kernels inline its parts.
     for source in (*sorted(Path(__file__).parent.glob("*.py")), *sorted(sources.glob("*.py"))):
@@ -169,6 +170,7 @@ def _usable(folder: Path, name: str) -> bool:
 
 def _extension(folder: Path) -> Path:
     """Return a temporary folder with links to the files of a folder. Raises `OSError`."""
+    # Locks are left out: a link to one would need the right to write there.
     own = Path(tempfile.mkdtemp(prefix="miai-kernels-"))
     atexit.register(shutil.rmtree, own, ignore_errors=True)
     for file in folder.rglob("*"):

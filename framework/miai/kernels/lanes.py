@@ -34,6 +34,7 @@ def _vector_at(builder: Any, data: Any, place: Any) -> Any:
 
 
 def _load(builder: Any, data: Any, place: Any) -> Any:
+    # Aligned to a number only: a vector may begin anywhere in its array.
     return builder.load(_vector_at(builder, data, place), align=_NUMBER_BYTES)
 
 

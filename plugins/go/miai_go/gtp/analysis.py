@@ -17,10 +17,10 @@ from miai_go.gtp.wire import COLORS, GtpError, number, point, whole
 from miai_go.nets.encoder import positions_of
 from miai_go.nets.oracle import Answers, Oracle, shown_positions
 from miai_go.rules.board import BLACK
-from miai_go.rules.coordinates import vertex
+from miai_go.rules.coordinates import SYMMETRIES, vertex
 from miai_go.rules.game import GoState
 from miai_go.rules.playouts import Playouts
-from miai_go.rules.symmetry import INVERSES, SYMMETRIES, turned_planes, turned_policy
+from miai_go.rules.symmetry import INVERSES, turned_planes, turned_policy
 
 AnalysisDialect: TypeAlias = Literal["lz", "kata"]
 

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from miai_go.rules.symmetry import INVERSES, SYMMETRIES, point_tables
+from miai_go.rules.coordinates import SYMMETRIES
+from miai_go.rules.symmetry import INVERSES, point_tables
 
 _POOL_SHARE = 4  # one channel in four is pooled over the board, as in KataGo
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from miai.parameters import Parameters, parameter
-
-SYMMETRIES = 8
+from miai_go.rules.coordinates import SYMMETRIES
 
 Precision = Literal["auto", "fp32", "bf16", "int8"]
 

@@ -37,7 +37,7 @@ from miai_go.nets.network_parameters import (
     FourConvParameters,
     TowerParameters,
 )
-from miai_go.rules.symmetry import SYMMETRIES
+from miai_go.rules.coordinates import SYMMETRIES
 
 
 class EquivariantTower(nn.Module):

@@ -18,6 +18,8 @@ from miai.errors import InvalidActionError
 COLUMNS: Final = "ABCDEFGHJKLMNOPQRSTUVWXYZ"
 MAX_SIZE: Final = len(COLUMNS)
 """Maximum number of points on a side."""
+SYMMETRIES: Final = 8
+"""Symmetries of a board, see `miai_go.rules.symmetry`."""
 
 _ROW_DIGITS: Final = 2
 

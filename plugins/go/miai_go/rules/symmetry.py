@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miai_go.kernels import symmetry as kernels
+from miai_go.rules.coordinates import SYMMETRIES
 
-SYMMETRIES: Final = 8
 INVERSES: Final[tuple[int, ...]] = (0, 1, 2, 3, 4, 6, 5, 7)
 """The inverse of each symmetry."""
 

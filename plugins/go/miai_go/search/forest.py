@@ -25,7 +25,8 @@ from miai_go.nets.encoder import Positions
 from miai_go.nets.oracle import Answers, Oracle, known_komi, shown_positions
 from miai_go.nets.patterns import PatternPolicy, pattern_room
 from miai_go.rules.board import Board, BoardError, KoRule, check_size, history_key
-from miai_go.rules.symmetry import SYMMETRIES, point_tables
+from miai_go.rules.coordinates import SYMMETRIES
+from miai_go.rules.symmetry import point_tables
 from miai_go.search.tree_view import TreeView
 
 _WHOLE: Final = ("gumbel", "depth", "rollouts", "rollout_limit")

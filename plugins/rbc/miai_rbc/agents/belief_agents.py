@@ -36,9 +36,8 @@ from miai_rbc.engines.kernel import ANALYSIS
 from miai_rbc.engines.protocol import make_engine
 from miai_rbc.kernels import FAMILY
 from miai_rbc.kernels.board import NOTHING
-from miai_rbc.kernels.choice import count_king_captures, find_checks, play_requests
 from miai_rbc.kernels.expansion import move_tables
-from miai_rbc.kernels.filters import keep_kings
+from miai_rbc.kernels.filters import count_king_captures, find_checks, keep_kings, play_requests
 from miai_rbc.kernels.moves import MAX_MOVES
 from miai_rbc.kernels.scan import WINDOWS, move_entries
 from miai_rbc.parameters import BeliefParameters, MoveParameters, SeedParameters, StrongParameters

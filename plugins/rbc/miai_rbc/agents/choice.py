@@ -23,7 +23,7 @@ from miai_rbc.belief.scans import CENTRES
 from miai_rbc.engines.protocol import ChessEvaluator
 from miai_rbc.kernels.bits import NO_MOVE, WIN, Words
 from miai_rbc.kernels.board import NOTHING, WHITE, WORDS
-from miai_rbc.kernels.choice import count_king_captures, find_checks, play_requests
+from miai_rbc.kernels.filters import count_king_captures, find_checks, play_requests
 from miai_rbc.parameters import MAX_DEPTH, MoveParameters, Tail
 from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.game import window

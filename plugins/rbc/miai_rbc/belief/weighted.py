@@ -23,7 +23,14 @@ from miai.tensors import FileHeader, Tensors, TrainingRecord
 from miai_rbc.kernels.bits import Words
 from miai_rbc.kernels.board import KINGS, NO_SQUARE, NOTHING, WHITE, WORDS
 from miai_rbc.kernels.moves import MAX_MOVES
-from miai_rbc.kernels.opponent import AGES, FEATURES, carry_weights, weigh_moves
+from miai_rbc.kernels.opponent import (
+    AGES,
+    FEATURES,
+    ModelTables,
+    Successors,
+    carry_weights,
+    weigh_moves,
+)
 from miai_rbc.rules.board_set import BoardSet, count_rows
 from miai_rbc.rules.memory import POOL
 from miai_rbc.rules.observations import Event, Moved, OpponentMoved, Sensed
@@ -74,6 +81,11 @@ class OpponentModel:
     styles: NDArray[np.float32]
     names: tuple[str, ...]
 
+    @property
+    def tables(self) -> ModelTables:
+        """Both arrays, for the kernels."""
+        return ModelTables(self.table, self.styles)
+
     @classmethod
     def of_tensors(
         cls, tensors: Tensors, names: tuple[str, ...], *, where: str = "opponent model"
@@ -102,7 +114,7 @@ class OpponentModel:
         """
         moves = np.empty(MAX_MOVES + 1, np.int64)
         chances = np.empty((len(self.styles), MAX_MOVES + 1))
-        n = weigh_moves(row, ages, phase_of(turn), self.table, self.styles, moves, chances)
+        n = weigh_moves(row, ages, phase_of(turn), self.tables, moves, chances)
         return moves[:n], chances[:, :n]
 
     def write(self, path: Path, *history: TrainingRecord) -> None:
@@ -235,9 +247,14 @@ class WeightedBoards:
         sums = np.empty((room, len(self._shares)))
         slots = np.zeros(1 << (2 * room).bit_length(), np.uint64)
         count = carry_weights(
-            *(rows, self.by_style, captured, self.noise),
-            *(self._pieces.ages(), phase_of(self._turn), self._model.table, self._model.styles),
-            *(out, sums, slots),
+            rows,
+            self.by_style,
+            captured,
+            self.noise,
+            self._pieces.ages(),
+            phase_of(self._turn),
+            self._model.tables,
+            Successors(out, sums, slots),
         )
         self._turn += 1
         places, scale = self._drawn(sums[:count].sum(axis=1))

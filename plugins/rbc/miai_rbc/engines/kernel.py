@@ -22,6 +22,9 @@ from miai_rbc.kernels.engine import (
     MEMORY,
     NODES,
     ROW_WORDS,
+    BestMoves,
+    Evaluations,
+    SearchSpace,
     value_boards,
 )
 from miai_rbc.parameters import EvaluatorParameters
@@ -44,17 +47,13 @@ class KernelParameters(EvaluatorParameters):
     quiescence: bool = parameter(True, help="Search captures beyond the depth")
 
 
-WorkSpace = tuple[Words, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
-"""Tree, frames, lists and memory of a search; see `miai_rbc.kernels.engine`."""
-
-
-def work_space() -> WorkSpace:
+def work_space() -> SearchSpace:
     """Return the arrays that a search works on."""
-    return (
-        np.zeros((MAX_PLY, ROW_WORDS), np.uint64),
-        np.zeros((MAX_PLY, FRAME_WORDS), np.int64),
-        np.zeros((MAX_PLY, LIST), np.int64),
-        np.zeros(MEMORY, np.int64),
+    return SearchSpace(
+        tree=np.zeros((MAX_PLY, ROW_WORDS), np.uint64),
+        frames=np.zeros((MAX_PLY, FRAME_WORDS), np.int64),
+        lists=np.zeros((MAX_PLY, LIST), np.int64),
+        memory=np.zeros(MEMORY, np.int64),
     )
 
 
@@ -130,20 +129,12 @@ class KernelEngine:
         at_once = min(_SLICE, at_most)
         limits = [depth, parameters.nodes or 0, at_once, at_most, parameters.quiescence]
         settings = np.array([*limits, parameters.nodes is not None, self._boards], np.int64)
+        top = result.moves.shape[1]
+        ranking = BestMoves(np.empty(top, np.int32), np.empty(top, np.int32))
+        results = Evaluations(result.scores, result.moves, result.move_scores)
         started = time.perf_counter()
-        reached = value_boards(
-            rows,
-            done,
-            settings,
-            *self._space,
-            self._table,
-            np.empty(result.moves.shape[1], np.int32),
-            np.empty(result.moves.shape[1], np.int32),
-            result.scores,
-            result.moves,
-            result.move_scores,
-        )
-        nodes = int(self._space[3][NODES])
+        reached = value_boards(rows, done, settings, self._space, self._table, ranking, results)
+        nodes = int(self._space.memory[NODES])
         self.nodes += nodes
         if nodes > 1000:
             self._speed = nodes / (time.perf_counter() - started)

@@ -22,7 +22,7 @@ each ply, and a history of how often a piece's move to a square caused a cut-off
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -214,6 +214,7 @@ _RANK_7, _RANK_2 = np.uint64(0xFF << 48), np.uint64(0xFF << 8)
 @inlined
 def heaviest(moves: List, i: Int, n: Int) -> Int:
     """Swap the heaviest entry of `moves[i:n]` to index `i`; return its described move."""
+    # Selection instead of a sort: most nodes are cut off after a few moves.
     best, top = i, moves[i]
     for j in range(i + 1, n):
         if moves[j] > top:
@@ -338,6 +339,7 @@ def _probe(tree: Words, f: Frames, table: Words, ply: Int) -> Int:
     f[STAGE] = _FROM_TABLE
     if np.int64(entry >> _17) & 127 != f[DEPTH]:
         return UNKNOWN
+    # Decided values are stored from the board's own view: plies to the end from here, not the root.
     value, bound = np.int64(entry >> _24) - INFINITE, np.int64(entry >> _15) & 3
     if value > DECIDED:
         value -= ply
@@ -354,13 +356,14 @@ def open_node(tree: Words, frames: Frames, memory: Memory, table: Words, ply: In
     b, f = tree[ply], frames[ply]
     memory[NODES] += 1
     turn = turn_of(b)
-    if king_attackers(b, turn):
+    if king_attackers(b, turn):  # the king is taken, which ends the game
         return WIN - ply - 1
     f[LOW], f[BEST], f[BEST_MOVE] = f[ALPHA], -INFINITE, 0
     f[STAGE], f[COUNT], f[AT] = CAPTURES, 0, 0
     f[KNOWN], f[AGAIN] = 0, 0
     if f[DEPTH] > 0:
         return _probe(tree, f, table, ply)
+    # Beyond the depth: a side in check may not stand pat, and has to try all moves.
     end = memory[QUIESCENCE] == 0 or ply >= MAX_PLY - 2
     if not end and king_attackers(b, turn ^ 1) != _ZERO:
         return UNKNOWN
@@ -377,6 +380,7 @@ def next_move(tree: Words, frames: Frames, lists: List, memory: Memory, ply: Int
     b, f, moves = tree[ply], frames[ply], lists[ply]
     if f[AGAIN]:
         return np.int64(f[MOVE])
+    # The table's move before anything is listed: if it cuts off, no list is needed.
     while True:
         while f[AT] < f[COUNT]:
             move = heaviest(moves, f[AT], f[COUNT])
@@ -400,8 +404,9 @@ def descend(tree: Words, frames: Frames, table: Words, ply: Int) -> None:
     f, child = frames[ply], frames[ply + 1]
     advance(tree, ply, f[MOVE])
     depth = f[DEPTH] - 1
-    if depth > 0:
+    if depth > 0:  # its entry is on the way while the node is opened
         prefetch(table, _slot(table, tree[ply + 1, KEY]))
+    # A scout: once a move has a value, the others are asked only whether they are better.
     whole = depth < 0 or f[AGAIN] or f[BEST] == -INFINITE or f[BETA] - f[LOW] == 1
     f[SCOUT], f[AGAIN] = 0 if whole else 1, 0
     child[DEPTH] = depth
@@ -453,9 +458,12 @@ def search(tree: Words, frames: Frames, lists: List, memory: Memory, table: Word
     """
     ply = NUMBER_0
     while memory[NODES] < memory[LIMIT]:
+        # Down a move, to a value at once or the next move to try.
         descend(tree, frames, table, ply)
         ply += 1
         value = open_node(tree, frames, memory, table, ply)
+
+        # Up while nodes are complete: a value is for the side to move, so it changes sign.
         while value != UNKNOWN or next_move(tree, frames, lists, memory, ply) == 0:
             if value == UNKNOWN:
                 value = close_node(tree, frames, table, ply)
@@ -479,6 +487,37 @@ returns once the current board is done; nodes after which that board is cut shor
 quiescence; whether each board has a table of its own; the number of boards before this batch."""
 
 _SALT = np.uint64(0x9E3779B97F4A7C15)
+
+
+class SearchSpace(NamedTuple):
+    """What a search works on; see the top of this module.
+
+    Attributes:
+      tree: (`MAX_PLY`, `ROW_WORDS`).
+      frames: (`MAX_PLY`, `FRAME_WORDS`).
+      lists: (`MAX_PLY`, `LIST`).
+      memory: (`MEMORY`,).
+    """
+
+    tree: Words
+    frames: Frames
+    lists: List
+    memory: Memory
+
+
+class BestMoves(NamedTuple):
+    """The best moves of one board so far and their values, both (top,)."""
+
+    moves: Scores
+    values: Scores
+
+
+class Evaluations(NamedTuple):
+    """Values of boards, as in `protocol.BoardEvaluations`: (n,), (n, top), (n, top)."""
+
+    scores: Scores
+    moves: Scores
+    move_scores: Scores
 
 
 @spelt_out
@@ -514,10 +553,14 @@ def _iterate(
     table: Words,
     n: Int,
     depth: Int,
-    best: Scores,
-    values: Scores,
+    ranking: BestMoves,
 ) -> Int:
-    """Search the root's `n` moves to a depth and list the best; return their number."""
+    """Search the root's `n` moves to a depth and list the best; return their number.
+
+    Once the list is full, a move is asked only whether it beats the last one listed, and searched
+    again for its value if it does.
+    """
+    best, values = ranking.moves, ranking.values
     moves, f = lists[0], frames[0]
     count: Int = 0
     for i in range(n):
@@ -600,51 +643,48 @@ def value_boards(
     boards: Words,
     first: Int,
     settings: Settings,
-    tree: Words,
-    frames: Frames,
-    lists: List,
-    memory: Memory,
+    space: SearchSpace,
     table: Words,
-    best: Scores,
-    values: Scores,
-    scores: Scores,
-    moves: Scores,
-    move_scores: Scores,
+    ranking: BestMoves,
+    results: Evaluations,
 ) -> Int:
     """Value boards from number `first` on; return the number of the first one left.
 
-    `memory[NODES]` is set to the number of nodes searched.
+    `memory[NODES]` is set to the number of nodes searched. Entries of the results without a move
+    are unchanged.
 
     Args:
       boards: uint64 (n, 8).
       settings: int64 (7,), see `PLIES`. A depth of 0 is a value without search.
-      tree, frames, lists, memory, table: work space; see the module.
-      best, values: int32 (top,), work space too.
-      scores, moves, move_scores: int32 (n,), (n, top), (n, top), as in `protocol.BoardEvaluations`;
-        entries without a move are unchanged.
+      space, ranking: work space.
     """
+    tree, frames, lists, memory = space.tree, space.frames, space.lists, space.memory
     spent = np.int64(0)
     memory[QUIESCENCE] = settings[QUIET]
     done = first
     while done < len(boards) and spent < settings[NODES_AT_ONCE]:
+        # Each board starts without killers and history, so that its value needs no other board.
         forget(memory)
         memory[NODES], memory[STOPPED] = 0, 0
         remaining = settings[NODES_AT_MOST] - spent
         memory[LIMIT] = (
             min(remaining, settings[NODES_A_BOARD]) if settings[NODES_A_BOARD] else remaining
         )
+        # A salt of its own gives a board its own part of the table.
         salt = U64(settings[BOARDS] + done + 1) * _SALT if settings[SALTED] else _ZERO
         plant(tree, boards[done], salt)
-        out, out_values = moves[done], move_scores[done]
+        out, out_values = results.moves[done], results.move_scores[done]
         value, n, settled = _first_look(tree[0], lists, memory, out, out_values)
-        scores[done] = value
+        results.scores[done] = value
+
+        # Deepen: the best moves of one depth are tried first at the next; drop one cut short.
         for depth in range(1, 1 if settled else settings[PLIES] + 1):
-            count = _iterate(tree, frames, lists, memory, table, n, depth, best, values)
+            count = _iterate(tree, frames, lists, memory, table, n, depth, ranking)
             if count == 0:
                 break
-            _to_front(lists[0], n, best, count)
-            _write(best, values, count, out, out_values)
-            scores[done] = values[0]
+            _to_front(lists[0], n, ranking.moves, count)
+            _write(ranking.moves, ranking.values, count, out, out_values)
+            results.scores[done] = ranking.values[0]
         spent += memory[NODES]
         done += 1
     memory[NODES] = spent

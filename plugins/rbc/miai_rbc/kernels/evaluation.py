@@ -169,6 +169,8 @@ def _side(b: Words, colour: Int, occ: np.uint64, mine: np.uint64, theirs: np.uin
     pawns, enemy_pawns = b[PAWNS] & mine, b[PAWNS] & theirs
     guarded = _pawn_attacks(pawns, colour)
     threatened = _pawn_attacks(enemy_pawns, colour ^ 1)
+    # Pieces: mobility to squares that no pawn guards, pressure on weak targets, attacks around the
+    # king, whose worth grows faster than their number.
     total: Int = _pawn_terms(pawns, enemy_pawns, guarded, colour)
     total += _THREATENED * popcount(mine & ~pawns & threatened)
     free = ~(mine | threatened)
@@ -232,6 +234,7 @@ def static_value(b: Words, squares: Int) -> Int:
     black = occ & ~white
     total = squares + _side(b, NUMBER_0, occ, white, black)
     total -= _side(b, NUMBER_1, occ, black, white)
+    # Unpack: shifting up and down extends the sign; a negative lower part borrowed from the upper.
     middle = (total << _SIGN) >> _SIGN
     rest = (total - middle) >> _ENDING
     ending = (rest << _SIGN) >> _SIGN

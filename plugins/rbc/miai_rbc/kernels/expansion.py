@@ -18,6 +18,8 @@ overlap.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -226,6 +228,7 @@ def list_successors(
         total += n + quiet
         key = read_board(b, mailbox)
         bare = key ^ EP_KEYS[ep_of(b) + 1]
+        # Passing leaves the board as it is but for the en passant square.
         if quiet:
             part = np.int64((bare >> shift) >> U64(1))
             at = counts[part]
@@ -271,7 +274,7 @@ def row_of(tag: np.uint64, table: Words, out: Words, at: Int) -> Int:
             return at
         if entry >> _32 == tag:
             same = np.int64((entry & _LOW) - _ONE)
-            differs = _NONE
+            differs = _NONE  # no early exit: the loop becomes one comparison of vectors
             for word in range(WORDS):
                 differs |= out[same, word] ^ out[at, word]
             if differs == _NONE:
@@ -307,19 +310,39 @@ def _look_ahead(
             prefetch(target, np.int64((entry & _LOW) - _ONE) * WORDS)
 
 
+class Listed(NamedTuple):
+    """What `list_successors` wrote, for each of several threads.
+
+    Attributes:
+      heads, changes: (lists, parts, m).
+      counts: (lists, parts).
+    """
+
+    heads: Words
+    changes: NDArray[np.int32]
+    counts: NDArray[np.int64]
+
+
+class Parts(NamedTuple):
+    """The parts of a set.
+
+    Attributes:
+      tables: (parts, size) uint64; the size is a power of two.
+      sizes: (parts,) the number of boards of each part.
+      ends: (parts,) the row that each part writes next, within a block of its own; -1 before its
+        first block.
+      free: (1,) the next block's first row. A thread takes every `step`-th block.
+    """
+
+    tables: Words
+    sizes: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    free: NDArray[np.int64]
+
+
 @kernel
 def add_listed(
-    boards: Words,
-    heads: Words,
-    changes: NDArray[np.int32],
-    counts: NDArray[np.int64],
-    first: Int,
-    step: Int,
-    out: Words,
-    tables: Words,
-    sizes: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    free: NDArray[np.int64],
+    boards: Words, listed: Listed, first: Int, step: Int, out: Words, parts: Parts
 ) -> None:
     """Add the new ones of the listed successors of every `step`-th part, from the `first` on.
 
@@ -327,27 +350,23 @@ def add_listed(
 
     Args:
       boards: (n, 8) the boards before the moves.
-      heads, changes, counts: (lists, parts, m) twice, and (lists, parts): what
-        `list_successors` wrote.
       out: (rows, 8) the boards so far.
-      tables: (parts, size) uint64; the size is a power of two.
-      sizes: (parts,) the number of boards of each part.
-      ends: (parts,) the row that each part writes next, within a block of its own; -1 before its
-        first block.
-      free: (1,) the next block's first row. A thread takes every `step`-th block.
     """
+    heads, changes, counts = listed.heads, listed.changes, listed.counts
+    tables, sizes, ends, free = parts.tables, parts.sizes, parts.ends, parts.free
     source, target = boards.reshape(-1), out.reshape(-1)
     for part in range(first, heads.shape[1], step):
         table, end, size = tables[part], ends[part], sizes[part]
         for number in range(len(heads)):
             count = counts[number, part]
-            if count and end < 0:
+            if count and end < 0:  # the part's first block
                 end = free[0]
                 free[0] += BLOCK * step
             head, change = heads[number, part], changes[number, part]
             for begin in range(0, count, _GROUP):
                 until = min(begin + _GROUP, count)
                 _look_ahead(head, begin, until, source, target, table)
+                # Write each to the part's next row, which the next one overwrites if it is not new.
                 for j in range(begin, until):
                     tag = head[j] >> _32
                     write_changed(boards[np.int64(head[j] & _LOW)], np.int64(change[j]), out, end)
@@ -385,7 +404,7 @@ def close_gaps(out: Words, gaps: NDArray[np.int64], top: Int) -> Int:
     """
     first, last = 0, len(gaps) - 1
     while first <= last:
-        if gaps[last, 1] >= top:
+        if gaps[last, 1] >= top:  # nothing lies behind the last gap: it ends the rows
             top = gaps[last, 0]
             last -= 1
             continue

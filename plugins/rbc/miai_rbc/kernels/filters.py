@@ -1,13 +1,25 @@
-"""Filters of beliefs in place: by a sense, and by the outcome of the player's move."""
+"""Filters of beliefs in place, and what requests lead to on every board of a belief."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
+from miai.kernels.bits import lowest
 from miai_rbc.kernels import allocating, kernel
 from miai_rbc.kernels.bits import Int, Words, bit
-from miai_rbc.kernels.board import KINGS, NO_SQUARE, STATE, WHITE, WORDS, play
+from miai_rbc.kernels.board import (
+    KINGS,
+    NO_SQUARE,
+    NOTHING,
+    STATE,
+    WHITE,
+    WORDS,
+    occupied,
+    play,
+    turn_of,
+)
+from miai_rbc.kernels.engine import attackers
 from miai_rbc.kernels.moves import Moves, capture_of, requested_moves, revise
 
 _ZERO = np.uint64(0)
@@ -95,3 +107,47 @@ def play_requested(boards: Words, requested: Int, results: NDArray[np.int32]) ->
 def list_requests(b: Words, moves: Moves) -> Int:
     """List the moves that the side to move can request; return their number."""
     return requested_moves(b, moves)
+
+
+@kernel
+def find_checks(boards: Words, checks: NDArray[np.bool_]) -> None:
+    """Write for each board whether the king of the side to move is attacked: (n,)."""
+    for i in range(len(boards)):
+        b = boards[i]
+        turn = turn_of(b)
+        king = b[KINGS] & (~b[WHITE] if turn else b[WHITE])
+        checks[i] = king != _ZERO and attackers(b, lowest(king), turn ^ 1, occupied(b)) != _ZERO
+
+
+@kernel
+def count_king_captures(
+    boards: Words,
+    requests: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    sums: NDArray[np.float64],
+) -> None:
+    """Sum for each request the weights of the boards on which it captures the king.
+
+    Args:
+      boards, weights: (n, 8), (n,).
+      requests, sums: (m,), (m,) written.
+    """
+    sums[:] = 0.0
+    for i in range(len(boards)):
+        b = boards[i]
+        king = b[KINGS] & (b[WHITE] if turn_of(b) else ~b[WHITE])
+        # Most boards leave no king to capture, and the requests need not be tried on them.
+        if king == _ZERO or attackers(b, lowest(king), turn_of(b), occupied(b)) == _ZERO:
+            continue
+        for j in range(len(requests)):
+            taken = revise(b, np.int64(requests[j]))
+            if taken != NOTHING and king & bit((taken >> 6) & 63):
+                sums[j] += weights[i]
+
+
+@kernel
+def play_requests(boards: Words, requests: NDArray[np.int32], out: Words) -> None:
+    """Write every board after every request as it turns out there: out is (n, m, 8)."""
+    for i in range(len(boards)):
+        for j in range(len(requests)):
+            play(boards[i], revise(boards[i], np.int64(requests[j])), out[i, j])

@@ -59,6 +59,7 @@ def _add(moves: Moves, n: Int, start: Int, ends: np.uint64) -> Int:
 @inlined
 def _add_pawns(moves: Moves, n: Int, ends: np.uint64, step: Int) -> Int:
     """Add the moves of pawns that advance by `step` squares to each of `ends`."""
+    # A pawn's start follows from its end, so all pawns that advance alike are one set of ends.
     while ends:
         end = lowest(ends)
         ends &= ends - _ONE
@@ -153,6 +154,7 @@ def _pawn_moves(
             n = _add_pawns(moves, n, bit(end), end - square)
     if quiet:
         n = _pushes(turn, pawns, occ, moves, n)
+    # En passant captures behind its target square: `targets` holds where the pawn stands.
     ep = ep_of(b)
     if ep >= 0 and targets & bit(ep - 8 if turn == 0 else ep + 8):
         remaining = PAWN[turn ^ 1, ep] & pawns
@@ -199,6 +201,7 @@ def requested_moves(b: Words, moves: Moves) -> Int:
     own = occ & ~b[WHITE] if turn else b[WHITE]
     ends = ~own
     n = _piece_moves(b, own, own, ends, moves)
+    # A pawn's diagonal steps are requested without knowing whether there is something to capture.
     remaining = own & b[PAWNS]
     while remaining:
         square = lowest(remaining)

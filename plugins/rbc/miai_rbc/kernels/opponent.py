@@ -10,6 +10,8 @@ Boards have a weight for each style, so that a game shows which the opponent's i
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -143,6 +145,7 @@ def describe_move(
       checked: whether the mover's king is attacked.
       row: (8,) scratch.
     """
+    # A slot for each kind of feature, so that an absent one is row 0 and needs no branch later.
     features[:] = 0
     if move == NOTHING:
         features[0] = _SPECIAL + _PASS
@@ -160,6 +163,7 @@ def describe_move(
     if captured != NO_SQUARE:
         victim = type_at(b, bit(captured))
         features[2] = _CAPTURE + (6 * kind + victim) * AGES + ages[captured]
+    # Attacks where the piece arrives and where it left, with its old square empty.
     gone = occ & ~bit(start)
     threats = attackers(b, end, turn ^ 1, gone)
     protected = attackers(b, end, turn, gone) != _NONE
@@ -229,27 +233,45 @@ def describe_moves(
 # -- probabilities ---------------------------------------------------------------------------------
 
 
+class ModelTables(NamedTuple):
+    """The numbers of a model.
+
+    Attributes:
+      table: (`FEATURES`, units) rows of the features; unit 0 is the linear one.
+      styles: (styles, units) the weights of the units.
+    """
+
+    table: NDArray[np.float32]
+    styles: NDArray[np.float32]
+
+
+class _Scratch(NamedTuple):
+    features: NDArray[np.int16]
+    row: Words
+    hidden: NDArray[np.float32]
+
+
 @part
 def _weigh_moves(
     b: Words,
     ages: NDArray[np.uint8],
     phase: Int,
-    table: NDArray[np.float32],
-    styles: NDArray[np.float32],
+    model: ModelTables,
     noise: float,
     moves: Moves,
-    features: NDArray[np.int16],
-    row: Words,
-    hidden: NDArray[np.float32],
     chances: NDArray[np.float64],
+    scratch: _Scratch,
 ) -> Int:
     """List the moves of a board with their probabilities; return their number."""
+    table, styles = model.table, model.styles
+    features, hidden = scratch.features, scratch.hidden
     n = _all_moves(b, moves)
     checked = _is_checked(b)
     board = table[_BOARD + 2 * phase + checked]
     count, units = styles.shape
     for j in range(n):
-        describe_move(b, moves[j], ages, checked, row, features)
+        describe_move(b, moves[j], ages, checked, scratch.row, features)
+        # The hidden layer's input: a sum of rows, as all features are 0 or 1.
         for unit in range(units):
             hidden[unit] = board[unit]
         for slot in range(SLOTS - 1):
@@ -288,8 +310,7 @@ def weigh_moves(
     b: Words,
     ages: NDArray[np.uint8],
     phase: Int,
-    table: NDArray[np.float32],
-    styles: NDArray[np.float32],
+    model: ModelTables,
     moves: Moves,
     chances: NDArray[np.float64],
 ) -> Int:
@@ -297,15 +318,27 @@ def weigh_moves(
 
     Args:
       b, ages, phase: as in `describe_moves`.
-      table: (`FEATURES`, units) rows of the features; unit 0 is the linear one.
-      styles: (styles, units) the weights of the units.
       moves: (`MAX_MOVES` + 1,) written.
       chances: (styles, `MAX_MOVES` + 1) written.
     """
-    features = np.empty(SLOTS, np.int16)
-    row = np.empty(WORDS, np.uint64)
-    hidden = np.empty(table.shape[1], np.float32)
-    return _weigh_moves(b, ages, phase, table, styles, 0.0, moves, features, row, hidden, chances)
+    units = model.table.shape[1]
+    scratch = _Scratch(
+        np.empty(SLOTS, np.int16), np.empty(WORDS, np.uint64), np.empty(units, np.float32)
+    )
+    return _weigh_moves(b, ages, phase, model, 0.0, moves, chances, scratch)
+
+
+class Successors(NamedTuple):
+    """Where `carry_weights` writes.
+
+    Attributes:
+      rows, weights: (m, 8), (m, styles); m exceeds the number of successors.
+      slots: a table of zeros, its length a power of two greater than m.
+    """
+
+    rows: Words
+    weights: NDArray[np.float64]
+    slots: Words
 
 
 @allocating
@@ -316,11 +349,8 @@ def carry_weights(
     noise: float,
     ages: NDArray[np.uint8],
     phase: Int,
-    table: NDArray[np.float32],
-    styles: NDArray[np.float32],
-    out: Words,
-    sums: NDArray[np.float64],
-    slots: Words,
+    model: ModelTables,
+    successors: Successors,
 ) -> Int:
     """Expand weighted boards by the opponent's turn; return the number of distinct successors.
 
@@ -331,22 +361,20 @@ def carry_weights(
       boards, weights: (n, 8), (n, styles).
       captured: the square on which the opponent captured, -1 for none.
       noise: probability of a move at random, whatever the style.
-      ages, phase, table, styles: as in `weigh_moves`.
-      out, sums: (m, 8), (m, styles) written; m exceeds the number of successors.
-      slots: a table of zeros, its length a power of two greater than m.
+      ages, phase, model: as in `weigh_moves`.
     """
+    out, sums, slots = successors.rows, successors.weights, successors.slots
+    styles, units = model.styles.shape
     moves = np.empty(MAX_MOVES + 1, np.int64)
-    chances = np.empty((len(styles), MAX_MOVES + 1), np.float64)
-    features = np.empty(SLOTS, np.int16)
-    row = np.empty(WORDS, np.uint64)
-    hidden = np.empty(table.shape[1], np.float32)
+    chances = np.empty((styles, MAX_MOVES + 1), np.float64)
+    scratch = _Scratch(
+        np.empty(SLOTS, np.int16), np.empty(WORDS, np.uint64), np.empty(units, np.float32)
+    )
     mailbox = np.empty(64, np.uint8)
     count = NUMBER_0
     for i in range(len(boards)):
         b = boards[i]
-        n = _weigh_moves(
-            b, ages, phase, table, styles, noise, moves, features, row, hidden, chances
-        )
+        n = _weigh_moves(b, ages, phase, model, noise, moves, chances, scratch)
         bare = read_board(b, mailbox) ^ EP_KEYS[ep_of(b) + 1]
         for j in range(n):
             if capture_of(b, moves[j]) != captured:
@@ -356,12 +384,13 @@ def carry_weights(
             if moves[j] != NOTHING:
                 change = change_of(b, mailbox, moves[j])
                 key = hash_changed(bare, b, change)
+            # Write the successor behind the last, and keep it there if it is new.
             write_changed(b, change, out, count)
             at = row_of(key >> _32, slots, out, count)
             if at == count:
-                for style in range(len(styles)):
+                for style in range(styles):
                     sums[at, style] = 0.0
                 count += 1
-            for style in range(len(styles)):
+            for style in range(styles):
                 sums[at, style] += weights[i, style] * chances[style, j]
     return count

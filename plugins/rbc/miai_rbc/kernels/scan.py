@@ -67,11 +67,13 @@ def count_outcomes(
         for window in range(WINDOWS):
             if used[window] + size > keys.shape[1] // 2:
                 return begin
+        # Read a block of boards once, then count it window by window.
         for i in range(size):
             _read_rows(boards[begin + i], mine, ranks[i])
         for window in range(WINDOWS):
             rank, move = window // 6, U64(4 * (window % 6))
             for i in range(size):
+                # Three ranks of three codes are 36 bits; plus one, as 0 is an empty slot.
                 key = (
                     ((ranks[i, rank] >> move) & _ROW)
                     | ((ranks[i, rank + 1] >> move) & _ROW) << _12

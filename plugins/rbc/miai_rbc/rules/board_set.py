@@ -22,6 +22,8 @@ from miai_rbc.kernels.bits import Int, Words
 from miai_rbc.kernels.board import EP_SHIFT, NO_SQUARE, STATE, WORDS
 from miai_rbc.kernels.expansion import (
     BLOCK,
+    Listed,
+    Parts,
     add_boards,
     add_listed,
     close_gaps,
@@ -154,16 +156,11 @@ class Expansion:
     def _add(self, thread: int) -> None:
         add_listed(
             self._rows,
-            self._heads,
-            self._changes,
-            self._counts,
+            Listed(self._heads, self._changes, self._counts),
             thread,
             self.threads,
             self._out,
-            self._tables,
-            self._sizes,
-            self._ends,
-            self._free[thread : thread + 1],
+            Parts(self._tables, self._sizes, self._ends, self._free[thread : thread + 1]),
         )
 
     # -- the end --------------------------------------------------------------------------------

@@ -21,7 +21,8 @@ from miai_go.kernels import records, rules, trail
 from miai_go.learning.data.games import UNKNOWN
 from miai_go.learning.data.shards import Shard
 from miai_go.nets.encoder import Encoder, Positions
-from miai_go.rules.symmetry import SYMMETRIES, point_tables, turned_planes, turned_policy
+from miai_go.rules.coordinates import SYMMETRIES
+from miai_go.rules.symmetry import point_tables, turned_planes, turned_policy
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from miai_go.kernels import records, rules
 from miai_go.rules.board import Board
-from miai_go.rules.symmetry import SYMMETRIES, point_tables
+from miai_go.rules.coordinates import SYMMETRIES
+from miai_go.rules.symmetry import point_tables
 
 NAME_BYTES: Final = 16
 

@@ -22,7 +22,8 @@ from typing import Final
 
 from miai_go.errors import ProblemError
 from miai_go.rules.chains import connected_parts
-from miai_go.rules.symmetry import SYMMETRIES, turned_cells
+from miai_go.rules.coordinates import SYMMETRIES
+from miai_go.rules.symmetry import turned_cells
 from miai_go.tsumego.problem_sgf import Problem
 from miai_go.tsumego.problems.diagrams import (
     Cell,

@@ -22,7 +22,8 @@ import numpy as np
 from miai.seeds import derive_seed
 from miai_go.errors import ProblemError
 from miai_go.rules.chains import captured_stone, chain_at, liberties_of
-from miai_go.rules.symmetry import SYMMETRIES, turned_cells
+from miai_go.rules.coordinates import SYMMETRIES
+from miai_go.rules.symmetry import turned_cells
 from miai_go.tsumego.kernels import stones as kernels
 from miai_go.tsumego.problem_sgf import Problem
 from miai_go.tsumego.problems.diagrams import Cell, Diagram, Placement, beside, on_board, rim_of
