@@ -80,7 +80,7 @@ def test_stashed_boards_come_back(order: str) -> None:
 def recall(belief: RbcBelief) -> None:
     """Update all stashed boards without a limit."""
     belief.limit, sets = None, [belief.boards]
-    while (entry := belief._stash.take("earliest")) is not None:
+    while (entry := belief._stash.take()) is not None:
         sets.append(belief._updated(*entry, ends=math.inf))
     belief.boards = sets[0].union(*sets[1:])
 
@@ -106,12 +106,12 @@ def test_a_full_stash_drops_the_oldest_and_says_so() -> None:
     assert stash.disk_used() <= 640
     assert stash.dropped == 16
     assert len(stash) == 16
-    first, last = stash.take("earliest"), stash.take("latest")
+    first, last = stash.take(), stash.take()
     assert first is not None
     assert last is not None
     assert (first[0], last[0]) == (2, 3)
     assert (first[1].rows == 2).all()
-    assert stash.take("earliest") is None
+    assert stash.take() is None
     stash.close()
 
 
@@ -132,7 +132,7 @@ def test_a_disk_that_takes_nothing_is_full(tmp_path: Path) -> None:
     assert len(stash) + stash.dropped == 32
     assert len(stash) >= 5
     assert stash.disk_used() == 0
-    assert stash.take("earliest") is not None
+    assert stash.take() is not None
     stash.close()
 
 

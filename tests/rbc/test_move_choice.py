@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import statistics
 import time
@@ -12,13 +13,14 @@ from typing import Any
 import chess
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from reconchess.utilities import revise_move
 from tests.rbc.games import follow, rbc, taken_moves
 
 from miai_rbc.agents.choice import (
     Choice,
+    MoveSettings,
     Scorer,
     choose_move,
     combine,
@@ -34,12 +36,11 @@ from miai_rbc.engines.protocol import BoardEvaluations
 from miai_rbc.kernels.bits import NO_MOVE, WIN, Words
 from miai_rbc.kernels.board import NOTHING
 from miai_rbc.kernels.filters import find_checks
-from miai_rbc.parameters import MoveParameters
 from miai_rbc.rules.actions import move_name
 from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.rows import row_of_board
 
-MEAN: dict[str, Any] = {"mean": 1.0, "low": 0.0}
+MEAN: dict[str, Any] = {"low": 0.0}
 WIDE: dict[str, Any] = {"samples": 500, "top": 3, "widest": 500}
 """Room for all boards and all candidates of the beliefs below: nothing is drawn."""
 
@@ -66,7 +67,7 @@ class Noting(KernelEngine):
 
 def choose(boards: BoardSet, scorer: Scorer | None = None, *, seed: int = 0, **more: Any) -> Choice:
     given = {name: more.pop(name) for name in ("weights", "deadline") if name in more}
-    rng, parameters = np.random.default_rng(seed), MoveParameters(**{**WIDE, **more})
+    rng, parameters = np.random.default_rng(seed), MoveSettings(**{**WIDE, **more})
     scorer = scorer or Scorer(Noting())
     return choose_move(boards, boards.requests(), scorer, rng, parameters, **given)
 
@@ -100,12 +101,10 @@ def captures_king(board: chess.Board, request: int) -> bool:
 # -- scores ---------------------------------------------------------------------------------------
 
 
-def squeezed(score: float, win: float = 2000.0, loss: float = 2000.0) -> float:
-    """Return a score as it counts: beyond ten pawns compressed, so that WIN is `win` or `-loss`."""
+def squeezed(score: float, king: float = 2000.0) -> float:
+    """Return a score as it counts: beyond ten pawns compressed, so that WIN is `king`."""
     beyond = max(0.0, abs(score) - 1000) / (WIN - 1000)
-    if score >= 0:
-        return min(score, 1000) + beyond * (win - 1000)
-    return max(score, -1000) - beyond * (loss - 1000)
+    return math.copysign(min(abs(score), 1000) + beyond * (king - 1000), score)
 
 
 scores = st.one_of(st.integers(-1500, 1500), st.integers(-WIN, WIN))
@@ -118,55 +117,33 @@ columns = st.integers(1, 4).flatmap(
 )
 
 
-def low_end(ranked: list[tuple[float, int]], quantile: float, tail: str) -> float:
+def low_end(ranked: list[tuple[float, int]], quantile: float) -> float:
     """Return the low end of ranked scores, from as many equal parts as the weights have."""
     if quantile == 0.0:
         return ranked[0][0]
     parts = [score for score, weight in ranked for _ in range(weight)]
-    if tail == "quantile":
-        return next(s for i, s in enumerate(parts) if i + 1 > quantile * len(parts))
-    whole = int(quantile * len(parts))
-    rest = quantile * len(parts) - whole
-    return (sum(parts[:whole]) + rest * parts[whole]) / (quantile * len(parts))
+    return next(s for i, s in enumerate(parts) if i + 1 > quantile * len(parts))
 
 
-@given(
-    columns,
-    st.floats(0, 1),
-    st.floats(0, 1),
-    st.integers(0, 100),
-    st.sampled_from(["quantile", "mean"]),
-    st.tuples(st.floats(1000, 20_000), st.floats(0, 1)),
-)
+@given(columns, st.floats(0, 1), st.integers(0, 100), st.floats(1000, 20_000))
 @settings(max_examples=300, deadline=None)
 def test_a_mixture_is_made_of_the_mean_and_the_low_end(
-    table: list[tuple[list[int], int]],
-    mean: float,
-    low: float,
-    place: int,
-    tail: str,
-    kings: tuple[float, float],
+    table: list[tuple[list[int], int]], low: float, place: int, king: float
 ) -> None:
-    assume(mean > 0 or low > 0)
     weights = [weight for _, weight in table]
     total = sum(weights)
     # Between two sums of weights, where rounding decides nothing; or no quantile.
     quantile = (place % total + 0.5) / total if place else 0.0
-    king, found = kings
-    parameters: dict[str, Any] = {"mean": mean, "low": low, "quantile": quantile, "tail": tail}
     output = combine(
         np.array([row for row, _ in table], np.float64),
         np.array(weights, np.float64),
-        MoveParameters(**parameters, king=king, found=found),
+        MoveSettings(low=low, quantile=quantile, king=king),
     )
     for column, value in enumerate(output):
-        ranked = sorted(
-            (squeezed(row[column], king, max(1000.0, found * king)), weight)
-            for row, weight in table
-        )
+        ranked = sorted((squeezed(row[column], king), weight) for row, weight in table)
         average = sum(score * weight for score, weight in ranked) / total
-        lowest = low_end(ranked, quantile, tail)
-        assert value == pytest.approx(mean * average + low * lowest, abs=1e-6)
+        lowest = low_end(ranked, quantile)
+        assert value == pytest.approx((1 - low) * average + low * lowest, abs=1e-6)
 
 
 @given(st.lists(scores, min_size=2, max_size=20))
@@ -180,7 +157,7 @@ def test_squeezing_keeps_the_order_and_ends_at_twenty_pawns(values: list[int]) -
 def test_boards_of_no_weight_still_have_scores() -> None:
     """All weight may lie on boards that time did not reach, or in other outcomes of a sense."""
     table = np.array([[100.0, -50.0], [20.0, 30.0]])
-    parameters = MoveParameters(**MEAN)
+    parameters = MoveSettings(**MEAN)
     found = combine(table, np.zeros(2), parameters)
     assert found.tolist() == combine(table, np.ones(2), parameters).tolist()
 
@@ -343,13 +320,12 @@ def test_below_that_share_a_king_counts_in_proportion(likely: float) -> None:
         worth = {}
         for request in boards.requests():
             scores = Scorer(Noting()).matrix(boards.rows, [request])[:, 0]
-            worth[request] = float(weights @ [squeezed(s, king, king) for s in scores])
+            worth[request] = float(weights @ [squeezed(s, king) for s in scores])
         assert choice.value == pytest.approx(max(worth.values()))
         assert worth[choice.request] == pytest.approx(choice.value)
 
 
-@pytest.mark.parametrize("found", [1.0, 0.4])
-def test_a_lost_king_costs_its_probability(found: float) -> None:
+def test_a_lost_king_costs_its_probability() -> None:
     """A free queen on all boards, and on one of them an attack on the king."""
     fens = ["k7/1p6/8/3q4/8/8/8/3QK3 w - - 0 1", "k3r3/8/8/3q4/8/8/8/3QK3 w - - 0 1"]
     assert chess.Board(fens[1]).is_check()
@@ -360,9 +336,9 @@ def test_a_lost_king_costs_its_probability(found: float) -> None:
     assert loss < -WIN + 10
     for attacked in (0.0, 0.01, 0.05, 0.2, 0.6):
         weights = np.array([1 - attacked, attacked])
-        kings: dict[str, Any] = {"capture": 0.5, "king": king, "found": found}
+        kings: dict[str, Any] = {"capture": 0.5, "king": king}
         choice = choose(boards, **MEAN, **kings, weights=weights)
-        value = (1 - attacked) * squeezed(gain, king) - attacked * found * king
+        value = (1 - attacked) * squeezed(gain, king) - attacked * king
         assert choice.value is not None
         if choice.request == take:
             assert choice.value == pytest.approx(value, abs=1.0)
@@ -376,7 +352,7 @@ def test_a_lost_king_costs_its_probability(found: float) -> None:
 
 def test_without_candidates_it_passes() -> None:
     boards = BoardSet.of_fens([chess.STARTING_FEN])
-    rng, parameters = np.random.default_rng(0), MoveParameters(**WIDE)
+    rng, parameters = np.random.default_rng(0), MoveSettings(**WIDE)
     choice = choose_move(boards, [], Scorer(Noting()), rng, parameters)
     assert (choice.request, choice.why, choice.value) == (NOTHING, "only", None)
 
@@ -403,7 +379,9 @@ def test_weights_of_boards_are_a_distribution_that_prefers_the_opponent_s_good_o
     good, bad = "k7/8/8/q7/8/8/8/6K1 w - - 0 1", "k7/8/8/p7/8/8/8/6K1 w - - 0 1"
     rows = np.concatenate([BoardSet.of_fens([fen]).rows for fen in (good, bad)])
     for temperature, blind in ((150.0, 0.4), (1e-6, 0.0), (1e5, 0.0), (150.0, 1.0)):
-        weights = opponent_weights(rows, Scorer(Noting()), temperature, blind=blind)
+        weights = opponent_weights(
+            rows, Scorer(Noting()), temperature=temperature, blind=blind, check=0.0
+        )
         assert weights.sum() == pytest.approx(1.0)
         assert weights.min() >= blind / 2 - 1e-12
         assert weights[0] >= weights[1]
@@ -417,8 +395,8 @@ def test_an_attack_on_our_king_makes_a_board_as_probable_as_centipawns_would() -
     checks = np.empty(len(rows), np.bool_)
     find_checks(rows, checks)
     assert checks.sum() == 1
-    plain = opponent_weights(rows, Scorer(Noting()), 150.0, blind=0.0)
-    more = opponent_weights(rows, Scorer(Noting()), 150.0, blind=0.0, check=300.0)
+    plain = opponent_weights(rows, Scorer(Noting()), blind=0.0, check=0.0)
+    more = opponent_weights(rows, Scorer(Noting()), blind=0.0, check=300.0)
     ratio = more / plain
     assert ratio[checks] / ratio[~checks] == pytest.approx([np.exp(2)] * 3)
 
@@ -434,7 +412,7 @@ def test_windows_have_values_also_where_all_weight_lies_on_one_board() -> None:
             Scorer(Noting()),
             boards.requests(),
             np.random.default_rng(0),
-            MoveParameters(mean=0.7, low=0.3, quantile=0.05, **WIDE),
+            MoveSettings(low=0.3, quantile=0.05, **WIDE),
             deadline=None,
         )
         assert values.shape == (len(CENTRES),)
@@ -450,12 +428,10 @@ def content(board: chess.Board, centre: int) -> tuple[chess.Piece | None, ...]:
     return tuple(board.piece_at(square) for square in squares)
 
 
-@pytest.mark.parametrize(("mean", "low"), [(1.0, 0.0), (0.0, 1.0), (0.6, 0.4)])
-def test_a_window_is_worth_the_best_move_after_each_of_its_outcomes(
-    mean: float, low: float
-) -> None:
+@pytest.mark.parametrize("low", [0.0, 1.0, 0.4])
+def test_a_window_is_worth_the_best_move_after_each_of_its_outcomes(low: float) -> None:
     """The boards split by what python-chess shows; moves valued by the engine, board by board."""
-    parameters = MoveParameters(mean=mean, low=low, quantile=0.0, **WIDE)
+    parameters = MoveSettings(low=low, **WIDE)
     compared = split = 0
     for boards in beliefs()[:8]:
         requests = boards.requests()
@@ -481,7 +457,7 @@ def test_a_window_is_worth_the_best_move_after_each_of_its_outcomes(
             for members in parts.values():
                 share = sum(weights[n] for n in members)
                 total += share * max(
-                    mean * sum(weights[n] * squeezed(scores[n, m]) for n in members) / share
+                    (1 - low) * sum(weights[n] * squeezed(scores[n, m]) for n in members) / share
                     + low * min(squeezed(scores[n, m]) for n in members)
                     for m in range(len(candidates))
                 )
@@ -512,7 +488,7 @@ def worth_by_brute_force(boards: BoardSet, weights: list[float], depth: int) -> 
     for board, weight in zip(boards.boards(), weights, strict=True):
         for request in worth:
             score = -float(engine.evaluate(row_of_board(after(board, request))[None]).scores[0])
-            worth[request] += weight / sum(weights) * squeezed(score, 5000.0, 5000.0)
+            worth[request] += weight / sum(weights) * squeezed(score, 5000.0)
     return worth
 
 

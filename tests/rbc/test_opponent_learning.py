@@ -22,7 +22,7 @@ from miai_rbc.learning.opponent_model import (
     read_histories,
     train,
 )
-from miai_rbc.parameters import StrongParameters
+from miai_rbc.parameters import ModelWeights
 from miai_rbc.reconchess.reading import ReconchessRecords
 
 pytest.importorskip("torch")
@@ -94,8 +94,7 @@ def test_measuring_compares_three_ways(
     folder: Path, trained: tuple[OpponentModel, list[float]]
 ) -> None:
     model, _ = trained
-    parameters = StrongParameters(limit=10_000)
-    result = measure(read_histories([folder]), model, parameters)
+    result = measure(read_histories([folder]), model, limit=10_000)
     assert result.model > result.even + 0.5
     assert result.bins.shape == (len(EDGES) - 1, 3)
     nothing = OpponentModel.of_tensors(
@@ -105,7 +104,8 @@ def test_measuring_compares_three_ways(
         },
         ("nobody",),
     )
-    flat = measure(read_histories([folder]), nothing, parameters.model_copy(update={"doubt": 1.0}))
+    alike = ModelWeights(doubt=1.0)
+    flat = measure(read_histories([folder]), nothing, limit=10_000, weights=alike)
     assert flat.model == pytest.approx(flat.even)
     assert flat.beliefs == result.beliefs
     true = (result.bins[:, 0] * result.bins[:, 2]).sum()
@@ -126,7 +126,7 @@ def test_the_commands_train_and_measure(folder: Path, tmp_path: Path) -> None:
     done = run_miai(["rbc", "measure-opponent", str(folder / "00.json"), "--model", str(output)])
     assert done.returncode == 0, done.stderr
     assert "mean log-likelihood of the true board" in done.stdout
-    words = ["play", "rbc", "--white", "rbc-strong", "--white.model", str(output), "--quiet"]
+    words = ["play", "rbc", "--white", "rbc-strong", "--white.weights.file", str(output), "--quiet"]
     words += ["--white.evaluations", "30", "--black", "rbc-random", "--seed", "1"]
     done = run_miai([*words, "--set", "full_turn_limit=3"])
     assert done.returncode == 0, done.stderr
@@ -151,7 +151,9 @@ def test_bad_input_gives_one_line(folder: Path, tmp_path: Path) -> None:
         assert done.stderr.startswith("miai: "), done.stderr
         assert message in done.stderr
         assert len(done.stderr.strip().splitlines()) == 1
-    done = run_miai(["play", "rbc", "--white", "rbc-strong", "--white.model", "none.safetensors"])
+    done = run_miai(
+        ["play", "rbc", "--white", "rbc-strong", "--white.weights.file", "none.safetensors"]
+    )
     assert done.returncode == 2
     assert "none.safetensors" in done.stderr
     assert "Traceback" not in done.stderr

@@ -450,12 +450,10 @@ BUDGET: dict[str, Any] = {"evaluations": 60, "samples": 10, "considered": 20}
 @pytest.mark.parametrize("weights", ["model", "value"])
 def test_the_same_seed_plays_the_same_game(weights: str) -> None:
     game = rbc(full_turn_limit=8)
-    parameters = {**BUDGET, **({"carried": 50} if weights == "model" else {})}
+    kind = {"kind": weights, **({"carried": 50} if weights == "model" else {})}
     games = []
     for _ in range(2):
-        agents = [
-            miai.make_agent("rbc-strong", game, weights=weights, **parameters) for _ in range(2)
-        ]
+        agents = [miai.make_agent("rbc-strong", game, weights=kind, **BUDGET) for _ in range(2)]
         games.append([move.text for move in miai.play(game, agents, seed=4).moves])
         for agent in agents:
             agent.close()
@@ -483,7 +481,7 @@ class Weighing(StrongAgent):
 )
 def test_an_agent_s_weights_are_probabilities(limit: int, carried: int, doubt: float) -> None:
     game = rbc(full_turn_limit=9)
-    agent = Weighing(game, limit=limit, carried=carried, doubt=doubt)
+    agent = Weighing(game, limit=limit, weights={"carried": carried, "doubt": doubt})
     miai.play(game, [agent, miai.make_agent("rbc-random", game)], seed=2)
     agent.close()
     assert any(more > boards if limit == 512 else more < boards for _, boards, more in agent.notes)
@@ -493,5 +491,5 @@ def test_an_agent_s_weights_are_probabilities(limit: int, carried: int, doubt: f
 
 
 def test_a_model_file_that_is_not_there() -> None:
-    with pytest.raises(WeightsError, match=r"^model: nothing\.safetensors: cannot"):
-        miai.make_agent("rbc-strong", rbc(), model="nothing.safetensors")
+    with pytest.raises(WeightsError, match=r"^weights\.file: nothing\.safetensors: cannot"):
+        miai.make_agent("rbc-strong", rbc(), weights={"file": "nothing.safetensors"})

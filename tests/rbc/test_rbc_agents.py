@@ -22,7 +22,7 @@ from miai.record_reader import read_record
 from miai_rbc.agents.belief_agents import BeliefAgent, StrongAgent
 from miai_rbc.agents.choice import window_values
 from miai_rbc.belief import scans
-from miai_rbc.belief.belief import Order, Stash
+from miai_rbc.belief.belief import Stash
 from miai_rbc.belief.scans import CENTRES
 from miai_rbc.rules.actions import PASS, SENSE_NOTHING
 from miai_rbc.rules.board_set import BoardSet
@@ -141,12 +141,10 @@ def test_the_same_seed_gives_the_same_game(name: str) -> None:
 @pytest.mark.parametrize(
     "more",
     [
-        {"weights": "value", "blind": 0.0, "temperature": 0.001},
-        {"weights": "value", "blind": 1.0, "temperature": 100_000.0},
-        {"mean": 0.0, "low": 0.001, "quantile": 0.999},
-        {"doubt": 1.0, "noise": 1.0, "carried": 1},
-        {"samples": 1, "considered": 1, "top": 1, "widest": 1},
-        {"samples": 40, "considered": 2, "top": 20, "widest": 500},
+        {"low": 1.0, "capture": 0.0, "danger": 1000.0},
+        {"weights": {"doubt": 1.0, "carried": 1}},
+        {"weights": {"doubt": 0.0}, "samples": 1, "considered": 1},
+        {"weights": "value", "samples": 40, "considered": 2},
     ],
 )
 def test_parameters_at_their_ends_play_on(more: dict[str, Any]) -> None:
@@ -171,7 +169,12 @@ def test_every_scan_plays(scan: str) -> None:
 def test_a_sense_weighs_the_next_move_against_information(bit: float, kind: str) -> None:
     """By hand: the values of windows plus a price for their entropy; all boards are scored."""
     game, budget = rbc(full_turn_limit=8), 200
-    whole: dict[str, Any] = {"samples": budget, "considered": budget, "evaluations": None}
+    whole: dict[str, Any] = {
+        "samples": budget,
+        "considered": budget,
+        "evaluations": 1_000_000,
+        "deeper": 0,
+    }
     strong, compared = agent("rbc-strong", game, **whole, bit=bit, weights=kind), 0
     agents = [strong, agent("rbc-strong", game)]
     assert isinstance(strong, StrongAgent)
@@ -190,7 +193,7 @@ def test_a_sense_weighs_the_next_move_against_information(bit: float, kind: str)
             entropies = scans.entropy(boards, 0)
         values = window_values(
             *(considered, weights, 0, strong.scorer, boards.requests()),
-            *(strong.draw, strong.parameters),
+            *(strong.draw, strong.move_settings),
             deadline=None,
         )
         sensed = strong.sense(None, {})
@@ -210,8 +213,8 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     found: list[int] = []
     take = Stash.take
 
-    def noting(stash: Stash, order: Order) -> tuple[int, BoardSet] | None:
-        entry = take(stash, order)
+    def noting(stash: Stash) -> tuple[int, BoardSet] | None:
+        entry = take(stash)
         if entry is not None:
             found.append(len(entry[1]))
         return entry

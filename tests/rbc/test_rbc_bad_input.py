@@ -101,12 +101,10 @@ BAD: list[tuple[str, Any]] = [
     ("samples", 0),
     ("stash_mb", -1),
     ("spill_mb", -1),
-    ("order", "newest"),
     ("scan", "luck"),
     ("engine", "fruit"),
-    ("quantile", 1.0),
-    ("temperature", 0.0),
-    ("temperature", float("nan")),
+    ("low", 1.1),
+    ("danger", float("nan")),
 ]
 
 
@@ -119,12 +117,18 @@ def test_parameters_out_of_range_are_refused_by_name(name: str, value: Any) -> N
 @pytest.mark.parametrize(
     ("parameters", "said"),
     [
-        ({"blind": 0.1}, "blind: not used with weights = 'model'; set weights = 'value'"),
-        ({"weights": "value", "noise": 0.1, "doubt": 0.0}, "noise, doubt: not used with weights"),
-        ({"mean": 0.0, "low": 0.0}, "mean and low are both 0"),
+        ({"weights": {"kind": "value", "doubt": 0.0}}, r"weights\.doubt: .* the kind model only"),
+        ({"model": "x.safetensors"}, r"model: is now weights\.file"),
+        ({"doubt": 0.1}, r"doubt: unknown parameter. Write weights\.doubt"),
+        ({"nodes": 5}, r"nodes: unknown parameter. Write engine\.nodes"),
+        ({"engine_threads": 2}, r"engine_threads: is now engine\.threads"),
+        ({"mean": 1.0}, "mean: was removed: it is 1 - low"),
+        ({"tail": "mean"}, "tail: was removed: nothing beat its default"),
     ],
 )
-def test_parameters_without_effect_are_refused(parameters: dict[str, Any], said: str) -> None:
+def test_parameters_elsewhere_or_gone_are_refused(
+    parameters: dict[str, Any], said: str
+) -> None:
     with pytest.raises(ParameterError, match=said):
         miai.make_agent("rbc-strong", rbc(), **parameters)
 

@@ -19,7 +19,12 @@ from miai.process.limits import ProcessLimits
 from miai.process.sandbox import Isolation
 from miai.record import Termination
 
-BUDGET: dict[str, Any] = {"evaluations": 60, "samples": 10, "considered": 20, "carried": 50}
+BUDGET: dict[str, Any] = {
+    "evaluations": 60,
+    "samples": 10,
+    "considered": 20,
+    "weights": {"carried": 50},
+}
 
 BOT = """
 from pathlib import Path

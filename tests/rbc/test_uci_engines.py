@@ -15,7 +15,7 @@ from miai_rbc.engines.kernel import KernelEngine
 from miai_rbc.engines.protocol import make_engine
 from miai_rbc.engines.stockfish import StockfishEngine, settle
 from miai_rbc.kernels.bits import NO_MOVE, WIN
-from miai_rbc.parameters import ChessEngineParameters, StrongParameters
+from miai_rbc.parameters import SamplingParameters, StrongParameters, UciEngine
 from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.observations import move_of_name
 
@@ -48,9 +48,7 @@ def test_positions_that_chess_does_not_know_are_settled(
 @pytest.mark.engine("stockfish")
 @pytest.mark.parametrize("processes", [1, 2])
 def test_stockfish_values_a_batch(processes: int) -> None:
-    engine = StockfishEngine(
-        ChessEngineParameters(engine="stockfish", depth=6, processes=processes)
-    )
+    engine = StockfishEngine(UciEngine(processes=processes), depth=6)
     rows = BoardSet.of_fens([MATE_IN_ONE, KING_HANGS, STALEMATE, START]).rows
     found = engine.evaluate(rows, top=3)
     assert found.scores[0] == WIN - 3  # mate now, and the king two plies later
@@ -67,7 +65,7 @@ def test_stockfish_values_a_batch(processes: int) -> None:
 
 @pytest.mark.engine("stockfish")
 def test_stockfish_is_restarted_after_a_kill() -> None:
-    engine = StockfishEngine(ChessEngineParameters(engine="stockfish", depth=4))
+    engine = StockfishEngine(UciEngine(), depth=4)
     rows = BoardSet.of_fens([START, MATE_IN_ONE]).rows
     before = engine.evaluate(rows).scores.tolist()
     process = engine._processes[0]
@@ -81,7 +79,7 @@ def test_stockfish_is_restarted_after_a_kill() -> None:
 
 @pytest.mark.engine("stockfish")
 def test_a_deadline_in_the_past_still_gives_every_board_a_move() -> None:
-    engine = StockfishEngine(ChessEngineParameters(engine="stockfish", depth=30))
+    engine = StockfishEngine(UciEngine(), depth=30)
     rows = BoardSet.of_fens([START, MATE_IN_ONE, KING_HANGS]).rows
     began = time.monotonic()
     found = engine.evaluate(rows, deadline=began - 1.0)
@@ -93,7 +91,7 @@ def test_a_deadline_in_the_past_still_gives_every_board_a_move() -> None:
 
 def test_a_missing_program_is_reported() -> None:
     with pytest.raises(AgentUnavailableError, match="not found"):
-        StockfishEngine(ChessEngineParameters(engine="stockfish", command="no-such-engine"))
+        StockfishEngine(UciEngine(command="no-such-engine"), depth=1)
 
 
 # -- what an agent's parameters say of its engine ------------------------------------------------
@@ -104,14 +102,14 @@ def test_a_missing_program_is_reported() -> None:
     [
         ({}, (3, None, 16)),
         ({"depth": 2}, (2, None, 16)),
-        ({"nodes": 500, "hash_mb": 1}, (30, 500, 1)),
-        ({"nodes": 500, "depth": 5}, (5, 500, 16)),
+        ({"engine": {"nodes": 500, "hash_mb": 1}}, (30, 500, 1)),
+        ({"engine": {"nodes": 500}, "depth": 5}, (5, 500, 16)),
     ],
 )
 def test_nodes_and_memory_reach_the_embedded_engine(
     given: dict[str, Any], reached: tuple[int, int | None, int]
 ) -> None:
-    engine = make_engine(build_parameters(ChessEngineParameters, given))
+    engine = make_engine(build_parameters(SamplingParameters, given))
     assert isinstance(engine, KernelEngine)
     output = engine.parameters
     assert (output.depth, output.nodes, output.table_mb) == reached
@@ -119,22 +117,16 @@ def test_nodes_and_memory_reach_the_embedded_engine(
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [
-        ("command", "/usr/games/stockfish"),
-        ("processes", 2),
-        ("movetime", 0.5),
-        ("engine_threads", 2),
-        ("longest", 5.0),
-    ],
+    [("command", "/usr/games/stockfish"), ("processes", 2), ("movetime", 0.5), ("threads", 2)],
 )
 def test_options_the_embedded_engine_lacks_are_refused(name: str, value: object) -> None:
-    with pytest.raises(ParameterError, match=f"{name}: for UCI engines only"):
-        build_parameters(StrongParameters, {name: value})
-    given = build_parameters(StrongParameters, {"engine": "stockfish", name: value})
-    assert getattr(given, name) == value
+    with pytest.raises(ParameterError, match=f"engine.{name}: .* of the kind stockfish only"):
+        build_parameters(StrongParameters, {"engine": {name: value}})
+    given = build_parameters(StrongParameters, {"engine": {"kind": "stockfish", name: value}})
+    assert getattr(given.engine, name) == value
 
 
-@pytest.mark.parametrize(("name", "value"), [("longest", 0.05), ("nodes", 0), ("movetime", 0)])
+@pytest.mark.parametrize(("name", "value"), [("nodes", 0), ("movetime", 0)])
 def test_limits_out_of_range_are_refused(name: str, value: float) -> None:
     with pytest.raises(ParameterError, match=f"{name}: .* too small"):
-        build_parameters(ChessEngineParameters, {"engine": "stockfish", name: value})
+        build_parameters(SamplingParameters, {"engine": {"kind": "stockfish", name: value}})

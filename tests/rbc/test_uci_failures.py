@@ -19,7 +19,7 @@ from miai.parameters import build_parameters
 from miai_rbc.engines.protocol import make_engine
 from miai_rbc.engines.stockfish import StockfishEngine
 from miai_rbc.engines.uci import EngineError, UciProcess
-from miai_rbc.parameters import ChessEngineParameters, StrongParameters
+from miai_rbc.parameters import StrongParameters, UciEngine
 from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.observations import move_of_name
 
@@ -117,9 +117,10 @@ def make(tmp_path: Path) -> Iterator[Make]:
     made: list[StockfishEngine] = []
 
     def _make(way: str, **given: Any) -> StockfishEngine:
-        patience = given.pop("patience", 10.0)
-        given |= {"engine": "stockfish", "command": executable(tmp_path, way)}
-        made.append(StockfishEngine(ChessEngineParameters(**given), patience=patience))
+        limits = {name: given.pop(name) for name in ("patience", "longest") if name in given}
+        depth = given.pop("depth", None)
+        engine = UciEngine(command=executable(tmp_path, way), **given)
+        made.append(StockfishEngine(engine, depth=depth, **limits))
         return made[-1]
 
     yield _make
@@ -171,18 +172,18 @@ def test_programs_without_uci_are_reported(tmp_path: Path) -> None:
     ("given", "options", "go"),
     [
         ({}, (16, 1), "go depth 1"),
-        ({"depth": 2, "nodes": 50}, (16, 1), "go depth 2 nodes 50"),
-        ({"nodes": 500, "hash_mb": 8, "longest": 5.0}, (8, 1), "go nodes 500"),
-        ({"movetime": 0.25, "engine_threads": 2}, (16, 2), "go movetime 250"),
+        ({"nodes": 50, "depth": 2}, (16, 1), "go depth 2 nodes 50"),
+        ({"nodes": 500, "hash_mb": 8}, (8, 1), "go nodes 500"),
+        ({"movetime": 0.25, "threads": 2}, (16, 2), "go movetime 250"),
     ],
 )
 def test_the_parameters_of_an_agent_reach_its_engine(
     tmp_path: Path, given: dict[str, Any], options: tuple[int, int], go: str
 ) -> None:
-    program = {"engine": "stockfish", "command": executable(tmp_path, "well")}
-    engine = make_engine(build_parameters(StrongParameters, program | given))
+    depth = {"depth": given.pop("depth")} if "depth" in given else {}
+    program = {"kind": "stockfish", "command": executable(tmp_path, "well"), **given}
+    engine = make_engine(build_parameters(StrongParameters, {"engine": program, **depth}))
     assert isinstance(engine, StockfishEngine)
-    assert engine.parameters.longest == given.get("longest", 60.0)
     engine.evaluate(BoardSet.of_fens([START]).rows)
     engine.close()
     output = (tmp_path / "told").read_text().splitlines()

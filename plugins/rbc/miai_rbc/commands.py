@@ -85,7 +85,7 @@ def train_opponent(
     epochs: Annotated[int, typer.Option(min=1, max=1000, help="Passes over all moves.")] = 8,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the training.")] = 0,
 ) -> None:
-    """Learn the moves of recorded games, for the parameter `model` of `rbc-strong`.
+    """Learn the moves of recorded games, for the parameter `weights.file` of `rbc-strong`.
 
     Each player's name becomes a style of play.
     """
@@ -146,8 +146,7 @@ def measure_opponent(
     """
     from miai_rbc.belief.weighted import SHIPPED, load_model
     from miai_rbc.learning.opponent_model import measure, read_histories
-    from miai_rbc.parameters import StrongParameters
 
-    parameters = StrongParameters(limit=limit)
-    likelihood = measure(read_histories(histories), load_model(model or SHIPPED), parameters)
+    games, weights = read_histories(histories), load_model(model or SHIPPED)
+    likelihood = measure(games, weights, limit=limit)
     print(likelihood.to_text())

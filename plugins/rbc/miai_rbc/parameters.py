@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Final, Literal, Self, cast, get_args
-
-from pydantic import model_validator
+from typing import Any, ClassVar, Final, Literal, cast, get_args
 
 from miai import Parameters, parameter
+from miai.parameters import KIND
 
 START_FEN = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
 
@@ -40,123 +39,143 @@ class EvaluatorParameters(Parameters):
 
 
 ScanName = Literal["partition", "expected_size", "entropy", "max_size", "weighted"]
-EngineName = Literal["kernel", "stockfish"]
-Tail = Literal["quantile", "mean"]
 
 MAX_DEPTH: Final = 30
 """Maximum depth of an engine's search in plies."""
 
-_OF_MODEL = ("model", "carried", "noise", "doubt")
-_OF_VALUES = ("temperature", "blind", "check")
-_UCI_ONLY = ("command", "processes", "movetime", "engine_threads", "longest")
+_FIXED = "was removed: nothing beat its default"
 
 
 class BeliefParameters(Parameters):
     """The belief that an agent keeps."""
+
+    moved: ClassVar[Mapping[str, str]] = {"order": _FIXED}
 
     limit: int = parameter(
         5_000_000, ge=512, help="Maximum boards of a belief; beyond it a sample is kept"
     )
     stash_mb: int = parameter(512, ge=0, help="Memory for boards that wait unexpanded, in MB")
     spill_mb: int = parameter(4096, ge=0, help="Disk space for further such boards, in MB")
-    order: Literal["earliest", "latest"] = parameter(
-        "earliest", help="Order in which waiting boards are expanded"
-    )
     threads: int = parameter(1, ge=1, le=64, help="Threads that expand a large belief")
 
 
-class ChessEngineParameters(Parameters):
-    """The engine that values positions."""
+class _Engine(Parameters):
+    nodes: int | None = parameter(None, ge=1, help="Node budget of one search")
+    hash_mb: int = parameter(16, ge=1, le=4096, help="Hash table of each engine process, in MB")
+
+
+class EmbeddedEngine(_Engine):
+    """The embedded engine, which needs no program."""
+
+    kind: Literal["kernel"] = "kernel"
+
+
+class UciEngine(_Engine):
+    """Stockfish, or any other UCI engine."""
+
+    kind: Literal["stockfish"] = "stockfish"
+    command: str = parameter("stockfish", help="Program")
+    processes: int = parameter(1, ge=1, le=64, help="Number of processes")
+    threads: int = parameter(1, ge=1, le=256, help="Threads of each process")
+    movetime: float | None = parameter(
+        None, gt=0, le=3600, unit="seconds", help="Time of one search; not reproducible"
+    )
+
+
+class SamplingParameters(BeliefParameters):
+    """What the agents have in common that value moves on sampled boards by an engine."""
 
     DEFAULT_DEPTH: ClassVar[int] = 3
+    moved: ClassVar[Mapping[str, str]] = {
+        "engine_threads": "is now engine.threads, for engine = 'stockfish'",
+        "longest": "was removed: a search longer than 60 s counts as hung; limit it by "
+        "engine.movetime, engine.nodes or depth",
+        "mean": "was removed: it is 1 - low",
+        **dict.fromkeys(("quantile", "tail", "king", "found", "top", "widest"), _FIXED),
+        **dict.fromkeys(("temperature", "blind", "check"), _FIXED),
+    }
 
-    engine: EngineName = parameter(
-        "kernel", help="Engine that values boards: the embedded one or a UCI engine"
+    depth: int | None = parameter(
+        None,
+        ge=1,
+        le=MAX_DEPTH,
+        unit="plies",
+        help="Search depth (default 3; unlimited if the engine's nodes or movetime is set)",
+    )
+    engine: EmbeddedEngine | UciEngine = parameter(
+        EmbeddedEngine(),
+        help="Engine that values boards: the embedded one or a UCI engine",
+        discriminator=KIND,
+    )
+    samples: int = parameter(50, ge=1, le=10_000, help="Boards on which moves are scored")
+
+    @property
+    def search_depth(self) -> int | None:
+        """Plies of a search; None when nodes or time alone limit it."""
+        engine = self.engine
+        timed = isinstance(engine, UciEngine) and engine.movetime is not None
+        limited = timed or engine.nodes is not None
+        return self.depth if self.depth is not None or limited else self.DEFAULT_DEPTH
+
+
+class SeedParameters(SamplingParameters):
+    """Parameters of `SeedAgent`."""
+
+    moved: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("evaluations", "deeper", "danger", "considered", "low", "capture"),
+        "is a parameter of rbc-strong only",
+    )
+
+    scan: ScanName = parameter("partition", help="Strategy that chooses the window to sense")
+
+
+class ModelWeights(Parameters):
+    """Probabilities that a model of the opponent's moves carries from turn to turn."""
+
+    kind: Literal["model"] = "model"
+    file: str = parameter(
+        "", max_length=4096, help="File of the opponent model; empty: the shipped one"
+    )
+    carried: int = parameter(
+        10_000, ge=1, le=1_000_000, help="Maximum boards whose probability is carried along"
+    )
+    doubt: float = parameter(
+        0.05, ge=0, le=1, help="Share of the weight that all boards have alike, despite the model"
+    )
+
+
+class ValueWeights(Parameters):
+    """Probabilities by the present value of a board to the opponent."""
+
+    kind: Literal["value"] = "value"
+
+
+class StrongParameters(SamplingParameters):
+    """Parameters of `StrongAgent`."""
+
+    DEFAULT_DEPTH: ClassVar[int] = 1
+    moved: ClassVar[Mapping[str, str]] = {"model": "is now weights.file", "noise": _FIXED}
+
+    weights: ModelWeights | ValueWeights = parameter(
+        ModelWeights(),
+        help="Probability of boards: carried from turn to turn by a model of the opponent's moves, "
+        "or by their present value to the opponent",
+        discriminator=KIND,
+    )
+    considered: int = parameter(
+        1000, ge=1, le=100_000, help="Boards beside those of the model that are weighed"
     )
     depth: int | None = parameter(
         None,
         ge=1,
         le=MAX_DEPTH,
         unit="plies",
-        help="Search depth (default 3; unlimited if nodes or movetime is set)",
+        help="Search depth at first; remaining time or evaluations make it deeper (default 1; "
+        "unlimited if the engine's nodes or movetime is set)",
     )
-    nodes: int | None = parameter(None, ge=1, help="Node budget of one engine search")
-    hash_mb: int = parameter(16, ge=1, le=4096, help="Hash table of each engine process, in MB")
-    command: str = parameter("stockfish", help="Program of the UCI engine")
-    processes: int = parameter(1, ge=1, le=64, help="Processes of the UCI engine")
-    movetime: float | None = parameter(
-        None,
-        gt=0,
-        le=3600,
-        unit="seconds",
-        help="Time of one search of the UCI engine; not reproducible",
-    )
-    engine_threads: int = parameter(
-        1, ge=1, le=256, help="Threads of each process of the UCI engine"
-    )
-    longest: float = parameter(
-        60.0,
-        ge=0.1,
-        le=3600,
-        unit="seconds",
-        help="Time after which a search of the UCI engine without movetime counts as hung",
-    )
-
-    @property
-    def search_depth(self) -> int | None:
-        """Plies of a search; None when nodes or movetime alone limit it."""
-        has_limit = self.nodes is not None or self.movetime is not None
-        return self.depth if self.depth is not None or has_limit else self.DEFAULT_DEPTH
-
-    @model_validator(mode="after")
-    def _check_engine(self) -> Self:
-        fields = type(self).model_fields
-        unused = [name for name in _UCI_ONLY if getattr(self, name) != fields[name].default]
-        if self.engine == "kernel" and unused:
-            raise ValueError(
-                f"{', '.join(unused)}: for UCI engines only; set engine = 'stockfish', or leave "
-                "it out"
-            )
-        return self
-
-
-class MoveParameters(BeliefParameters, ChessEngineParameters):
-    """How a move is chosen on sampled boards; see `miai_rbc.agents.choice`."""
-
-    samples: int = parameter(50, ge=1, le=10_000, help="Boards on which moves are scored")
-    top: int = parameter(
-        3, ge=1, le=20, help="Best engine moves of each board that become candidates"
-    )
-    widest: int = parameter(30, ge=1, le=500, help="Maximum number of candidate moves")
-    mean: float = parameter(0.0, ge=0, le=1, help="Weight of the mean score")
-    low: float = parameter(1.0, ge=0, le=1, help="Weight of the worst score")
-    quantile: float = parameter(
-        0.0, ge=0, lt=1, help="Quantile of boards that defines the low end; 0: the worst board"
-    )
-    tail: Tail = parameter(
-        "quantile",
-        help="Low end: the score at the quantile, or the mean of the scores up to it (conditional "
-        "value at risk)",
-    )
-    king: float = parameter(
-        2000.0, ge=1000, le=100_000, help="Centipawns that a captured king counts"
-    )
-    found: float = parameter(
-        1.0, ge=0, le=1, help="Probability that the opponent finds the capture of our king"
-    )
-    capture: float = parameter(
-        0.0,
-        ge=0,
-        le=1,
-        help="Share of the boards' weight on which a move must capture the king to be played "
-        "without comparison; 0: any board",
-    )
-    evaluations: int | None = parameter(
-        None,
-        ge=1,
-        le=10_000_000,
-        help="Evaluations by which all moves are compared on boards of the belief, if there is no "
-        "clock; none: the engine's best moves are compared, each on all samples",
+    samples: int = parameter(200, ge=1, le=10_000, help="Boards on which moves are scored")
+    evaluations: int = parameter(
+        5000, ge=1, le=10_000_000, help="Evaluations of a sense or a move, if there is no clock"
     )
     deeper: int = parameter(
         MAX_DEPTH,
@@ -166,95 +185,16 @@ class MoveParameters(BeliefParameters, ChessEngineParameters):
         help="Maximum plies beyond the depth, for time or evaluations that remain",
     )
     danger: float = parameter(
-        1.0,
-        ge=1,
-        le=1000,
-        help="How many times likelier a board is examined early if our king is attacked there",
-    )
-    considered: int = parameter(
-        1000, ge=1, le=100_000, help="Boards valued to weigh them before the sample is drawn"
-    )
-    temperature: float = parameter(
-        150.0, gt=0, le=100_000, help="Centipawns that make a board e times as probable"
-    )
-    blind: float = parameter(
-        0.4, ge=0, le=1, help="Share of the weight that is the same for all boards"
-    )
-    check: float = parameter(
-        0.0, ge=0, le=10_000, help="Centipawns that the opponent gains by attacking our king"
-    )
-
-    @model_validator(mode="after")
-    def _check_mixture(self) -> Self:
-        if self.mean == 0 and self.low == 0:
-            raise ValueError("mean and low are both 0, so all moves would be worth the same")
-        return self
-
-
-class SeedParameters(MoveParameters):
-    """Parameters of `SeedAgent`. Boards are weighed for the scan ``weighted`` only."""
-
-    scan: ScanName = parameter("partition", help="Strategy that chooses the window to sense")
-
-
-class StrongParameters(MoveParameters):
-    """Parameters of `StrongAgent`."""
-
-    weights: Literal["model", "value"] = parameter(
-        "model",
-        help="Probability of boards: carried from turn to turn by a model of the opponent's moves, "
-        "or by their present value to the opponent",
-    )
-    model: str = parameter(
-        "", max_length=4096, help="File of the opponent model; empty: the shipped one"
-    )
-    carried: int = parameter(
-        10_000, ge=1, le=1_000_000, help="Maximum boards whose probability the model carries along"
-    )
-    noise: float = parameter(
-        0.02, ge=0, le=1, help="Probability of a move at random, for opponents unlike the model"
-    )
-    doubt: float = parameter(
-        0.05, ge=0, le=1, help="Share of the weight that all boards have alike, despite the model"
-    )
-
-    DEFAULT_DEPTH: ClassVar[int] = 1
-
-    depth: int | None = parameter(
-        None,
-        ge=1,
-        le=MAX_DEPTH,
-        unit="plies",
-        help="Search depth at first; remaining time or evaluations make it deeper (default 1; "
-        "unlimited if nodes or movetime is set)",
-    )
-    check: float = parameter(
-        300.0, ge=0, le=10_000, help="Centipawns that the opponent gains by attacking our king"
-    )
-    samples: int = parameter(200, ge=1, le=10_000, help="Boards on which moves are scored")
-    mean: float = parameter(0.7, ge=0, le=1, help="Weight of the mean score")
-    low: float = parameter(0.3, ge=0, le=1, help="Weight of the low end of the scores")
-    quantile: float = parameter(
-        0.05, ge=0, lt=1, help="Quantile of boards that defines the low end; 0: the worst board"
-    )
-    evaluations: int | None = parameter(
-        5000,
-        ge=1,
-        le=10_000_000,
-        help="Evaluations by which all moves are compared on boards of the belief, if there is no "
-        "clock; none: the engine's best moves are compared, each on all samples",
-    )
-    danger: float = parameter(
         4.0,
         ge=1,
         le=1000,
         help="How many times likelier a board is examined early if our king is attacked there",
     )
+    low: float = parameter(
+        0.3, ge=0, le=1, help="Weight of the low end of the scores, beside their mean"
+    )
     bit: float = parameter(
         8.0, ge=0, le=10_000_000, help="Centipawns of a bit of information that a sense gives"
-    )
-    king: float = parameter(
-        5000.0, ge=1000, le=100_000, help="Centipawns that a captured king counts"
     )
     capture: float = parameter(
         0.5,
@@ -263,19 +203,6 @@ class StrongParameters(MoveParameters):
         help="Share of the boards' weight on which a move must capture the king to be played "
         "without comparison; 0: any board",
     )
-
-    @model_validator(mode="after")
-    def _check_weights(self) -> Self:
-        fields = type(self).model_fields
-        names = _OF_VALUES if self.weights == "model" else _OF_MODEL
-        unused = [name for name in names if getattr(self, name) != fields[name].default]
-        if unused:
-            other = "value" if self.weights == "model" else "model"
-            raise ValueError(
-                f"{', '.join(unused)}: not used with weights = '{self.weights}'; set weights = "
-                f"'{other}', or leave it out"
-            )
-        return self
 
 
 MAX_OWN_MOVES: Final = 3

@@ -12,6 +12,7 @@ import time
 from abc import abstractmethod
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -22,7 +23,9 @@ from miai import Agent, ClockReading, Decision, Json, Observation
 from miai.errors import WeightsError
 from miai.values import Evaluation, ValueUnit
 from miai_rbc.agents.choice import (
+    CHECK,
     Choice,
+    MoveSettings,
     Scorer,
     Scores,
     choose_move,
@@ -40,7 +43,15 @@ from miai_rbc.kernels.expansion import move_tables
 from miai_rbc.kernels.filters import count_king_captures, find_checks, keep_kings, play_requests
 from miai_rbc.kernels.moves import MAX_MOVES
 from miai_rbc.kernels.scan import WINDOWS, move_entries
-from miai_rbc.parameters import BeliefParameters, MoveParameters, SeedParameters, StrongParameters
+from miai_rbc.parameters import (
+    MAX_DEPTH,
+    BeliefParameters,
+    EmbeddedEngine,
+    ModelWeights,
+    SamplingParameters,
+    SeedParameters,
+    StrongParameters,
+)
 from miai_rbc.rules.actions import PASS, SENSE_NOTHING, action_of
 from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.game import RbcGame
@@ -60,6 +71,9 @@ _UNLIMITED = 1 << 60
 _CARRIED_PER_SECOND = 30_000.0  # boards that the model expands on a slow machine
 _PONDERED = 2000  # boards on which moves are valued while the opponent thinks
 _ENTROPY_SAMPLE = 100_000  # boards; more take time and give the same entropy
+_CONSIDERED = 1000  # boards weighed for the scan `weighted`
+_QUANTILE = 0.05  # of the weight: the low end of a move's scores
+_KING = 5000.0  # centipawns that a king counts
 
 
 def _seconds(clock: ClockReading, share: float) -> float:
@@ -172,13 +186,18 @@ class BeliefAgent(Agent):
 
 
 class SamplingAgent(BeliefAgent):
-    """Scores moves on sampled boards; subclasses choose senses."""
+    """Scores moves on sampled boards; subclasses choose senses.
 
-    parameters: MoveParameters
+    Attributes:
+      move_settings: how moves are compared.
+    """
 
-    def __init__(self, game: RbcGame, parameters: MoveParameters) -> None:
+    parameters: SamplingParameters
+    move_settings: MoveSettings
+
+    def __init__(self, game: RbcGame, parameters: SamplingParameters) -> None:
         engine = "miai_rbc.engines.kernel:KernelEngine"
-        embedded = parameters.engine == "kernel"
+        embedded = isinstance(parameters.engine, EmbeddedEngine)
         with FAMILY.compiling_beside(ANALYSIS, engine) if embedded else nullcontext():
             super().__init__(game, parameters)
             self.load()
@@ -193,27 +212,14 @@ class SamplingAgent(BeliefAgent):
         super().new_game(seed, player=player, log=log)
         self.scorer.new_game()
 
-    def move(self, requests: list[int], deadline: float | None) -> Choice:
-        """Return the best move over sampled boards."""
-        return choose_move(
-            *(self.belief.boards, requests, self.scorer, self.draw, self.parameters),
-            deadline=deadline,
-        )
-
-    def weigh(self, boards: BoardSet, deadline: float | None) -> tuple[BoardSet, Scores]:
+    def weigh_by_value(
+        self, boards: BoardSet, deadline: float | None, *, considered: int, check: float
+    ) -> tuple[BoardSet, Scores]:
         """Return boards of a belief with their probabilities; see `opponent_weights`."""
-        parameters = self.parameters
-        considered = boards.sample(parameters.considered, self.draw)
+        sample = boards.sample(considered, self.draw)
         now = time.monotonic()
-        weights = opponent_weights(
-            considered.rows,
-            self.scorer,
-            parameters.temperature,
-            blind=parameters.blind,
-            check=parameters.check,
-            deadline=None if deadline is None else now + _WEIGHING_SHARE * (deadline - now),
-        )
-        return considered, weights
+        until = None if deadline is None else now + _WEIGHING_SHARE * (deadline - now)
+        return sample, opponent_weights(sample.rows, self.scorer, check=check, deadline=until)
 
     def close(self) -> None:
         """Close the engine too."""
@@ -228,6 +234,7 @@ class SeedAgent(SamplingAgent):
 
     def __init__(self, game: RbcGame, parameters: SeedParameters | None = None) -> None:
         super().__init__(game, parameters or SeedParameters())
+        self.move_settings = MoveSettings(samples=self.parameters.samples)
 
     def load(self) -> None:
         """Load the scan that no other agent uses."""
@@ -241,9 +248,18 @@ class SeedAgent(SamplingAgent):
             return SENSE_NOTHING
         weights = scans.NO_WEIGHTS
         if self.parameters.scan == "weighted":
-            boards, weights = self.weigh(boards, deadline)
+            boards, weights = self.weigh_by_value(
+                boards, deadline, considered=_CONSIDERED, check=0.0
+            )
         values = scans.SCANS[self.parameters.scan](boards, self.view.player, weights)
         return scans.best_window(values)
+
+    def move(self, requests: list[int], deadline: float | None) -> Choice:
+        """Return the best move over sampled boards."""
+        return choose_move(
+            *(self.belief.boards, requests, self.scorer, self.draw, self.move_settings),
+            deadline=deadline,
+        )
 
 
 class StrongAgent(SamplingAgent):
@@ -252,48 +268,57 @@ class StrongAgent(SamplingAgent):
     parameters: StrongParameters
 
     def __init__(self, game: RbcGame, parameters: StrongParameters | None = None) -> None:
-        self._configured = parameters or StrongParameters()
-        super().__init__(game, self._configured)
+        own = parameters or StrongParameters()
+        super().__init__(game, own)
+        self._configured = self.move_settings = MoveSettings(
+            samples=own.samples,
+            depth=MAX_DEPTH if own.search_depth is None else own.search_depth,
+            low=own.low,
+            quantile=_QUANTILE,
+            king=_KING,
+            capture=own.capture,
+            evaluations=own.evaluations,
+            deeper=own.deeper,
+            danger=own.danger,
+        )
         self._weighted: WeightedBoards | None = None
 
     def load(self) -> None:
         """Load the opponent model."""
-        if self._configured.weights == "model":
-            path = Path(self._configured.model) if self._configured.model else SHIPPED
+        weights = self.parameters.weights
+        self._carrying: tuple[OpponentModel, ModelWeights] | None = None
+        if isinstance(weights, ModelWeights):
             try:
-                self._model = load_model(path)
+                model = load_model(Path(weights.file) if weights.file else SHIPPED)
             except WeightsError as error:
-                raise WeightsError(f"model: {error}") from None
-            _load_weights(self._model)
+                raise WeightsError(f"weights.file: {error}") from None
+            _load_weights(model)
+            self._carrying = model, weights
 
     def act(self, clock: ClockReading) -> Decision:
         """Return a sense or a request; a clock takes the place of the budget of evaluations.
 
         A hard limit of every move is not a clock: its time need not be used up.
         """
-        configured = self._configured
-        timed = clock.control.kind != "none" and configured.evaluations is not None
-        unlimited = {"evaluations": _UNLIMITED}
-        self.parameters = configured.model_copy(update=unlimited) if timed else configured
+        timed = clock.control.kind != "none"
+        unlimited = replace(self._configured, evaluations=_UNLIMITED)
+        self.move_settings = unlimited if timed else self._configured
         return super().act(clock)
 
     def new_game(self, seed: int, *, player: int, log: Path | None = None) -> None:
         """Begin a game with the certainty of the first board."""
         super().new_game(seed, player=player, log=log)
-        if self._configured.weights == "model":
+        if self._carrying is not None:
+            model, weights = self._carrying
             self._weighted = WeightedBoards(
-                self._belief.boards,
-                self._model,
-                capacity=self._configured.carried,
-                noise=self._configured.noise,
-                seed=seed,
+                self._belief.boards, model, capacity=weights.carried, seed=seed
             )
 
     def follow(self, event: Event) -> None:
         """Carry the probabilities of boards along, of fewer ones on a short clock."""
-        if self._weighted is not None:
+        if self._weighted is not None and self._carrying is not None:
             patience = self._belief.patience
-            capacity = self._configured.carried
+            capacity = self._carrying[1].carried
             if patience is not None:
                 capacity = min(capacity, max(_MIN_BOARDS, int(_CARRIED_PER_SECOND * patience)))
             self._weighted.capacity = capacity
@@ -318,14 +343,15 @@ class StrongAgent(SamplingAgent):
 
     def weigh(self, boards: BoardSet, deadline: float | None) -> tuple[BoardSet, Scores]:
         """Return boards of a belief with their probabilities, by the model or by their value."""
-        if self._weighted is None:
-            return super().weigh(boards, deadline)
-        carried = self._weighted.boards
-        weights = blend(self._weighted, boards, self.parameters.doubt)
-        missing = self.parameters.doubt * (1.0 - len(carried) / len(boards))
+        considered = self.parameters.considered
+        if self._weighted is None or self._carrying is None:
+            return self.weigh_by_value(boards, deadline, considered=considered, check=CHECK)
+        carried, doubt = self._weighted.boards, self._carrying[1].doubt
+        weights = blend(self._weighted, boards, doubt)
+        missing = doubt * (1.0 - len(carried) / len(boards))
         if missing <= 0.0:
             return carried, weights
-        others = boards.sample(self.parameters.considered, self.draw)  # some of them carried too
+        others = boards.sample(considered, self.draw)  # some of them carried too
         rows = np.concatenate([carried.rows, others.rows])
         return BoardSet(rows), np.append(weights, np.full(len(others), missing / len(others)))
 
@@ -335,16 +361,16 @@ class StrongAgent(SamplingAgent):
         if self.certain:
             return SENSE_NOTHING
         considered, weights = self.weigh(boards, deadline)
-        if self._weighted is None:
+        if self._weighted is None or self._carrying is None:
             bits = scans.entropy(boards.sample(_ENTROPY_SAMPLE, self.draw), self.view.player)
         else:
             bits = scans.weighted(considered, self.view.player, weights)
-            names = (*self._model.names, "random")
+            names = (*self._carrying[0].names, "random")
             statistics["likeliest"] = round(float(self._weighted.weights.max()), 4)
             statistics["style"] = names[int(np.argmax(self._weighted.styles))]
         values = window_values(
             *(considered, weights, self.view.player, self.scorer, boards.requests(), self.draw),
-            self.parameters,
+            self.move_settings,
             deadline=deadline,
         )
         return scans.best_window(values + self.parameters.bit * bits)
@@ -353,7 +379,7 @@ class StrongAgent(SamplingAgent):
         """Return the best move over boards drawn by their weight."""
         boards, weights = self.weigh(self.belief.boards, deadline)
         return choose_move(
-            *(boards, requests, self.scorer, self.draw, self.parameters),
+            *(boards, requests, self.scorer, self.draw, self.move_settings),
             weights=weights,
             deadline=deadline,
         )
@@ -389,7 +415,7 @@ def _load_weights(model: OpponentModel) -> None:
     """Load the kernel that carries weights along, and the scan of weighted boards."""
     with FAMILY.compiling("opponent"):
         boards = BoardSet.of_fens([BLACK_CAPTURES])
-        weighted = WeightedBoards(boards, model, capacity=1, noise=0.0, seed=0)
+        weighted = WeightedBoards(boards, model, capacity=1, seed=0)
         weighted.observe(OpponentMoved(None), boards)
 
 

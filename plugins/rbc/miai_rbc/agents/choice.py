@@ -15,6 +15,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +25,7 @@ from miai_rbc.engines.protocol import ChessEvaluator
 from miai_rbc.kernels.bits import NO_MOVE, WIN, Words
 from miai_rbc.kernels.board import NOTHING, WHITE, WORDS
 from miai_rbc.kernels.filters import count_king_captures, find_checks, play_requests
-from miai_rbc.parameters import MAX_DEPTH, MoveParameters, Tail
+from miai_rbc.parameters import MAX_DEPTH
 from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.game import window
 
@@ -35,7 +36,43 @@ Scores = NDArray[np.float64]
 _BATCH = 64  # positions between two checks of the clock
 _MAX_CACHED = 200_000
 _TINY = 1e-300  # avoids division by zero
+
+CHECK: Final = 300.0
+"""Centipawns that the opponent gains by an attack on our king, which may go unseen."""
+
 _MODERATE = 1000.0  # centipawns, beyond which scores are compressed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MoveSettings:
+    """How moves are compared.
+
+    Attributes:
+      samples: boards on which moves are scored.
+      depth: plies of the engine's searches at first.
+      low: weight of the low end of a move's scores; the mean has the rest.
+      quantile: share of the weight that is the low end; 0: the worst board.
+      king: centipawns that a captured king counts, of either side.
+      capture: share of the weight on which a move must capture the king to be played without
+        comparison; 0: any board.
+      top, widest: best moves of each board that become candidates, and their maximum number.
+      evaluations: by which all moves are compared; None: the candidates are compared, each on all
+        samples.
+      deeper: maximum plies beyond the depth, for time or evaluations that remain.
+      danger: how many times likelier a board is examined early if our king is attacked there.
+    """
+
+    samples: int = 50
+    depth: int = MAX_DEPTH
+    low: float = 1.0
+    quantile: float = 0.0
+    king: float = 2000.0
+    capture: float = 0.0
+    top: int = 3
+    widest: int = 30
+    evaluations: int | None = None
+    deeper: int = MAX_DEPTH
+    danger: float = 1.0
 
 
 class Scorer:
@@ -125,65 +162,54 @@ class Scorer:
         return best
 
 
-def combine(scores: Scores, weights: Scores, parameters: MoveParameters) -> Scores:
+def combine(scores: Scores, weights: Scores, settings: MoveSettings) -> Scores:
     """Return one value for each request, from its scores on all boards.
 
     Args:
       scores: (boards, requests), centipawns; see `squeeze`.
       weights: (boards,). If all are zero, because time did not reach the boards that have weight,
         all boards count the same.
-      parameters: shares of the mean and the low end, and what kings are worth.
+      settings: shares of the mean and the low end, and what kings are worth.
     """
-    loss = max(_MODERATE, parameters.found * parameters.king)
-    moderate = squeeze(scores, parameters.king, loss)
+    moderate = squeeze(scores, settings.king)
     total = weights.sum()
     shares = weights / total if total > 0 else np.full(len(scores), 1 / len(scores))
     average = shares @ moderate
-    if parameters.quantile <= 0.0:
-        low_end = moderate.min(axis=0)
-    else:
-        low_end = _low_end(moderate, shares, parameters.quantile, parameters.tail)
-    return np.asarray(parameters.mean * average + parameters.low * low_end)
+    low_end = _low_end(moderate, shares, settings.quantile)
+    return np.asarray((1.0 - settings.low) * average + settings.low * low_end)
 
 
-def _low_end(moderate: Scores, shares: Scores, quantile: float, tail: Tail) -> Scores:
-    """Return the quantile of each request's scores, or the mean of the scores up to it.
-
-    That mean is the conditional value at risk (Rockafellar and Uryasev 2000): the board at the
-    quantile counts with the part of its share that lies below.
-    """
+def _low_end(moderate: Scores, shares: Scores, quantile: float) -> Scores:
+    """Return the quantile of each request's scores."""
+    if quantile <= 0.0:
+        return np.asarray(moderate.min(axis=0))
     order = np.argsort(moderate, axis=0)
     columns = np.arange(moderate.shape[1])
-    ranked = moderate[order, columns]
     upto = np.cumsum(shares[order], axis=0)
-    if tail == "quantile":
-        rows = (upto < quantile).sum(axis=0).clip(max=len(moderate) - 1)
-        return np.asarray(ranked[rows, columns])
-    parts = np.minimum(upto, quantile) - np.minimum(upto - shares[order], quantile)
-    return np.asarray((parts * ranked).sum(axis=0) / parts.sum(axis=0))
+    rows = (upto < quantile).sum(axis=0).clip(max=len(moderate) - 1)
+    return np.asarray(moderate[order, columns][rows, columns])
 
 
-def squeeze(scores: Scores, win: float = 2000.0, loss: float | None = None) -> Scores:
-    """Return scores with the part beyond ten pawns compressed: WIN becomes `win`, -WIN `-loss`.
+def squeeze(scores: Scores, king: float = 2000.0) -> Scores:
+    """Return scores with the part beyond ten pawns compressed: WIN becomes `king`.
 
     Otherwise one lost board would drown all others in a mean.
 
     Args:
       scores: centipawns.
-      win, loss: what kings count, centipawns above 1000; `loss` is `win` by default.
+      king: what kings count, centipawns above 1000.
     """
     small = np.clip(scores, -_MODERATE, _MODERATE)
-    ends = np.where(scores > 0, win, win if loss is None else loss)
-    return np.asarray(small + (scores - small) * ((ends - _MODERATE) / (WIN - _MODERATE)))
+    return np.asarray(small + (scores - small) * ((king - _MODERATE) / (WIN - _MODERATE)))
 
 
 def opponent_weights(
     rows: Words,
     scorer: Scorer,
-    temperature: float,
     *,
-    blind: float,
-    check: float = 0.0,
+    temperature: float = 150.0,
+    blind: float = 0.4,
+    check: float,
     deadline: float | None = None,
 ) -> Scores:
     """Return how probable boards are, as the opponent prefers those that are good for it.
@@ -290,7 +316,7 @@ def choose_move(
     requests: Sequence[int],
     scorer: Scorer,
     rng: np.random.Generator,
-    parameters: MoveParameters,
+    settings: MoveSettings,
     *,
     weights: Scores | None = None,
     deadline: float | None = None,
@@ -300,7 +326,6 @@ def choose_move(
     Args:
       boards: the belief before the move.
       requests: the possible moves, without `NOTHING`.
-      parameters: samples, candidates and mixture.
       weights: (n,) of the boards; without them all count the same.
       deadline: on the monotonic clock. There is always an answer, a better one with more time.
     """
@@ -312,52 +337,48 @@ def choose_move(
     captures = np.empty(len(moves))
     count_king_captures(pool.rows, moves, shares, captures)
     best = int(np.argmax(captures))
-    if captures[best] > 0 and captures[best] >= parameters.capture * shares.sum():
+    if captures[best] > 0 and captures[best] >= settings.capture * shares.sum():
         return Choice(int(moves[best]), float(WIN), len(pool), len(moves), "king")
-    if parameters.evaluations is None:
-        sample = draw_boards(pool.rows, shares, parameters.samples, rng)
-        candidates = _candidates(sample, scorer, parameters, deadline) or [NOTHING]
+    if settings.evaluations is None:
+        sample = draw_boards(pool.rows, shares, settings.samples, rng)
+        candidates = _candidates(sample, scorer, settings, deadline) or [NOTHING]
         scores = scorer.matrix(sample.rows, candidates, deadline=deadline)
-        values = combine(scores, sample.shares(len(scores)), parameters)
+        values = combine(scores, sample.shares(len(scores)), settings)
         at = int(np.argmax(values))
         return Choice(candidates[at], float(values[at]), len(scores), len(candidates), "minimax")
     if len(boards) == 1:
-        return _choose_known(boards, len(requests), scorer, parameters, deadline)
+        return _choose_known(boards, len(requests), scorer, settings, deadline)
     checks = np.empty(len(pool), np.bool_)
     find_checks(pool.rows, checks)
-    urgency = np.where(checks, parameters.danger, 1.0)
-    sample = draw_boards(pool.rows, shares, parameters.samples, rng, urgency=urgency)
-    return Race(sample, [*requests, NOTHING], scorer, parameters, deadline).run()
+    urgency = np.where(checks, settings.danger, 1.0)
+    sample = draw_boards(pool.rows, shares, settings.samples, rng, urgency=urgency)
+    return Race(sample, [*requests, NOTHING], scorer, settings, deadline).run()
 
 
 def _choose_known(
     boards: BoardSet,
     moves: int,
     scorer: Scorer,
-    parameters: MoveParameters,
+    settings: MoveSettings,
     deadline: float | None,
 ) -> Choice:
     """Return the engine's best move on the only board, searched as deep as time allows.
 
     The evaluations limit it to the depth that a race of the `moves` on this board would reach.
     """
-    affordable = (parameters.evaluations or 0) / moves
-    extra = min(_most_extra(parameters), int(np.log(max(1.0, affordable)) / np.log(_DEEPER)))
-    depth = min(MAX_DEPTH, _depth(parameters) + 1 + extra)
+    affordable = (settings.evaluations or 0) / moves
+    extra = min(_most_extra(settings), int(np.log(max(1.0, affordable)) / np.log(_DEEPER)))
+    depth = min(MAX_DEPTH, settings.depth + 1 + extra)
     result = scorer.engine.evaluate(boards.rows, top=1, depth=depth, deadline=deadline)
     move = int(result.moves[0, 0])
     request = NOTHING if move == NO_MOVE else move
     return Choice(request, float(result.scores[0]), 1, moves, "known", extra)
 
 
-def _most_extra(parameters: MoveParameters) -> int:
-    if parameters.evaluations is None:
+def _most_extra(settings: MoveSettings) -> int:
+    if settings.evaluations is None:
         return 0
-    return min(parameters.deeper, MAX_DEPTH - _depth(parameters))
-
-
-def _depth(parameters: MoveParameters) -> int:
-    return MAX_DEPTH if parameters.search_depth is None else parameters.search_depth
+    return min(settings.deeper, MAX_DEPTH - settings.depth)
 
 
 class Race:
@@ -383,10 +404,10 @@ class Race:
         sample: Sample,
         moves: Sequence[int],
         scorer: Scorer,
-        parameters: MoveParameters,
+        settings: MoveSettings,
         deadline: float | None,
     ) -> None:
-        self._sample, self._scorer, self._parameters = sample, scorer, parameters
+        self._sample, self._scorer, self._settings = sample, scorer, settings
         self._moves, self._deadline = list(moves), deadline
         self._began = time.monotonic()
         self.scores: Scores = np.empty((0, len(moves)))
@@ -408,11 +429,11 @@ class Race:
         self._score(1.0)
 
     def _values(self) -> Scores:
-        return combine(self.scores, self._sample.shares(len(self.scores)), self._parameters)
+        return combine(self.scores, self._sample.shares(len(self.scores)), self._settings)
 
     def _used(self) -> float:
         """Return the share of the time or of the evaluations that is used, the greater."""
-        evaluations = self._parameters.evaluations
+        evaluations = self._settings.evaluations
         spent = 0.0 if evaluations is None else self._spent / evaluations
         if self._deadline is None:
             return spent
@@ -429,12 +450,12 @@ class Race:
         """Score boards until a share of the time or evaluations is used; at least one."""
         while not len(self.scores) or self._used() < share:
             if self._at == len(self._sample.rows):
-                if self._extra == _most_extra(self._parameters):
+                if self._extra == _most_extra(self._settings):
                     return
                 self._extra, self._at = self._extra + 1, 0
             price = len(self._moves) * _DEEPER**self._extra
             part = self._sample.rows[self._at : self._at + max(1, _BATCH // price)]
-            depth = _depth(self._parameters) + self._extra if self._extra else None
+            depth = self._settings.depth + self._extra if self._extra else None
             scores = self._scorer.matrix(part, self._moves, depth=depth, deadline=self._deadline)
             self._spent += price * len(scores)
             late = self._deadline is not None and time.monotonic() >= self._deadline
@@ -452,7 +473,7 @@ def window_values(
     scorer: Scorer,
     requests: Sequence[int],
     rng: np.random.Generator,
-    parameters: MoveParameters,
+    settings: MoveSettings,
     *,
     deadline: float | None,
 ) -> Scores:
@@ -461,20 +482,20 @@ def window_values(
     A window splits the sampled boards by what it would show; each part has its own best move. The
     arguments are those of `choose_move`, with the boards before the sense.
     """
-    sample = draw_boards(boards.rows, weights, parameters.samples, rng)
+    sample = draw_boards(boards.rows, weights, settings.samples, rng)
     legal = set(requests)
-    order = _candidates(sample, scorer, parameters, deadline)
+    order = _candidates(sample, scorer, settings, deadline)
     candidates = [move for move in order if move in legal]
     if not candidates:
         return np.zeros(len(CENTRES))
-    race = Race(sample, candidates, scorer, parameters, deadline)
+    race = Race(sample, candidates, scorer, settings, deadline)
     race.score_all()
     rows, shares = sample.rows[: len(race.scores)], sample.shares(len(race.scores))
-    return np.array([_window_value(rows, shares, race.scores, c, parameters) for c in CENTRES])
+    return np.array([_window_value(rows, shares, race.scores, c, settings) for c in CENTRES])
 
 
 def _window_value(
-    rows: Words, shares: Scores, scores: Scores, centre: int, parameters: MoveParameters
+    rows: Words, shares: Scores, scores: Scores, centre: int, settings: MoveSettings
 ) -> float:
     squares = sum(1 << square for square in window(centre))
     visible = rows[:, : WHITE + 1] & np.uint64(squares)
@@ -483,20 +504,20 @@ def _window_value(
     total = 0.0
     for part in range(int(parts.max()) + 1):
         members = parts == part
-        values = combine(scores[members], shares[members], parameters)
+        values = combine(scores[members], shares[members], settings)
         total += float(values.max()) * float(shares[members].sum())
     return total / float(shares.sum())
 
 
 def _candidates(
-    sample: Sample, scorer: Scorer, parameters: MoveParameters, deadline: float | None
+    sample: Sample, scorer: Scorer, settings: MoveSettings, deadline: float | None
 ) -> list[int]:
     """Return the engine's best moves on sampled boards, most often named first."""
     now = time.monotonic()
     until = None if deadline is None else now + _CANDIDATE_TIME * (deadline - now)
-    best_moves = scorer.best_moves(sample.rows, parameters.top, deadline=until)
+    best_moves = scorer.best_moves(sample.rows, settings.top, deadline=until)
     shares = sample.shares(len(best_moves))
-    return rank_candidates(best_moves, shares, parameters.widest)
+    return rank_candidates(best_moves, shares, settings.widest)
 
 
 def rank_candidates(best_moves: Sequence[Sequence[int]], weights: Scores, widest: int) -> list[int]:

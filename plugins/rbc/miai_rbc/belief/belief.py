@@ -16,7 +16,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 
 
 # -- boards without room ---------------------------------------------------------------------------
-
-Order = Literal["earliest", "latest"]
 
 
 @dataclass(slots=True)
@@ -86,15 +84,15 @@ class Stash:
         self._in_memory += entry.count
         self._spill()
 
-    def take(self, order: Order) -> tuple[int, BoardSet] | None:
-        """Remove and return the earliest or latest set with its turn; None if empty.
+    def take(self) -> tuple[int, BoardSet] | None:
+        """Remove and return the earliest set with its turn; None if empty.
 
         Raises:
           OSError: a spilled set cannot be read.
         """
         if not self._entries:
             return None
-        entry = self._entries.pop(0 if order == "earliest" else -1)
+        entry = self._entries.pop(0)
         boards = entry.boards
         if boards is not None:
             self._in_memory -= entry.count
@@ -207,7 +205,6 @@ class RbcBelief:
         limit: int | None = None,
         stash_bytes: int = 1 << 30,
         spill_bytes: int = 8 << 30,
-        order: Order = "earliest",
         threads: int = 1,
         seed: int = 0,
     ) -> None:
@@ -220,7 +217,6 @@ class RbcBelief:
         self._provisional = False  # made by the fallback while others were still stashed
         self.quiet, self.fullmove_number = game.start.halfmove_clock, game.start.fullmove_number
         self._stash = Stash(memory_bytes=stash_bytes, disk_bytes=spill_bytes)
-        self._order: Order = order
         self._threads = threads
         self._rng = np.random.default_rng(seed)
         self.events: list[Event] = []
@@ -315,7 +311,7 @@ class RbcBelief:
         ends = math.inf if self.patience is None else time.monotonic() + self.patience
         recovered = self.boards.sample(0, self._rng)
         while len(recovered) == 0 and time.monotonic() < ends:
-            if (entry := self._stash.take(self._order)) is None:
+            if (entry := self._stash.take()) is None:
                 break
             recovered = self._updated(*entry, ends=ends)
         if len(recovered):
@@ -384,7 +380,6 @@ def make_belief(
         limit=parameters.limit,
         stash_bytes=parameters.stash_mb << 20,
         spill_bytes=parameters.spill_mb << 20,
-        order=parameters.order,
         threads=parameters.threads,
         seed=seed,
     )

@@ -42,6 +42,7 @@ MAX_UNITS: Final = 256
 MAX_STYLES: Final = 31
 _LICENCE: Final = "GPL-3.0-or-later"
 _PHASE_STARTS = (4, 8, 16, 32)  # turns
+_NOISE: Final = 0.02  # for opponents unlike the model
 _TINY = 1e-300  # avoids division by zero
 
 Weights = NDArray[np.float64]
@@ -168,7 +169,13 @@ class WeightedBoards:
     """
 
     def __init__(
-        self, start: BoardSet, model: OpponentModel, *, capacity: int, noise: float, seed: int
+        self,
+        start: BoardSet,
+        model: OpponentModel,
+        *,
+        capacity: int,
+        noise: float = _NOISE,
+        seed: int,
     ) -> None:
         self.capacity, self.noise = capacity, noise
         self._shares = np.full(len(model.styles), 1.0 / len(model.styles))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miai_rbc.kernels.bits import NO_MOVE, Words
-from miai_rbc.parameters import MAX_DEPTH, ChessEngineParameters
+from miai_rbc.parameters import MAX_DEPTH, SamplingParameters, UciEngine
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,19 +68,23 @@ class ChessEvaluator(Protocol):
         """End the engine's processes."""
 
 
-def make_engine(parameters: ChessEngineParameters) -> ChessEvaluator:
+def make_engine(parameters: SamplingParameters) -> ChessEvaluator:
     """Return the engine.
 
     Raises:
       AgentUnavailableError: its program is missing.
     """
-    if parameters.engine == "stockfish":
+    engine, depth = parameters.engine, parameters.search_depth
+    if isinstance(engine, UciEngine):
         from miai_rbc.engines.stockfish import StockfishEngine
 
-        return StockfishEngine(parameters)
+        return StockfishEngine(engine, depth=depth)
     from miai_rbc.engines.kernel import KernelEngine, KernelParameters
 
-    depth = MAX_DEPTH if parameters.search_depth is None else parameters.search_depth
     return KernelEngine(
-        KernelParameters(depth=depth, nodes=parameters.nodes, table_mb=parameters.hash_mb)
+        KernelParameters(
+            depth=MAX_DEPTH if depth is None else depth,
+            nodes=engine.nodes,
+            table_mb=engine.hash_mb,
+        )
     )

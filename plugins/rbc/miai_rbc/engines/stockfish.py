@@ -22,7 +22,7 @@ from miai.process.programs import find_program
 from miai_rbc.engines.protocol import BoardEvaluations
 from miai_rbc.engines.uci import EngineError, UciLine, UciProcess
 from miai_rbc.kernels.bits import WIN, Words
-from miai_rbc.parameters import ChessEngineParameters
+from miai_rbc.parameters import UciEngine
 from miai_rbc.rules.observations import move_of_name
 from miai_rbc.rules.rows import board_of_row
 
@@ -114,14 +114,23 @@ class StockfishEngine:
 
     Args:
       parameters: program, limits and processes.
+      depth: plies of a search; None if other limits apply.
       patience: seconds to wait for a start, and for an answer beyond `movetime`.
 
     Raises:
       AgentUnavailableError: the program is missing.
     """
 
-    def __init__(self, parameters: ChessEngineParameters, *, patience: float = 10.0) -> None:
-        self.parameters, self._patience = parameters, patience
+    def __init__(
+        self,
+        parameters: UciEngine,
+        *,
+        depth: int | None,
+        patience: float = 10.0,
+        longest: float = 60.0,
+    ) -> None:
+        self.parameters, self._depth = parameters, depth
+        self._patience, self._longest = patience, longest
         self._program = str(find_engine(parameters.command))
         self._processes: list[UciProcess | None] = [None] * parameters.processes
         self._pool = ThreadPoolExecutor(parameters.processes)
@@ -142,7 +151,7 @@ class StockfishEngine:
         """Value boards, as `ChessEvaluator.evaluate`."""
         result = BoardEvaluations.empty(len(rows), top)
         count = len(self._processes)
-        task = _Task(deadline, self.parameters.search_depth if depth is None else depth)
+        task = _Task(deadline, self._depth if depth is None else depth)
 
         def work(number: int) -> None:
             for at in range(number, len(rows), count):
@@ -211,9 +220,7 @@ class StockfishEngine:
         if seconds < math.inf:
             words.append(f"movetime {max(1, int(1000 * seconds))}")
         longest = (
-            parameters.longest
-            if parameters.movetime is None
-            else parameters.movetime + self._patience
+            self._longest if parameters.movetime is None else parameters.movetime + self._patience
         )
         return " ".join(words), min(longest, max(0.0, remaining) + _GRACE)
 
@@ -244,13 +251,13 @@ class StockfishEngine:
             return None
         raise EngineError(
             f"{reason}; it was restarted and asked {_ATTEMPTS} times. Is it a UCI engine, and "
-            "is its search short enough (depth, nodes, longest)?"
+            "is its search short enough (depth, nodes, movetime)?"
         )
 
     def _process(self, number: int, remaining: float) -> UciProcess:
         process = self._processes[number]
         if process is None:
-            options = {"Hash": self.parameters.hash_mb, "Threads": self.parameters.engine_threads}
+            options = {"Hash": self.parameters.hash_mb, "Threads": self.parameters.threads}
             seconds = min(self._patience, remaining + _GRACE)
             process = UciProcess([self._program], options, seconds=seconds)
             self._processes[number] = process

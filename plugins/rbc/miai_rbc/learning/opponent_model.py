@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miai.errors import MissingExtraError, RecordError
-from miai_rbc.agents.choice import Scorer, opponent_weights
+from miai_rbc.agents.choice import CHECK, Scorer, opponent_weights
 from miai_rbc.belief.belief import RbcBelief
 from miai_rbc.belief.weighted import (
     MAX_STYLES,
@@ -32,6 +32,7 @@ from miai_rbc.kernels.bits import Words
 from miai_rbc.kernels.board import PAWNS
 from miai_rbc.kernels.moves import MAX_MOVES
 from miai_rbc.kernels.opponent import FEATURES, SLOTS, describe_moves
+from miai_rbc.parameters import ModelWeights, StrongParameters
 from miai_rbc.reconchess.reading import History, read_history
 from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.game import RbcState
@@ -39,8 +40,6 @@ from miai_rbc.rules.observations import Moved, event_of
 
 if TYPE_CHECKING:
     import torch
-
-    from miai_rbc.parameters import StrongParameters
 
 
 def require_torch() -> None:
@@ -263,13 +262,18 @@ class Likelihood:
 
 
 def measure(
-    histories: Iterable[History], model: OpponentModel, parameters: StrongParameters
+    histories: Iterable[History],
+    model: OpponentModel,
+    *,
+    limit: int,
+    weights: ModelWeights | None = None,
 ) -> Likelihood:
-    """Measure the weights of boards over both players of some games.
+    """Measure the weights of boards over both players of some games, as `rbc-strong` weighs them.
 
-    A belief of more than `parameters.limit` boards ends what is measured of that player.
+    A belief of more than `limit` boards ends what is measured of that player.
     """
-    scorer = Scorer(make_engine(parameters))
+    weights = weights or ModelWeights()
+    scorer = Scorer(make_engine(StrongParameters()))
     rng = np.random.default_rng(0)
     sums, beliefs = np.zeros(3), 0
     bins = np.zeros((len(EDGES) - 1, 3))
@@ -277,13 +281,15 @@ def measure(
         for history in histories:
             for player in (0, 1):
                 scorer.new_game()
-                for truth, boards, weighted in _beliefs(history, player, model, parameters):
-                    chances = blend(weighted, boards, parameters.doubt)
+                for truth, boards, weighted in _beliefs(
+                    history, player, model, limit, weights.carried
+                ):
+                    chances = blend(weighted, boards, weights.doubt)
                     true = (weighted.boards.rows == truth).all(axis=1)
-                    rest = parameters.doubt / len(boards)
+                    rest = weights.doubt / len(boards)
                     sums += (
                         -np.log(len(boards)),
-                        np.log(_chance_by_value(truth, boards, scorer, rng, parameters)),
+                        np.log(_chance_by_value(truth, boards, scorer, rng)),
                         np.log(chances[true][0] if true.any() else rest),
                     )
                     beliefs += 1
@@ -300,16 +306,11 @@ def measure(
 
 
 def _beliefs(
-    history: History, player: int, model: OpponentModel, parameters: StrongParameters
+    history: History, player: int, model: OpponentModel, limit: int, carried: int
 ) -> Iterator[tuple[Words, BoardSet, WeightedBoards]]:
     """Yield the true board, all possible ones and the weighted ones before each own move."""
-    belief = RbcBelief(history.game, player, limit=parameters.limit)
-    weighted = WeightedBoards(
-        *(belief.boards, model),
-        capacity=parameters.carried,
-        noise=parameters.noise,
-        seed=0,
-    )
+    belief = RbcBelief(history.game, player, limit=limit)
+    weighted = WeightedBoards(belief.boards, model, capacity=carried, seed=0)
     try:
         for state in history.states():
             if (observation := state.observation(player)) is None:
@@ -332,17 +333,10 @@ def _chance_by_value(
     boards: BoardSet,
     scorer: Scorer,
     rng: np.random.Generator,
-    parameters: StrongParameters,
 ) -> float:
     """Return the probability of the true board by values, estimated from some of the others."""
     drawn = boards.sample(_COMPARED, rng).rows
     others = drawn[(drawn != truth).any(axis=1)]
-    weights = opponent_weights(
-        np.concatenate([truth[None], others]),
-        scorer,
-        parameters.temperature,
-        blind=parameters.blind,
-        check=parameters.check,
-    )
+    weights = opponent_weights(np.concatenate([truth[None], others]), scorer, check=CHECK)
     rest = weights[1:].mean() * (len(boards) - 1)
     return float(weights[0] / (weights[0] + rest))
