@@ -192,7 +192,7 @@ def record_of_first_moves(
         rollouts.results(
             positions, np.zeros(1, np.int32), counts=one, limits=one, komi=np.zeros(1), rng=rng
         )
-        place = int(rollouts._space.record[0]) & ~3
+        place = int(rollouts._record[0]) & ~3
         counts[positions.words[0, place + rules.ACTION]] += 1
     return counts
 

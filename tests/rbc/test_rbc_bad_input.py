@@ -126,9 +126,7 @@ def test_parameters_out_of_range_are_refused_by_name(name: str, value: Any) -> N
         ({"tail": "mean"}, "tail: was removed: nothing beat its default"),
     ],
 )
-def test_parameters_elsewhere_or_gone_are_refused(
-    parameters: dict[str, Any], said: str
-) -> None:
+def test_parameters_elsewhere_or_gone_are_refused(parameters: dict[str, Any], said: str) -> None:
     with pytest.raises(ParameterError, match=said):
         miai.make_agent("rbc-strong", rbc(), **parameters)
 

@@ -23,6 +23,7 @@ from miai.kernels.cache import compiling, compiling_beside, find_cache
 
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
+_Tuple = TypeVar("_Tuple", bound=tuple[Any, ...])
 
 _NUMBA_CONFIG: Any = numba.core.config  # its attributes are created at run time
 
@@ -103,6 +104,15 @@ def spelt_out(function: Callable[_Parameters, _Result]) -> Callable[_Parameters,
 def inlined(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
     """Declare a `part` that the compiler must inline at every call."""
     return cast(Callable[_Parameters, _Result], _compiled(function, forceinline=True, **_PART))
+
+
+def packed(arrays: _Tuple) -> _Tuple:
+    """Return a named tuple of arrays as a plain one, for kernels that are called often.
+
+    The kernel gives the names back: ``tree = Tree(*tree)``. Numba knows the type of a plain tuple
+    from a fingerprint of it; a named one costs it a quarter of a microsecond per array.
+    """
+    return cast(_Tuple, tuple(arrays))
 
 
 def _compiled(function: Callable[_Parameters, _Result], **options: Any) -> Any:

@@ -245,7 +245,7 @@ def encode_alphago(
     words: NDArray[np.uint32],
     trails: NDArray[np.int16],
     extra: Int,
-    space: LibertySpace,
+    work: LibertySpace,
     after: Room,
     room: Room,
     out: NDArray[np.uint8],
@@ -254,6 +254,7 @@ def encode_alphago(
 
     `after` is work space with an entry for each point, `room` that of `ladders`.
     """
+    space = LibertySpace(*work)
     width = len(space.masks) // (len(space.grid) + 2)
     for i in range(len(words)):
         alphago_planes(words[i], trails[i], width, space, after, room, out[i])
@@ -266,11 +267,11 @@ def encode_alphago(
 def encode_simple(
     words: NDArray[np.uint32],
     trails: NDArray[np.int16],
-    space: LibertySpace,
+    work: LibertySpace,
     out: NDArray[np.uint8],
 ) -> None:
     """Write the planes of `simple`."""
-    masks, counts, roots, grid = space.masks, space.counts, space.roots, space.grid
+    masks, counts, roots, grid = work
     width = len(masks) // (len(grid) + 2)
     for i in range(len(words)):
         b = words[i]
@@ -324,11 +325,11 @@ def encode_zero(  # noqa: C901  kernels read from top to bottom
     trails: NDArray[np.int16],
     history: Int,
     extra: Int,
-    space: LibertySpace,
+    work: LibertySpace,
     out: NDArray[np.uint8],
 ) -> None:
     """Write the planes of AlphaGo Zero; `extra` is the sum of the WITH flags of what follows."""
-    masks, counts, roots, grid = space.masks, space.counts, space.roots, space.grid
+    masks, counts, roots, grid = work
     width = len(masks) // (len(grid) + 2)
     for i in range(len(words)):
         b = words[i]

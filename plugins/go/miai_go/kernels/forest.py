@@ -492,7 +492,7 @@ def descend(
 
 @kernel
 def gather(  # noqa: C901  kernels read from top to bottom
-    games: NDArray[np.int32], most: int, trees: Trees, leaves: Leaves, space: WorkSpace
+    games: NDArray[np.int32], most: int, all_trees: Trees, all_leaves: Leaves, work: WorkSpace
 ) -> int:
     """Collect up to `most` leaves from each of `games`; return how many there are in all.
 
@@ -503,6 +503,7 @@ def gather(  # noqa: C901  kernels read from top to bottom
     instead. A tree's search ends, with its budget cut to the simulations done, when it reaches a
     leaf for whose children there is no room.
     """
+    trees, leaves, space = Trees(*all_trees), Leaves(*all_leaves), WorkSpace(*work)
     paths, depths = leaves.paths, leaves.depths
     rows = len(leaves.owners)
     n = 0
@@ -582,8 +583,8 @@ def gather(  # noqa: C901  kernels read from top to bottom
 @kernel
 def apply(
     count: int,
-    trees: Trees,
-    leaves: Leaves,
+    all_trees: Trees,
+    all_leaves: Leaves,
     rolled: NDArray[np.float64],
     logits: NDArray[np.float32],
     values: NDArray[np.float32],
@@ -593,6 +594,7 @@ def apply(
     `logits` has shape (count, size * size + 1); `values` and `rolled`, the mean results of
     rollouts, shape (count,), for the player to move.
     """
+    trees, leaves = Trees(*all_trees), Leaves(*all_leaves)
     for n in range(count):
         g = np.int64(leaves.owners[n])
         ints, floats = trees.ints[g], trees.floats[g]
@@ -723,8 +725,9 @@ def play_root(b: Words, trail: Trail, settings: Settings, history: Hashes, actio
 
 
 @kernel
-def forbid_repeats(games: NDArray[np.int32], trees: Trees) -> None:
+def forbid_repeats(games: NDArray[np.int32], all_trees: Trees) -> None:
     """Forbid the moves at the roots of `games` that superko forbids; priors add up to 1 again."""
+    trees = Trees(*all_trees)
     for which in range(len(games)):
         g = np.int64(games[which])
         ints = trees.ints[g]

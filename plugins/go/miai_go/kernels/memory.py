@@ -109,11 +109,12 @@ def recall(
     count: int,
     words: NDArray[np.uint32],
     trails: NDArray[np.int16],
-    hashing: Hashing,
-    table: Table,
-    batch: Batch,
+    how: Hashing,
+    answers: Table,
+    rows: Batch,
 ) -> int:
     """Write the answers that are in the table; return how many positions have none."""
+    hashing, table, batch = Hashing(*how), Table(*answers), Batch(*rows)
     turns = hashing.turns
     unknown = 0
     for n in range(count):
@@ -139,9 +140,10 @@ def recall(
 
 @kernel
 def store(
-    count: int, logits: Logits, values: Values, hashing: Hashing, table: Table, batch: Batch
+    count: int, logits: Logits, values: Values, how: Hashing, answers: Table, rows: Batch
 ) -> None:
     """Put `count` answers for the missing positions into the table and among the answers."""
+    hashing, table, batch = Hashing(*how), Table(*answers), Batch(*rows)
     for i in range(count):
         n = batch.missing[i]
         row = row_of(batch.keys[n], len(table.keys))

@@ -61,8 +61,8 @@ def light_rollouts(
     words: NDArray[np.uint32],
     trails: NDArray[np.int16],
     owners: NDArray[np.int32],
-    games: RolloutGames,
-    space: PlayoutSpace,
+    settings: RolloutGames,
+    work: PlayoutSpace,
     out: NDArray[np.float64],
 ) -> None:
     """Write the mean worth of light playouts from each leaf, for the player to move there.
@@ -70,6 +70,7 @@ def light_rollouts(
     Args:
       owners: the game of each leaf.
     """
+    games, space = RolloutGames(*settings), PlayoutSpace(*work)
     counts, komi, shares, rng = games.counts, games.komi, games.shares, games.rng
     b = space.board
     for n in range(len(words)):
@@ -91,14 +92,15 @@ def pattern_rollouts(
     words: NDArray[np.uint32],
     trails: NDArray[np.int16],
     owners: NDArray[np.int32],
-    games: RolloutGames,
-    space: PlayoutSpace,
+    settings: RolloutGames,
+    work: PlayoutSpace,
     trail: Trail,
     table: Weights,
     room: PatternBuffers,
     out: NDArray[np.float64],
 ) -> None:
     """As `light_rollouts`, with moves drawn by the pattern policy of `table`."""
+    games, space = RolloutGames(*settings), PlayoutSpace(*work)
     counts, limits, komi, shares = games.counts, games.limits, games.komi, games.shares
     b = space.board
     for n in range(len(words)):

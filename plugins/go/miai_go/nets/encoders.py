@@ -13,6 +13,7 @@ from typing import ClassVar, Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from miai.kernels import packed
 from miai.parameters import Parameters
 from miai_go.kernels import FAMILY, ladders
 from miai_go.kernels import encoders as kernels
@@ -133,7 +134,7 @@ class AlphaGoEncoder(CompiledEncoder):
         after = np.zeros_like(space.roots)
         room = ladders.ladder_room(self.size)
         extra = kernels.WITH_KOMI * self.sees_komi
-        kernels.encode_alphago(words, trails, extra, space, after, room, out)
+        kernels.encode_alphago(words, trails, extra, packed(space), after, room, out)
 
 
 class OnePlaneEncoder(CompiledEncoder):
@@ -163,7 +164,7 @@ class SimpleEncoder(CompiledEncoder):
     PLANES = kernels.SIMPLE_PLANES
 
     def _write(self, words: Words, trails: Trails, out: Planes) -> None:
-        kernels.encode_simple(words, trails, liberty_space(self.size), out)
+        kernels.encode_simple(words, trails, packed(liberty_space(self.size)), out)
 
 
 class ZeroEncoder(CompiledEncoder):
@@ -194,5 +195,5 @@ class ZeroEncoder(CompiledEncoder):
         )
 
     def _write(self, words: Words, trails: Trails, out: Planes) -> None:
-        space = liberty_space(self.size)
+        space = packed(liberty_space(self.size))
         kernels.encode_zero(words, trails, self._history, self._extra, space, out)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from miai.errors import ParameterError
+from miai.kernels import packed
 from miai_go.kernels import forest as kernels
 from miai_go.kernels import memory as memory_kernels
 from miai_go.kernels import rollouts as rollout_kernels
@@ -125,11 +126,14 @@ class Rollouts:
         self.longest = 4 * points + 8
         self._policy = policy
         self._trail = np.zeros(trail.trail_words(size), np.int16)
-        self._space = PlayoutSpace(
-            board=np.zeros(rules.board_words(size), np.uint32),
-            record=np.zeros(self.longest, np.uint32),
-            owner=np.zeros(points, np.int8),
-            stack=np.zeros(points, np.int32),
+        self._record = np.zeros(self.longest, np.uint32)
+        self._space = packed(
+            PlayoutSpace(
+                board=np.zeros(rules.board_words(size), np.uint32),
+                record=self._record,
+                owner=np.zeros(points, np.int8),
+                stack=np.zeros(points, np.int32),
+            )
         )
         self._room = pattern_room(size) if policy is not None else None
 
@@ -157,7 +161,7 @@ class Rollouts:
         out = np.zeros(len(leaves))
         limits = np.minimum(limits, self.longest)
         shares = np.zeros_like(komi) if shares is None else shares
-        settings = rollout_kernels.RolloutGames(counts, limits, komi, shares, rng)
+        settings = packed(rollout_kernels.RolloutGames(counts, limits, komi, shares, rng))
         inputs = (leaves.words, leaves.trails, games, settings, self._space)
         if self._policy is None or self._room is None:
             rollout_kernels.light_rollouts(*inputs, out)
@@ -360,28 +364,35 @@ class Forest:
         count = games * leaves + 1
         self._leaves = Positions.room(size, count)
         rows = count + leaves  # room for the paths to leaves that were pending
-        self._batch = kernels.Leaves(
-            words=self._leaves.words,
-            trails=self._leaves.trails,
-            paths=np.zeros((rows, MAX_DEPTH + 1), np.int32),
-            depths=np.zeros(rows, np.int32),
-            owners=np.zeros(count, np.int32),
+        self._owners = np.zeros(count, np.int32)
+        self._batch = packed(
+            kernels.Leaves(
+                words=self._leaves.words,
+                trails=self._leaves.trails,
+                paths=np.zeros((rows, MAX_DEPTH + 1), np.int32),
+                depths=np.zeros(rows, np.int32),
+                owners=self._owners,
+            )
         )
-        self._all = kernels.Trees(
-            boards=self._roots.words,
-            trails=self._roots.trails,
-            ints=self._ints,
-            floats=self._floats,
-            settings=self._settings,
-            weights=self._weights,
-            history=self._history,
-            noise=self._noise,
-            schedule=self._schedule,
+        self._all = packed(
+            kernels.Trees(
+                boards=self._roots.words,
+                trails=self._roots.trails,
+                ints=self._ints,
+                floats=self._floats,
+                settings=self._settings,
+                weights=self._weights,
+                history=self._history,
+                noise=self._noise,
+                schedule=self._schedule,
+            )
         )
-        self._work_space = kernels.WorkSpace(
-            owner=np.zeros(points, np.int8),
-            stack=np.zeros(points, np.int32),
-            scores=np.zeros(points + 1),
+        self._work_space = packed(
+            kernels.WorkSpace(
+                owner=np.zeros(points, np.int8),
+                stack=np.zeros(points, np.int32),
+                scores=np.zeros(points + 1),
+            )
         )
         for game in range(games):
             self.configure(game, TreeSettings())
@@ -533,7 +544,7 @@ class Forest:
         try:
             logits, values = valuer.value_leaves(self._leaves[:count])
         except BaseException:
-            for game in np.unique(self._batch.owners[:count]).tolist():
+            for game in np.unique(self._owners[:count]).tolist():
                 self._clear(game)  # otherwise its leaves would stay pending
             raise
         results = self._rolled(count)
@@ -543,7 +554,7 @@ class Forest:
         """Return the mean results of rollouts from the leaves, 0 in trees without them."""
         settings = self._settings
         counts = settings[:, kernels.ROLLOUTS].copy()
-        owners = self._batch.owners[:count]
+        owners = self._owners[:count]
         if not counts[owners].any():
             return np.zeros(count)
         return self._rollouts.results(
@@ -718,11 +729,13 @@ class RememberingValuer:
         rows = 1 << max(positions - 1, 0).bit_length()
         actions = size * size + 1
         rng = np.random.default_rng(0)
-        self._hashing = memory_kernels.Hashing(
-            turns=point_tables(size),
-            codes=rng.integers(1 << 64, size=(size * size, 3), dtype=np.uint64),
-            extras=rng.integers(1 << 64, size=2, dtype=np.uint64),
-            hashes=np.zeros(SYMMETRIES, np.uint64),
+        self._hashing = packed(
+            memory_kernels.Hashing(
+                turns=point_tables(size),
+                codes=rng.integers(1 << 64, size=(size * size, 3), dtype=np.uint64),
+                extras=rng.integers(1 << 64, size=2, dtype=np.uint64),
+                hashes=np.zeros(SYMMETRIES, np.uint64),
+            )
         )
         self._table = memory_kernels.Table(
             keys=np.zeros(rows, np.uint64),
@@ -742,14 +755,12 @@ class RememberingValuer:
         count = len(leaves)
         if count > len(self._batch.missing):
             self._make_room(count)
-        batch = self._batch
-        unknown = memory_kernels.recall(
-            count, leaves.words, leaves.trails, self._hashing, self._table, batch
-        )
+        batch, tables = self._batch, (self._hashing, packed(self._table), packed(self._batch))
+        unknown = memory_kernels.recall(count, leaves.words, leaves.trails, *tables)
         if unknown:
             asked = leaves if unknown == count else leaves.rows(batch.missing[:unknown])
             logits, values = self.valuer.value_leaves(asked)
-            memory_kernels.store(unknown, logits, values, self._hashing, self._table, batch)
+            memory_kernels.store(unknown, logits, values, *tables)
         self._asked += count
         self._recalled += count - unknown
         return batch.logits[:count], batch.values[:count]

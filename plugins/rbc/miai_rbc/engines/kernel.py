@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miai import State, parameter
+from miai.kernels import packed
 from miai.search.evaluators import uniform_prior
 from miai_rbc.engines.protocol import BoardEvaluations
 from miai_rbc.kernels import FAMILY
@@ -130,10 +131,12 @@ class KernelEngine:
         limits = [depth, parameters.nodes or 0, at_once, at_most, parameters.quiescence]
         settings = np.array([*limits, parameters.nodes is not None, self._boards], np.int64)
         top = result.moves.shape[1]
-        ranking = BestMoves(np.empty(top, np.int32), np.empty(top, np.int32))
-        results = Evaluations(result.scores, result.moves, result.move_scores)
+        ranking = packed(BestMoves(np.empty(top, np.int32), np.empty(top, np.int32)))
+        results = packed(Evaluations(result.scores, result.moves, result.move_scores))
         started = time.perf_counter()
-        reached = value_boards(rows, done, settings, self._space, self._table, ranking, results)
+        reached = value_boards(
+            rows, done, settings, packed(self._space), self._table, ranking, results
+        )
         nodes = int(self._space.memory[NODES])
         self.nodes += nodes
         if nodes > 1000:

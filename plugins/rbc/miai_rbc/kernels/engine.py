@@ -645,20 +645,21 @@ def value_boards(
     settings: Settings,
     space: SearchSpace,
     table: Words,
-    ranking: BestMoves,
-    results: Evaluations,
+    best: BestMoves,
+    evaluations: Evaluations,
 ) -> Int:
     """Value boards from number `first` on; return the number of the first one left.
 
-    `memory[NODES]` is set to the number of nodes searched. Entries of the results without a move
-    are unchanged.
+    `memory[NODES]` is set to the number of nodes searched. Entries of the evaluations without a
+    move are unchanged.
 
     Args:
       boards: uint64 (n, 8).
       settings: int64 (7,), see `PLIES`. A depth of 0 is a value without search.
-      space, ranking: work space.
+      space, best: work space.
     """
-    tree, frames, lists, memory = space.tree, space.frames, space.lists, space.memory
+    tree, frames, lists, memory = space
+    ranking, results = BestMoves(*best), Evaluations(*evaluations)
     spent = np.int64(0)
     memory[QUIESCENCE] = settings[QUIET]
     done = first
