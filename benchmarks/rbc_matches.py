@@ -29,7 +29,7 @@ from miai.game import Observation
 from miai.record import GameRecord, MoveRecord
 from miai.record_reader import read_record
 from miai_rbc.belief.belief import make_belief
-from miai_rbc.parameters import BeliefParameters, RbcParameters
+from miai_rbc.rbc_parameters import BeliefParameters, RbcParameters
 from miai_rbc.rules.game import RbcGame
 from miai_tournaments.config.load import check_tournament
 from miai_tournaments.report.live import Reporter

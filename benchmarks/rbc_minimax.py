@@ -31,7 +31,7 @@ from common.conditions import conditions
 from miai.beliefs import BeliefResult, named_bounds
 from miai.beliefs.compiled.search import RULES, CompiledSearch
 from miai.beliefs.deepening import Window
-from miai_rbc.parameters import CompiledBounds, MinimaxProblemParameters
+from miai_rbc.rbc_parameters import CompiledBounds, MinimaxProblemParameters
 from miai_rbc.search.candidates import Valuer
 from miai_rbc.search.compiled import RbcCompiledSearch, load_compiled
 from miai_rbc.search.minimax import REPLY, BoardTree, Public, RbcMinimaxSearch, load_minimax

@@ -18,8 +18,8 @@ from miai.plugins.registry import Registry
 from miai.testing import check_game
 from miai_openspiel import loading, plugin
 from miai_openspiel.catalogue import ask_openspiel, games
+from miai_openspiel.game_parameters import parameters_of
 from miai_openspiel.games import OpenSpielGame
-from miai_openspiel.parameters import parameters_of
 
 QUICK = (
     "2048",  # one player

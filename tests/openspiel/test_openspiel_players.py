@@ -32,8 +32,8 @@ from miai_openspiel.bots import (
     write_policy,
 )
 from miai_openspiel.catalogue import games
+from miai_openspiel.game_parameters import parameters_of
 from miai_openspiel.games import OpenSpielGame
-from miai_openspiel.parameters import parameters_of
 
 SAMPLED: dict[str, Any] = {"belief": "sampled", "belief_parameters": {"limit": 50}}
 

@@ -19,7 +19,7 @@ from miai_rbc.kernels.bits import Int, Words
 from miai_rbc.kernels.board import KINGS, NOTHING
 from miai_rbc.kernels.filters import play_requested
 from miai_rbc.kernels.moves import MAX_MOVES
-from miai_rbc.parameters import START_FEN
+from miai_rbc.rbc_parameters import START_FEN
 from miai_rbc.rules.actions import PASS, SENSE_NOTHING, action_name, action_of
 from miai_rbc.rules.game import SENSES, RbcGame
 from miai_rbc.rules.rows import board_of_row, row_of_board, row_of_fen

@@ -22,7 +22,7 @@ from miai_rbc.learning.opponent_model import (
     read_histories,
     train,
 )
-from miai_rbc.parameters import ModelWeights
+from miai_rbc.rbc_parameters import ModelWeights
 from miai_rbc.reconchess.reading import ReconchessRecords
 
 pytest.importorskip("torch")

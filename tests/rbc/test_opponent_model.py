@@ -30,7 +30,7 @@ from miai_rbc.belief.weighted import (
 )
 from miai_rbc.kernels.moves import MAX_MOVES
 from miai_rbc.kernels.opponent import FEATURES, SLOTS, describe_moves
-from miai_rbc.parameters import StrongParameters
+from miai_rbc.rbc_parameters import StrongParameters
 from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.game import RbcGame
 from miai_rbc.rules.observations import Event, Moved, OpponentMoved, Sensed

@@ -21,7 +21,7 @@ from miai.beliefs.search import Recursion
 from miai.errors import UnsuitableGameError
 from miai.plugins.loader import registry
 from miai_rbc.engines.kernel import KernelEngine, KernelParameters
-from miai_rbc.parameters import MinimaxProblemParameters
+from miai_rbc.rbc_parameters import MinimaxProblemParameters
 from miai_rbc.rules.actions import action_of
 from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.rows import row_of_board

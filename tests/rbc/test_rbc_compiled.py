@@ -12,7 +12,7 @@ from miai.errors import UnsuitableGameError
 from miai.plugins.kinds import BELIEF_SEARCH
 from miai.plugins.loader import registry
 from miai_rbc.kernels import belief_tree
-from miai_rbc.parameters import CompiledBounds
+from miai_rbc.rbc_parameters import CompiledBounds
 from miai_rbc.search import compiled as module
 from miai_rbc.search.compiled import RbcCompiledSearch
 from miai_rbc.search.problem import RbcRoot

@@ -18,7 +18,7 @@ from miai.plugins.loader import registry
 from miai.search.evaluators import Appraiser
 from miai_rbc import openings as pgn
 from miai_rbc import openings as positions
-from miai_rbc.parameters import START_FEN
+from miai_rbc.rbc_parameters import START_FEN
 from miai_rbc.rules.actions import SENSE_NOTHING
 from miai_rbc.rules.game import RbcGame
 

@@ -16,10 +16,10 @@ import psutil
 import pytest
 
 from miai.parameters import build_parameters
-from miai_rbc.engines.protocol import make_engine
+from miai_rbc.agents.choice import make_engine
 from miai_rbc.engines.stockfish import StockfishEngine
 from miai_rbc.engines.uci import EngineError, UciProcess
-from miai_rbc.parameters import StrongParameters, UciEngine
+from miai_rbc.rbc_parameters import StrongParameters, UciEngine
 from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.observations import move_of_name
 

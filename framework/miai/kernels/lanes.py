@@ -68,7 +68,7 @@ def _with_product(builder: Any, a: Any, b: Any, c: Any) -> Any:
 def _of_two(combine: Any) -> Any:
     """Return an intrinsic that replaces the first of two vectors by their combination."""
 
-    def typed(context: Any, out: Any, at: Any, row: Any, start: Any) -> tuple[Signature, Any]:
+    def typed(context: Any, out: Any, place: Any, row: Any, start: Any) -> tuple[Signature, Any]:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             kinds = signature.args
             to = _row(context, builder, kinds[0], arguments[0])
@@ -84,7 +84,15 @@ def _of_two(combine: Any) -> Any:
 
 
 def _products(
-    context: Any, out: Any, to: Any, inputs: Any, of: Any, weights: Any, at: Any, step: Any, n: Any
+    context: Any,
+    out: Any,
+    to: Any,
+    inputs: Any,
+    of: Any,
+    weights: Any,
+    first: Any,
+    step: Any,
+    n: Any,
 ) -> tuple[Signature, Any]:
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:

@@ -182,7 +182,7 @@ def nearest(
 def _hard_draws(
     problem: RootProblem[Public], prover: RootProver[Public], rng: random.Random, depth: int
 ) -> Iterator[Root[Public]]:
-    least, most = HARD_SIZES
+    least, largest = HARD_SIZES
     misses = 0
     while misses < MAX_DRAWS:
         public = problem.random_public(rng)
@@ -191,7 +191,7 @@ def _hard_draws(
             misses += 1
             continue
         misses = 0
-        size = rng.randint(least, min(most, len(wins)))
+        size = rng.randint(least, min(largest, len(wins)))
         yield Root(public, tuple(sorted(rng.sample(wins, size))))
     raise _too_few(f"has {least} states that are won alone", depth)
 

@@ -112,8 +112,8 @@ def _start(game: Any) -> str:
     kind = game.get_type()
     players = game.num_players()
     if not kind.min_num_players <= players <= kind.max_num_players:
-        most = kind.max_num_players
-        return f"it is for {kind.min_num_players} to {most} players, not for {players}"
+        maximum = kind.max_num_players
+        return f"it is for {kind.min_num_players} to {maximum} players, not for {players}"
     if kind.dynamics == pyspiel.GameType.Dynamics.MEAN_FIELD:
         return ""  # refused with a reason of its own
     state = game.new_initial_state()

@@ -7,8 +7,8 @@ from functools import partial
 
 from miai import Parameters
 from miai_openspiel.catalogue import games
+from miai_openspiel.game_parameters import AnyGameParameters
 from miai_openspiel.games import OpenSpielGame
-from miai_openspiel.parameters import AnyGameParameters
 
 
 def any_game(parameters: AnyGameParameters) -> OpenSpielGame:

@@ -21,7 +21,7 @@ def miai_register(registry: Registry) -> None:
             "game",
             PREFIX + name,
             f"miai_openspiel.named:{name}",
-            parameters=f"miai_openspiel.parameters:{name}",
+            parameters=f"miai_openspiel.game_parameters:{name}",
             summary=entry["title"],
         )
         _add_agents(
@@ -32,7 +32,7 @@ def miai_register(registry: Registry) -> None:
         "game",
         "openspiel",
         "miai_openspiel.named:any_game",
-        parameters="miai_openspiel.parameters:AnyGameParameters",
+        parameters="miai_openspiel.game_parameters:AnyGameParameters",
         summary="Any game of OpenSpiel by its text, such as misere(game=tic_tac_toe())",
     )
 

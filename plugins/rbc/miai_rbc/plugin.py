@@ -9,10 +9,13 @@ from miai.plugins.hooks import hookimpl
 if TYPE_CHECKING:
     import typer
 
+    from miai.game import Game
+    from miai.parameters import Parameters
+    from miai.playing.opponents import Opponents
     from miai.plugins.registry import Registry
 
 _AGENTS = "miai_rbc.agents.belief_agents"
-_OPENINGS = "miai_rbc.openings"
+_OPENINGS = "miai_rbc.chess_files"
 
 _COMPONENTS = (
     # kind, name, factory, parameter model, summary
@@ -49,7 +52,7 @@ _COMPONENTS = (
         *("ReconchessParameters", "Any bot written for reconchess"),
     ),
     (
-        *("opponents", "rbc", "miai_rbc.agents.opponents:opponents", ""),
+        *("opponents", "rbc", "miai_rbc.plugin:opponents", ""),
         "Opponents for people, weakest first",
     ),
     (
@@ -57,7 +60,7 @@ _COMPONENTS = (
         "Game histories of reconchess, which rc-replay and rc-playback read",
     ),
     (
-        *("record-format", "pgn", "miai_rbc.chess_games:PgnRecords", ""),
+        *("record-format", "pgn", "miai_rbc.chess_files:PgnRecords", ""),
         "Games of chess, read as games in which nobody sensed",
     ),
     (
@@ -104,7 +107,7 @@ def miai_register(registry: Registry) -> None:
     """Add Reconnaissance Blind Chess and what belongs to it."""
     for kind, name, factory, parameters, summary in _COMPONENTS:
         if parameters and ":" not in parameters:
-            parameters = f"miai_rbc.parameters:{parameters}"
+            parameters = f"miai_rbc.rbc_parameters:{parameters}"
         registry.add(
             *(kind, name, factory),
             parameters=parameters or None,
@@ -119,3 +122,37 @@ def miai_register_commands(app: typer.Typer) -> None:
     from miai_rbc import commands
 
     app.add_typer(commands.app, name="rbc")
+
+
+def opponents(game: Game, parameters: Parameters) -> Opponents:
+    """Return opponents for people, weakest first; benchmarks/opponents.py compares them."""
+    from miai.playing.opponents import Opponent, Opponents
+
+    quick = {"samples": 20, "considered": 100, "evaluations": 500, "deeper": 0}
+    return Opponents(
+        (
+            Opponent(name="random", agent="rbc-random", summary="random senses and moves"),
+            Opponent(
+                name="attacker",
+                agent="attacker",
+                summary="a rush at your king, without a look at your moves",
+            ),
+            Opponent(
+                name="minimax",
+                agent="rbc-minimax",
+                parameters={"depth": 1},
+                summary="the best guaranteed value, one move deep",
+            ),
+            Opponent(
+                name="quick",
+                agent="rbc-strong",
+                parameters=quick,
+                summary="sampled boards, one ply deep",
+            ),
+            Opponent(
+                name="strong",
+                agent="rbc-strong",
+                summary="all moves on 200 sampled boards, as deep as time allows",
+            ),
+        )
+    )

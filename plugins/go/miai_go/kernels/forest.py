@@ -266,11 +266,11 @@ def transformed(ints: Ints, floats: Floats, weights: Floats, node: Int, out: Flo
     """
     first = np.int64(ints[FIRST, node])
     count = np.int64(ints[COUNT, node])
-    most: Int = np.int64(0)
+    highest_visits: Int = np.int64(0)
     for child in range(first, first + count):
         times = np.int64(ints[VISITS, child])
-        most = times if times > most else most
-    scale = (weights[C_VISIT] + most) * weights[C_SCALE] / 2
+        highest_visits = times if times > highest_visits else highest_visits
+    scale = (weights[C_VISIT] + highest_visits) * weights[C_SCALE] / 2
     unknown = mixed_value(ints, floats, node)
     for k in range(count):
         i = first + k
@@ -492,9 +492,9 @@ def descend(
 
 @kernel
 def gather(  # noqa: C901  kernels read from top to bottom
-    games: NDArray[np.int32], most: int, all_trees: Trees, all_leaves: Leaves, work: WorkSpace
+    games: NDArray[np.int32], limit: int, all_trees: Trees, all_leaves: Leaves, work: WorkSpace
 ) -> int:
-    """Collect up to `most` leaves from each of `games`; return how many there are in all.
+    """Collect up to `limit` leaves from each of `games`; return how many there are in all.
 
     Simulations that end in a finished game are counted at once. A tree gives fewer leaves when its
     budget is used up, it is proven, or it reaches pending leaves too often: each time their paths
@@ -515,7 +515,7 @@ def gather(  # noqa: C901  kernels read from top to bottom
         collected = 0
         tries = 0
         clashes = 0
-        while collected < most and settings[DONE] < settings[BUDGET] and ints[STATUS, 0] == OPEN:
+        while collected < limit and settings[DONE] < settings[BUDGET] and ints[STATUS, 0] == OPEN:
             # Descend from a copy of the root, in the row that the leaf will have.
             if tries == _TRIES:
                 break

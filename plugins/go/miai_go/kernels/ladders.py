@@ -81,12 +81,12 @@ def frame_of(grid: Grid, level: Int) -> Int:
 
 @part
 def flood(
-    grid: Grid, stride: Int, start: Int, room: Room, block: Int, marks: Int, most: Int
+    grid: Grid, stride: Int, start: Int, room: Room, block: Int, marks: Int, limit: Int
 ) -> tuple[Int, Int]:
     """List the chain on `start` in a block, and its first liberties in the LIBERTIES words.
 
-    Returns the number of liberties, at most `most`, and of stones; with `most` liberties, the list
-    of stones is incomplete.
+    Returns the number of liberties, at most `limit`, and of stones; with `limit` liberties, the
+    list of stones is incomplete.
     """
     stones = FRONT + block * len(grid)
     marked = FRONT + marks * len(grid)
@@ -112,7 +112,7 @@ def flood(
                 room[np.uint32(marked + q)] = stamp
                 room[np.uint32(LIBERTIES + liberties)] = q
                 liberties += 1
-                if liberties == most:
+                if liberties == limit:
                     return liberties, count
     return liberties, count
 
@@ -238,13 +238,13 @@ def holds(
     over = lay(grid, stride, x, 3 - color, room, top, laid + 1, stamp)
     if over < 0:
         return False
-    most: Int = np.int64(0)
+    gained: Int = np.int64(0)
     higher = lay(grid, stride, y, color, room, over, laid + 2, np.int64(-1))
     if higher >= 0:
-        most, _ = flood(grid, stride, chain, room, CHAIN_LIST, MARKS, 3)
+        gained, _ = flood(grid, stride, chain, room, CHAIN_LIST, MARKS, 3)
         take_back(grid, y, color, room, over, higher)
     take_back(grid, x, 3 - color, room, top, over)
-    return bool(most < 3)
+    return bool(gained < 3)
 
 
 @part

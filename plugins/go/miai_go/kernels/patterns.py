@@ -129,22 +129,29 @@ def entry(family: Int, feature: Int) -> Int:
 
 
 @part
-def least(h: Keys, at: Int) -> Int:
+def least(h: Keys, offset: Int) -> Int:
     """Return the least of eight hashes."""
-    low = h[at]
+    low = h[offset]
     for g in range(1, 8):
-        low = min(low, h[at + g])
+        low = min(low, h[offset + g])
     return np.int64(low)
 
 
 @part
 def add_ring(
-    codes: Grid, center: Int, steps: Numbers, keys: Keys, first: Int, last: Int, h: Keys, at: Int
+    codes: Grid,
+    center: Int,
+    steps: Numbers,
+    keys: Keys,
+    first: Int,
+    last: Int,
+    h: Keys,
+    offset: Int,
 ) -> None:
     """Add the points `first` to `last` of a pattern to its eight hashes."""
     # Eight scalars, so that the sums stay in registers.
-    h0, h1, h2, h3 = h[at], h[at + 1], h[at + 2], h[at + 3]
-    h4, h5, h6, h7 = h[at + 4], h[at + 5], h[at + 6], h[at + 7]
+    h0, h1, h2, h3 = h[offset], h[offset + 1], h[offset + 2], h[offset + 3]
+    h4, h5, h6, h7 = h[offset + 4], h[offset + 5], h[offset + 6], h[offset + 7]
     for k in range(first, last):
         state = np.int64(codes[np.uint32(center + steps[k])])
         i = np.uint32((k * STATES + state) * 8)
@@ -156,22 +163,22 @@ def add_ring(
         h5 += keys[i + np.uint32(5)]
         h6 += keys[i + np.uint32(6)]
         h7 += keys[i + np.uint32(7)]
-    h[at] = h0
-    h[at + 1] = h1
-    h[at + 2] = h2
-    h[at + 3] = h3
-    h[at + 4] = h4
-    h[at + 5] = h5
-    h[at + 6] = h6
-    h[at + 7] = h7
+    h[offset] = h0
+    h[offset + 1] = h1
+    h[offset + 2] = h2
+    h[offset + 3] = h3
+    h[offset + 4] = h4
+    h[offset + 5] = h5
+    h[offset + 6] = h6
+    h[offset + 7] = h7
 
 
 @part
-def least_with(h: Keys, at: Int, keys: Keys, i: Int) -> Int:
+def least_with(h: Keys, offset: Int, keys: Keys, i: Int) -> Int:
     """Return the least of eight hashes, each with a key added."""
-    low = h[at] + keys[i]
+    low = h[offset] + keys[i]
     for g in range(1, 8):
-        low = min(low, h[at + g] + keys[i + g])
+        low = min(low, h[offset + g] + keys[i + g])
     return np.int64(low)
 
 
@@ -453,12 +460,12 @@ def score_moves(b: Words, trail: Trail, weights: Weights, room: PatternBuffers) 
 @part
 def to_shares(scores: Weights, n: Int) -> None:
     """Turn the first `n` scores into their softmax."""
-    most = scores[0]
+    highest = scores[0]
     for i in range(1, n):
-        most = max(most, scores[i])
+        highest = max(highest, scores[i])
     total = np.float32(0)
     for i in range(n):
-        scores[i] = np.exp(scores[i] - most)
+        scores[i] = np.exp(scores[i] - highest)
         total += scores[i]
     for i in range(n):
         scores[i] /= total
@@ -486,13 +493,13 @@ def pattern_probabilities(
 @part
 def draw_move(n: Int, room: PatternBuffers, rng: NDArray[np.uint64]) -> Int:
     """Return one of the first `n` moves, drawn by the softmax of their scores."""
-    most = room.scores[0]
+    highest = room.scores[0]
     for i in range(1, n):
-        most = max(most, room.scores[i])
+        highest = max(highest, room.scores[i])
     # Scores become running sums; a uniform number below the last falls into the drawn one's share.
     total = np.float32(0)
     for i in range(n):
-        total += np.exp(room.scores[i] - most)
+        total += np.exp(room.scores[i] - highest)
         room.scores[i] = total
     rng[0] += GAMMA
     drawn = np.float32(scramble(rng[0]) >> _40) * total / np.float32(1 << 24)

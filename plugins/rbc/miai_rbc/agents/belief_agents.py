@@ -29,6 +29,7 @@ from miai_rbc.agents.choice import (
     Scorer,
     Scores,
     choose_move,
+    make_engine,
     opponent_weights,
     window_values,
 )
@@ -36,14 +37,13 @@ from miai_rbc.belief import scans
 from miai_rbc.belief.belief import RbcBelief, make_belief
 from miai_rbc.belief.weighted import SHIPPED, OpponentModel, WeightedBoards, blend, load_model
 from miai_rbc.engines.kernel import ANALYSIS
-from miai_rbc.engines.protocol import make_engine
 from miai_rbc.kernels import FAMILY
 from miai_rbc.kernels.board import NOTHING
 from miai_rbc.kernels.expansion import move_tables
 from miai_rbc.kernels.filters import count_king_captures, find_checks, keep_kings, play_requests
 from miai_rbc.kernels.moves import MAX_MOVES
 from miai_rbc.kernels.scan import WINDOWS, move_entries
-from miai_rbc.parameters import (
+from miai_rbc.rbc_parameters import (
     MAX_DEPTH,
     BeliefParameters,
     EmbeddedEngine,

@@ -25,7 +25,7 @@ from miai_rbc.engines.protocol import ChessEvaluator
 from miai_rbc.kernels.bits import NO_MOVE, WIN, Words
 from miai_rbc.kernels.board import NOTHING, WHITE, WORDS
 from miai_rbc.kernels.filters import count_king_captures, find_checks, play_requests
-from miai_rbc.parameters import MAX_DEPTH
+from miai_rbc.rbc_parameters import MAX_DEPTH, SamplingParameters, UciEngine
 from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.game import window
 
@@ -160,6 +160,28 @@ class Scorer:
             moves = self.engine.evaluate(part, top=top, deadline=deadline).moves.tolist()
             best += [[move for move in row if move != NO_MOVE] for row in moves]
         return best
+
+
+def make_engine(parameters: SamplingParameters) -> ChessEvaluator:
+    """Return the engine.
+
+    Raises:
+      AgentUnavailableError: its program is missing.
+    """
+    engine, depth = parameters.engine, parameters.search_depth
+    if isinstance(engine, UciEngine):
+        from miai_rbc.engines.stockfish import StockfishEngine
+
+        return StockfishEngine(engine, depth=depth)
+    from miai_rbc.engines.kernel import KernelEngine, KernelParameters
+
+    return KernelEngine(
+        KernelParameters(
+            depth=MAX_DEPTH if depth is None else depth,
+            nodes=engine.nodes,
+            table_mb=engine.hash_mb,
+        )
+    )
 
 
 def combine(scores: Scores, weights: Scores, settings: MoveSettings) -> Scores:
@@ -344,8 +366,10 @@ def choose_move(
         candidates = _candidates(sample, scorer, settings, deadline) or [NOTHING]
         scores = scorer.matrix(sample.rows, candidates, deadline=deadline)
         values = combine(scores, sample.shares(len(scores)), settings)
-        at = int(np.argmax(values))
-        return Choice(candidates[at], float(values[at]), len(scores), len(candidates), "minimax")
+        winner = int(np.argmax(values))
+        return Choice(
+            candidates[winner], float(values[winner]), len(scores), len(candidates), "minimax"
+        )
     if len(boards) == 1:
         return _choose_known(boards, len(requests), scorer, settings, deadline)
     checks = np.empty(len(pool), np.bool_)
@@ -443,7 +467,7 @@ class Race:
     def _keep(self, places: NDArray[np.int64]) -> None:
         """Drop all moves but those at some places."""
         places = np.sort(places)
-        self._moves = [self._moves[at] for at in places]
+        self._moves = [self._moves[place] for place in places]
         self.scores = self.scores[:, places]
 
     def _score(self, share: float) -> None:

@@ -37,7 +37,7 @@ from miai_rbc.rules.observations import (
 from miai_rbc.rules.rows import row_of_board
 
 if TYPE_CHECKING:
-    from miai_rbc.parameters import BeliefParameters
+    from miai_rbc.rbc_parameters import BeliefParameters
     from miai_rbc.rules.game import RbcGame, RbcState
 
 

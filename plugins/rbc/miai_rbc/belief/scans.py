@@ -78,10 +78,10 @@ def outcomes(boards: BoardSet, player: int, weights: Values = NO_WEIGHTS) -> Sca
     """
     keys, sums = _tables(min(_FIRST_TABLE, 2 << len(boards).bit_length()))
     used = np.zeros(WINDOWS, np.int64)
-    at = 0
+    done = 0
     while True:
-        at = count_outcomes(boards.rows, weights, player, keys, sums, used, at)
-        if at == len(boards):
+        done = count_outcomes(boards.rows, weights, player, keys, sums, used, done)
+        if done == len(boards):
             break
         keys, sums = _enlarged(keys, sums)
     return ScanOutcomes(sums, float(weights.sum()) if len(weights) else float(len(boards)))

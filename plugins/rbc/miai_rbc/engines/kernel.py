@@ -28,7 +28,7 @@ from miai_rbc.kernels.engine import (
     SearchSpace,
     value_boards,
 )
-from miai_rbc.parameters import EvaluatorParameters
+from miai_rbc.rbc_parameters import EvaluatorParameters
 from miai_rbc.rules.game import RbcGame, RbcState
 
 ANALYSIS = "analysis"

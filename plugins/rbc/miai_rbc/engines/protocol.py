@@ -1,4 +1,4 @@
-"""`ChessEvaluator`: batches of boards in, centipawns and best moves out; making one."""
+"""`ChessEvaluator`: batches of boards in, centipawns and best moves out."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miai_rbc.kernels.bits import NO_MOVE, Words
-from miai_rbc.parameters import MAX_DEPTH, SamplingParameters, UciEngine
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +54,7 @@ class ChessEvaluator(Protocol):
         Args:
           rows: uint64 (n, 8).
           top: number of best moves of each board.
-          depth: plies of each search, at most `MAX_DEPTH`; None for the engine's own.
+          depth: plies of each search, at most 30; None for the engine's own.
           deadline: on the monotonic clock. Boards not valued by then get a quick value without
             search. Their list of best moves may be shorter, but a board with moves gets one.
 
@@ -66,25 +65,3 @@ class ChessEvaluator(Protocol):
 
     def close(self) -> None:
         """End the engine's processes."""
-
-
-def make_engine(parameters: SamplingParameters) -> ChessEvaluator:
-    """Return the engine.
-
-    Raises:
-      AgentUnavailableError: its program is missing.
-    """
-    engine, depth = parameters.engine, parameters.search_depth
-    if isinstance(engine, UciEngine):
-        from miai_rbc.engines.stockfish import StockfishEngine
-
-        return StockfishEngine(engine, depth=depth)
-    from miai_rbc.engines.kernel import KernelEngine, KernelParameters
-
-    return KernelEngine(
-        KernelParameters(
-            depth=MAX_DEPTH if depth is None else depth,
-            nodes=engine.nodes,
-            table_mb=engine.hash_mb,
-        )
-    )

@@ -22,7 +22,7 @@ from miai.process.programs import find_program
 from miai_rbc.engines.protocol import BoardEvaluations
 from miai_rbc.engines.uci import EngineError, UciLine, UciProcess
 from miai_rbc.kernels.bits import WIN, Words
-from miai_rbc.parameters import UciEngine
+from miai_rbc.rbc_parameters import UciEngine
 from miai_rbc.rules.observations import move_of_name
 from miai_rbc.rules.rows import board_of_row
 
@@ -154,13 +154,15 @@ class StockfishEngine:
         task = _Task(deadline, self._depth if depth is None else depth)
 
         def work(number: int) -> None:
-            for at in range(number, len(rows), count):
+            for board in range(number, len(rows), count):
                 if task.cancelled.is_set():
                     return
-                result.scores[at], moves = self._value(number, task, board_of_row(rows[at]), top)
+                result.scores[board], moves = self._value(
+                    number, task, board_of_row(rows[board]), top
+                )
                 for rank, (move, value) in enumerate(moves[:top]):
-                    result.moves[at, rank] = move_of_name(move)
-                    result.move_scores[at, rank] = value
+                    result.moves[board, rank] = move_of_name(move)
+                    result.move_scores[board, rank] = value
 
         futures = [self._pool.submit(work, number) for number in range(count)]
         try:

@@ -197,8 +197,8 @@ def _parse(lines: Sequence[str]) -> list[UciLine]:
             continue
         try:
             rank = int(words[words.index("multipv") + 1]) if "multipv" in words else 1
-            at = words.index("score")
-            kind, value = words[at + 1], int(words[at + 2])
+            score = words.index("score")
+            kind, value = words[score + 1], int(words[score + 2])
             move = words[words.index("pv") + 1]
         except (ValueError, IndexError):
             raise EngineError(f"the engine wrote {line[:200]!r}, which is not UCI") from None

@@ -290,8 +290,8 @@ def credit(memory: Memory, ply: Int, turn: Int, move: Int, depth: Int) -> None:
     if memory[_KILLERS + 2 * ply] != move:
         memory[_KILLERS + 2 * ply + 1] = memory[_KILLERS + 2 * ply]
         memory[_KILLERS + 2 * ply] = move
-    at = _place(turn, move)
-    memory[at] = min(memory[at] + depth * depth, _MAX_HISTORY)
+    place = _place(turn, move)
+    memory[place] = min(memory[place] + depth * depth, _MAX_HISTORY)
 
 
 @spelt_out
@@ -536,11 +536,11 @@ def _list_all(b: Words, moves: List, memory: Memory) -> Int:
 def _enter(move: Int, value: Int, count: Int, best: Scores, values: Scores) -> Int:
     """Insert a move into the list of the best ones, behind its equals; return their number."""
     top = len(best)
-    at = count if count < top else top - 1
-    while at > 0 and values[at - 1] < value:
-        best[at], values[at] = best[at - 1], values[at - 1]
-        at -= 1
-    best[at], values[at] = move, value
+    rank = count if count < top else top - 1
+    while rank > 0 and values[rank - 1] < value:
+        best[rank], values[rank] = best[rank - 1], values[rank - 1]
+        rank -= 1
+    best[rank], values[rank] = move, value
     return min(count + 1, top)
 
 
@@ -583,12 +583,12 @@ def _iterate(
 def _to_front(moves: List, n: Int, best: Scores, count: Int) -> None:
     """Move the best moves to the front of the list; the others keep their order."""
     for rank in range(count):
-        at = rank
-        while moves[at] != best[rank]:
-            at += 1
-        while at > rank:
-            moves[at] = moves[at - 1]
-            at -= 1
+        place = rank
+        while moves[place] != best[rank]:
+            place += 1
+        while place > rank:
+            moves[place] = moves[place - 1]
+            place -= 1
         moves[rank] = best[rank]
 
 

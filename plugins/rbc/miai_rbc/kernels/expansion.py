@@ -120,20 +120,20 @@ def hash_changed(key: np.uint64, b: Words, change: Int) -> np.uint64:
 
 
 @inlined
-def write_changed(b: Words, change: Int, out: Words, at: Int) -> None:
-    """Write the board after a change to ``out[at]``."""
+def write_changed(b: Words, change: Int, out: Words, row: Int) -> None:
+    """Write the board after a change to ``out[row]``."""
     turn = turn_of(b)
     for word in range(STATE):
-        out[at, word] = b[word]
+        out[row, word] = b[word]
     if change == NOTHING:
-        out[at, STATE] = U64(turn ^ 1) | U64(rights_of(b)) << RIGHTS_SHIFT
+        out[row, STATE] = U64(turn ^ 1) | U64(rights_of(b)) << RIGHTS_SHIFT
         return
     start, end, final_kind = change & 63, (change >> 6) & 63, (change >> 12) & 7
     kind, captured = (change >> 15) & 7, (change >> 18) & 7
     from_bit, to_bit = bit(start), bit(end)
-    out[at, captured] &= ~to_bit  # without a capture this is White's word, set below
-    out[at, kind] &= ~from_bit
-    out[at, final_kind] |= to_bit
+    out[row, captured] &= ~to_bit  # without a capture this is White's word, set below
+    out[row, kind] &= ~from_bit
+    out[row, final_kind] |= to_bit
     white = b[WHITE] & ~(from_bit | to_bit)
     if turn == 0:
         white |= to_bit
@@ -143,17 +143,17 @@ def write_changed(b: Words, change: Int, out: Words, at: Int) -> None:
             ep = ep_after(b, turn, start, end)
         elif kind == PAWNS:
             victim = bit(end - 8 if turn == 0 else end + 8)
-            out[at, PAWNS] &= ~victim
+            out[row, PAWNS] &= ~victim
             white &= ~victim
         else:
             rook_from = bit(end + 1 if end > start else end - 2)
             rook_to = bit((start + end) // 2)
-            out[at, ROOKS] = (out[at, ROOKS] & ~rook_from) | rook_to
+            out[row, ROOKS] = (out[row, ROOKS] & ~rook_from) | rook_to
             if turn == 0:
                 white = (white & ~rook_from) | rook_to
-    out[at, WHITE] = white
+    out[row, WHITE] = white
     rights = U64(rights_of(b)) & KEPT_RIGHTS[start] & KEPT_RIGHTS[end]
-    out[at, STATE] = U64(turn ^ 1) | rights << RIGHTS_SHIFT | U64(ep) << EP_SHIFT
+    out[row, STATE] = U64(turn ^ 1) | rights << RIGHTS_SHIFT | U64(ep) << EP_SHIFT
 
 
 # -- listing successors ----------------------------------------------------------------------------
@@ -231,20 +231,20 @@ def list_successors(
         # Passing leaves the board as it is but for the en passant square.
         if quiet:
             part = np.int64((bare >> shift) >> U64(1))
-            at = counts[part]
-            heads[part, at] = (bare & _UPPER) | U64(i)
-            changes[part, at] = NOTHING
-            counts[part] = at + 1
-            full |= at >= longest
+            end_of_list = counts[part]
+            heads[part, end_of_list] = (bare & _UPPER) | U64(i)
+            changes[part, end_of_list] = NOTHING
+            counts[part] = end_of_list + 1
+            full |= end_of_list >= longest
         for j in range(n):
             change = change_of(b, mailbox, moves[j])
             child = hash_changed(bare, b, change)
             part = np.int64((child >> shift) >> U64(1))
-            at = counts[part]
-            heads[part, at] = (child & _UPPER) | U64(i)
-            changes[part, at] = change
-            counts[part] = at + 1
-            full |= at >= longest
+            end_of_list = counts[part]
+            heads[part, end_of_list] = (child & _UPPER) | U64(i)
+            changes[part, end_of_list] = change
+            counts[part] = end_of_list + 1
+            full |= end_of_list >= longest
     return end
 
 
@@ -259,8 +259,8 @@ _32 = np.uint64(32)
 
 
 @inlined
-def row_of(tag: np.uint64, table: Words, out: Words, at: Int) -> Int:
-    """Return the row of the board in ``out[at]``: `at` if it is new to a table, which enters it.
+def row_of(tag: np.uint64, table: Words, out: Words, row: Int) -> Int:
+    """Return the row of the board in ``out[row]``: `row` if it is new to a table, which enters it.
 
     Args:
       tag: the upper half of the board's hash.
@@ -270,13 +270,13 @@ def row_of(tag: np.uint64, table: Words, out: Words, at: Int) -> Int:
     while True:
         entry = table[slot]
         if entry == _NONE:
-            table[slot] = tag << _32 | U64(at + 1)
-            return at
+            table[slot] = tag << _32 | U64(row + 1)
+            return row
         if entry >> _32 == tag:
             same = np.int64((entry & _LOW) - _ONE)
             differs = _NONE  # no early exit: the loop becomes one comparison of vectors
             for word in range(WORDS):
-                differs |= out[same, word] ^ out[at, word]
+                differs |= out[same, word] ^ out[row, word]
             if differs == _NONE:
                 return same
         slot = (slot + 1) & mask

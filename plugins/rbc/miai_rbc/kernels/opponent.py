@@ -386,11 +386,11 @@ def carry_weights(
                 key = hash_changed(bare, b, change)
             # Write the successor behind the last, and keep it there if it is new.
             write_changed(b, change, out, count)
-            at = row_of(key >> _32, slots, out, count)
-            if at == count:
+            row = row_of(key >> _32, slots, out, count)
+            if row == count:
                 for style in range(styles):
-                    sums[at, style] = 0.0
+                    sums[row, style] = 0.0
                 count += 1
             for style in range(styles):
-                sums[at, style] += weights[i, style] * chances[style, j]
+                sums[row, style] += weights[i, style] * chances[style, j]
     return count

@@ -146,10 +146,10 @@ def move_entries(
     """Copy one window's table into a longer, empty one."""
     last = len(to_keys) - 1
     shift = np.uint64(64 - popcount(U64(last)))
-    for at in range(len(keys)):
-        if keys[at]:
-            slot = np.int64((keys[at] * _SPREAD) >> shift)
+    for entry in range(len(keys)):
+        if keys[entry]:
+            slot = np.int64((keys[entry] * _SPREAD) >> shift)
             while to_keys[slot]:
                 slot = (slot + 1) & last
-            to_keys[slot] = keys[at]
-            to_sums[slot] = sums[at]
+            to_keys[slot] = keys[entry]
+            to_sums[slot] = sums[entry]

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miai.errors import MissingExtraError, RecordError
-from miai_rbc.agents.choice import CHECK, Scorer, opponent_weights
+from miai_rbc.agents.choice import CHECK, Scorer, make_engine, opponent_weights
 from miai_rbc.belief.belief import RbcBelief
 from miai_rbc.belief.weighted import (
     MAX_STYLES,
@@ -27,12 +27,11 @@ from miai_rbc.belief.weighted import (
     blend,
     phase_of,
 )
-from miai_rbc.engines.protocol import make_engine
 from miai_rbc.kernels.bits import Words
 from miai_rbc.kernels.board import PAWNS
 from miai_rbc.kernels.moves import MAX_MOVES
 from miai_rbc.kernels.opponent import FEATURES, SLOTS, describe_moves
-from miai_rbc.parameters import ModelWeights, StrongParameters
+from miai_rbc.rbc_parameters import ModelWeights, StrongParameters
 from miai_rbc.reconchess.reading import History, read_history
 from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.game import RbcState

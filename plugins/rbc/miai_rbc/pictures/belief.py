@@ -173,7 +173,7 @@ def _outlines(truth: chess.Board, player: int) -> list[Markup]:
 
 
 def _gradient() -> Markup:
-    stops = (tag("stop", offset=at, stop_color=ORANGE, stop_opacity=at) for at in (0, 1))
+    stops = (tag("stop", offset=share, stop_color=ORANGE, stop_opacity=share) for share in (0, 1))
     return tag("linearGradient", *stops, id="heat")
 
 

@@ -306,7 +306,7 @@ class RbcRenderer:
         if truth is not None:
             board = cast("RbcState", truth).board()
             hidden = board.piece_map(mask=board.occupied_co[player == 1])
-            parts += [_shape(outline_of(p.symbol()), at, player) for at, p in hidden.items()]
+            parts += [_shape(outline_of(p.symbol()), where, player) for where, p in hidden.items()]
         return _svg(player, parts)
 
     def legend(self) -> list[tuple[str, str]]:
@@ -449,8 +449,8 @@ def _losses_line(knowledge: Knowledge) -> str:
     if not knowledge.lost:
         return ""
     losses = [
-        f"{_piece_name(piece)} {square_name(at)} (turn {turn})"
-        for piece, at, turn in knowledge.lost
+        f"{_piece_name(piece)} {square_name(square)} (turn {turn})"
+        for piece, square, turn in knowledge.lost
     ]
     return f"You have lost: {', '.join(losses)}."
 
@@ -459,7 +459,7 @@ def _opponent_line(knowledge: Knowledge) -> str:
     remaining = knowledge.count - len(knowledge.captured)
     line = f"The opponent has {remaining} of {knowledge.count} pieces"
     if knowledge.captured:
-        squares = [f"{square_name(at)} (turn {turn})" for at, turn in knowledge.captured]
+        squares = [f"{square_name(square)} (turn {turn})" for square, turn in knowledge.captured]
         line += f"; you captured on {', '.join(squares)}"
     kings = [
         (s, sighting.turn) for s, sighting in knowledge.theirs.items() if sighting.piece in "kK"

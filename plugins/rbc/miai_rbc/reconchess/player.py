@@ -19,7 +19,7 @@ from miai.agent import Agent, Decision
 from miai.clock import ClockReading
 from miai.errors import AgentProtocolError, AgentUnavailableError
 from miai.game import Game, Observation
-from miai_rbc.parameters import ReconchessParameters
+from miai_rbc.rbc_parameters import ReconchessParameters
 from miai_rbc.reconchess.loading import import_reconchess, load_bot, make_bot, reload_bot
 from miai_rbc.rules.actions import PASS, SENSE_NOTHING, action_of
 from miai_rbc.rules.game import RbcGame

@@ -20,7 +20,7 @@ from miai.plain import dumps, loads
 from miai.playing.replay import record_of_actions
 from miai.record import GameRecord, Termination
 from miai_rbc.kernels.board import NOTHING, QUEENS
-from miai_rbc.parameters import START_FEN, RbcParameters
+from miai_rbc.rbc_parameters import START_FEN, RbcParameters
 from miai_rbc.rules.actions import SENSE_NOTHING, action_of, move_name
 from miai_rbc.rules.game import RbcGame, RbcState
 from miai_rbc.rules.observations import move_of_name, square_of_name

@@ -25,7 +25,7 @@ from miai.api import load_game, make_agent
 from miai.clock import ClockReading, TimeControl
 from miai.game import Observation
 from miai.plain import Json
-from miai_rbc.parameters import START_FEN
+from miai_rbc.rbc_parameters import START_FEN
 from miai_rbc.reconchess.loading import import_reconchess
 from miai_rbc.rules.actions import PASS, SENSE_NOTHING, action_name, action_of
 from miai_rbc.rules.game import SENSES, window

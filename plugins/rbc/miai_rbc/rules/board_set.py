@@ -179,7 +179,7 @@ class Expansion:
     def unexpanded(self) -> list[slice]:
         """Return the ranges of boards that were not expanded."""
         ranges = zip(self._at, self._until, strict=True)
-        return [slice(at, until) for at, until in ranges if at < until]
+        return [slice(begin, until) for begin, until in ranges if begin < until]
 
 
 def _each(call: Callable[[int], _T], threads: int) -> list[_T]:

@@ -13,7 +13,7 @@ import chess
 from miai import Game, GameInfo, Json, Observation, Player, State
 from miai.errors import InvalidActionError
 from miai_rbc.kernels.board import KINGS, NOTHING, PAWNS, STATE, WHITE
-from miai_rbc.parameters import RbcParameters
+from miai_rbc.rbc_parameters import RbcParameters
 from miai_rbc.rules.actions import (
     FIRST_UNDERPROMOTION,
     NUM_ACTIONS,

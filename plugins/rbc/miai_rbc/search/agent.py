@@ -13,7 +13,7 @@ from miai.values import Evaluation
 from miai_rbc.agents.belief_agents import BeliefAgent
 from miai_rbc.agents.choice import Choice
 from miai_rbc.kernels.board import NOTHING, PAWNS
-from miai_rbc.parameters import MinimaxAgentParameters, MinimaxProblemParameters, MinimaxRules
+from miai_rbc.rbc_parameters import MinimaxAgentParameters, MinimaxProblemParameters, MinimaxRules
 from miai_rbc.rules.actions import PASS, SENSE_NOTHING, move_of
 from miai_rbc.rules.game import RbcGame
 from miai_rbc.search.compiled import RbcCompiledSearch, load_compiled

@@ -28,7 +28,11 @@ from miai_rbc.kernels.belief_search import play_request
 from miai_rbc.kernels.bits import WIN
 from miai_rbc.kernels.board import WORDS
 from miai_rbc.kernels.moves import MAX_MOVES
-from miai_rbc.parameters import CompiledBounds, CompiledMinimaxParameters, MinimaxProblemParameters
+from miai_rbc.rbc_parameters import (
+    CompiledBounds,
+    CompiledMinimaxParameters,
+    MinimaxProblemParameters,
+)
 from miai_rbc.rules.actions import action_of
 from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.rows import BLACK_CAPTURES

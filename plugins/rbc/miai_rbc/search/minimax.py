@@ -29,7 +29,7 @@ from miai_rbc.kernels.belief_search import (
 )
 from miai_rbc.kernels.bits import WIN, Words
 from miai_rbc.kernels.board import PAWNS, WORDS
-from miai_rbc.parameters import MAX_OWN_MOVES, MinimaxProblemParameters
+from miai_rbc.rbc_parameters import MAX_OWN_MOVES, MinimaxProblemParameters
 from miai_rbc.rules.actions import PASS, SENSE_NOTHING, action_of, move_of
 from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.rows import BLACK_CAPTURES

@@ -20,7 +20,7 @@ from miai_rbc.belief.belief import RbcBelief
 from miai_rbc.kernels.bits import WIN, Words
 from miai_rbc.kernels.board import STATE
 from miai_rbc.kernels.moves import MAX_MOVES
-from miai_rbc.parameters import MinimaxProblemParameters
+from miai_rbc.rbc_parameters import MinimaxProblemParameters
 from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.game import RbcGame, RbcState
 from miai_rbc.search.candidates import (
