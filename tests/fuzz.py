@@ -185,10 +185,10 @@ def check_fen() -> Check:
 
 def _openings(reader: str, suffix: str) -> Check:
     from miai.errors import ConfigError
-    from miai_rbc import openings
+    from miai_rbc import chess_files
     from miai_rbc.rules.game import RbcGame
 
-    make = getattr(openings, reader)(RbcGame())
+    make = getattr(chess_files, reader)(RbcGame())
 
     def check(data: bytes) -> None:
         with contextlib.suppress(ConfigError):

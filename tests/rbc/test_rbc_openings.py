@@ -16,8 +16,7 @@ from miai.errors import ConfigError
 from miai.playing.openings import Opening
 from miai.plugins.loader import registry
 from miai.search.evaluators import Appraiser
-from miai_rbc import openings as pgn
-from miai_rbc import openings as positions
+from miai_rbc import chess_files
 from miai_rbc.rbc_parameters import START_FEN
 from miai_rbc.rules.actions import SENSE_NOTHING
 from miai_rbc.rules.game import RbcGame
@@ -90,7 +89,7 @@ def test_games_of_python_chess_are_played_move_by_move(
     game.add_line(moves, comment="a line (of python-chess); 1. e4")
     path = tmp_path_factory.mktemp("pgn") / "one.pgn"
     path.write_text(f"{game}\n\n{game}\n")
-    (opening,) = pgn.PgnOpenings(rbc()).read(path)
+    (opening,) = chess_files.PgnOpenings(rbc()).read(path)
     board, state = chess.Board(), rbc().new_initial_state()
     for number, move in enumerate(moves):
         board.push(move)
@@ -191,7 +190,7 @@ def test_huge_pgn_is_refused(read: Read, monkeypatch: pytest.MonkeyPatch) -> Non
     assert len(read(deep)) == 1, "variations are skipped"
     with pytest.raises(ConfigError, match="nested more than 100 deep"):
         read(deep, variations=True)
-    monkeypatch.setattr(pgn, "MAX_MOVES", 50)
+    monkeypatch.setattr(chess_files, "MAX_MOVES", 50)
     with pytest.raises(ConfigError, match="game 26: the file holds more than 50 moves"):
         read("1. e4 e5 *\n\n" * 30)
     assert len(read("1. e4 e5 *\n\n" * 50, plies=1)) == 1
@@ -213,13 +212,13 @@ def test_positions_of_python_chess_are_started_from(
     path = tmp_path_factory.mktemp("epd") / "one.epd"
     operations = f'hmvc {board.halfmove_clock}; fmvn {board.fullmove_number}; id "no. {seed}";'
     path.write_text(f"{board.epd(en_passant='fen')} {operations}\n")
-    (opening,) = positions.EpdOpenings(rbc()).read(path)
+    (opening,) = chess_files.EpdOpenings(rbc()).read(path)
     assert (opening.actions, opening.name) == ((), f"no. {seed}")
     assert opening.settings == {"fen": board.fen(en_passant="fen")}
     state = rbc(**opening.settings).new_initial_state()
     assert state.board().fen(en_passant="xfen") == board.fen(en_passant="xfen")
     path.write_text(board.fen(en_passant="fen") + "\n")
-    (again,) = positions.EpdOpenings(rbc()).read(path)
+    (again,) = chess_files.EpdOpenings(rbc()).read(path)
     assert again == Opening(settings=opening.settings)
 
 
