@@ -122,8 +122,8 @@ def test_parameters_out_of_range_are_refused_by_name(name: str, value: Any) -> N
         ({"doubt": 0.1}, r"doubt: unknown parameter. Write weights\.doubt"),
         ({"nodes": 5}, r"nodes: unknown parameter. Write engine\.nodes"),
         ({"engine_threads": 2}, r"engine_threads: is now engine\.threads"),
-        ({"mean": 1.0}, "mean: was removed: it is 1 - low"),
-        ({"tail": "mean"}, "tail: was removed: nothing beat its default"),
+        ({"mean": 1.0}, "mean: is gone: it is 1 - low"),
+        ({"tail": "mean"}, "tail: is gone: nothing beat its default"),
     ],
 )
 def test_parameters_elsewhere_or_gone_are_refused(parameters: dict[str, Any], said: str) -> None:

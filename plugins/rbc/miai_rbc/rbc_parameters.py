@@ -43,7 +43,7 @@ ScanName = Literal["partition", "expected_size", "entropy", "max_size", "weighte
 MAX_DEPTH: Final = 30
 """Maximum depth of an engine's search in plies."""
 
-_FIXED = "was removed: nothing beat its default"
+_FIXED = "is gone: nothing beat its default"
 
 
 class BeliefParameters(Parameters):
@@ -88,9 +88,9 @@ class SamplingParameters(BeliefParameters):
     DEFAULT_DEPTH: ClassVar[int] = 3
     moved: ClassVar[Mapping[str, str]] = {
         "engine_threads": "is now engine.threads, for engine = 'stockfish'",
-        "longest": "was removed: a search longer than 60 s counts as hung; limit it by "
+        "longest": "is gone: a search longer than 60 s counts as hung; limit it by "
         "engine.movetime, engine.nodes or depth",
-        "mean": "was removed: it is 1 - low",
+        "mean": "is gone: it is 1 - low",
         **dict.fromkeys(("quantile", "tail", "king", "found", "top", "widest"), _FIXED),
         **dict.fromkeys(("temperature", "blind", "check"), _FIXED),
     }
