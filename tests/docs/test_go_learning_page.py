@@ -29,7 +29,8 @@ from miai_go.learning.data.games import StoredGame
 from miai_go.learning.training import run_folder as journal
 from miai_go.nets.encoder import Encoder
 from miai_go.nets.network import WeightsHeader
-from miai_go.rules.symmetry import SYMMETRIES, point_tables, turned_planes
+from miai_go.rules.coordinates import SYMMETRIES
+from miai_go.rules.symmetry import point_tables, turned_planes
 
 pytestmark = pytest.mark.long
 

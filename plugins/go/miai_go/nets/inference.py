@@ -14,7 +14,8 @@ from miai_go.nets.encoder import Encoder
 from miai_go.nets.network import WeightsHeader, encoder_of, load_weights
 from miai_go.nets.network_parameters import Precision
 from miai_go.nets.oracle import Answers, Floats, NetworkOracle, Planes, check_planes
-from miai_go.rules.symmetry import SYMMETRIES, inverse, turned_planes, turned_policy
+from miai_go.rules.coordinates import SYMMETRIES
+from miai_go.rules.symmetry import inverse, turned_planes, turned_policy
 from miai_go.shipped import SUFFIX
 
 
