@@ -27,7 +27,7 @@ from common.conditions import conditions
 from miai_tournaments.config.load import check_tournament
 from miai_tournaments.report.counting import Standings
 from miai_tournaments.report.live import Reporter
-from miai_tournaments.running.run import Options, run
+from miai_tournaments.running.run import Options, play_tournament
 from miai_tournaments.store.rows import GameResult, ScheduledGame
 
 OVERHEAD_TARGET = 0.005
@@ -74,7 +74,7 @@ def play(players: list[dict[str, Any]], *, rounds: int, workers: int) -> tuple[f
     with tempfile.TemporaryDirectory() as folder:
         tournament = check_tournament(raw, source="benchmark", folder=Path(folder), text="")
         began = time.perf_counter()
-        ending = run(tournament, Path(folder) / "run", options)
+        ending = play_tournament(tournament, Path(folder) / "run", options)
     assert ending.kind == "complete", ending
     return watch.began - began, watch.ended - watch.began
 

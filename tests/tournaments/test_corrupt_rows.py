@@ -16,7 +16,7 @@ from miai.errors import MiaiError, StoreError
 from miai_tournaments.config.load import load_tournament
 from miai_tournaments.report.live import make_reporter, read_status
 from miai_tournaments.report.report import build_report
-from miai_tournaments.running import run as sitting
+from miai_tournaments.running.run import Options, play_tournament, resume_tournament
 from miai_tournaments.store import sqlite
 from miai_tournaments.store.folder import FILE_NAME
 from miai_tournaments.store.rows import GameResult, PlayerRow, RunInfo
@@ -92,12 +92,12 @@ def _report(finished: Finished, folder: Path) -> None:
 
 
 def _resume(finished: Finished, folder: Path) -> None:
-    sitting.resume(folder, sitting.Options(make_reporter=make_reporter, executor="serial"))
+    resume_tournament(folder, Options(make_reporter=make_reporter, executor="serial"))
 
 
 def _run(finished: Finished, folder: Path) -> None:
-    options = sitting.Options(make_reporter=make_reporter, executor="serial", records=("jsonl",))
-    sitting.run(load_tournament(finished.config), folder, options)
+    options = Options(make_reporter=make_reporter, executor="serial", records=("jsonl",))
+    play_tournament(load_tournament(finished.config), folder, options)
 
 
 USES: tuple[Callable[[Finished, Path], None], ...] = (_status, _report, _resume, _run)

@@ -19,8 +19,7 @@ from miai_tournaments.config.load import load_tournament
 from miai_tournaments.report.files import report_page
 from miai_tournaments.report.live import Reporter
 from miai_tournaments.report.report import build_report
-from miai_tournaments.running import run as sitting
-from miai_tournaments.running.run import RunEnding
+from miai_tournaments.running.run import Options, RunEnding, play_tournament
 from miai_tournaments.store.folder import FILE_NAME
 from miai_tournaments.store.store import Store
 
@@ -72,10 +71,10 @@ def run(path: Path, folder: Path, *, executor: str = "serial", workers: int = 1)
         def note(self, text: str) -> None:
             said.append(text)
 
-    options = sitting.Options(
+    options = Options(
         make_reporter=lambda _: Lines(), executor=executor, workers=workers, say=said.append
     )
-    ending = sitting.run(load_tournament(path), folder, options)
+    ending = play_tournament(load_tournament(path), folder, options)
     assert ending == RunEnding("complete")
     return said
 

@@ -32,7 +32,7 @@ import miai
 from miai.errors import ConfigError, ParameterError
 from miai_tournaments.commands.rate import rate_runs
 from miai_tournaments.config.load import load_tournament
-from miai_tournaments.config.openings import Openings
+from miai_tournaments.config.opening_source import Openings
 from miai_tournaments.formats.format import Entrants, Format, Meeting
 from miai_tournaments.formats.groups import GroupDraw
 from miai_tournaments.formats.league import League, LeagueParameters

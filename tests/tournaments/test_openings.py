@@ -18,16 +18,15 @@ from miai.errors import ConfigError, MiaiError, StoreError
 from miai.playing.replay import replay
 from miai.record_reader import read_record
 from miai.search.evaluators import Appraiser, Kind
-from miai_tournaments.commands import openings as book_command
+from miai_tournaments.commands import opening_book as book_command
 from miai_tournaments.config.balance import Balance
 from miai_tournaments.config.load import Tournament, load_tournament
 from miai_tournaments.config.schema import TournamentConfig
 from miai_tournaments.report.details import build_details, game_of
 from miai_tournaments.report.live import Reporter
 from miai_tournaments.report.report import build_report
-from miai_tournaments.running import run as sitting
 from miai_tournaments.running.check import check_players
-from miai_tournaments.running.run import RunEnding
+from miai_tournaments.running.run import Options, RunEnding, play_tournament, resume_tournament
 from miai_tournaments.running.schedule import Schedule
 from miai_tournaments.running.signals import Stopped
 from miai_tournaments.running.start import ValuationWatch
@@ -215,10 +214,8 @@ def never() -> None:
 
 
 def play(t: Tournament, folder: Path, *, executor: str = "serial", workers: int = 1) -> None:
-    options = sitting.Options(
-        make_reporter=lambda _: Reporter(), executor=executor, workers=workers
-    )
-    assert sitting.run(t, folder, options) == RunEnding("complete")
+    options = Options(make_reporter=lambda _: Reporter(), executor=executor, workers=workers)
+    assert play_tournament(t, folder, options) == RunEnding("complete")
 
 
 @pytest.mark.parametrize(
@@ -248,12 +245,12 @@ def test_the_lines_that_are_kept_are_found_once(tmp_path: Path) -> None:
     longer.openings.balance.watch = never
     with pytest.raises(AssertionError, match="was valued"):
         longer.openings.judged(3)
-    options = sitting.Options(make_reporter=lambda _: Reporter(), executor="serial")
+    options = Options(make_reporter=lambda _: Reporter(), executor="serial")
     # The watch is the run's own from here on; were a line valued, this component would break.
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Balance, "value", lambda *_, **__: never())
-        sitting.run(longer, tmp_path / "out", options)
-    assert sitting.resume(tmp_path / "out", options) == RunEnding("complete")
+        play_tournament(longer, tmp_path / "out", options)
+    assert resume_tournament(tmp_path / "out", options) == RunEnding("complete")
     with Store.read(tmp_path / "out") as store:
         info = store.info()
         rows = {row.round: row.opening for row in store.results()}

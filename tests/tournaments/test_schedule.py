@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import miai
-from miai_tournaments.config.openings import Openings
+from miai_tournaments.config.opening_source import Openings
 from miai_tournaments.formats.format import Entrants
 from miai_tournaments.formats.static import RoundRobin, RoundRobinParameters
 from miai_tournaments.running.schedule import Schedule, player_seed

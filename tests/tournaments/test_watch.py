@@ -37,7 +37,7 @@ from miai_tournaments.config.load import load_tournament
 from miai_tournaments.report import watch as watch_module
 from miai_tournaments.report.live import Reporter
 from miai_tournaments.report.watch import rate, watch
-from miai_tournaments.running.run import Options, run
+from miai_tournaments.running.run import Options, play_tournament
 from miai_tournaments.store.rows import PlayerRow, RunInfo, ScheduledGame
 from miai_tournaments.store.store import Store
 from miai_tournaments.workers import game_runner as boards_module
@@ -112,7 +112,7 @@ def test_a_swiss_stopped_between_rounds_is_not_complete(
         # Where a runner stands that is killed when a round's last game has been committed.
         patched.setattr(Store, "schedule", Mock(side_effect=KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
-            run(load_tournament(config), folder, options)
+            play_tournament(load_tournament(config), folder, options)
     output = tournament("status", folder).stdout
     assert "4 of 4 games scheduled so far are done" in output
     assert "4/4 games scheduled so far" in frame(folder)

@@ -49,7 +49,7 @@ def run_tournament(
     from miai_tournaments.config.load import apply_overrides, check_tournament, load_tournament
     from miai_tournaments.report.live import Reporter
     from miai_tournaments.report.report import build_report
-    from miai_tournaments.running import run
+    from miai_tournaments.running.run import Options, play_tournament
     from miai_tournaments.store.store import Store
 
     say = show or (lambda _: None)
@@ -62,10 +62,10 @@ def run_tournament(
         )
     else:
         tournament = load_tournament(Path(config), overrides)
-    options = run.Options(
+    options = Options(
         make_reporter=lambda _: Reporter(_Lines(say)), say=say, executor=executor, workers=workers
     )
-    ending = run.run(tournament, Path(folder), options)
+    ending = play_tournament(tournament, Path(folder), options)
     if ending.kind != "complete":
         raise TournamentStoppedError(
             f"{folder}: {ending.reason or ending.kind}; call run_tournament again to continue"
@@ -92,13 +92,13 @@ def run_comparison(
       TournamentStoppedError: the comparison was stopped before its end.
       MiaiError: the folder is in use or holds something else, or a search failed.
     """
-    from miai_tournaments.compare import run
     from miai_tournaments.compare.config import load_comparison
     from miai_tournaments.compare.results import ComparisonStore
+    from miai_tournaments.compare.run import run_searches
     from miai_tournaments.compare.summary import summarize
 
     comparison = load_comparison(Path(config))
-    stopped = run.run(comparison, Path(folder), lambda _: _Lines(show or (lambda _: None)))
+    stopped = run_searches(comparison, Path(folder), lambda _: _Lines(show or (lambda _: None)))
     if stopped is not None:
         raise TournamentStoppedError(f"{folder}: {stopped}; call run_comparison again to continue")
     with ComparisonStore.open(Path(folder), alone=False) as store:

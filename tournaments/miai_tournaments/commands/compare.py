@@ -39,14 +39,14 @@ def compare(
     from miai.progress import make_progress
     from miai_tournaments.compare.config import load_comparison
     from miai_tournaments.compare.results import FILE_NAME, ComparisonStore
-    from miai_tournaments.compare.run import run
+    from miai_tournaments.compare.run import run_searches
     from miai_tournaments.compare.summary import summarize
 
     comparison = load_comparison(config)
     folder = out or Path("runs") / comparison.name
     hint = "Ctrl-C stops after this search; the comparison can be resumed"
     progress = partial(make_progress, unit="searches", hint=hint, aside=as_json)
-    stopped = run(comparison, folder, progress)
+    stopped = run_searches(comparison, folder, progress)
     if not (folder / FILE_NAME).exists():
         print(f"{stopped} before the first search; nothing was written", file=sys.stderr)
         raise typer.Exit(INTERRUPTED)
@@ -79,7 +79,7 @@ def _show(
 
     from rich.console import Console
 
-    from miai_tournaments.compare.tables import blocks, to_json, write_files
+    from miai_tournaments.compare.output import blocks, to_json, write_files
     from miai_tournaments.report.printing import renderable
 
     write_files(folder, comparison, info, rows, searches)

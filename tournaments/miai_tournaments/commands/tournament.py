@@ -73,13 +73,13 @@ def run(
 ) -> None:
     """Play the tournament of a config file. An existing DIR is extended and resumed."""
     from miai_tournaments.config.load import load_tournament
-    from miai_tournaments.running.run import run as play
+    from miai_tournaments.running.run import play_tournament
 
     _prepare_process("miai tournament run")
     options = replace(_options(workers, executor, address, records), store=store)
     tournament = load_tournament(config, settings or [])
     folder = out or Path("runs") / tournament.config.tournament.name
-    _conclude(play(tournament, folder, options), folder)
+    _conclude(play_tournament(tournament, folder, options), folder)
 
 
 @app.command()
@@ -91,14 +91,14 @@ def resume(
     records: Records = None,
 ) -> None:
     """Play the remaining games of a tournament, or let a paused one go on."""
-    from miai_tournaments.running.run import resume as play_on
+    from miai_tournaments.running.run import resume_tournament
     from miai_tournaments.store.folder import end_pause
 
     if (runner := end_pause(folder)) is not None:
         print(f"resumed {folder}, run by {runner}")
         return
     _prepare_process("miai tournament resume")
-    _conclude(play_on(folder, _options(workers, executor, address, records)), folder)
+    _conclude(resume_tournament(folder, _options(workers, executor, address, records)), folder)
 
 
 @app.command()
@@ -123,7 +123,7 @@ def openings(
     settings: Settings = None,
 ) -> None:
     """Show the openings of a config, and their values if they are balanced."""
-    from miai_tournaments.commands import openings as book_command
+    from miai_tournaments.commands import opening_book as book_command
     from miai_tournaments.config.load import load_tournament
 
     tournament = load_tournament(config, settings or [])

@@ -81,11 +81,11 @@ class Arena:
         """
         if arm not in self._warmed:
             self._warmed.add(arm)
-            most = min(WARM_UP_NODES, block.max_nodes or WARM_UP_NODES)
+            limit = min(WARM_UP_NODES, block.max_nodes or WARM_UP_NODES)
             with self.blamed(f"arm '{arm}': {block.title}"):
                 problem = make_problem(self._name, self._given)
                 searcher = make_searcher(self._arms[arm], problem)
-                searcher.search(root, block.depth, max_nodes=most)
+                searcher.search(root, block.depth, max_nodes=limit)
 
     @contextmanager
     def blamed(self, place: str) -> Iterator[None]:

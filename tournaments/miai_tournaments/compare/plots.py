@@ -29,9 +29,9 @@ from miai.pages.figures import (
 )
 from miai_tournaments.compare.blocks import Arm, Block
 from miai_tournaments.compare.config import Comparison
+from miai_tournaments.compare.output import cell_title
 from miai_tournaments.compare.results import Measurement
 from miai_tournaments.compare.summary import Interval, Row, Searches, pairs_of, speedup, wilson
-from miai_tournaments.compare.tables import cell_title
 from miai_tournaments.store.export import write_whole
 
 MOST_PANELS = 24

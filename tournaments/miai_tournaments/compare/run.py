@@ -146,7 +146,7 @@ class _Signals(StopSignals):
         super()._handle(number, frame)
 
 
-def run(
+def run_searches(
     comparison: Comparison, folder: Path, make_progress: Callable[[str], Progress]
 ) -> str | None:
     """Begin a comparison in a folder, or extend and continue the existing one.

@@ -63,9 +63,9 @@ def ratio_of_sums(
     rng = np.random.default_rng(derive_seed("bootstrap", *name))
     pairs = np.array([above, below], dtype=float)  # (2, roots)
     ratios: list[float] = []
-    most = max(1, _CHUNK // count)
+    chunk = max(1, _CHUNK // count)
     while (remaining := REPLICATES - len(ratios)) > 0:
-        drawn = rng.integers(count, size=(min(remaining, most), count))
+        drawn = rng.integers(count, size=(min(remaining, chunk), count))
         sums = pairs[:, drawn].sum(axis=2)
         ratios += (sums[0] / np.maximum(sums[1], np.finfo(float).tiny)).tolist()
     low, high = np.quantile(ratios, (0.025, 0.975)).tolist()

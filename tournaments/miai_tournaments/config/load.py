@@ -37,7 +37,7 @@ from miai_tournaments.config.entrants import (
     player,
     players_of,
 )
-from miai_tournaments.config.openings import (
+from miai_tournaments.config.opening_source import (
     Openings,
     check_settings,
     file_openings,
@@ -519,23 +519,23 @@ class _ConfigCheck:
     def _file_openings(
         self, section: OpeningsSection, file: str, head: TournamentSection | None
     ) -> Openings | None:
-        path, at = self._folder / file, self._problems.at
+        path = self._folder / file
         source: Openings | None = None
         reader: OpeningReader | None = None
         exists = False
-        with at("openings.file"):
+        with self._problems.at("openings.file"):
             check_file(path)
             exists = True
         if self._game is None:
             return None
-        with at("openings.reader" if section.reader else "openings.file"):
+        with self._problems.at("openings.reader" if section.reader else "openings.file"):
             reader = opening_reader(section, self._game)
         if exists and reader is not None:
-            with at("openings.file"):
+            with self._problems.at("openings.file"):
                 limit = None if head is None else head.move_limit
                 source = file_openings(path, reader, self._game, limit)
         if source is not None and head is not None:
-            with at("openings.start"):
+            with self._problems.at("openings.start"):
                 return in_order(source, section, head.seed)
         return None
 
@@ -647,10 +647,10 @@ class _ConfigCheck:
             payoff_bound=None if openings is None else openings.game.info.payoff_bound,
             seats=self._seats,
         )
-        most = built.most_games()
-        if most > MAX_GAMES:
+        games = built.most_games()
+        if games > MAX_GAMES:
             path = "tournament.rounds" if built.takes_rounds else "format"
-            self._problems.add(path, f"leads to {most} games; the maximum is {MAX_GAMES}")
+            self._problems.add(path, f"leads to {games} games; the maximum is {MAX_GAMES}")
         if openings is not None:
             for path, settings in built.settings().items():
                 with self._problems.at(path):

@@ -249,6 +249,6 @@ def rounds_text(count: int) -> str:
 
 def how_many(built: Format) -> str:
     """Return the number of games in words."""
-    most = built.most_games()
-    games = f"{most} game{'s' * (most != 1)}"
+    count = built.most_games()
+    games = f"{count} game{'s' * (count != 1)}"
     return games if built.exact else f"at most {games}"

@@ -79,16 +79,16 @@ class Knockout(Format):
         matches: dict[frozenset[str], list[Meeting]] = defaultdict(list)
         for meeting in games:
             matches[frozenset((meeting.pairing.first, meeting.pairing.second))].append(meeting)
-        most = self._pairs + self._tiebreaks
+        limit = self._pairs + self._tiebreaks
         for one, other in zip(remaining[::2], remaining[1::2], strict=True):
             if one is None or other is None:
                 winners.append(one or other or "")
                 continue
             match = matches[frozenset((one, other))]
             lead = sum(m.points_of(one) - m.points_of(other) for m in match)
-            extra = int(lead == 0 and len(match) < most)
+            extra = int(lead == 0 and len(match) < limit)
             needed = max(self._pairs - len(match), extra)
-            begin = (number - 1) * most + len(match) + 1
+            begin = (number - 1) * limit + len(match) + 1
             missing += [
                 Pairing(first=one, second=other, round=number, opening=opening)
                 for opening in range(begin, begin + needed)

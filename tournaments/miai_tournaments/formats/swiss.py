@@ -283,11 +283,11 @@ class Swiss(Format):
     def __init__(self, entrants: Entrants, parameters: SwissParameters) -> None:
         refuse_few(entrants, "swiss")
         n = len(entrants.players)
-        most = n - 1 + n % 2
-        if parameters.rounds > most:
+        limit = n - 1 + n % 2
+        if parameters.rounds > limit:
             raise ParameterError(
                 f"format.rounds: {parameters.rounds} rounds of {n} players have rematches; use at "
-                f"most {most}, or a round-robin"
+                f"most {limit}, or a round-robin"
             )
         if parameters.colours == "balance" and parameters.pairs > 1:
             raise ParameterError(

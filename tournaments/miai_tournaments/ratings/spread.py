@@ -131,9 +131,9 @@ class Contrasts:
             grid = np.linspace(low, high, _GRID)
             total = grid[:, None] + self.variances
             loss = (np.log(total) + self.differences**2 / total).sum(axis=1)
-            at = int(loss.argmin())
-            best = float(grid[at])
-            low, high = float(grid[max(at - 1, 0)]), float(grid[min(at + 1, _GRID - 1)])
+            place = int(loss.argmin())
+            best = float(grid[place])
+            low, high = float(grid[max(place - 1, 0)]), float(grid[min(place + 1, _GRID - 1)])
         return best
 
     def q(self, between: float = 0.0) -> float:

@@ -21,7 +21,7 @@ from miai.playing.openings import Opening
 from miai.record import Termination
 from miai.record_reader import read_verdicts
 from miai.render import action_text
-from miai_tournaments.config.openings import game_with_settings, plain_lines
+from miai_tournaments.config.opening_source import game_with_settings, plain_lines
 from miai_tournaments.ratings.bootstrap import Bootstrap
 from miai_tournaments.ratings.payoffs import MeanPayoff, Payoffs
 from miai_tournaments.ratings.performance import (
@@ -420,7 +420,7 @@ def build_details(
     opening_names = OpeningNames(report.info, game)
     openings = _performance(scored, opening_names.name)
     listed = sorted(measure_performance(openings), key=lambda line: -line.games)
-    some = len(listed) > 1 or any(line.opening for line in listed)
+    named = len(listed) > 1 or any(line.opening for line in listed)
     return Details(
         curves=[]
         if ratings is None
@@ -432,8 +432,8 @@ def build_details(
             prior_games=ratings.prior_games,
         ),
         times=time_uses(done, names),
-        openings=listed[:MOST_OPENINGS] if some else [],
-        opening_count=len(listed) if some else 0,
+        openings=listed[:MOST_OPENINGS] if named else [],
+        opening_count=len(listed) if named else 0,
         opening_test=compare_openings(openings) if len(listed) > 1 else None,
         settings=_by_settings(scored, opening_names),
         teams=_teams(report, players),

@@ -21,7 +21,7 @@ import numpy as np
 from miai.errors import ConfigError, PluginError
 from miai.plain import listed
 from miai.plugins.loader import plugin_host
-from miai_tournaments.config.openings import plain_lines
+from miai_tournaments.config.opening_source import plain_lines
 from miai_tournaments.ratings.model import Integers
 from miai_tournaments.ratings.pair_results import PairResults
 from miai_tournaments.ratings.rankings import GameKind, Ranking, Rankings, ranks_of

@@ -42,7 +42,7 @@ from miai.plugins.loader import registry
 from miai.record import RecordFormat, Termination
 from miai_tournaments.config.extension import refuse_other_config
 from miai_tournaments.config.load import Tournament, rules_of
-from miai_tournaments.config.openings import Openings
+from miai_tournaments.config.opening_source import Openings
 from miai_tournaments.config.schema import RunSection, TournamentConfig
 from miai_tournaments.formats.format import Format, how_many
 from miai_tournaments.kinds import EXECUTOR, STORE
@@ -120,7 +120,7 @@ class RunEnding:
     reason: str = ""
 
 
-def run(tournament: Tournament, folder: Path, options: Options) -> RunEnding:
+def play_tournament(tournament: Tournament, folder: Path, options: Options) -> RunEnding:
     """Begin a tournament in a folder, or extend and continue the one there.
 
     Every player is started before anything is written.
@@ -140,12 +140,12 @@ def run(tournament: Tournament, folder: Path, options: Options) -> RunEnding:
             tournament = tournament.with_seed(store.info().seed)
     config, game = tournament.config, tournament.game
     source = Path(tournament.source)
-    this = _Run(config, game, tournament.format, tournament.players, folder, options, source)
-    play = this.extend if has_store(folder) else this.begin
-    return this.until_stopped(partial(play, tournament))
+    begun = _Run(config, game, tournament.format, tournament.players, folder, options, source)
+    play = begun.extend if has_store(folder) else begun.begin
+    return begun.until_stopped(partial(play, tournament))
 
 
-def resume(folder: Path, options: Options) -> RunEnding:
+def resume_tournament(folder: Path, options: Options) -> RunEnding:
     """Continue the tournament of a folder.
 
     Raises:
@@ -158,8 +158,8 @@ def resume(folder: Path, options: Options) -> RunEnding:
     make_panel(game, rules_of(config))  # rules that no longer work fail here, before any game
     format_ = stored_format(info, config, players, game, folder)
     openings = stored_openings(info, config, game, folder)
-    this = _Run(config, game, format_, players, folder, options, Path(info.config_path))
-    return this.until_stopped(partial(this.resume, openings))
+    begun = _Run(config, game, format_, players, folder, options, Path(info.config_path))
+    return begun.until_stopped(partial(begun.resume, openings))
 
 
 class _Run:
@@ -259,8 +259,8 @@ class _Run:
             _store_decisions(store, schedule)
             self.files.complete(store)
             return RunEnding("complete")
-        most = remaining if schedule.finished else self.format.most_games()
-        executor = self._start(stack, most, self._places(tournament))
+        games_left = remaining if schedule.finished else self.format.most_games()
+        executor = self._start(stack, games_left, self._places(tournament))
         if tournament is not None:
             extend(store, tournament, games)
         elif games:

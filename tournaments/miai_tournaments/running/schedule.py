@@ -18,7 +18,7 @@ from typing import Any, Final
 from miai.errors import MiaiError, StoreError
 from miai.playing.openings import Opening
 from miai.seeds import derive_seed
-from miai_tournaments.config.openings import Openings, with_settings
+from miai_tournaments.config.opening_source import Openings, with_settings
 from miai_tournaments.formats.format import Format, FormatStep, Meeting, Pairing
 from miai_tournaments.store.rows import PlayerRow, ScheduledGame
 from miai_tournaments.store.store import Store

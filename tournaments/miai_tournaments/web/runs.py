@@ -477,9 +477,9 @@ def _comparison_name(folder: Path) -> str:
 def _comparison_page(folder: Path) -> Response:
     """Return the results of a comparison. Raises `MiaiError`."""
     from miai_tournaments.compare.config import load_comparison
+    from miai_tournaments.compare.output import blocks
     from miai_tournaments.compare.results import ComparisonStore
     from miai_tournaments.compare.summary import summarize
-    from miai_tournaments.compare.tables import blocks
 
     with ComparisonStore.open(folder, alone=False) as store:
         info, searches = store.info(), store.searches()

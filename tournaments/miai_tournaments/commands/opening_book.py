@@ -38,10 +38,10 @@ def book(tournament: Tournament, *, count: int) -> list[str]:
     entries = list(_entries(tournament, count))
     name, game = tournament.config.tournament.name, tournament.game.info.name
     condition = f", {balance.title()}; values are the first player's" if balance else ""
-    some = (
+    share = (
         f"{len(entries)} of {len(tournament.openings.lines)}" if tournament.openings.lines else ""
     )
-    head = f"# openings of {name} ({game}): {some or len(entries)}{condition}"
+    head = f"# openings of {name} ({game}): {share or len(entries)}{condition}"
     return [head, *(_line(tournament, *entry) for entry in entries)]
 
 

@@ -194,10 +194,10 @@ def random_openings(plies: int, game: Game, move_limit: int | None) -> Openings:
     Raises:
       ConfigError: they would leave nothing to play.
     """
-    name, most = game.info.name, game.max_game_length()
-    if plies >= most:
+    name, longest = game.info.name, game.max_game_length()
+    if plies >= longest:
         raise ConfigError(
-            f"{plies} random moves leave nothing to play: {name} lasts at most {most} plies; "
+            f"{plies} random moves leave nothing to play: {name} lasts at most {longest} plies; "
             "use fewer"
         )
     if move_limit is not None and plies >= move_limit:
