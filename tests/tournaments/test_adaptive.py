@@ -104,22 +104,22 @@ def test_equal_players_meet_in_turn() -> None:
 
 
 def test_a_batch_is_ready_before_the_one_before_it_is_played() -> None:
-    format_ = make("adaptive", entrants(6), pairs=100, batch=4)
+    format_ = make("adaptive", entrants(6), pairs=100)
     first = format_.more([], room=1)
     meetings = [Meeting(pairing, [None, None]) for pairing in first.pairings]
     second = format_.more(meetings, room=1)
-    assert (len(first.pairings), first.ask_after) == (4, 0)
-    assert (len(second.pairings), second.ask_after) == (4, 4)
+    assert (len(first.pairings), first.ask_after) == (6, 0)
+    assert (len(second.pairings), second.ask_after) == (6, 6)
     names = sorted(entrants(6).players)
     nothing = fit_ratings([], players=names)
     design = PairDesign(nothing.covariance, pair_information(nothing))
-    expected = [tuple(names[index] for index in design.choose()) for _ in range(8)]
+    expected = [tuple(names[index] for index in design.choose()) for _ in range(12)]
     chosen = [*first.pairings, *second.pairings]
     assert [(pairing.first, pairing.second) for pairing in chosen] == expected
 
 
 def test_batches_grow_with_the_run() -> None:
-    format_ = make("adaptive", entrants(5), pairs=70, batch=2)
+    format_ = make("adaptive", entrants(5), pairs=112)
     meetings: list[Meeting] = []
     sizes = []
     while (step := format_.more(meetings, room=1)).pairings:
@@ -127,8 +127,8 @@ def test_batches_grow_with_the_run() -> None:
         for meeting in meetings:
             meeting.scores = [(0.5, 0.5), (0.5, 0.5)]
         meetings += [Meeting(pairing, [None, None]) for pairing in step.pairings]
-    # From 48 pairs on, a sixteenth of them: 48 // 16, 51 // 16, ..., 66 // 16.
-    assert sizes == [*[2] * 24, *[3] * 6, 4]
+    # As many pairs as players, and from 96 pairs on a sixteenth of them.
+    assert sizes == [*[5] * 20, 6, 6]
 
 
 def test_a_longer_run_begins_with_the_shorter_one() -> None:
@@ -140,7 +140,7 @@ def test_a_longer_run_begins_with_the_shorter_one() -> None:
 
 
 def test_it_stops_at_the_width_and_not_before() -> None:
-    format_ = make("adaptive", entrants(5), pairs=2000, width=160.0, batch=3)
+    format_ = make("adaptive", entrants(5), pairs=2000, width=160.0)
     meetings, step = play(format_, chance(4))
     assert step.facts["width"] <= 160 < 1000
     assert step.facts["pairs"] == len(meetings) < 2000

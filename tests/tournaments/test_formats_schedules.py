@@ -39,7 +39,7 @@ FORMATS: list[tuple[str, dict[str, Any], int]] = [
     ("knockout", {"pairs": 1}, 7),
     ("ladder", {"rounds": 5}, 6),
     ("adaptive", {"pairs": 30}, 5),
-    ("adaptive", {"pairs": 90, "width": 400.0, "batch": 2}, 4),
+    ("adaptive", {"pairs": 90, "width": 400.0}, 4),
     ("pairings", {"pairings": [{"first": "p03", "second": "p10", "weight": 2}]}, 3),
     ("sweep", {"player": "p", "vary": {"x": [1]}, "method": "halving"}, 7),
     ("league", {"seasons": 4, "divisions": 3, "rounds": 2}, 7),
@@ -269,14 +269,14 @@ def test_a_match_is_decided_on_the_prefix_of_pairs(seed: int, bias: float) -> No
 
 
 @unhurried
-@given(st.integers(1, 20), st.integers(1, 3), st.integers(2, 4), st.integers(0, 2))
-def test_halving_drops_all_but_one(count: int, rounds: int, eta: int, opponents: int) -> None:
+@given(st.integers(1, 20), st.integers(1, 3), st.integers(0, 2))
+def test_halving_drops_all_but_one(count: int, rounds: int, opponents: int) -> None:
     if count + opponents < 2:
         return
     everybody = names(count + opponents)
     field = entrants(count + opponents, teams=dict.fromkeys(everybody[:count], "x"))
     values = {"player": "x", "vary": {"a": [1]}, "method": "halving"}
-    format_ = make("sweep", field, rounds=rounds, eta=eta, **values)
+    format_ = make("sweep", field, rounds=rounds, **values)
 
     def score(pairing: Pairing, game: int) -> float:
         """The higher a variant's number is, the more it scores, against anybody."""
@@ -294,10 +294,10 @@ def test_halving_drops_all_but_one(count: int, rounds: int, eta: int, opponents:
     }
     for before, after in pairwise(busy[n] for n in sorted(busy)):
         assert after < before
-        assert len(after) == -(-len(before) // eta)
+        assert len(after) == -(-len(before) // 2)
     for number in busy:
         met = Counter(two(m) for m in meetings if m.pairing.round == number)
-        assert set(met.values()) == {rounds * eta ** (number - 1)}
+        assert set(met.values()) == {rounds * 2 ** (number - 1)}
     again = Counter((two(m), m.pairing.opening) for m in meetings)
     assert set(again.values()) <= {1}, "a rung repeats an opening of the one before"
     assert {m.pairing.opening for m in meetings} == {*range(1, len({o for _, o in again}) + 1)}
@@ -396,7 +396,12 @@ WRONG: list[tuple[str, int, dict[str, Any], str]] = [
         "low 2 must be less than high 1",
     ),
     ("sweep", 3, {"player": "p", "vary": {"x": [1]}, "rounds": 0}, "format.rounds: 0 is too small"),
-    ("sweep", 3, {"player": "p", "vary": {"x": [1]}, "eta": 1}, "format.eta: 1 is too small"),
+    (
+        "sweep",
+        3,
+        {"player": "p", "vary": {"x": [1]}, "eta": 3},
+        "format.eta: is gone: each rung keeps half",
+    ),
 ]
 
 

@@ -69,6 +69,7 @@ def refuse_other_config(store: Store, tournament: Tournament) -> None:
         for path, before, after in differences(old, new)
         if not _allowed(path, before, after, tournament.format)
         and not _is_new_default(path, before, after, new)
+        and not _is_gone(path, after, new)
     ]
     stored = [row.name for row in store.players()]
     named = [row.name for row in tournament.players]
@@ -166,6 +167,14 @@ def _is_new_default(path: tuple[str, ...], before: Any, after: Any, new: Mapping
             return False
     game = new["game"]["name"]
     return before == ABSENT and is_default(kind, component, tuple(own), after, game=game)
+
+
+def _is_gone(path: tuple[str, ...], after: Any, new: Mapping[str, Any]) -> bool:
+    """Return whether a run records a parameter of the format that this version fixed."""
+    if path[0] != "format" or after != ABSENT:
+        return False
+    model = format_component(new["format"]["name"]).load_parameters()
+    return path[-1] in model.moved
 
 
 def _place(path: tuple[str, ...], tournament: Tournament) -> str:

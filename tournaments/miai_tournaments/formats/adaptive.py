@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from miai.errors import ParameterError
 from miai.parameters import Parameters, parameter
@@ -45,13 +45,7 @@ class AdaptiveParameters(Parameters):
     criterion: Literal["widest", "d-optimal"] = parameter(
         "widest", help="What a pair is chosen for: the widest intervals, or the determinant of all"
     )
-    batch: int | None = parameter(
-        None,
-        ge=1,
-        le=MOST,
-        help="Pairs chosen at once, at least (default: as many as players)",
-        unit="pairs",
-    )
+    moved: ClassVar[Mapping[str, str]] = {"batch": "is gone: as many pairs as players are chosen at once; leave it out"}
 
 
 class Adaptive(Format):
@@ -71,7 +65,6 @@ class Adaptive(Format):
         self._pairs = parameters.pairs
         self._width = parameters.width
         self._criterion = parameters.criterion
-        self._batch = parameters.batch or len(self._names)
 
     def more(self, played: Sequence[Meeting], *, room: int) -> FormatStep:
         """Return the next batch, or the widest interval."""
@@ -105,7 +98,7 @@ class Adaptive(Format):
 
     def _size(self, before: int) -> int:
         """Return the pairs of a batch after `before` earlier pairs."""
-        return max(self._batch, before // _GROWTH)
+        return max(len(self._names), before // _GROWTH)
 
     def _choose(
         self, ratings: Ratings, played: Sequence[Meeting], begin: int, end: int, number: int

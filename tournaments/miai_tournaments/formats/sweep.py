@@ -12,7 +12,7 @@ import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, product
-from typing import Any, Literal, cast
+from typing import Any, ClassVar, Literal, cast
 
 from pydantic import ValidationError, field_validator, model_validator
 
@@ -95,9 +95,7 @@ class SweepFormatParameters(Parameters):
         help="Pairs of games with each opponent (in the first rung)",
         unit="rounds",
     )
-    eta: int = parameter(
-        2, ge=2, le=16, help="Keep one variant in eta, and play eta times the games"
-    )
+    moved: ClassVar[Mapping[str, str]] = {"eta": "is gone: each rung keeps half of the variants, with twice the games"}
 
     @field_validator("vary", mode="before")
     @classmethod
@@ -149,7 +147,7 @@ class SweepFormat(Format):
             raise ParameterError(f"format.player: no player is called '{team}'")
         values = self.variants(parameters, seed=entrants.seed).values
         self._values = dict(zip(self._variants, values, strict=False))  # fewer for a field by hand
-        self._rounds, self._eta = parameters.rounds, parameters.eta
+        self._rounds = parameters.rounds
         self._halving = parameters.method == "halving"
 
     @classmethod
@@ -188,19 +186,19 @@ class SweepFormat(Format):
 
     def title(self) -> str:
         """Return the number of variants and the rounds of the first rung."""
-        halving = f", halved by {self._eta}" if self._halving else ""
+        halving = ", halved" if self._halving else ""
         return f"sweep of {len(self._variants)} variants, {rounds_text(self._rounds)}{halving}"
 
     def _stay(self, count: int) -> int:
         """Return how many of `count` variants continue."""
-        return math.ceil(count / self._eta)
+        return math.ceil(count / 2)
 
     def _plan(self) -> Iterator[int]:
         """Yield the rounds of each rung."""
         rounds, count = self._rounds, len(self._variants)
         yield rounds
         while self._halving and (count := self._stay(count)) > 1:
-            rounds *= self._eta
+            rounds *= 2
             yield rounds
 
     def _rung(self, names: Sequence[str], number: int, openings: range) -> Iterator[Pairing]:
