@@ -45,7 +45,9 @@ class AdaptiveParameters(Parameters):
     criterion: Literal["widest", "d-optimal"] = parameter(
         "widest", help="What a pair is chosen for: the widest intervals, or the determinant of all"
     )
-    moved: ClassVar[Mapping[str, str]] = {"batch": "is gone: as many pairs as players are chosen at once; leave it out"}
+    moved: ClassVar[Mapping[str, str]] = {
+        "batch": "is gone: as many pairs as players are chosen at once; leave it out"
+    }
 
 
 class Adaptive(Format):

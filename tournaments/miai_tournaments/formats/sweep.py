@@ -95,7 +95,9 @@ class SweepFormatParameters(Parameters):
         help="Pairs of games with each opponent (in the first rung)",
         unit="rounds",
     )
-    moved: ClassVar[Mapping[str, str]] = {"eta": "is gone: each rung keeps half of the variants, with twice the games"}
+    moved: ClassVar[Mapping[str, str]] = {
+        "eta": "is gone: each rung keeps half of the variants, with twice the games"
+    }
 
     @field_validator("vary", mode="before")
     @classmethod

@@ -173,6 +173,7 @@ class PosteriorPoint:
         losses = counts.games - counts.draws - wins
         value = (wins * win + losses * loss).sum(axis=1)
         half = np.abs(self._strengths) / 2
+        # ln cosh of half a strength, written so that it cannot overflow.
         value -= prior * (half + np.log1p(np.exp(-2 * half))).sum(axis=1)
         equal_win, equal_draw, equal_loss = self._equal_logs
         if self._posterior.log_nu is None:
@@ -308,6 +309,7 @@ def maximise(posterior: LogPosterior, *, start: Floats | None = None) -> RatingF
         gradient = point.gradient()
         step = solve(point.information(), gradient)
         decrement = (gradient * step).sum(axis=1)
+        # Newton squares the error: a step that does not even halve it is made of rounding.
         settled |= (decrement <= ROUNDING) & (decrement > previous / 2)
         if np.all(settled | (decrement <= TOLERANCE)):
             point = posterior.at(point.parameters + step)
@@ -330,6 +332,7 @@ def _line_search(
 ) -> LogPosteriorPoint:
     """Return the point after the longest of the halved steps that does not overstep."""
     scale = np.minimum(1.0, _LONGEST_STEP / np.abs(step).max(axis=1, initial=_LONGEST_STEP))
+    # The value is a sum over all games, so its last digits say nothing about a step.
     value = point.value()
     noise = 1e-12 * (1 + np.abs(value))
     for _ in range(_MOST_HALVINGS):
@@ -338,6 +341,7 @@ def _line_search(
         overstepped = (slope < -_OVERSTEP * decrement) | (reached.value() < value - noise)
         if not overstepped.any():
             break
+        # Leagues of a batch are independent: only those that overstepped try again.
         scale = np.where(overstepped, scale / 2, scale)
     return reached
 

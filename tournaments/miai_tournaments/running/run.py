@@ -200,6 +200,8 @@ class _Run:
         openings = tournament.openings.judged(self.config.tournament.seed)
         tournament = replace(tournament, openings=openings)
         executor = self._start(stack, self.format.most_games(), self._places(tournament))
+        # The lock creates the folder, so it comes after the players: a config whose player cannot
+        # start leaves nothing behind.
         self.lock = stack.enter_context(locked(self.folder))
         bound = self.game.info.payoff_bound
         schedule = self._schedule(openings, payoffs=bound is not None)
@@ -484,6 +486,8 @@ class _GameLoop:
           StoreError: the store cannot be written.
         """
         try:
+            # Surplus games may still be running; nothing waits for them, or a decided match would
+            # last as long as its longest unneeded game.
             while self._needed_running() or (self._queue and self._ending is None):
                 self._check_stop()
                 self._check_pause()
@@ -491,6 +495,7 @@ class _GameLoop:
                 self._take(self._executor.wait(POLL_SECONDS))
                 self._reporter.tick(self._executor.running)
         finally:
+            # Whatever ended the loop, no worker will report to it any more.
             self._store.release()
         return self._ending or RunEnding("complete")
 
@@ -528,6 +533,7 @@ class _GameLoop:
         if self._ending is not None or self._paused or room <= 0 or not self._queue:
             return
         rows = [self._queue.popleft() for _ in range(min(room, len(self._queue)))]
+        # One transaction for all: with games of milliseconds, commits are what a run waits for.
         self._store.mark_running([row.game_id for row in rows])
         for row in rows:
             self._submitted[row.game_id] = row
@@ -538,6 +544,8 @@ class _GameLoop:
         finished: list[tuple[GameRow, GameResult, str]] = []
         for outcome in outcomes:
             row = self._submitted.pop(outcome.job_id)
+            # Ask again before each judgement: a signal to the whole process group kills agents a
+            # moment before the runner hears of it, and their deaths must not become results.
             self._check_stop()
             stopping = self._ending is not None and self._ending.kind == "stopped"
             decision = judge(
@@ -560,6 +568,8 @@ class _GameLoop:
             elif result is not None:
                 self._voids_in_a_row = 0
                 finished.append((row, result, outcome.record))
+        # The format is asked after the commit: a run that is killed in between asks it again, with
+        # the scores in the store, and gets the same answer.
         if finished:
             self._commit(finished)
             self._advance()
@@ -569,6 +579,8 @@ class _GameLoop:
         self._play_again(row, reason)
         if row.game_id in self._schedule.surplus:
             return
+        # Twice in a row at one game points at that game, as many as there are workers at the
+        # machine; either would be void again and again.
         self._voids[row.game_id] += 1
         self._voids_in_a_row += 1
         if self._voids[row.game_id] >= VOIDS_IN_A_ROW:
@@ -582,6 +594,7 @@ class _GameLoop:
         if row.game_id not in self._schedule.surplus:
             self._store.void(row.game_id, reason)
             self._reporter.voided(row, reason)
+            # First in the queue, so that rounds stay complete and formats need not wait for it.
             self._queue.appendleft(row)
 
     def _commit(self, finished: Sequence[tuple[GameRow, GameResult, str]]) -> None:

@@ -191,6 +191,8 @@ class Store(StoreBase):
             raise StoreError(f"{folder}: already contains a tournament; choose another folder")
         name, values = choice(store, parameters)
         new = registry().build(STORE, name, folder, values=values, where="run.store")
+        # The draft comes first: if the process dies between the two databases, of which neither
+        # can commit for the other, the next one finds the tables by it (`settle_draft`).
         if new.address is not None:
             write_draft(folder, name, new.address)
         new.create(TABLES, lambda writer: extend_run(writer, info, players, games))
@@ -381,6 +383,7 @@ class Store(StoreBase):
         with self._transaction() as connection:
             for game_id, result, record in games:
                 values = [cell(getattr(result, name)) for name in _RESULT]
+                # A game that is done stays so: a worker that was given up may report it again.
                 connection.execute(
                     f"UPDATE games SET status = 'done', {columns} "  # noqa: S608 - constants
                     "WHERE game_id = ? AND status != 'done'",

@@ -98,6 +98,7 @@ class SerialExecutor:
 
     def wait(self, timeout: float | None = None) -> list[Outcome]:
         """Perform the next job, however long it takes, and return its outcome."""
+        # Signals are acted on between games: a game in this process cannot be left.
         if not self._jobs:
             return []
         job = self._jobs.popleft()
@@ -156,6 +157,8 @@ class PooledExecutor:
         for event in self._pool.wait(timeout):
             if isinstance(event, Finished):
                 outcome = Outcome.from_plain(event.result)
+                # How long games take decides how many jobs a worker gets ahead; a start of a player
+                # says nothing about that.
                 if outcome.result is not None:
                     self._pool.count(outcome.seconds)
                 outcomes.append(outcome)

@@ -270,6 +270,7 @@ class GameRunner:
         return self
 
     def __exit__(self, kind: object = None, *rest: object) -> None:
+        # A polite end costs an agent up to `close_seconds`; after an exception nobody waits.
         while self._seats:
             _, seat = self._seats.popitem()
             if kind is None:
@@ -322,6 +323,7 @@ class GameRunner:
             self._keep_logs(job.job_id)
         if record.termination is Termination.CRASH:
             time.sleep(CRASH_PAUSE)
+        # Only a loser on time can blame a standstill; to its opponent it did no harm.
         lost = record.losers or (() if record.loser is None else (record.loser,))
         late = lost if record.termination is Termination.TIME else ()
         return Outcome(
@@ -383,6 +385,7 @@ class GameRunner:
                 start_timeout=self.setup.start_timeout,
             )
             self._seats[key] = seat
+        # The least recently used go first. A block plays the same players in a row, so they stay.
         self._seats.move_to_end(key)
         while len(self._seats) > max(self.setup.warm_agents, game.num_players()):
             self._seats.popitem(last=False)[1].close()
