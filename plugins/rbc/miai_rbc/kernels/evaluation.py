@@ -115,7 +115,7 @@ _QUEEN_MOVE, _QUEEN_BASE = pair(3, 5), pair(-26, -50)
 _ATTACK = np.array([0, 8, 22, 40, 62, 86, 112, 140, 166, 192, 216, 240], np.int64)
 """For attacks on squares next to the enemy king, by their number; in the middle game."""
 
-_ONE, _7, _8, _9 = np.uint64(1), np.uint64(7), np.uint64(8), np.uint64(9)
+_ONE, _8 = np.uint64(1), np.uint64(8)
 _16, _32 = np.uint64(16), np.uint64(32)
 _NOT_A, _NOT_H = np.uint64(0xFEFEFEFEFEFEFEFE), np.uint64(0x7F7F7F7F7F7F7F7F)
 
