@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
+    from miai.game import Game
     from miai.parameters import Parameters
     from miai_go.rules.board import Board
-    from miai_go.rules.game import GoGame
 
 _WINS: Final = 30
 _LOSSES: Final = 5
@@ -70,5 +70,5 @@ class Adviser(Protocol):
         """
 
 
-def no_adviser(game: GoGame, parameters: Parameters) -> None:
+def no_adviser(game: Game, parameters: Parameters) -> None:
     """Return no adviser: the component ``none``."""

@@ -115,24 +115,22 @@ def prepare(
             c = facts[centre, COLUMN] + column - half
             if not (0 <= r < board and 0 <= c < board):
                 continue
-            at = row * window + column
-            add_row(weights.first, mover * area + at, base)
+            place = row * window + column
+            add_row(weights.first, mover * area + place, base)
             within = False
             for p in range(count):
-                within |= places[p] == at
+                within |= places[p] == place
+            # All that is beyond the zone is wall: four liberties and more, four stones and more.
             if not within:
-                add_row(weights.first, OPPOSITE * area + at, base)
-                add_row(weights.first, (LIBERTIES + 3) * area + at, base)
-                add_row(weights.first, (SIZES + 3) * area + at, base)
+                add_row(weights.first, OPPOSITE * area + place, base)
+                add_row(weights.first, (LIBERTIES + 3) * area + place, base)
+                add_row(weights.first, (SIZES + 3) * area + place, base)
 
 
 @part
 def evaluate(
-    zone: Words,
-    diagonals: Words,
-    facts: Ints,
-    attacker: np.uint64,
-    defender: np.uint64,
+    batch: ZoneBatch,
+    i: Int,
     window: Int,
     few: bool,
     weights: DenseWeights,
@@ -142,8 +140,7 @@ def evaluate(
     """Return the value of the target's safety, from -1 to 1; write the moves' logits.
 
     Args:
-      zone, diagonals, facts: of the zone, see `miai_go.tsumego.kernels.planes`.
-      attacker, defender: the stones; the work's `base` includes the first mover.
+      i: the position of the batch; the work's `base` includes its first mover.
       few: whether the network takes only the reference's planes.
       work: after `prepare`.
       logits: of shape (64,), written: of every point of the zone, NONE for no move; -inf where
@@ -152,10 +149,11 @@ def evaluate(
     places, codes, room = work.places, work.codes, work.room
     width, area = len(work.base), window * window
     units, hidden, outer = room[0, :width], room[1, :width], room[2, :width]
-    for i in range(width):
-        units[i] = work.base[i]
-    find_codes(zone, diagonals, facts, attacker, defender, few, codes)
-    count = popcount(zone[POINTS])
+    # The first layer: the surroundings, then a row of weights for each plane of each point.
+    for j in range(width):
+        units[j] = work.base[j]
+    find_codes(batch, i, few, codes)
+    count = popcount(batch.zones[batch.problems[i], POINTS])
     for p in range(count):
         if places[p] >= 0:
             rest = codes[p]
@@ -163,16 +161,18 @@ def evaluate(
                 add_row(weights.first, lowest(rest) * area + places[p], units)
                 rest &= rest - ONE
     rectify(units)
+    # The residual blocks.
     for block in range(len(weights.inner) // 2):
         layer(weights.inner[2 * block], weights.biases[2 * block], units, hidden)
         rectify(hidden)
         layer(weights.inner[2 * block + 1], weights.biases[2 * block + 1], hidden, outer)
-        for i in range(width):
-            units[i] += outer[i]
+        for j in range(width):
+            units[j] += outer[j]
         rectify(units)
+    # The heads; the window's logits are read at the places of the zone's points.
     total = weights.value[width]
-    for i in range(width):
-        total += weights.value[i] * units[i]
+    for j in range(width):
+        total += weights.value[j] * units[j]
     answers = room[3, : area + 1]
     layer(weights.policy, weights.policy_bias, units, answers)
     for p in range(64):
@@ -222,12 +222,8 @@ def evaluate_all(
     for i in range(len(batch.problems)):
         problem, side = batch.problems[i], batch.sides[i]
         zone, facts = batch.zones[problem], batch.facts[problem]
-        attacker, defender = batch.attackers[i], batch.defenders[i]
-        middle = centre_of(zone, facts, defender, batch.picks[i])
+        middle = centre_of(zone, facts, batch.defenders[i], batch.picks[i])
         if problem != last or side != last_side or middle != centre:
             last, last_side, centre = problem, side, middle
             prepare(zone, facts, batch.boards[problem], centre, side, window, weights, work)
-        diagonals = batch.diagonals[problem]
-        values[i] = evaluate(
-            zone, diagonals, facts, attacker, defender, window, few, weights, work, logits[i]
-        )
+        values[i] = evaluate(batch, i, window, few, weights, work, logits[i])

@@ -70,7 +70,7 @@ def advise(s: SearchArrays, guide: Guide, level: Int) -> None:
     for i in range(s.levels[level, COUNT]):
         child, stones = s.children[level, i], s.child_sets[level, i]
         if child[NEW] == 0:
-            continue
+            continue  # decided, or with numbers from the table
         count_traits(
             s.zone, stones[OF_ATTACKER], stones[OF_DEFENDER], child[CHILD_BAN], guide.traits
         )
@@ -87,7 +87,7 @@ def predict(guide: Guide, side: Int) -> tuple[np.float32, np.float32, np.float32
     for j in range(len(units)):
         units[j] = np.float32(0.0)
     for k in range(len(traits)):
-        x = traits[k]
+        x = traits[k]  # one pass over the traits feeds both layers
         odds += x * guide.linear[side, k, ODDS]
         proof += x * guide.linear[side, k, PROOF]
         disproof += x * guide.linear[side, k, DISPROOF]

@@ -39,6 +39,7 @@ def lives(zone: Words, attacker: np.uint64, defender: np.uint64, room: Words) ->
     Args:
       room: work space, 256 words.
     """
+    # Find the enclosed regions; room[i] has their empty points, room[64 + i] the stones around.
     points = zone[POINTS]
     rest = points & ~defender
     empty = rest & ~attacker
@@ -52,6 +53,7 @@ def lives(zone: Words, attacker: np.uint64, defender: np.uint64, room: Words) ->
             regions += 1
     if regions < 2:
         return False
+    # Benson: remove blocks without two vital regions until all that remain protect each other.
     alive = defender
     changed = True
     while changed:
@@ -111,6 +113,7 @@ def outlook(s: SearchArrays, attacker: np.uint64, defender: np.uint64) -> Int:
 @part
 def eye_points(zone: Words, attacker: np.uint64, defender: np.uint64) -> np.uint64:
     """Return the points where the defender could still have an eye."""
+    # Attackers that are connected to the wall cannot be captured: no eye on or beside them.
     safe = attacker & zone[OPEN]
     edge = safe
     rim = ZERO

@@ -143,21 +143,20 @@ def encode(
     for i in range(len(batch.problems)):
         problem = batch.problems[i]
         zone, facts = batch.zones[problem], batch.facts[problem]
-        attacker, defender = batch.attackers[i], batch.defenders[i]
-        centre = centre_of(zone, facts, defender, batch.picks[i])
+        centre = centre_of(zone, facts, batch.defenders[i], batch.picks[i])
         place_points(zone, facts, centre, turns[i], window, places[i])
         paint_board(facts, batch.boards[problem], centre, turns[i], batch.sides[i], window, out[i])
-        find_codes(zone, batch.diagonals[problem], facts, attacker, defender, few, codes)
+        find_codes(batch, i, few, codes)
         for p in range(popcount(zone[POINTS])):
-            at = places[i, p]
-            if at >= 0:
+            place = places[i, p]
+            if place >= 0:
                 # Erase the wall; the board's own plane stays.
-                out[i, OPPOSITE, at] = 0
-                out[i, LIBERTIES + 3, at] = 0
-                out[i, SIZES + 3, at] = 0
+                out[i, OPPOSITE, place] = 0
+                out[i, LIBERTIES + 3, place] = 0
+                out[i, SIZES + 3, place] = 0
                 rest = codes[p]
                 while rest:
-                    out[i, lowest(rest), at] = 1
+                    out[i, lowest(rest), place] = 1
                     rest &= rest - ONE
 
 
@@ -185,6 +184,7 @@ def centre_of(zone: Words, facts: Ints, defender: np.uint64, pick: Int) -> Int:
     while remaining:
         p = lowest(remaining)
         remaining &= remaining - ONE
+        # Times `count`, so that the mean of the stones stays a whole number.
         away = (facts[p, ROW] * count - rows) ** 2 + (facts[p, COLUMN] * count - columns) ** 2
         if away < nearest:
             best, nearest = p, away
@@ -239,29 +239,24 @@ def paint_board(
             r = facts[centre, ROW] + row - half
             c = facts[centre, COLUMN] + column - half
             if 0 <= r < size and 0 <= c < size:
-                at = turned(np.int64(row), np.int64(column), turn, window)
-                out[first, at] = 1
-                out[OPPOSITE, at] = 1
-                out[LIBERTIES + 3, at] = 1
-                out[SIZES + 3, at] = 1
+                place = turned(np.int64(row), np.int64(column), turn, window)
+                out[first, place] = 1
+                out[OPPOSITE, place] = 1
+                out[LIBERTIES + 3, place] = 1
+                out[SIZES + 3, place] = 1
 
 
 @part
-def find_codes(
-    zone: Words,
-    diagonals: Words,
-    facts: Ints,
-    attacker: np.uint64,
-    defender: np.uint64,
-    few: bool,
-    codes: Words,
-) -> None:
-    """Write the code of each point of the zone, without the first mover.
+def find_codes(batch: ZoneBatch, i: Int, few: bool, codes: Words) -> None:
+    """Write the code of each point of the zone of position `i`, without the first mover.
 
     Args:
       few: whether to write only the reference's planes.
       codes: 64 words.
     """
+    problem = batch.problems[i]
+    zone, diagonals, facts = batch.zones[problem], batch.diagonals[problem], batch.facts[problem]
+    attacker, defender = batch.attackers[i], batch.defenders[i]
     count = popcount(zone[POINTS])
     for p in range(count):
         codes[p] = ZERO
@@ -360,14 +355,15 @@ def vital_points(zone: Words, eyes: np.uint64) -> np.uint64:
         room, _rim = block_at(zone, rest, lowest(rest))
         rest &= ~room
         if 3 <= popcount(room) <= 6:
-            most, middle, remaining = np.int64(1), ZERO, room
+            # The middle is the only point with the most neighbours; a tie leaves none.
+            degree, middle, remaining = np.int64(1), ZERO, room
             while remaining:
                 p = lowest(remaining)
                 remaining &= remaining - ONE
                 near = popcount(zone[p] & room)
-                if near > most:
-                    most, middle = near, bit(p)
-                elif near == most:
+                if near > degree:
+                    degree, middle = near, bit(p)
+                elif near == degree:
                     middle = ZERO
             vital |= middle
     return vital
@@ -376,6 +372,7 @@ def vital_points(zone: Words, eyes: np.uint64) -> np.uint64:
 @part
 def euler(zone: Words, diagonals: Words, block: np.uint64) -> Int:
     """Return the Euler number of a block: 1 minus its holes within the zone."""
+    # Vertices minus edges plus faces; each edge is met from two stones, each square from four.
     stones, sides, squares = popcount(block), np.int64(0), np.int64(0)
     remaining = block
     while remaining:
@@ -408,7 +405,7 @@ def nearest(query: Words, rows: Words, keys: NDArray[np.int8], key: int, row: In
       query: uint64 of shape (views, words), the first half of the words one bit a point, the
         second half another.
       rows: uint64 of shape (n, words).
-      keys: rows with another key than `key` are remaining out.
+      keys: rows with another key than `key` are left out.
       row: the number of the row is written here, -1 if there is none.
     """
     words = query.shape[1]
@@ -425,7 +422,7 @@ def nearest(query: Words, rows: Words, keys: NDArray[np.int8], key: int, row: In
                     (query[v, w] ^ rows[i, w]) | (query[v, half + w] ^ rows[i, half + w])
                 )
                 if away >= least:
-                    break
+                    break  # no better than the nearest so far
             if away < least:
                 least = away
                 row[0] = i

@@ -82,6 +82,7 @@ from miai_go.tsumego.kernels.transpositions import (
     NUMBERS,
     ON_THIS_PATH,
     SOLVED,
+    Result,
     depends_of,
     disproof_number,
     find,
@@ -107,6 +108,7 @@ def expand(s: SearchArrays, level: Int) -> None:
         moves &= ~bit(ban)
     path = path_below(s, level)
     count = np.int64(0)
+    # Every empty point that is not banned, in the order of the bits.
     while moves:
         p = lowest(moves)
         moves &= moves - ONE
@@ -117,7 +119,7 @@ def expand(s: SearchArrays, level: Int) -> None:
             continue
         next_ban = ban_after(s.zone, side, mine, theirs, p, captured)
         if s.task[MASTER] == 1 - side:
-            next_ban = NO_BAN
+            next_ban = NO_BAN  # the ko master retakes every ko at once
         s.children[level, count, MOVE] = p
         s.children[level, count, CHILD_BAN] = next_ban
         s.children[level, count, TOOK] = np.int64(captured != ZERO)
@@ -146,11 +148,13 @@ def look(s: SearchArrays, level: Int, child: Int, path: np.uint64) -> None:
     ban = row[CHILD_BAN]
     row[DEPENDS] = NOWHERE
     row[NEW] = 0
+    # The board alone decides most positions near the end, more cheaply than a look at the table.
     verdict = judge(s, side, ban, attacker, defender)
     if verdict != 0:
         row[PN] = 0 if verdict == PROVEN else INFINITE
         row[DN] = INFINITE if verdict == PROVEN else 0
         return
+    # Stones only come back after a capture, so a line without one cannot repeat a position.
     if s.levels[level, TAKEN] + row[TOOK] > 0:
         above = level_of(s, level, 1 - side, ban, attacker, defender)
         if above >= 0:
@@ -158,16 +162,16 @@ def look(s: SearchArrays, level: Int, child: Int, path: np.uint64) -> None:
             row[DN] = 0
             row[DEPENDS] = above
             return
-    at = find(s.table, attacker, defender, turn_of(1 - side, ban), path)
-    if at < 0:
+    entry = find(s.table, attacker, defender, turn_of(1 - side, ban), path)
+    if entry < 0:
         row[PN] = outlook(s, attacker, defender)
         row[DN] = 1
         row[NEW] = 1
         return
-    row[PN] = proof_number(s.table[at + NUMBERS])
-    row[DN] = disproof_number(s.table[at + NUMBERS])
-    if kind_of(s.table[at + INFO]) == ON_THIS_PATH:
-        row[DEPENDS] = depends_of(s.table[at + INFO])
+    row[PN] = proof_number(s.table[entry + NUMBERS])
+    row[DN] = disproof_number(s.table[entry + NUMBERS])
+    if kind_of(s.table[entry + INFO]) == ON_THIS_PATH:
+        row[DEPENDS] = depends_of(s.table[entry + INFO])
 
 
 @part
@@ -181,11 +185,13 @@ def weigh(s: SearchArrays, level: Int) -> tuple[Int, Int, Int, Int, Int]:
     depends = NOWHERE
     if reaches(s, s.levels[level, SIDE]):
         pn, dn, best, second = minimum_and_sum(s, level, PN, DN)
+        # All children are refuted, so a disproof leans on what any of theirs leans on.
         for i in range(s.levels[level, COUNT]):
             depends = min(depends, s.children[level, i, DEPENDS])
         return pn, dn, depends, best, second
     dn, pn, best, second = minimum_and_sum(s, level, DN, PN)
     if dn == 0:
+        # One refutation is enough; the one that leans on the lowest level holds most widely.
         best = surest(s, level)
         depends = s.children[level, best, DEPENDS]
     return pn, dn, depends, best, second
@@ -237,11 +243,13 @@ def search(s: SearchArrays, guide: Guide) -> int:
     """
     level = s.tally[LEVEL]
     while True:
+        # Expand a node at the first visit.
         if s.levels[level, COUNT] < 0:
             expand(s, level)
             if guide.asked[0] != 0:
                 advise(s, guide, level)
         pn, dn, depends, best, second = weigh(s, level)
+        # Back up when the node is decided, or another branch has become more promising.
         solved = pn == 0 or dn == 0
         if solved or pn >= s.levels[level, TP] or dn >= s.levels[level, TD]:
             store(s, level, pn, dn, depends, best)
@@ -250,17 +258,19 @@ def search(s: SearchArrays, guide: Guide) -> int:
                 s.levels[0, AT] = best
                 return PROVEN if pn == 0 else DISPROVEN
             level -= 1
-            at = s.levels[level, AT]
-            s.children[level, at, PN] = pn
-            s.children[level, at, DN] = dn
-            s.children[level, at, DEPENDS] = depends
+            child = s.levels[level, AT]
+            s.children[level, child, PN] = pn
+            s.children[level, child, DN] = dn
+            s.children[level, child, DEPENDS] = depends
             continue
+        # The path stays in the arrays, so that the next call continues here.
         if s.tally[MADE] >= s.tally[STOP]:
             s.tally[LEVEL] = level
             return PAUSED
         if level + 1 >= len(s.levels):
             s.tally[LEVEL] = level
             return TOO_DEEP
+        # Descend into the most proving child.
         descend(s, level, pn, dn, best, second)
         level += 1
 
@@ -297,6 +307,8 @@ def descend(s: SearchArrays, level: Int, pn: Int, dn: Int, best: Int, second: In
     s.sets[below, OF_ATTACKER] = s.child_sets[level, best, OF_ATTACKER]
     s.sets[below, OF_DEFENDER] = s.child_sets[level, best, OF_DEFENDER]
     s.sets[below, PATH] = path_below(s, level)
+    # A quarter beyond the second best: at its exact number the search would leave the child for
+    # its sibling and come back again and again, rebuilding both subtrees from the table.
     limit = min(second + (second >> 2) + 1, INFINITE)
     if reaches(s, side):
         s.levels[below, TP] = min(s.levels[level, TP], limit)
@@ -313,8 +325,9 @@ def store(s: SearchArrays, level: Int, pn: Int, dn: Int, depends: Int, best: Int
     move = s.children[level, best, MOVE] if best >= 0 else PASS
     work = U64(s.tally[MADE] - s.levels[level, BEGUN])
     kind = SOLVED if pn == 0 or dn == 0 else ESTIMATE
+    # A disproof that leans on a position above this node holds for this path alone.
     if dn == 0 and depends < level:
         kind, work = ON_THIS_PATH, s.sets[level, PATH]
     turn = turn_of(s.levels[level, SIDE], s.levels[level, BAN])
     attacker, defender = s.sets[level, OF_ATTACKER], s.sets[level, OF_DEFENDER]
-    keep(s.table, attacker, defender, turn, kind, move, pn, dn, work, depends)
+    keep(s.table, attacker, defender, turn, Result(kind, move, pn, dn, work, depends))

@@ -47,7 +47,7 @@ class SearchArrays(NamedTuple):
     Attributes:
       zone: the words of the zone; see `miai_go.tsumego.zones.Zone`.
       task: int64 of shape (2,): GOAL and MASTER, what is asked.
-      table: the transposition table; see `table`.
+      table: the transposition table; see `transpositions`.
       tally: int64 of shape (TALLY_WORDS,): the current level, counts and the limit.
       levels: int64 of shape (levels, LEVEL_WORDS): the nodes on the path.
       sets: uint64 of shape (levels, SET_WORDS): their stones, and digests of the path to them.
@@ -86,6 +86,7 @@ def level_of(
     s: SearchArrays, level: Int, side: Int, ban: Int, attacker: np.uint64, defender: np.uint64
 ) -> Int:
     """Return the level at which a position occurs on the path, -1 if it does not."""
+    # From the node upwards: most repetitions are kos, a few plies back.
     for above in range(level, -1, -1):
         same = s.sets[above, OF_ATTACKER] == attacker and s.sets[above, OF_DEFENDER] == defender
         if same and s.levels[above, SIDE] == side and s.levels[above, BAN] == ban:

@@ -43,6 +43,7 @@ def bit(p: Int) -> np.uint64:
 @part
 def block_at(zone: Words, stones: np.uint64, p: Int) -> tuple[np.uint64, np.uint64]:
     """Return the block of `stones` that contains `p`, and all neighbours of its points."""
+    # Flood a set at a time: the words of near points are ORed, so no list of points is needed.
     block = bit(p)
     edge = block
     rim = ZERO
@@ -71,7 +72,7 @@ def captured_by(zone: Words, side: Int, own: np.uint64, other: np.uint64, p: Int
         rest &= ~block
         free = (rim & empty) != ZERO
         if side == DEFENDER:
-            free |= (block & zone[OPEN]) != ZERO
+            free |= (block & zone[OPEN]) != ZERO  # walls have liberties outside the zone
         if not free:
             out |= block
     return out
@@ -100,6 +101,7 @@ def ban_after(
     zone: Words, side: Int, own: np.uint64, other: np.uint64, p: Int, captured: np.uint64
 ) -> Int:
     """Return the ban after a move of `side` at `p`; `own` and `other` are after the move."""
+    # A ko: one stone takes one stone, has no friend beside it and no other liberty.
     if captured == ZERO or captured & (captured - ONE) != ZERO or zone[p] & own != ZERO:
         return NO_BAN
     if side == ATTACKER and bit(p) & zone[OPEN] != ZERO:

@@ -1,8 +1,8 @@
 """Transposition table: buckets of four entries, the least work evicted first.
 
 An entry is five words: the defender's stones, the attacker's, its kind with side, ban and move, the
-proof and disproof numbers, and the work that it took. Positions are stored whole, so that there are
-no collisions.
+proof and disproof numbers, and the work that it took. Positions are stored whole, since a collision
+of digests would pass for a proof.
 
 A disproof that depends on a repeated position of the path holds on that path only. Its entry has a
 digest of the path in place of the work, and the level of that position; it is found on that path
@@ -11,6 +11,8 @@ alone (Kishimoto and Mueller, "A general solution to the graph history interacti
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,6 +26,7 @@ D, A, INFO, NUMBERS, WORK = range(ENTRY_WORDS)
 
 ESTIMATE, SOLVED, ON_THIS_PATH = np.int64(1), np.int64(2), np.int64(3)
 
+# Constants are typed: numba would make a float of a word and a signed number.
 _32 = U64(32)
 _LOW = U64(0xFFFFFFFF)
 _KEY = U64(0xFF)
@@ -70,13 +73,13 @@ def find(
     entry: Int = np.int64(-1)
     surest: Int = np.int64(0)
     for i in range(BUCKET):
-        at = first + i * ENTRY_WORDS
-        if table[at + D] == defender and table[at + A] == attacker:
-            info = table[at + INFO]
+        slot = first + i * ENTRY_WORDS
+        if table[slot + D] == defender and table[slot + A] == attacker:
+            info = table[slot + INFO]
             kind = kind_of(info)
-            holds = info & _KEY == turn and (kind != ON_THIS_PATH or table[at + WORK] == path)
+            holds = info & _KEY == turn and (kind != ON_THIS_PATH or table[slot + WORK] == path)
             if holds and kind > surest:
-                entry, surest = at, kind
+                entry, surest = slot, kind
                 if kind == SOLVED:
                     return entry
     return entry
@@ -103,47 +106,57 @@ def depends_of(info: np.uint64) -> Int:
     return level
 
 
+class Result(NamedTuple):
+    """What the search knows about a position.
+
+    Attributes:
+      kind: ESTIMATE, SOLVED or ON_THIS_PATH.
+      move: the best move, a point of the zone or the pass.
+      pn, dn: proof and disproof number.
+      work: positions searched; for an entry of `ON_THIS_PATH`, the digest of the path.
+      depends: the level on the path that a disproof depends on.
+    """
+
+    kind: Int
+    move: Int
+    pn: Int
+    dn: Int
+    work: np.uint64
+    depends: Int
+
+
 @part
 def keep(
-    table: Words,
-    attacker: np.uint64,
-    defender: np.uint64,
-    turn: np.uint64,
-    kind: Int,
-    move: Int,
-    pn: Int,
-    dn: Int,
-    work: np.uint64,
-    depends: Int,
+    table: Words, attacker: np.uint64, defender: np.uint64, turn: np.uint64, result: Result
 ) -> None:
-    """Store a result, in place of one of the same position or of the one with the least work.
-
-    Args:
-      work: positions searched; for an entry of `ON_THIS_PATH`, the digest of the path.
-    """
+    """Store a result, in place of one of the same position or of the one with the least work."""
     buckets = len(table) // (BUCKET * ENTRY_WORDS)
     first = np.int64(digest(attacker, defender, turn) & U64(buckets - 1)) * (BUCKET * ENTRY_WORDS)
     chosen = first
     cheapest = _LOW << _32
     for i in range(BUCKET):
-        at = first + i * ENTRY_WORDS
-        info = table[at + INFO]
+        slot = first + i * ENTRY_WORDS
+        info = table[slot + INFO]
         old = kind_of(info)
         if old == 0:
-            chosen = at
+            chosen = slot
             break
-        same = table[at + D] == defender and table[at + A] == attacker and info & _KEY == turn
-        if same and (old == kind or (old == ESTIMATE and kind == SOLVED)):
-            chosen = at
+        # A disproof on one path stands beside an estimate: the latter serves all other paths.
+        same = table[slot + D] == defender and table[slot + A] == attacker and info & _KEY == turn
+        if same and (old == result.kind or (old == ESTIMATE and result.kind == SOLVED)):
+            chosen = slot
             break
-        cost = ZERO if old == ON_THIS_PATH else table[at + WORK]
+        # Disproofs of one path are rarely found again, so they are evicted first.
+        cost = ZERO if old == ON_THIS_PATH else table[slot + WORK]
         if cost < cheapest:
-            chosen, cheapest = at, cost
+            chosen, cheapest = slot, cost
     table[chosen + D] = defender
     table[chosen + A] = attacker
-    table[chosen + INFO] = turn | (U64(kind) << _8) | (U64(move) << _16) | (U64(depends) << _24)
-    table[chosen + NUMBERS] = (U64(pn) << _32) | U64(dn)
-    table[chosen + WORK] = work
+    table[chosen + INFO] = (
+        turn | (U64(result.kind) << _8) | (U64(result.move) << _16) | (U64(result.depends) << _24)
+    )
+    table[chosen + NUMBERS] = (U64(result.pn) << _32) | U64(result.dn)
+    table[chosen + WORK] = result.work
 
 
 @inlined
@@ -163,20 +176,11 @@ def disproof_number(numbers: np.uint64) -> Int:
 @kernel
 def move_all(old: Words, new: Words) -> None:
     """Move all entries of a table into a larger, empty one."""
-    for at in range(0, len(old), ENTRY_WORDS):
-        info = old[at + INFO]
+    for slot in range(0, len(old), ENTRY_WORDS):
+        info = old[slot + INFO]
         kind = kind_of(info)
         if kind != 0:
-            numbers = old[at + NUMBERS]
-            keep(
-                new,
-                old[at + A],
-                old[at + D],
-                info & _KEY,
-                kind,
-                move_of(info),
-                proof_number(numbers),
-                disproof_number(numbers),
-                old[at + WORK],
-                depends_of(info),
-            )
+            numbers = old[slot + NUMBERS]
+            pn, dn = proof_number(numbers), disproof_number(numbers)
+            result = Result(kind, move_of(info), pn, dn, old[slot + WORK], depends_of(info))
+            keep(new, old[slot + A], old[slot + D], info & _KEY, result)

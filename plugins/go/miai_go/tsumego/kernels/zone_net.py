@@ -60,7 +60,7 @@ class ZoneWork(NamedTuple):
       places: int16 of shape (64,), the points' places in the window, -1 outside it.
       squares: int64, (window + 2 * reach) ** 2: the window with a margin, each with the point of
         the zone that is there, -1 for a wall, BEYOND for nothing.
-      at: int64 of shape (64,), the square of each point, BEYOND for those beyond the window.
+      square: int64 of shape (64,), that of each point, BEYOND for those beyond the window.
       near: int64 of shape (2, 9 * 68): rows that get from rows, by neighbour, in fours.
       starts: int64 of shape (10,), where each neighbour's pairs begin.
       seen: int64 of shape (2, 64 * 64): rows that see a point, and the weights that they see with.
@@ -73,7 +73,7 @@ class ZoneWork(NamedTuple):
 
     places: NDArray[np.int16]
     squares: Ints
-    at: Ints
+    square: Ints
     near: Ints
     starts: Ints
     seen: Ints
@@ -107,18 +107,18 @@ def lay_ground(
     """
     place_points(zone, facts, centre, np.int64(0), window, work.places)
     half, side = window // 2, window + 2 * reach
-    top, left = facts[centre, ROW] - half, facts[centre, COLUMN] - half
+    top, first = facts[centre, ROW] - half, facts[centre, COLUMN] - half
     work.squares[:] = BEYOND
     for row in range(max(0, -top), min(window, board - top)):
-        for column in range(max(0, -left), min(window, board - left)):
+        for column in range(max(0, -first), min(window, board - first)):
             work.squares[(row + reach) * side + column + reach] = _WALL
     count = popcount(zone[POINTS])
     for p in range(count):
-        work.at[p] = BEYOND
+        work.square[p] = BEYOND
         if work.places[p] >= 0:
-            row, column = facts[p, ROW] - top, facts[p, COLUMN] - left
-            work.at[p] = (row + reach) * side + column + reach
-            work.squares[work.at[p]] = p
+            row, column = facts[p, ROW] - top, facts[p, COLUMN] - first
+            work.square[p] = (row + reach) * side + column + reach
+            work.squares[work.square[p]] = p
     list_near(count, side, width, work)
     list_seen(count, side, reach, width, work)
 
@@ -131,10 +131,12 @@ def list_near(count: Int, side: Int, width: Int, work: Any) -> None:
         work.starts[k] = n
         step = (k // 3 - 1) * side + k % 3 - 1
         for p in range(count):
-            if work.at[p] >= 0 and work.squares[work.at[p] + step] >= 0:
+            if work.square[p] >= 0 and work.squares[work.square[p] + step] >= 0:
                 work.near[0, n] = p * width
-                work.near[1, n] = work.squares[work.at[p] + step] * width
+                work.near[1, n] = work.squares[work.square[p] + step] * width
                 n += 1
+        # Fill up a group with pairs that read zeros and write a row that nobody reads, so that the
+        # products need no remainder loop.
         while n % TILE:
             work.near[0, n], work.near[1, n] = UNREAD * width, NOTHING * width
             n += 1
@@ -147,11 +149,11 @@ def list_seen(count: Int, side: Int, reach: Int, width: Int, work: Any) -> None:
     n, across = np.int64(0), 2 * reach + 1
     for q in range(count):
         work.seen_starts[q] = n
-        if work.at[q] >= 0:
+        if work.square[q] >= 0:
             for r in range(across):
                 for c in range(across):
                     # A point at this distance behind sees this one at the same distance ahead.
-                    p = work.squares[work.at[q] - (r - reach) * side - (c - reach)]
+                    p = work.squares[work.square[q] - (r - reach) * side - (c - reach)]
                     if p >= 0:
                         work.seen[0, n] = p * width
                         work.seen[1, n] = (r * across + c) * PLANES * width
@@ -176,8 +178,8 @@ def lay_base(
             step = (r - reach) * breadth + c - reach
             for p in range(count):
                 square = BEYOND
-                if work.at[p] >= 0:
-                    square = work.squares[work.at[p] + step]
+                if work.square[p] >= 0:
+                    square = work.squares[work.square[p] + step]
                 if square != BEYOND:
                     row = ground if square >= 0 else wall
                     for v in range(0, width, LANES):
@@ -202,18 +204,18 @@ def pool(within: np.uint64, target: np.uint64, width: Int, work: Any) -> None:
 
 
 @part
-def pool_over(points: np.uint64, width: Int, at: Int, work: Any) -> None:
-    """Write the mean of features over points at `at` of `pooled`, then their maximum."""
+def pool_over(points: np.uint64, width: Int, start: Int, work: Any) -> None:
+    """Write the mean of features over points from `start` of `pooled` on, then their maximum."""
     remaining = points
     while remaining:
         row = lowest(remaining) * width
         remaining &= remaining - ONE
         for v in range(0, width, LANES):
-            add_lanes(work.pooled, at + v, work.features, row + v)
-            raise_lanes(work.pooled, at + width + v, work.features, row + v)
+            add_lanes(work.pooled, start + v, work.features, row + v)
+            raise_lanes(work.pooled, start + width + v, work.features, row + v)
     share = np.float32(1.0) / np.float32(max(popcount(points), 1))
     for i in range(width):
-        work.pooled[at + i] *= share
+        work.pooled[start + i] *= share
 
 
 @part
@@ -261,11 +263,11 @@ def rectify(points: np.uint64, width: Int, out: Floats, zeros: Floats) -> None:
 
 
 @part
-def dot(weights: Floats, inputs: Floats, at: Int, count: Int) -> Any:
-    """Return the weighted sum of `count` inputs from `at` on; the last weight is the bias."""
+def dot(weights: Floats, inputs: Floats, start: Int, count: Int) -> Any:
+    """Return the weighted sum of `count` inputs from `start` on; the last weight is the bias."""
     total = weights[count]
     for i in range(count):
-        total += weights[i] * inputs[at + i]
+        total += weights[i] * inputs[start + i]
     return total
 
 
@@ -305,42 +307,35 @@ class ZoneWeights(NamedTuple):
 
 @part
 def evaluate(
-    zone: Words,
-    diagonals: Words,
-    facts: Ints,
-    attacker: np.uint64,
-    defender: np.uint64,
-    width: Int,
-    blocks: Int,
-    weights: Any,
-    work: Any,
-    logits: Floats,
+    batch: ZoneBatch, i: Int, width: Int, blocks: Int, weights: Any, work: Any, logits: Floats
 ) -> float:
     """Return the value of the target's safety, from -1 to 1; write the moves' logits.
 
     Args:
-      zone, diagonals, facts: of the zone, see `miai_go.tsumego.kernels.planes`.
-      attacker, defender: the stones; the work's `base` includes the first mover.
+      i: the position of the batch; the work's `base` includes its first mover.
       weights, work: `ZoneWeights`, and `ZoneWork` after `lay_ground` and `lay_base`.
       logits: of shape (64,), written: of every point of the zone, NONE for no move; -inf where
         there is no such point, or it is beyond the window.
     """
-    find_codes(zone, diagonals, facts, attacker, defender, False, work.codes)
+    find_codes(batch, i, False, work.codes)
     within, target = ZERO, ZERO
-    for p in range(popcount(zone[POINTS])):
+    for p in range(popcount(batch.zones[batch.problems[i], POINTS])):
         if work.places[p] >= 0:
             within |= bit(p)
             if work.codes[p] & plane(TARGET_BLOCK):
                 target |= bit(p)
     see(within, width, weights, work)
     for block in range(blocks):
+        # What the pooled features add is the same for every point, so it is summed with the bias
+        # once and the first convolution starts from it.
         pool(within, target, width, work)
-        for i in range(width):
-            work.shift[i] = weights.biases[2 * block * width + i]
+        for j in range(width):
+            work.shift[j] = weights.biases[2 * block * width + j]
         spread(work.pooled, weights.spread, block * POOLED * width * width, work.shift)
         fill(within, width, work.shift, 0, work.inner)
         near(work.features, 2 * block, width, weights, work, work.inner)
         rectify(within, width, work.inner, work.zeros)
+        # The second convolution adds to the features in place: this is the skip connection.
         add_bias(within, width, weights.biases, (2 * block + 1) * width, work.features)
         near(work.inner, 2 * block + 1, width, weights, work, work.features)
         rectify(within, width, work.features, work.zeros)
@@ -351,11 +346,11 @@ def evaluate(
             logits[p] = dot(weights.points, work.features, p * width, width)
     logits[NONE] = dot(weights.none, work.pooled, 0, POOLED * width)
     units = len(weights.hidden_bias)
-    for i in range(units):
-        work.units[i] = weights.hidden_bias[i]
+    for j in range(units):
+        work.units[j] = weights.hidden_bias[j]
     spread(work.pooled, weights.hidden, 0, work.units)
-    for i in range(units):
-        work.units[i] = max(work.units[i], np.float32(0.0))
+    for j in range(units):
+        work.units[j] = max(work.units[j], np.float32(0.0))
     return math.tanh(dot(weights.value, work.units, 0, units))
 
 
@@ -367,7 +362,7 @@ def see(within: np.uint64, width: Int, weights: Any, work: Any) -> None:
     while remaining:
         q = lowest(remaining)
         remaining &= remaining - ONE
-        code = work.codes[q] & ~plane(ZONE)
+        code = work.codes[q] & ~plane(ZONE)  # that plane is in the base
         while code:
             shown = lowest(code) * width
             code &= code - ONE
@@ -443,15 +438,11 @@ def evaluate_all(
     for i in range(len(batch.problems)):
         problem, side = batch.problems[i], batch.sides[i]
         zone, facts = batch.zones[problem], batch.facts[problem]
-        attacker, defender = batch.attackers[i], batch.defenders[i]
-        middle = centre_of(zone, facts, defender, batch.picks[i])
+        middle = centre_of(zone, facts, batch.defenders[i], batch.picks[i])
         if problem != last or middle != centre:
             last, centre, last_side = problem, middle, np.int64(-1)
             lay_ground(zone, facts, batch.boards[problem], centre, window, reach, width, work)
         if side != last_side:
             last_side = side
             lay_base(zone, side, window, reach, width, weights, work)
-        diagonals = batch.diagonals[problem]
-        values[i] = evaluate(
-            zone, diagonals, facts, attacker, defender, width, blocks, weights, work, logits[i]
-        )
+        values[i] = evaluate(batch, i, width, blocks, weights, work, logits[i])

@@ -215,7 +215,7 @@ class ZoneArrays(ArrayNet):
         return zone_net.ZoneWork(
             places=np.empty(64, np.int16),
             squares=np.empty((window + 2 * reach) ** 2, np.int64),
-            at=np.empty(64, np.int64),
+            square=np.empty(64, np.int64),
             near=np.empty((2, 9 * 68), np.int64),
             starts=np.empty(10, np.int64),
             seen=np.empty((2, 64 * 64), np.int64),
