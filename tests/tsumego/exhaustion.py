@@ -75,7 +75,7 @@ class Comparison:
                 self.left_out += 1
                 return
             self.states += len(graph.standing)
-            for root in _roots(zone):
+            for root in roots(zone):
                 output[number, root[2]] = root in graph.captured
                 count = len(graph.standing)
                 drawn = rng.choice(count, min(places, count), replace=False)
@@ -104,7 +104,7 @@ class Comparison:
         """Ask one prover about positions in turn."""
         prover = Prover(zone, master=master, table_bytes=_TABLE_BYTES, network=network)
         for state in states:
-            verdict = prover.ask(_place(zone, state)).verdict
+            verdict = prover.ask(place_of(zone, state)).verdict
             right = ProofVerdict.REACHED if state in captured else ProofVerdict.PREVENTED
             if verdict != right:
                 board = zone.stones.reshape(zone.size, zone.size).tolist()
@@ -144,10 +144,10 @@ class _Exhausted:
     def of(cls, zone: Zone, master: int) -> _Exhausted | None:
         """Exhaust a zone; None where it has too many positions."""
         fight = Fight(zone.size, frozenset(zone.points), zone.target, master)
-        graph = reachable(fight, _roots(zone)[ATTACKER], MOST_STATES)
+        graph = reachable(fight, roots(zone)[ATTACKER], MOST_STATES)
         if graph is None:
             return None
-        assert all(root in graph for root in _roots(zone))
+        assert all(root in graph for root in roots(zone))
         standing = [state for state in graph if zone.target in state[1]]
         captured = forced(graph, set(graph) - set(standing), ATTACKER)
         return cls(standing, captured, any(state[3] >= 0 for state in graph))
@@ -159,19 +159,19 @@ def different_zones(rng: np.random.Generator) -> Iterator[Zone]:
     while True:
         draw = tiny_zone if rng.random() < 0.15 else held_zone
         zone = draw(rng, most_points=MOST_POINTS, most_empty=MOST_EMPTY)
-        key = CanonicalForm(zone).key(zone.attackers, zone.defenders)
+        key = CanonicalForm(zone).key
         if key not in seen:
             seen.add(key)
             yield zone
 
 
-def _roots(zone: Zone) -> list[State]:
+def roots(zone: Zone) -> list[State]:
     attackers = frozenset(np.flatnonzero(zone.stones == zone.attacker).tolist())
     defenders = frozenset(np.flatnonzero(zone.stones == zone.defender).tolist())
     return [(attackers, defenders, side, -1) for side in (ATTACKER, DEFENDER)]
 
 
-def _place(zone: Zone, state: State) -> ZonePosition:
+def place_of(zone: Zone, state: State) -> ZonePosition:
     attackers = sum(1 << i for i, p in enumerate(zone.points) if p in state[0])
     defenders = sum(1 << i for i, p in enumerate(zone.points) if p in state[1])
     ban = -1 if state[3] < 0 else zone.points.index(state[3])

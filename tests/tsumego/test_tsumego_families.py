@@ -7,7 +7,7 @@ import pytest
 from miai_go.errors import ProblemError
 from miai_go.tsumego.problems.diagrams import Diagram, Placement
 from miai_go.tsumego.problems.families import GROUPS, SHAPES, Member, eye_space, members, row
-from miai_go.tsumego.problems.walled import canonical_key
+from miai_go.tsumego.problems.walled import CanonicalForm
 from miai_go.tsumego.solver.answer_keys import Fate, fate_of
 from miai_go.tsumego.solver.solver import Status
 from miai_go.tsumego.zones import Zone, find_zone
@@ -50,7 +50,7 @@ def test_proverbs_are_in_the_tables(name: str, status: Status) -> None:
 
 
 def test_no_two_members_are_the_same_problem() -> None:
-    keys = {canonical_key(zone_of(member.diagram)) for member in MEMBERS.values()}
+    keys = {CanonicalForm(zone_of(member.diagram)).key for member in MEMBERS.values()}
     assert len(keys) == len(MEMBERS) > 250
 
 
@@ -66,7 +66,7 @@ def test_colour_board_and_symmetry_change_nothing(name: str) -> None:
         for defender in (1, 2):
             for size in (LARGEST, 21):
                 zone = zone_of(member.diagram, size=size, defender=defender, symmetry=symmetry)
-                assert canonical_key(zone) == canonical_key(first)
+                assert CanonicalForm(zone).key == CanonicalForm(first).key
                 assert zone.defender == defender
         turned = zone_of(member.diagram, symmetry=symmetry, defender=2)
         assert fate_of(turned) == member.fate
@@ -74,7 +74,7 @@ def test_colour_board_and_symmetry_change_nothing(name: str) -> None:
 
 def test_a_move_more_in_the_row_is_another_problem() -> None:
     shorter, longer = (row(n, Placement.SIDE).diagram for n in (6, 7))
-    assert canonical_key(zone_of(shorter)) != canonical_key(zone_of(longer))
+    assert CanonicalForm(zone_of(shorter)).key != CanonicalForm(zone_of(longer)).key
 
 
 def test_a_drawing_that_does_not_fit_is_refused() -> None:

@@ -75,14 +75,6 @@ def test_gumbel_selection_respects_it_too(state: GoState) -> None:
     assert state.action_to_string(search.search(state).action) in VITAL
 
 
-def test_turning_it_off_restores_the_old_behaviour(state: GoState) -> None:
-    def played(**values: Any) -> Any:
-        result = search_of(state, "alphazero", **values).search(state)
-        return result.action, result.visits, result.values
-
-    assert played(adviser="none") == played()
-
-
 def test_the_network_says_which_group_is_critical() -> None:
     board = board_of(STRAIGHT_THREE)
     seen = network_adviser(state_of(board.stones(), first=1).game, Parameters())

@@ -14,7 +14,6 @@ from typer.testing import CliRunner
 
 from miai.errors import WeightsError
 from miai_go.tsumego.commands import ordering, problems, solving
-from miai_go.tsumego.kernels.guide import OUTPUTS
 from miai_go.tsumego.kernels.traits import (
     ALWAYS,
     BANNED,
@@ -31,7 +30,7 @@ from miai_go.tsumego.kernels.traits import (
 from miai_go.tsumego.networks.ordering_training import Samples, sample
 from miai_go.tsumego.problem_sgf import collection_sgf
 from miai_go.tsumego.shipped import ORDERING
-from miai_go.tsumego.solver.ordering import MAX_WIDTH, OrderingNet
+from miai_go.tsumego.solver.ordering import OrderingNet
 from miai_go.tsumego.solver.prover import ProofVerdict, Prover, ZonePosition
 
 torch = pytest.importorskip("torch")
@@ -137,20 +136,6 @@ def test_the_banned_point_of_a_ko_is_empty_and_surrounded_by_the_taker() -> None
             assert all(stones[1 - side] >> n & 1 for n in inside), (seed, row)
             kos += 1
     assert kos > 5
-
-
-def test_a_network_has_at_most_so_many_hidden_units() -> None:
-    def tensors(width: int) -> dict[str, np.ndarray]:
-        shapes = {
-            "linear": (2, TRAITS, OUTPUTS),
-            "inner": (2, TRAITS, width),
-            "outer": (2, width, OUTPUTS),
-        }
-        return {name: np.zeros(shape, np.float32) for name, shape in shapes.items()}
-
-    assert OrderingNet.of(tensors(MAX_WIDTH)).inner.shape[-1] == MAX_WIDTH
-    with pytest.raises(WeightsError, match=f"more than {MAX_WIDTH}"):
-        OrderingNet.of(tensors(MAX_WIDTH + 1))
 
 
 def test_traits_are_counted_as_on_the_board() -> None:

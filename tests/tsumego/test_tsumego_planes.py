@@ -11,7 +11,7 @@ from tests.tsumego.tiny_zones import tiny_zone
 
 from miai_go.rules.symmetry import turned_planes
 from miai_go.tsumego.data.labelled_positions import canonical_keys
-from miai_go.tsumego.networks.zone_planes import EXTENDED, encode, layout_of_zones
+from miai_go.tsumego.networks.zone_planes import encode, layout_of_zones
 from miai_go.tsumego.zones import DEFENDER, Zone, find_zone
 
 WINDOW = 11
@@ -212,11 +212,3 @@ def test_other_positions_have_other_keys() -> None:
         [0] * len(free),
     )
     assert before not in after.tolist()
-
-
-def test_names_and_sets_agree() -> None:
-    zone = next(zones(5, 1))
-    views = encode(
-        layout_of_zones([zone]), [0], [zone.attackers], [zone.defenders], [0], planes=EXTENDED
-    )
-    assert views.planes.shape == (1, len(PLANE_NAMES), WINDOW, WINDOW)

@@ -4,70 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.tsumego.brute_force import (
-    ATTACKER,
-    DEFENDER,
-    NOBODY,
-    Fight,
-    State,
-    forced,
-    reachable,
-)
+from tests.tsumego.brute_force import ATTACKER, DEFENDER, Fight, forced, reachable
 from tests.tsumego.drawn import drawn, empty_corner
+from tests.tsumego.exhaustion import MASTERS, place_of, roots
 from tests.tsumego.lone_attacker import LoneAttacker
 from tests.tsumego.tiny_zones import tiny_zone
 
-from miai_go.tsumego.solver.prover import (
-    _FIRST_BYTES,
-    Goal,
-    Master,
-    ProofVerdict,
-    Prover,
-    ZonePosition,
-)
+from miai_go.tsumego.solver.prover import _FIRST_BYTES, Goal, ProofVerdict, Prover
 from miai_go.tsumego.zones import Zone, find_zone
-
-MASTERS = {NOBODY: Master.NOBODY, ATTACKER: Master.ATTACKER, DEFENDER: Master.DEFENDER}
-
-
-def fight_of(zone: Zone, master: int) -> Fight:
-    return Fight(zone.size, frozenset(zone.points), zone.target, master)
-
-
-def roots(zone: Zone) -> list[State]:
-    attackers = frozenset(np.flatnonzero(zone.stones == zone.attacker).tolist())
-    defenders = frozenset(np.flatnonzero(zone.stones == zone.defender).tolist())
-    return [(attackers, defenders, side, -1) for side in (ATTACKER, DEFENDER)]
-
-
-def check(zone: Zone, *, most: int) -> int:
-    """Compare all verdicts of a zone with exhaustion; return how many were compared."""
-    compared = 0
-    for number, master in MASTERS.items():
-        fight = fight_of(zone, number)
-        for root in roots(zone):
-            graph = reachable(fight, root, most)
-            if graph is None:
-                continue
-            taken = {state for state in graph if zone.target not in state[1]}
-            won = forced(graph, taken, ATTACKER)
-            prover = Prover(zone, master=master, table_bytes=1 << 16)
-            finding = prover.ask(prover.begin(root[2]))
-            assert finding.verdict != ProofVerdict.UNSOLVED
-            assert (finding.verdict == ProofVerdict.REACHED) == (root in won), (
-                zone,
-                master,
-                root[2],
-            )
-            compared += 1
-    return compared
 
 
 def check_life(zone: Zone, *, most: int, places: int, rng: np.random.Generator) -> int:
     """Compare with exhaustion whether two eyes can be forced: at the root and at other places."""
     compared = 0
     for number, master in MASTERS.items():
-        fight = fight_of(zone, number)
+        fight = Fight(zone.size, frozenset(zone.points), zone.target, number)
         alone = LoneAttacker(fight)
         for root in roots(zone):
             graph = reachable(fight, root, most)
@@ -88,21 +39,6 @@ def check_life(zone: Zone, *, most: int, places: int, rng: np.random.Generator) 
                 )
                 compared += 1
     return compared
-
-
-def place_of(zone: Zone, state: State) -> ZonePosition:
-    attackers = sum(1 << i for i, p in enumerate(zone.points) if p in state[0])
-    defenders = sum(1 << i for i, p in enumerate(zone.points) if p in state[1])
-    ban = -1 if state[3] < 0 else zone.points.index(state[3])
-    return ZonePosition(attackers, defenders, state[2], ban)
-
-
-@pytest.mark.parametrize("seed", range(40))
-def test_verdicts_are_those_of_exhaustion(seed: int) -> None:
-    print(f"seed {seed}")
-    rng = np.random.default_rng(seed)
-    zone = tiny_zone(rng, most_points=9, most_empty=5)
-    check(zone, most=20_000)
 
 
 @pytest.mark.parametrize("seed", range(40))

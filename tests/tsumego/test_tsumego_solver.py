@@ -7,8 +7,9 @@ from functools import cache
 
 import numpy as np
 import pytest
-from tests.tsumego.brute_force import ATTACKER, DEFENDER, NOBODY, Fight, State, forced, reachable
+from tests.tsumego.brute_force import ATTACKER, DEFENDER, Fight, State, forced, reachable
 from tests.tsumego.drawn import drawn, empty_corner, named, second_line
+from tests.tsumego.exhaustion import MASTERS, roots
 from tests.tsumego.known_seki import (
     BENT_FOUR_IN_THE_CORNER,
     DOUBLE_KO,
@@ -28,7 +29,6 @@ from miai_go.tsumego.solver.prover import Master
 from miai_go.tsumego.solver.solver import Solver, Status, solve
 from miai_go.tsumego.zones import Zone
 
-MASTERS = {ATTACKER: Master.ATTACKER, DEFENDER: Master.DEFENDER, NOBODY: Master.NOBODY}
 MOST = 8_000
 
 
@@ -125,14 +125,8 @@ class Exhausted:
 
     def __init__(self, zone: Zone) -> None:
         self._zone = zone
-        self._stones = tuple(
-            frozenset(np.flatnonzero(zone.stones == color).tolist())
-            for color in (zone.attacker, zone.defender)
-        )
+        self.root = roots(zone).__getitem__
         self.won = cache(self._won)
-
-    def root(self, side: int) -> State:
-        return (self._stones[0], self._stones[1], side, -1)
 
     def _won(self, master: int) -> tuple[dict[State, list[State]], set[State], set[State]] | None:
         """Return all positions, those where the target falls, and those where two eyes are sure."""
@@ -234,17 +228,9 @@ def test_a_solver_goes_on_from_what_it_knows() -> None:
 
 
 def test_it_can_be_stopped() -> None:
-    report = solve(empty_corner(), seconds=0.0)
-    assert report.status == Status.UNSOLVED
     stopped = Solver(empty_corner()).solve(seconds=None, stop=lambda: True)
     assert stopped.status == Status.UNSOLVED
     assert stopped.why == "it was stopped"
-
-
-def test_values_stay_correct_with_little_memory() -> None:
-    for length, status in ((6, Status.DEAD), (7, Status.CRITICAL), (8, Status.ALIVE)):
-        report = solve(second_line(length, corner=False), table_bytes=1 << 14)
-        assert report.status == status
 
 
 def test_moves_and_seki_are_looked_for_with_one_side_first() -> None:

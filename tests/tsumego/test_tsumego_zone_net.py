@@ -39,8 +39,8 @@ POSITIONS = 200
 MAX_ZONE_POINTS = 63
 SETTINGS: list[dict[str, Any]] = [
     {"height": 2, "width": 32},
-    {"height": 1, "width": 16, "hidden": 10, "reach": 1},
-    {"height": 0, "width": 48, "reach": 5},
+    {"height": 1, "width": 16},
+    {"height": 0, "width": 48},
 ]
 
 

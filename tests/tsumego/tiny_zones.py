@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from miai_go.errors import ProblemError
+from miai_go.rules.chains import captured_stone
 from miai_go.tsumego.zones import Zone, find_zone
 
 SIZE = 9
@@ -42,27 +43,7 @@ def _drawn(rng: np.random.Generator) -> Zone | None:
 
 def _standing(board: np.ndarray[tuple[int, int], np.dtype[np.int8]]) -> bool:
     """Say whether every block has a liberty."""
-    free = board == 0
-    while True:
-        spread = free.copy()
-        for axis in (0, 1):
-            for step in (-1, 1):
-                moved = np.roll(free, step, axis)
-                edge = 0 if step == 1 else -1
-                same = np.roll(board, step, axis) == board
-                if axis == 0:
-                    moved[edge], same[edge] = False, False
-                else:
-                    moved[:, edge], same[:, edge] = False, False
-                empty = np.roll(board == 0, step, axis) & (moved | True)
-                if axis == 0:
-                    empty[edge] = False
-                else:
-                    empty[:, edge] = False
-                spread |= empty | (moved & same)
-        if (spread == free).all():
-            return bool(free.all())
-        free = spread
+    return captured_stone(board.reshape(-1), SIZE) is None
 
 
 def held_zone(rng: np.random.Generator, *, most_points: int, most_empty: int) -> Zone:

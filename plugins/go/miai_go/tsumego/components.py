@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar, Final
 
-from miai.parameters import ConfigFile, Parameters, parameter
+from miai.parameters import ConfigFile, Parameters, StrictModel, parameter
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -25,6 +26,18 @@ class SolverAdviserParameters(Parameters):
     )
 
 
+class OrderingPlan(StrictModel):
+    """How the network that orders the solver's search is trained."""
+
+    rounds: int = parameter(
+        3, ge=1, le=20, help="Number of rounds, each with the network of the one before"
+    )
+    positions: int = parameter(50_000, ge=1_000, le=5_000_000, help="Positions per round")
+    width: int = parameter(32, ge=0, le=1024, help="Number of hidden units")
+    steps: int = parameter(4_000, ge=1, help="Training steps per round")
+    seed: int = parameter(1, ge=0, help="Seed of the zones and the training")
+
+
 class DenseParameters(Parameters):
     """Parameters of `DenseNet`."""
 
@@ -35,6 +48,11 @@ class DenseParameters(Parameters):
 class ZoneParameters(Parameters):
     """Parameters of `ZoneNet`."""
 
+    moved: ClassVar[Mapping[str, str]] = {
+        "hidden": "is 64 in all networks; train again, or leave it out if it is 64",
+        "reach": "is 2 in all networks; train again, or leave it out if it is 2",
+    }
+
     height: int = parameter(4, ge=0, le=40, unit="blocks", help="Residual blocks")
     width: int = parameter(
         32,
@@ -44,10 +62,6 @@ class ZoneParameters(Parameters):
         unit="units",
         help="Units per point, a multiple of 16",
     )
-    hidden: int = parameter(
-        64, ge=1, le=2048, unit="units", help="Units of the value's hidden layer"
-    )
-    reach: int = parameter(2, ge=1, le=5, unit="points", help="Reach of the first layer in points")
 
 
 def config_file(parameters: Parameters) -> ConfigFile:

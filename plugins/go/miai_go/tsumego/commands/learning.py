@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from miai.cli.options import Options, add_command
 from miai.files import removed_if_refused
 
 if TYPE_CHECKING:
     from miai_go.learning.training.measuring import Row
     from miai_go.tsumego.data.labelled_positions import LabelledPositions
-    from miai_go.tsumego.data.position_sets import SetCounts
+    from miai_go.tsumego.data.position_sets import MakingSettings, SetCounts
     from miai_go.tsumego.networks.accuracy import Baselines, LifeMeasures
     from miai_go.tsumego.networks.predictor import PredictedFate
     from miai_go.tsumego.problem_sgf import Problem
@@ -26,13 +27,14 @@ if TYPE_CHECKING:
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _Set = Annotated[Path, typer.Argument(metavar="SET", help="Folder of a position set.")]
 _LINE_SECONDS: Final = 60.0
-_MOST_WORKERS: Final = 64
+_MAX_WORKERS: Final = 64
 
 
 def add_commands(group: typer.Typer) -> None:
     """Add the commands to a group."""
     data = typer.Typer(help="Make and inspect position sets.", no_args_is_help=True)
-    data.command("make")(make)
+    settings = Options("miai_go.tsumego.data.position_sets:MakingSettings")
+    add_command(data, "make", make, settings=settings)
     data.command("show")(show)
     group.add_typer(data, name="data")
     group.command("train")(train)
@@ -42,33 +44,14 @@ def add_commands(group: typer.Typer) -> None:
 
 
 def make(
+    settings: MakingSettings,
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of the set.")],
     positions: Annotated[
         int, typer.Option("--positions", min=1, help="Minimum number of positions.")
     ] = (500_000),
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the random draws.")] = 0,
     workers: Annotated[
-        int, typer.Option("--workers", min=1, max=_MOST_WORKERS, help="Number of worker processes.")
+        int, typer.Option("--workers", min=1, max=_MAX_WORKERS, help="Number of worker processes.")
     ] = 2,
-    problems: Annotated[
-        str,
-        typer.Option("--problems", help="Problems to start from: random, shipped, or SGF files."),
-    ] = "random",
-    least_empty: Annotated[
-        int,
-        typer.Option(
-            "--least-empty",
-            min=4,
-            max=20,
-            help="Minimum empty points of a random fight.",
-        ),
-    ] = 6,
-    most_empty: Annotated[
-        int, typer.Option("--most-empty", min=4, max=20, help="Maximum empty points of a zone.")
-    ] = 14,
-    boards: Annotated[
-        int, typer.Option("--boards", min=1, help="Maximum boards per problem.")
-    ] = 20,
 ) -> None:
     """Make positions with proved answers. Repeat an interrupted command to resume it.
 
@@ -77,16 +60,10 @@ def make(
     does not change the result.
     """
     from miai.progress import make_progress
-    from miai_go.tsumego.data.position_sets import MakingSettings, make_set
+    from miai_go.tsumego.data.position_sets import make_set
 
-    given = _problems(problems)
-    settings = MakingSettings(
-        problems=_named(problems, given),
-        seed=seed,
-        least_empty=least_empty,
-        most_empty=most_empty,
-        boards=boards,
-    )
+    problems = _problems(settings.problems)
+    settings = settings.model_copy(update={"problems": _named(settings.problems, problems)})
     view = make_progress("Make positions", unit="positions", aside=not sys.stdout.isatty())
 
     def show(counts: SetCounts) -> None:
@@ -100,7 +77,7 @@ def make(
             settings=settings,
             positions=positions,
             workers=workers,
-            problems=given,
+            problems=problems,
             progress=show,
         )
     finally:
@@ -355,12 +332,12 @@ def _problems(named: str) -> tuple[Problem, ...]:
     return tuple(problems)
 
 
-def _named(named: str, given: tuple[Problem, ...]) -> str:
+def _named(named: str, problems: tuple[Problem, ...]) -> str:
     """Return a name with a digest of the problems."""
-    if not given:
+    if not problems:
         return named
     total = hashlib.sha256()
-    for problem in given:
+    for problem in problems:
         total.update(f"{problem.size} {problem.target} ".encode() + problem.stones.tobytes())
     return f"{Path(named).name} {total.hexdigest()[:16]}"
 

@@ -6,11 +6,14 @@ import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from miai.cli.options import Options, add_command
+
 if TYPE_CHECKING:
+    from miai_go.tsumego.components import OrderingPlan
     from miai_go.tsumego.networks.ordering_training import OrderingFit
 
 
@@ -19,27 +22,13 @@ _LINE_SECONDS: Final = 10.0
 
 def add_commands(group: typer.Typer) -> None:
     """Add the command to a group."""
-    group.command("ordering")(ordering)
+    plan = Options("miai_go.tsumego.components:OrderingPlan")
+    add_command(group, "ordering", ordering, plan=plan)
 
 
 def ordering(
+    plan: OrderingPlan,
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="File for the network.")],
-    rounds: Annotated[
-        int,
-        typer.Option(
-            "--rounds", min=1, max=20, help="Number of rounds, each with the previous network."
-        ),
-    ] = 3,
-    positions: Annotated[
-        int, typer.Option("--positions", min=1_000, max=5_000_000, help="Positions per round.")
-    ] = 50_000,
-    width: Annotated[
-        int, typer.Option("--width", min=0, max=1024, help="Number of hidden units.")
-    ] = 32,
-    steps: Annotated[int, typer.Option("--steps", min=1, help="Training steps per round.")] = 4_000,
-    seed: Annotated[
-        int, typer.Option("--seed", min=0, help="Seed of the zones and the training.")
-    ] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Train a network that predicts proof sizes, for `miai go solve --network`.
@@ -65,30 +54,24 @@ def ordering(
     view = make_progress(
         "Train the ordering network", unit="positions", aside=not sys.stdout.isatty() or as_json
     )
-    for number in range(1, rounds + 1):
-        view.begin(done=0, total=positions)
+    for number in range(1, plan.rounds + 1):
+        view.begin(done=0, total=plan.positions)
 
         def show(done: int, number: int = number) -> None:
             view.reach(done, f"round {number}", every=_LINE_SECONDS)
 
-        parts.append(sample(positions, seed=seed * 1_000 + number, network=network, progress=show))
+        drawn = plan.seed * 1_000 + number
+        parts.append(sample(plan.positions, seed=drawn, network=network, progress=show))
         view.close()
         recent = joined(parts[1:][-2:] or parts)
-        network, fit = learn(recent, seed=seed, width=width, steps=steps)
+        network, fit = learn(recent, seed=plan.seed, width=plan.width, steps=plan.steps)
         fits.append(fit)
         if not as_json:
             print(_line(number, fit), flush=True)
     if network is None:
         return
-    parameters: dict[str, Any] = {
-        "rounds": rounds,
-        "positions": positions,
-        "width": width,
-        "steps": steps,
-        "seed": seed,
-    }
-    command = " ".join(f"--{name} {value}" for name, value in parameters.items())
-    record = TrainingRecord(command=f"miai go tsumego ordering {command}", seed=seed)
+    command = " ".join(f"--{name} {value}" for name, value in plan.model_dump().items())
+    record = TrainingRecord(command=f"miai go tsumego ordering {command}", seed=plan.seed)
     network.write(out, history=(record,))
     if as_json:
         summary = {"file": out.name, "bytes": out.stat().st_size}

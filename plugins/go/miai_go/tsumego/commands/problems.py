@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from miai.cli.options import Options, add_command
+
 if TYPE_CHECKING:
     from miai_go.tsumego.problem_sgf import Problem
     from miai_go.tsumego.problems.generating import GeneratingJournal, WalledPlan
@@ -22,25 +24,18 @@ _MAX_WORKERS: Final = 64
 
 def add_commands(group: typer.Typer) -> None:
     """Add the commands to a group."""
-    group.command("generate")(generate)
+    plan = Options("miai_go.tsumego.problems.generating:WalledPlan")
+    add_command(group, "generate", generate, plan=plan)
     group.command("list")(list_problems)
 
 
 def generate(
+    plan: WalledPlan,
     out: Annotated[Path, typer.Option("--out", help="File (.sgf, .sgf.gz) or folder to write to.")],
-    count: Annotated[int, typer.Option("--count", min=1, help="Number of problems.")] = 100,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the random draws.")] = 0,
-    empty: Annotated[
-        str, typer.Option("--empty", metavar="N-M", help="Range of empty points in a zone.")
-    ] = "6-12",
     families: Annotated[
         bool,
         typer.Option("--families", help="Begin with the families, regardless of --empty."),
     ] = False,
-    nodes: Annotated[
-        int | None,
-        typer.Option("--nodes", help="Maximum positions per proof; large zones need more."),
-    ] = None,
     workers: Annotated[
         int, typer.Option("--workers", min=1, max=_MAX_WORKERS, help="Number of worker processes.")
     ] = 1,
@@ -53,8 +48,14 @@ def generate(
     interrupted command to resume it.
     """
     from miai_go.tsumego.problem_sgf import write_collection
+    from miai_go.tsumego.problems.families import members
 
-    plan, command = _plan(count, seed, empty, nodes, families=families)
+    command = (
+        f"miai go tsumego generate --count {plan.count} --seed {plan.seed} --empty {plan.empty} "
+        f"--nodes {plan.nodes}" + (" --families" if families else "")
+    )
+    if families:
+        plan = plan.model_copy(update={"count": max(plan.count - len(list(members())), 0)})
     _check_out(out)
     began = time.perf_counter()
     problems, journal = _make(plan, out, workers, families=families, aside=as_json)
@@ -99,28 +100,6 @@ def list_problems(
         print(f"    {number:5}  {size}")
 
 
-def _plan(
-    count: int, seed: int, empty: str, nodes: int | None, *, families: bool
-) -> tuple[WalledPlan, str]:
-    """Return the plan, and the command that reproduces it."""
-    from miai.parameters import build_parameters
-    from miai_go.tsumego.problems.families import members
-    from miai_go.tsumego.problems.generating import WalledPlan, shares
-
-    low, high = _range(empty)
-    values: dict[str, Any] = {"seed": seed, "least_empty": low, "most_empty": high}
-    values["count"] = max(count - sum(1 for _ in members()), 0) if families else count
-    if nodes is not None:
-        values["nodes"] = nodes
-    plan = build_parameters(WalledPlan, values, where="miai go tsumego generate")
-    shares(plan)
-    command = (
-        f"miai go tsumego generate --count {count} --seed {seed} --empty {low}-{high} "
-        f"--nodes {plan.nodes}"
-    )
-    return plan, command + (" --families" if families else "")
-
-
 def _make(
     plan: WalledPlan, out: Path, workers: int, *, families: bool, aside: bool
 ) -> tuple[list[Problem], GeneratingJournal]:
@@ -163,15 +142,6 @@ def _check_out(out: Path) -> None:
             raise ProblemError(f"--out {out}: is a folder; name a file in it")
     elif out.suffix or out.is_file():
         raise ProblemError(f"--out {out}: name a file that ends in .sgf or .sgf.gz, or a folder")
-
-
-def _range(text: str) -> tuple[int, int]:
-    from miai_go.errors import ProblemError
-
-    low, _, high = text.partition("-")
-    if not low.isdecimal() or not (high or low).isdecimal():
-        raise ProblemError(f"--empty {text}: write a range of empty points, such as 6-12")
-    return int(low), int(high or low)
 
 
 def _family_rows() -> list[dict[str, Any]]:

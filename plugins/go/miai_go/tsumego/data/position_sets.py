@@ -36,10 +36,14 @@ RANDOM = "random"
 class MakingSettings(StrictModel):
     """Parameters that determine the positions of a set."""
 
-    problems: str = parameter(RANDOM, help="Source of problems: random, shipped, or a folder")
+    problems: str = parameter(RANDOM, help="Problems to start from: random, shipped, or SGF files")
     seed: int = parameter(0, ge=0, help="Seed of the problems and of the choice of boards")
     least_empty: int = parameter(
-        6, ge=4, le=30, unit="points", help="Minimum empty points of a fight; a room has at least 4"
+        6,
+        ge=4,
+        le=30,
+        unit="points",
+        help="Minimum empty points of a random fight; a room has at least 4",
     )
     most_empty: int = parameter(
         14, ge=4, le=30, unit="points", help="Maximum empty points of a zone"

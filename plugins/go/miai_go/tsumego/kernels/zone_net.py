@@ -41,6 +41,12 @@ NOTHING, UNREAD = np.int64(64), np.int64(65)
 """Extra rows of features: the zeros, and the row that is never read."""
 FEATURE_ROWS = 66
 
+REACH = 2
+"""Points that a point sees in each direction in the first layer."""
+ACROSS = 2 * REACH + 1
+HIDDEN = 64
+"""Hidden units of the value, a multiple of `LANES`."""
+
 NEIGHBOURS = 9
 """Directions from which a point receives features, its own place included."""
 TILE = 4
@@ -58,7 +64,7 @@ class ZoneWork(NamedTuple):
 
     Attributes:
       places: int16 of shape (64,), the points' places in the window, -1 outside it.
-      squares: int64, (window + 2 * reach) ** 2: the window with a margin, each with the point of
+      squares: int64, (window + 2 * REACH) ** 2: the window with a margin, each with the point of
         the zone that is there, -1 for a wall, BEYOND for nothing.
       square: int64 of shape (64,), that of each point, BEYOND for those beyond the window.
       near: int64 of shape (2, 9 * 68): rows that get from rows, by neighbour, in fours.
@@ -67,7 +73,7 @@ class ZoneWork(NamedTuple):
       seen_starts: int64 of shape (65,), where those of each point begin.
       codes: 64 words.
       base, features, inner: flat float32 of FEATURE_ROWS rows; the row NOTHING is 0.
-      pooled: float32 of shape (POOLED * width,); shift: (width,); units: of the hidden layer.
+      pooled: float32 of shape (POOLED * width,); shift: (width,); units: (HIDDEN,).
       zeros: float32, 16 zeros.
     """
 
@@ -95,7 +101,6 @@ def lay_ground(
     board: Int,
     centre: Int,
     window: Int,
-    reach: Int,
     width: Int,
     work: Any,
 ) -> None:
@@ -106,21 +111,21 @@ def lay_ground(
       centre: the point of the zone in the middle of the window, a stone of the target.
     """
     place_points(zone, facts, centre, np.int64(0), window, work.places)
-    half, side = window // 2, window + 2 * reach
+    half, side = window // 2, window + 2 * REACH
     top, first = facts[centre, ROW] - half, facts[centre, COLUMN] - half
     work.squares[:] = BEYOND
     for row in range(max(0, -top), min(window, board - top)):
         for column in range(max(0, -first), min(window, board - first)):
-            work.squares[(row + reach) * side + column + reach] = _WALL
+            work.squares[(row + REACH) * side + column + REACH] = _WALL
     count = popcount(zone[POINTS])
     for p in range(count):
         work.square[p] = BEYOND
         if work.places[p] >= 0:
             row, column = facts[p, ROW] - top, facts[p, COLUMN] - first
-            work.square[p] = (row + reach) * side + column + reach
+            work.square[p] = (row + REACH) * side + column + REACH
             work.squares[work.square[p]] = p
     list_near(count, side, width, work)
-    list_seen(count, side, reach, width, work)
+    list_seen(count, side, width, work)
 
 
 @part
@@ -144,38 +149,36 @@ def list_near(count: Int, side: Int, width: Int, work: Any) -> None:
 
 
 @part
-def list_seen(count: Int, side: Int, reach: Int, width: Int, work: Any) -> None:
+def list_seen(count: Int, side: Int, width: Int, work: Any) -> None:
     """List for each point those that see it, and where their weights begin."""
-    n, across = np.int64(0), 2 * reach + 1
+    n = np.int64(0)
     for q in range(count):
         work.seen_starts[q] = n
         if work.square[q] >= 0:
-            for r in range(across):
-                for c in range(across):
+            for r in range(ACROSS):
+                for c in range(ACROSS):
                     # A point at this distance behind sees this one at the same distance ahead.
-                    p = work.squares[work.square[q] - (r - reach) * side - (c - reach)]
+                    p = work.squares[work.square[q] - (r - REACH) * side - (c - REACH)]
                     if p >= 0:
                         work.seen[0, n] = p * width
-                        work.seen[1, n] = (r * across + c) * PLANES * width
+                        work.seen[1, n] = (r * ACROSS + c) * PLANES * width
                         n += 1
     work.seen_starts[count] = n
 
 
 @part
-def lay_base(
-    zone: Words, side: Int, window: Int, reach: Int, width: Int, weights: Any, work: Any
-) -> None:
+def lay_base(zone: Words, side: Int, window: Int, width: Int, weights: Any, work: Any) -> None:
     """Sum the constant part of a zone: bias, walls, edge, first mover."""
-    across, breadth = 2 * reach + 1, window + 2 * reach
+    breadth = window + 2 * REACH
     count = popcount(zone[POINTS])
     for p in range(count):
         for i in range(width):
             work.base[p * width + i] = weights.bias[i]
-    wall = (2 * side + WALL) * across * across * width
-    ground = (2 * side + GROUND) * across * across * width
-    for r in range(across):
-        for c in range(across):
-            step = (r - reach) * breadth + c - reach
+    wall = (2 * side + WALL) * ACROSS * ACROSS * width
+    ground = (2 * side + GROUND) * ACROSS * ACROSS * width
+    for r in range(ACROSS):
+        for c in range(ACROSS):
+            step = (r - REACH) * breadth + c - REACH
             for p in range(count):
                 square = BEYOND
                 if work.square[p] >= 0:
@@ -288,8 +291,8 @@ class ZoneWeights(NamedTuple):
       inner: (2 * blocks, 9, width, width); biases: (2 * blocks, width).
       spread: (blocks, POOLED * width, width).
       points: (width + 1,), the bias last; none: (POOLED * width + 1,), the bias last.
-      hidden: (POOLED * width, units), units a multiple of 16; hidden_bias: (units,).
-      value: (units + 1,), the bias last.
+      hidden: (POOLED * width, HIDDEN); hidden_bias: (HIDDEN,).
+      value: (HIDDEN + 1,), the bias last.
     """
 
     sight: Floats
@@ -345,13 +348,12 @@ def evaluate(
         if within & bit(p):
             logits[p] = dot(weights.points, work.features, p * width, width)
     logits[NONE] = dot(weights.none, work.pooled, 0, POOLED * width)
-    units = len(weights.hidden_bias)
-    for j in range(units):
+    for j in range(HIDDEN):
         work.units[j] = weights.hidden_bias[j]
     spread(work.pooled, weights.hidden, 0, work.units)
-    for j in range(units):
+    for j in range(HIDDEN):
         work.units[j] = max(work.units[j], np.float32(0.0))
-    return math.tanh(dot(weights.value, work.units, 0, units))
+    return math.tanh(dot(weights.value, work.units, 0, HIDDEN))
 
 
 @part
@@ -419,7 +421,6 @@ def eight_near(
 def evaluate_all(
     batch: ZoneBatch,
     window: int,
-    reach: int,
     width: int,
     blocks: int,
     weights: ZoneWeights,
@@ -430,7 +431,6 @@ def evaluate_all(
     """Evaluate n positions; those of one zone, mover and centre in a row cost less.
 
     Args:
-      reach: how far a point sees in the first layer.
       values: of shape (n,), written; logits: of shape (n, 64), written.
     """
     last, last_side = np.int64(-1), np.int64(-1)
@@ -441,8 +441,8 @@ def evaluate_all(
         middle = centre_of(zone, facts, batch.defenders[i], batch.picks[i])
         if problem != last or middle != centre:
             last, centre, last_side = problem, middle, np.int64(-1)
-            lay_ground(zone, facts, batch.boards[problem], centre, window, reach, width, work)
+            lay_ground(zone, facts, batch.boards[problem], centre, window, width, work)
         if side != last_side:
             last_side = side
-            lay_base(zone, side, window, reach, width, weights, work)
+            lay_base(zone, side, window, width, weights, work)
         values[i] = evaluate(batch, i, width, blocks, weights, work, logits[i])

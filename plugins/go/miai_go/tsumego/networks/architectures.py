@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from miai.errors import ParameterError
 from miai_go.nets.network import NetworkShape, Outputs
 from miai_go.tsumego.components import DenseParameters, ZoneParameters
+from miai_go.tsumego.kernels.zone_net import ACROSS, HIDDEN, REACH
 
 TARGET_BLOCK = 4
 """The plane of the target, in every set of planes."""
@@ -92,15 +93,11 @@ def find_ground(planes: Tensor) -> Ground:
 
 
 class Sight(nn.Module):
-    """Features of each point from the planes around it: (n, planes, size, size) to (N, W).
+    """Features of each point from the planes around it: (n, planes, size, size) to (N, W)."""
 
-    Args:
-      reach: points seen in each direction, in a square of 2 * reach + 1 on a side.
-    """
-
-    def __init__(self, planes: int, width: int, reach: int) -> None:
+    def __init__(self, planes: int, width: int) -> None:
         super().__init__()
-        self.reach, inputs = reach, (2 * reach + 1) ** 2 * planes
+        inputs = ACROSS**2 * planes
         # A row for each visible point, since quantised weights have one scale per row: walls set
         # the same planes at many points at once, whose errors would add up.
         self.weight = nn.Parameter(torch.empty(width * inputs // planes, planes))
@@ -109,11 +106,11 @@ class Sight(nn.Module):
 
     def forward(self, planes: Tensor, ground: Ground) -> Tensor:
         """Return features of points."""
-        size, side = planes.shape[-1], 2 * self.reach + 1
-        padded = nn.functional.pad(planes, (self.reach,) * 4).permute(0, 2, 3, 1).contiguous()
+        size = planes.shape[-1]
+        padded = nn.functional.pad(planes, (REACH,) * 4).permute(0, 2, 3, 1).contiguous()
         row, column = ground.place // size, ground.place % size
         here = (ground.owner * padded.shape[1] + row) * padded.shape[2] + column
-        steps = [r * padded.shape[2] + c for r in range(side) for c in range(side)]
+        steps = [r * padded.shape[2] + c for r in range(ACROSS) for c in range(ACROSS)]
         seen = here[:, None] + torch.tensor(steps, device=here.device)
         patches = padded.flatten(0, 2).index_select(0, seen.flatten())
         weight = self.weight.view(self.norm.num_features, -1)
@@ -168,12 +165,12 @@ class ZoneNet(nn.Module):
                 "the network 'zone' needs planes that show the zone: set planes.planes = 'extended'"
             )
         width = parameters.width
-        self.first = Sight(shape.planes, width, parameters.reach)
+        self.first = Sight(shape.planes, width)
         self.blocks = nn.ModuleList(ZoneBlock(width) for _ in range(parameters.height))
         self.points = nn.Linear(width, 1)
         self.none = nn.Linear(4 * width, 1)
-        self.hidden = nn.Linear(4 * width, parameters.hidden)
-        self.value = nn.Linear(parameters.hidden, 1)
+        self.hidden = nn.Linear(4 * width, HIDDEN)
+        self.value = nn.Linear(HIDDEN, 1)
 
     def forward(self, planes: Tensor) -> Outputs:
         """Return value and policy."""

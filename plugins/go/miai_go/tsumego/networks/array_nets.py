@@ -210,11 +210,11 @@ class ZoneArrays(ArrayNet):
 
     def work(self) -> zone_net.ZoneWork:
         """Return work space for the kernel."""
-        window, reach, width = self.window, self.parameters.reach, self.parameters.width
+        window, width = self.window, self.parameters.width
         rows = zone_net.FEATURE_ROWS * width
         return zone_net.ZoneWork(
             places=np.empty(64, np.int16),
-            squares=np.empty((window + 2 * reach) ** 2, np.int64),
+            squares=np.empty((window + 2 * zone_net.REACH) ** 2, np.int64),
             square=np.empty(64, np.int64),
             near=np.empty((2, 9 * 68), np.int64),
             starts=np.empty(10, np.int64),
@@ -226,14 +226,14 @@ class ZoneArrays(ArrayNet):
             inner=np.zeros(rows, np.float32),
             pooled=np.empty(zone_net.POOLED * width, np.float32),
             shift=np.empty(width, np.float32),
-            units=np.empty(len(self.weights.hidden_bias), np.float32),
+            units=np.empty(zone_net.HIDDEN, np.float32),
             zeros=np.zeros(LANES, np.float32),
         )
 
     @classmethod
     def tiny(cls) -> Self:
         """Return a tiny network, for loading the kernel."""
-        parameters = ZoneParameters(height=1, width=LANES, hidden=LANES, reach=1)
+        parameters = ZoneParameters(height=1, width=LANES)
         zeros = {name: np.zeros(shape, np.float32) for name, shape in _shapes(parameters).items()}
         return cls(3, parameters, _weights(parameters, zeros))
 
@@ -241,7 +241,6 @@ class ZoneArrays(ArrayNet):
         zone_net.evaluate_all(
             batch,
             self.window,
-            self.parameters.reach,
             self.parameters.width,
             self.parameters.height,
             self.weights,
@@ -253,7 +252,7 @@ class ZoneArrays(ArrayNet):
 
 def _weights(parameters: ZoneParameters, tensors: Tensors) -> zone_net.ZoneWeights:
     width, height = parameters.width, parameters.height
-    squares = (2 * parameters.reach + 1) ** 2
+    squares = zone_net.ACROSS**2
     sight, bias = _folded(tensors, "first")
     sight = sight.T.reshape(squares, kernels.PLANES, width)
     layers, biases, spreads = [], [], []
@@ -265,7 +264,6 @@ def _weights(parameters: ZoneParameters, tensors: Tensors) -> zone_net.ZoneWeigh
                 shift = shift + tensors[f"blocks.{block}.spread.bias"]
             biases.append(shift)
         spreads.append(tensors[f"blocks.{block}.spread.weight"].T)
-    spare = -parameters.hidden % LANES
     return zone_net.ZoneWeights(
         sight=_flat(sight),
         around=_flat(_around(sight)),
@@ -275,13 +273,9 @@ def _weights(parameters: ZoneParameters, tensors: Tensors) -> zone_net.ZoneWeigh
         spread=_flat(spreads),
         points=_with_bias(tensors, "points"),
         none=_with_bias(tensors, "none"),
-        hidden=_flat(np.pad(tensors["hidden.weight"].T, ((0, 0), (0, spare)))),
-        hidden_bias=_flat(np.pad(tensors["hidden.bias"], (0, spare))),
-        value=_flat(
-            np.concatenate(
-                (tensors["value.weight"].reshape(-1), np.zeros(spare), tensors["value.bias"])
-            )
-        ),
+        hidden=_flat(tensors["hidden.weight"].T),
+        hidden_bias=_flat(tensors["hidden.bias"]),
+        value=_with_bias(tensors, "value"),
     )
 
 
@@ -318,9 +312,9 @@ def _flat(values: Any) -> Floats:
 
 
 def _shapes(parameters: ZoneParameters) -> dict[str, tuple[int, ...]]:
-    width, hidden = parameters.width, parameters.hidden
-    squares, pools = (2 * parameters.reach + 1) ** 2, zone_net.POOLED * width
-    layers = {"first": (width * squares, kernels.PLANES)}
+    width, hidden = parameters.width, zone_net.HIDDEN
+    pools = zone_net.POOLED * width
+    layers = {"first": (width * zone_net.ACROSS**2, kernels.PLANES)}
     shapes: dict[str, tuple[int, ...]] = {}
     for block in range(parameters.height):
         layers |= {f"blocks.{block}.{name}": (width, 9 * width) for name in ("first", "second")}

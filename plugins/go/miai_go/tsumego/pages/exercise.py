@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from miai_go.errors import ProblemError
 from miai_go.tsumego.problem_sgf import Problem
-from miai_go.tsumego.solver.prover import NO_BAN, ProofVerdict, ZonePosition
+from miai_go.tsumego.solver.prover import NO_BAN, SUCCESS, ProofVerdict, ZonePosition
 from miai_go.tsumego.solver.solver import ProblemReport, Solver, Status
 from miai_go.tsumego.zones import ATTACKER, DEFENDER
 
@@ -86,7 +86,7 @@ class Exercise:
         if self.problem.to_play is not None:
             sides = [ATTACKER if self.problem.to_play == self.zone.attacker else DEFENDER]
         for side in sides:
-            wanted, passed = _wanted(side), self._prover.begin(1 - side)
+            wanted, passed = SUCCESS[side], self._prover.begin(1 - side)
             begun = self._verdict(self._prover.begin(side), self._nodes)
             if begun == wanted and self._verdict(passed, self._nodes) not in (
                 wanted,
@@ -140,7 +140,7 @@ class Exercise:
         if verdict == ProofVerdict.UNSOLVED:
             reason = f"the search reached its limit of {self._nodes} positions"
             return ExerciseReply(Outcome.OPEN, played, reason)
-        if verdict != _wanted(self.learner):
+        if verdict != SUCCESS[self.learner]:
             return self._refuted(place, played)
         if settled is not None:
             return ExerciseReply(Outcome.SOLVED, played, self._ending(place))
@@ -161,7 +161,7 @@ class Exercise:
           ProblemError: a move is not legal.
         """
         place = self._place(line)
-        if self.learner is None or self._verdict(place, self._nodes) != _wanted(self.learner):
+        if self.learner is None or self._verdict(place, self._nodes) != SUCCESS[self.learner]:
             return ()
         return self._continued(place, tuple(line), self.learner)
 
@@ -188,11 +188,11 @@ class Exercise:
     def _settled(self, place: ZonePosition, side: int) -> ProofVerdict | None:
         """Return the verdict if the board shows that a side has succeeded, otherwise None."""
         settled = self._prover.settled(place)
-        return settled if settled == _wanted(side) else None
+        return settled if settled == SUCCESS[side] else None
 
     def _winning(self, place: ZonePosition) -> int | None:
         """Return a move of the side to move that succeeds, one that ends the line if there is."""
-        wanted, proved = _wanted(place.side), []
+        wanted, proved = SUCCESS[place.side], []
         best = self._prover.ask(place, nodes=self._nodes).move
         moves = self._prover.moves(place)
         for move, after in sorted(moves, key=lambda each: each[0] != best):
@@ -213,7 +213,7 @@ class Exercise:
             else:
                 replies = self._prover.moves(after)
                 verdicts = (self._verdict(each, _REPLY_NODES) for _, each in replies)
-                rank = (False, sum(verdict == _wanted(winner) for verdict in verdicts))
+                rank = (False, sum(verdict == SUCCESS[winner] for verdict in verdicts))
             if point == self.zone.size**2:
                 rank = (True, 1)  # a pass only if nothing else goes on
             if best is None or rank < best[0]:
@@ -270,7 +270,3 @@ def status_text(report: ProblemReport) -> str:
         Status.KO: "Ko: who succeeds depends on who wins a ko.",
         Status.UNSOLVED: f"Unsolved: {report.why}.",
     }[report.status]
-
-
-def _wanted(side: int) -> ProofVerdict:
-    return ProofVerdict.REACHED if side == ATTACKER else ProofVerdict.PREVENTED

@@ -34,7 +34,7 @@ from miai_go.tsumego.problems.diagrams import (
     rim_of,
     surround,
 )
-from miai_go.tsumego.problems.walled import SIZES, canonical_key
+from miai_go.tsumego.problems.walled import SIZES, CanonicalForm
 from miai_go.tsumego.solver.answer_keys import Fate, solving_moves, with_key
 from miai_go.tsumego.solver.solver import Status
 from miai_go.tsumego.zones import ATTACKER, DEFENDER, find_zone
@@ -320,7 +320,8 @@ def family_problems() -> Iterator[tuple[Member, Problem]]:
 def family_keys() -> frozenset[bytes]:
     """Return the canonical keys of all members of families."""
     return frozenset(
-        canonical_key(find_zone(problem.stones, problem.target)) for _, problem in family_problems()
+        CanonicalForm(find_zone(problem.stones, problem.target)).key
+        for _, problem in family_problems()
     )
 
 

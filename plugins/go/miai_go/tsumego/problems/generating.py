@@ -10,6 +10,7 @@ No two problems are the same under translation, symmetry and exchange of colours
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from pydantic import field_validator
 
 from miai.errors import WorkerError
 from miai.files import Journal, writing
@@ -36,7 +38,7 @@ from miai_go.tsumego.problems.walled import (
 from miai_go.tsumego.solver.prover import load_prover
 
 _PART: Final = ".part"
-_VERSION: Final = 1
+_VERSION: Final = 2
 
 
 class GeneratingJournal:
@@ -131,23 +133,29 @@ class WalledPlan(StrictModel):
 
     count: int = parameter(100, ge=0, le=100_000, unit="problems", help="Number of problems")
     seed: int = parameter(0, ge=0, help="Seed of the random draws")
-    least_empty: int = parameter(
-        6,
-        ge=MIN_EMPTY,
-        le=MAX_EMPTY,
-        unit="points",
-        help="Minimum empty points in a zone",
-    )
-    most_empty: int = parameter(
-        12,
-        ge=MIN_EMPTY,
-        le=MAX_EMPTY,
-        unit="points",
-        help="Maximum empty points in a zone",
+    empty: str = parameter(
+        "6-12", help=f"Range of empty points in a zone, from {MIN_EMPTY} to {MAX_EMPTY}"
     )
     nodes: int = parameter(
-        DEFAULT_NODES, ge=100, unit="positions", help="Maximum number of positions per proof"
+        DEFAULT_NODES,
+        ge=100,
+        unit="positions",
+        help="Maximum positions per proof; large zones need more",
     )
+
+    @field_validator("empty")
+    @classmethod
+    def _check_range(cls, text: str) -> str:
+        match = re.fullmatch(r"([0-9]{1,3})(?:-([0-9]{1,3}))?", text)
+        if not match:
+            raise ValueError(f"{text}: write a range of empty points, such as 6-12")
+        low, high = int(match[1]), int(match[2] or match[1])
+        if not MIN_EMPTY <= low <= high <= MAX_EMPTY:
+            raise ValueError(
+                f"no zone has {low} to {high} empty points; write a range within {MIN_EMPTY}-"
+                f"{MAX_EMPTY}"
+            )
+        return f"{low}-{high}"
 
 
 def shares(plan: WalledPlan) -> dict[int, int]:
@@ -155,16 +163,9 @@ def shares(plan: WalledPlan) -> dict[int, int]:
 
     It is constant up to 9 empty points; above, where problems take longer, it halves with every
     one and a half points.
-
-    Raises:
-      ProblemError: `least_empty` is larger than `most_empty`.
     """
-    numbers = range(plan.least_empty, plan.most_empty + 1)
-    if not numbers:
-        raise ProblemError(
-            f"no zone has {plan.least_empty} to {plan.most_empty} empty points; least_empty must "
-            "not exceed most_empty"
-        )
+    low, _, high = plan.empty.partition("-")
+    numbers = range(int(low), int(high) + 1)
     weights = {empty: 2.0 ** (-max(empty - _EASY, 0) / _HALVING) for empty in numbers}
     whole = sum(weights.values())
     out, weight_so_far, count_so_far = {}, 0.0, 0

@@ -28,29 +28,27 @@ from miai_go.tsumego.kernels import stones as kernels
 from miai_go.tsumego.problem_sgf import Problem
 from miai_go.tsumego.problems.diagrams import Cell, Diagram, Placement, beside, on_board, rim_of
 from miai_go.tsumego.solver.answer_keys import SolvedProblem, UnprovedError, answer, with_key
-from miai_go.tsumego.solver.prover import NO_BAN, Master
 from miai_go.tsumego.solver.solver import Status
 from miai_go.tsumego.zones import ATTACKER, DEFENDER, Zone, find_zone
 
 KEY_BYTES: Final = 16
 
-_EMPTY, _ATTACKER, _DEFENDER, _TARGET, _BAN = range(5)
+_EMPTY, _ATTACKER, _DEFENDER, _TARGET = range(4)
 
 
 class CanonicalForm:
     """Keys of positions in one zone, equal under translation, symmetry and exchange of colours.
 
-    A key covers the zone's outline and its contact to points outside, the stones of both sides,
-    the target, the ko master and the side to move. Reuse the form: making it costs more than a key.
+    A key covers the zone's outline and its contact to points outside, the stones of both sides and
+    the target.
 
     Attributes:
       shape: the key of the zone without stones, `KEY_BYTES` bytes.
+      key: the key of the starting position, `KEY_BYTES` bytes.
     """
 
     def __init__(self, zone: Zone) -> None:
-        self._zone = zone
         open_points = int(zone.words[kernels.OPEN])
-        self._near = [int(word) for word in zone.words[: len(zone.points)]]
         points = [divmod(point, zone.size) for point in zone.points]
         outlines = []
         for symmetry in range(SYMMETRIES):
@@ -59,56 +57,32 @@ class CanonicalForm:
             outline = tuple((*cells[i], open_points >> i & 1) for i in order)
             outlines.append((outline, order))
         lowest = min(outline for outline, _ in outlines)
-        self._orders = [order for outline, order in outlines if outline == lowest]
-        self._outline = bytes(value for row in lowest for value in row)
-        self.shape = blake2b(self._outline, digest_size=KEY_BYTES).digest()
-
-    def key(
-        self,
-        attackers: int,
-        defenders: int,
-        *,
-        master: Master = Master.ATTACKER,
-        first: int | None = None,
-        ban: int = NO_BAN,
-    ) -> bytes:
-        """Return the key of a position, `KEY_BYTES` bytes.
-
-        Args:
-          attackers, defenders: the stones of both sides, as sets of points of the zone.
-          master: the ko master.
-          first: the side to move, 0 the attacker, 1 the defender; None for a key without it.
-          ban: the point of the zone that is forbidden because of a ko.
-        """
-        sets = ((_TARGET, self._target(defenders)), (_DEFENDER, defenders), (_ATTACKER, attackers))
+        orders = [order for outline, order in outlines if outline == lowest]
+        outline_bytes = bytes(value for row in lowest for value in row)
+        self.shape = blake2b(outline_bytes, digest_size=KEY_BYTES).digest()
+        sets = (
+            (_TARGET, _target_block(zone)),
+            (_DEFENDER, zone.defenders),
+            (_ATTACKER, zone.attackers),
+        )
         marks = [
-            next((mark for mark, points in sets if points >> i & 1), _EMPTY)
-            for i in range(len(self._near))
+            next((mark for mark, stones in sets if stones >> i & 1), _EMPTY)
+            for i in range(len(points))
         ]
-        if ban != NO_BAN:
-            marks[ban] = _BAN
-        content = min(bytes(marks[i] for i in order) for order in self._orders)
-        asked = bytes((master.value + 1, 2 if first is None else first))
-        return blake2b(self._outline + content + asked, digest_size=KEY_BYTES).digest()
-
-    def _target(self, defenders: int) -> int:
-        """Return the target block as a set of points."""
-        block = edge = int(self._zone.words[kernels.TARGET]) & defenders
-        while edge:
-            i = edge.bit_length() - 1
-            edge ^= 1 << i
-            new = self._near[i] & defenders & ~block
-            block |= new
-            edge |= new
-        return block
+        content = min(bytes(marks[i] for i in order) for order in orders)
+        self.key = blake2b(outline_bytes + content, digest_size=KEY_BYTES).digest()
 
 
-def canonical_key(
-    zone: Zone, *, master: Master = Master.ATTACKER, first: int | None = None
-) -> bytes:
-    """Return the key of a zone's starting position; see `CanonicalForm.key`."""
-    form = CanonicalForm(zone)
-    return form.key(zone.attackers, zone.defenders, master=master, first=first)
+def _target_block(zone: Zone) -> int:
+    """Return the target block as a set of points."""
+    block = edge = int(zone.words[kernels.TARGET])
+    while edge:
+        i = edge.bit_length() - 1
+        edge ^= 1 << i
+        new = int(zone.words[i]) & zone.defenders & ~block
+        block |= new
+        edge |= new
+    return block
 
 
 MIN_EMPTY: Final = 3
@@ -136,7 +110,7 @@ class WalledProblem:
 
     Attributes:
       problem: the problem with its answer key and a name.
-      key: canonical key without the side to play, to recognise duplicates.
+      key: canonical key, to recognise duplicates.
       shape: key of the zone's outline.
       nodes: positions searched by the proofs for both movers.
     """
@@ -305,7 +279,7 @@ def _problem_from(
     moves = solved.attacks if first == ATTACKER else solved.defences
     return WalledProblem(
         problem=with_key(problem, zone, first=first, moves=moves, name=name),
-        key=form.key(zone.attackers, zone.defenders),
+        key=form.key,
         shape=form.shape,
         nodes=solved.nodes,
     )

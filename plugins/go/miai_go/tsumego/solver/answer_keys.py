@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Final
 
 from miai_go.tsumego.problem_sgf import Problem
-from miai_go.tsumego.solver.prover import Master, ProofVerdict, Prover
+from miai_go.tsumego.solver.prover import SUCCESS, Master, ProofVerdict, Prover
 from miai_go.tsumego.solver.solver import ProblemReport, Status
 from miai_go.tsumego.zones import ATTACKER, DEFENDER, Zone
 
@@ -111,7 +111,6 @@ def _prove_both(prover: Prover, nodes: int | None) -> tuple[tuple[bool, bool], i
 
 def _solving(prover: Prover, side: int, nodes: int | None) -> tuple[tuple[int, ...], bool]:
     """Return the solving points, and whether one of them needs a search."""
-    wanted = ProofVerdict.REACHED if side == ATTACKER else ProofVerdict.PREVENTED
     zone, begin = prover.zone, prover.begin(side)
     fresh = Prover(zone, table_bytes=TABLE_BYTES)  # knows only the rules
     points, deep = [], False
@@ -122,7 +121,7 @@ def _solving(prover: Prover, side: int, nodes: int | None) -> tuple[tuple[int, .
         verdict = static or prover.ask(place, nodes=nodes).verdict
         if verdict == ProofVerdict.UNSOLVED:
             raise UnprovedError
-        if verdict == wanted:
+        if verdict == SUCCESS[side]:
             points.append(zone.point(move))
             deep = deep or static is None
     return tuple(sorted(points)), deep

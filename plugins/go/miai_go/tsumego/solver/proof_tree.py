@@ -22,7 +22,14 @@ from miai_go.rules.board import COLOR_NAMES
 from miai_go.rules.coordinates import vertex
 from miai_go.sgf.writing import set_move, set_text
 from miai_go.tsumego.problem_sgf import Problem, problem_file
-from miai_go.tsumego.solver.prover import Finding, Master, ProofVerdict, Prover, ZonePosition
+from miai_go.tsumego.solver.prover import (
+    SUCCESS,
+    Finding,
+    Master,
+    ProofVerdict,
+    Prover,
+    ZonePosition,
+)
 from miai_go.tsumego.zones import ATTACKER, DEFENDER
 
 MAX_TREE_NODES: Final = 2_000
@@ -183,7 +190,7 @@ class _Grower:
         self.cut = False
         self._line.append(node.move)
         self._over.add(node.place)
-        winner = ATTACKER if self._verdict == ProofVerdict.REACHED else DEFENDER
+        winner = SUCCESS.index(self._verdict)
         grows = self._one_child if node.place.side == winner else self._all_children
         done = grows(node, depth)
         self._line.pop()

@@ -42,6 +42,10 @@ class ProofVerdict(Enum):
     UNSOLVED = "unsolved"
 
 
+SUCCESS: Final = (ProofVerdict.REACHED, ProofVerdict.PREVENTED)
+"""The verdict on the capture with which each side succeeds, the attacker and the defender."""
+
+
 @dataclass(frozen=True, slots=True)
 class ZonePosition:
     """A position of a zone.

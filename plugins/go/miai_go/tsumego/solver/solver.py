@@ -17,6 +17,7 @@ from miai_go.rules.coordinates import vertex
 from miai_go.tsumego.problem_sgf import Problem
 from miai_go.tsumego.solver.ordering import OrderingNet
 from miai_go.tsumego.solver.prover import (
+    SUCCESS,
     Finding,
     Goal,
     Master,
@@ -310,7 +311,6 @@ class _Run:
 
     def moves(self, side: int, *, ask: bool = True) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Return the first moves that solve the problem, and those that are unsolved."""
-        wanted = ProofVerdict.REACHED if side == ATTACKER else ProofVerdict.PREVENTED
         succeeds = self.safe(side, self._main, ask=False) == (side == DEFENDER)
         if not succeeds or self.needs_move(side) is False:
             return (), ()
@@ -323,7 +323,7 @@ class _Run:
             verdict = self._known(Goal.CAPTURE, self._main, place)
             if verdict is None and ask:
                 verdict = self._ask(Goal.CAPTURE, self._main, place)
-            if verdict == wanted:
+            if verdict == SUCCESS[side]:
                 solving.append(point)
             elif verdict is None:
                 unsolved.append(point)
