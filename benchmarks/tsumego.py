@@ -34,17 +34,12 @@ import numpy as np
 from common.conditions import conditions
 from miai.errors import MiaiError
 from miai_go.gtp.client import EngineLog, EngineProcess, GtpClient
-from miai_go.kinds import LIFE_NETWORK
-from miai_go.nets.network import build_network, tensors_of
+from miai_go.nets.network import tensors_of
 from miai_go.rules.coordinates import vertex
-from miai_go.tsumego.networks.accuracy import answering
-from miai_go.tsumego.networks.array_nets import NAMES, ArrayNet, array_net, read_array_net
-from miai_go.tsumego.networks.net_files import (
-    NetHeader,
-    load_net,
-)
+from miai_go.tsumego.networks.array_nets import ArrayNet, array_net, read_array_net
+from miai_go.tsumego.networks.net_files import NetHeader, NetworkName, build_net
 from miai_go.tsumego.networks.predictor import Predictor
-from miai_go.tsumego.networks.zone_planes import WINDOW, PlaneLayout, encode, layout_of_zones
+from miai_go.tsumego.networks.zone_planes import WINDOW, PlaneLayout, layout_of_zones
 from miai_go.tsumego.problem_sgf import Problem, collection_sgf, shipped_problems
 from miai_go.tsumego.problems.families import members
 from miai_go.tsumego.problems.walled import draw_fight, zone_within
@@ -56,7 +51,7 @@ from miai_go.tsumego.zones import ATTACKER, DEFENDER, Zone, find_zone
 
 WITHIN = (1.0, 5.0, 15.0)
 _DRAWN, _BATCH = 64, 1024
-_ARRAY_NETS: dict[str, tuple[str, dict[str, int]]] = {
+_ARRAY_NETS: dict[NetworkName, tuple[str, dict[str, int]]] = {
     "dense": ("reference", {"width": 256, "blocks": 1}),
     "zone": ("extended", {"height": 4, "width": 32}),
 }
@@ -215,22 +210,13 @@ def networks(arguments: argparse.Namespace) -> dict[str, Any]:
     defenders = np.array([zone.defenders for zone in drawn], np.uint64)[at]
     batch = (at, attackers, defenders, np.arange(_BATCH) // _DRAWN % 2)
     shipped = Predictor(NETWORK)
-    answer = None if shipped.header.network in NAMES else answering(load_net(NETWORK).network)
-
-    def by_torch() -> None:
-        assert answer is not None
-        planes, window = shipped.header.planes, shipped.header.window
-        answer(encode(layout, *batch, planes=planes, window=window).planes)
-
-    if answer is None:
-        rates = _array_rates(read_array_net(NETWORK), layout, batch)
-    else:
-        rates = {"batches_per_second": _rate(by_torch, _BATCH)}
+    rates = _array_rates(read_array_net(NETWORK), layout, batch)
     rates["from_boards_per_second"] = _rate(lambda: shipped.evaluate(drawn[0]), 2)
-    out: dict[str, Any] = {"batch": _BATCH, "shipped": {"network": shipped.header.network, **rates}}
+    network = NetHeader.read(NETWORK).network
+    out: dict[str, Any] = {"batch": _BATCH, "shipped": {"network": network, **rates}}
     for name, (planes, values) in _ARRAY_NETS.items():
         header = NetHeader(network=name, network_parameters=values, planes=planes, window=WINDOW)
-        tensors = tensors_of(build_network(name, header.shape, values, seed=1, kind=LIFE_NETWORK))
+        tensors = tensors_of(build_net(header, seed=1))
         out[name] = {**values, **_array_rates(array_net(header, tensors), layout, batch)}
     return out
 

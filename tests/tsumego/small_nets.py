@@ -5,11 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from miai_go.kinds import LIFE_NETWORK
-from miai_go.nets.network import build_network
 from miai_go.tsumego.data.labelled_positions import LabelledPositions
 from miai_go.tsumego.data.position_sets import MakingSettings, make_set
-from miai_go.tsumego.networks.net_files import Net, NetHeader
+from miai_go.tsumego.networks.net_files import Net, NetHeader, NetworkName, build_net
 
 SETTINGS = MakingSettings(seed=5, least_empty=5, most_empty=7, boards=6)
 
@@ -20,9 +18,7 @@ def small_set(folder: Path, *, positions: int = 600, **options: Any) -> Labelled
     return LabelledPositions.open(folder)
 
 
-def small_net(name: str = "dense", *, planes: str = "reference", **parameters: Any) -> Net:
+def small_net(name: NetworkName = "dense", *, planes: str = "reference", **parameters: Any) -> Net:
     """Return a network with drawn weights."""
     header = NetHeader(network=name, network_parameters=parameters, planes=planes, window=11)
-    return Net(
-        build_network(name, header.shape, parameters, seed=3, kind=LIFE_NETWORK).eval(), header
-    )
+    return Net(build_net(header, seed=3).eval(), header)

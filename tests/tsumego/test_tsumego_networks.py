@@ -26,6 +26,7 @@ from miai_go.tsumego.networks.array_nets import (  # noqa: E402
     read_array_net,
 )
 from miai_go.tsumego.networks.net_files import (  # noqa: E402
+    NetworkName,
     load_net,
     quantize_net,
     save_net,
@@ -101,7 +102,7 @@ def test_the_array_network_is_the_torch_network(
 
 
 @pytest.mark.parametrize("name", ["dense", "zone"])
-def test_weights_are_kept_as_they_are(name: str, tmp_path: Path) -> None:
+def test_weights_are_kept_as_they_are(name: NetworkName, tmp_path: Path) -> None:
     net = small_net(name, planes="extended", width=16)
     save_net(tmp_path / "net.safetensors", tensors_of(net.network), net.header)
     again = load_net(tmp_path / "net.safetensors")

@@ -19,8 +19,7 @@ from miai_go.tsumego.networks.zone_planes import encode, layout_of
 torch = pytest.importorskip("torch")
 
 from miai.errors import WeightsError  # noqa: E402
-from miai_go.kinds import LIFE_NETWORK  # noqa: E402
-from miai_go.nets.network import build_network, tensors_of  # noqa: E402
+from miai_go.nets.network import tensors_of  # noqa: E402
 from miai_go.tsumego.networks.accuracy import answering  # noqa: E402
 from miai_go.tsumego.networks.array_nets import (  # noqa: E402
     array_net,
@@ -29,6 +28,7 @@ from miai_go.tsumego.networks.array_nets import (  # noqa: E402
 from miai_go.tsumego.networks.net_files import (  # noqa: E402
     Net,
     NetHeader,
+    build_net,
     load_net,
     packed_net,
     quantize_net,
@@ -49,7 +49,7 @@ def zone_net(window: int = 11, **parameters: Any) -> Net:
     header = NetHeader(
         network="zone", network_parameters=parameters, planes="extended", window=window
     )
-    network = build_network("zone", header.shape, parameters, seed=3, kind=LIFE_NETWORK)
+    network = build_net(header, seed=3)
     drawn = torch.Generator().manual_seed(5)
     with torch.no_grad():
         for name, tensor in network.state_dict().items():

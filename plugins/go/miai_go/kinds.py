@@ -51,13 +51,6 @@ ADVISER: Kind[Adviser | None] = Kind(
     "Advises a search about the moves at its root",
     optional=True,
 )
-LIFE_NETWORK: Kind[nn.Module] = Kind(
-    "go.tsumego-network",
-    _MODULE,
-    ("shape",),
-    "A network of life and death: planes to miai_go.nets.network.Outputs, value 1 for safe",
-)
-
 KINDS: tuple[Kind[Any], ...] = (
     DEAD_STONES,
     ENCODER,
@@ -66,5 +59,4 @@ KINDS: tuple[Kind[Any], ...] = (
     POLICY_HEAD,
     VALUE_HEAD,
     ADVISER,
-    LIFE_NETWORK,
 )

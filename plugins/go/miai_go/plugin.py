@@ -179,16 +179,6 @@ _COMPONENTS: Final = (
         *("go.adviser", "network", "tsumego.adviser:network_adviser", ""),
         "Guesses about enclosed groups",
     ),
-    (
-        *("go.tsumego-network", "dense", "tsumego.networks.architectures:DenseNet"),
-        f"{_TSUMEGO}:DenseParameters",
-        "Fully connected, with a residual block; can be evaluated inside the prover",
-    ),
-    (
-        *("go.tsumego-network", "zone", "tsumego.networks.architectures:ZoneNet"),
-        f"{_TSUMEGO}:ZoneParameters",
-        "Residual convolutions confined to the zone; can be evaluated without torch",
-    ),
 )
 
 

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor, nn
 
-    from miai.plugins.kinds import Kind
-
 
 @dataclass(frozen=True, slots=True)
 class NetworkShape:
@@ -98,32 +96,34 @@ def build_network(
     values: Mapping[str, Any],
     *,
     seed: int = 0,
-    kind: Kind[nn.Module] = NETWORK,
 ) -> nn.Module:
-    """Return a network of a kind by its registered name, with weights drawn by `seed`.
-
-    The same name, shape, values and seed give the same weights on one version of torch. The state
-    of torch's own generator is restored.
+    """Return a network by its registered name, with weights drawn by `seed`; see `drawn`.
 
     Raises:
       MissingExtraError: torch is not installed.
-      UnknownComponentError: no network of this kind has the name.
+      UnknownComponentError: no network has the name.
       ParameterError: the values do not fit it.
     """
     require_torch(f"the network '{name}'")
+    return drawn(lambda: registry().build(NETWORK, name, shape, values=values), seed=seed)
+
+
+def drawn(build: Callable[[], nn.Module], *, seed: int) -> nn.Module:
+    """Return what `build` makes, with weights drawn by `seed`.
+
+    The same network and seed give the same weights on one version of torch. The state of torch's
+    own generator is restored.
+    """
     import torch
 
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        network: nn.Module = registry().get(kind, name).build(shape, values=values)
-    return network
+        return build()
 
 
-def filled_parameters(
-    name: str, values: Mapping[str, Any], *, kind: Kind[nn.Module] = NETWORK
-) -> dict[str, Any]:
+def filled_parameters(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values with all defaults, as a weights file stores them."""
-    return registry().get(kind, name).fill(values).model_dump(mode="json")
+    return registry().get(NETWORK, name).fill(values).model_dump(mode="json")
 
 
 def folded(network: nn.Module) -> nn.Module:

@@ -503,8 +503,8 @@ def _pictures(
     """Return the contents of the windows, two bits for each point, uint64 of shape (n, words)."""
     out = []
     c = positions.columns
-    for at in range(0, len(rows), 4096):
-        here = slice(at, at + 4096)
+    for start in range(0, len(rows), 4096):
+        here = slice(start, start + 4096)
         part = rows[here]
         planes = encode(
             positions.layout,

@@ -104,8 +104,8 @@ def _zone(
             return find_zone(np.asarray(stones, np.int8), target)
         except ProblemError:
             return None  # such as one with an open wall
-    most = max(settings.most_empty, settings.least_empty)
-    empty = int(rng.integers(settings.least_empty, most + 1))
+    largest = max(settings.most_empty, settings.least_empty)
+    empty = int(rng.integers(settings.least_empty, largest + 1))
     if source % 2:
         return draw_room_zone(rng, most_empty=empty)
     return draw_fight_zone(rng, empty=empty)

@@ -111,8 +111,8 @@ def measure(
       views: symmetries to average over, 1 to 8.
     """
     chances, solved = [], []
-    for at in range(0, len(rows), BATCH):
-        chance, right = _batch(answers, header, positions, rows[at : at + BATCH], views)
+    for start in range(0, len(rows), BATCH):
+        chance, right = _batch(answers, header, positions, rows[start : start + BATCH], views)
         chances.append(chance)
         solved.append(right)
     columns = positions.columns

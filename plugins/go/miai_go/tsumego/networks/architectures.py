@@ -198,5 +198,5 @@ def _pool(features: Tensor, owner: Tensor, count: int) -> Tensor:
     """Return mean and maximum of features, none negative, by owner; 0 where it has none."""
     each = torch.bincount(owner, minlength=count)
     total = features.new_zeros(count, features.shape[1]).index_add(0, owner, features)
-    most = torch.segment_reduce(features, "max", lengths=each, axis=0, initial=0.0)
-    return torch.cat((total / each.clamp(min=1)[:, None], most), 1)
+    highest = torch.segment_reduce(features, "max", lengths=each, axis=0, initial=0.0)
+    return torch.cat((total / each.clamp(min=1)[:, None], highest), 1)

@@ -7,7 +7,7 @@ network and that of the zone.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -16,12 +16,10 @@ from typing import Any, ClassVar, Final, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from miai.errors import PluginError, WeightsError
+from miai.errors import ParameterError, WeightsError
 from miai.kernels.lanes import LANES
 from miai.tensors import Tensors
-from miai_go.kinds import LIFE_NETWORK
-from miai_go.nets.network import filled_parameters
-from miai_go.tsumego.components import ZoneParameters
+from miai_go.tsumego.components import DenseParameters, ZoneParameters
 from miai_go.tsumego.kernels import FAMILY, dense_net, zone_net
 from miai_go.tsumego.kernels import planes as kernels
 from miai_go.tsumego.networks.net_files import NetHeader, read_net
@@ -105,15 +103,14 @@ class DenseArrays(ArrayNet):
     @classmethod
     def of(cls, header: NetHeader, tensors: Tensors) -> Self:
         """Return the weights of tensors by name; see `array_net`."""
-        if header.network != "dense":
-            raise WeightsError(f"is of the network '{header.network}'; only 'dense' can be used")
-        values = filled_parameters(header.network, header.network_parameters, kind=LIFE_NETWORK)
+        parameters = header.parameters
+        assert isinstance(parameters, DenseParameters)
         layers = [
             f"blocks.{block}.{name}"
-            for block in range(values["blocks"])
+            for block in range(parameters.blocks)
             for name in ("first", "second")
         ]
-        width, actions = int(values["width"]), header.shape.actions
+        width, actions = parameters.width, header.shape.actions
         shapes = {
             "first": (width, header.shape.planes * header.window**2),
             "value": (1, width),
@@ -194,13 +191,10 @@ class ZoneArrays(ArrayNet):
     @classmethod
     def of(cls, header: NetHeader, tensors: Tensors) -> Self:
         """Return the weights of tensors by name; see `array_net`."""
-        if header.network != "zone" or header.planes != EXTENDED:
-            raise WeightsError(
-                f"is of the network '{header.network}' on the planes '{header.planes}'; only "
-                f"'zone' on '{EXTENDED}' can be used"
-            )
-        values = filled_parameters(header.network, header.network_parameters, kind=LIFE_NETWORK)
-        parameters = ZoneParameters.model_validate(values)
+        if header.planes != EXTENDED:
+            raise WeightsError(f"its planes are '{header.planes}'; a zone needs '{EXTENDED}'")
+        parameters = header.parameters
+        assert isinstance(parameters, ZoneParameters)
         _check_shapes(_shapes(parameters), tensors)
         weights = _weights(parameters, tensors)
         for name, array in weights._asdict().items():
@@ -343,26 +337,13 @@ def _check_shapes(wanted: Mapping[str, tuple[int, ...]], tensors: Tensors) -> No
             )
 
 
-_READERS: Final[dict[str, Callable[[NetHeader, Tensors], ArrayNet]]] = {
-    "dense": DenseArrays.of,
-    "zone": ZoneArrays.of,
-}
-
-NAMES: Final = tuple(_READERS)
-"""The networks that kernels can evaluate."""
-
-
 def array_net(header: NetHeader, tensors: Tensors) -> ArrayNet:
-    """Return the network of tensors. Raises `WeightsError` if kernels cannot evaluate it."""
-    reader = _READERS.get(header.network)
-    if reader is None:
-        raise WeightsError(
-            f"is of the network '{header.network}', which needs torch; usable without it: "
-            + ", ".join(NAMES)
-        )
+    """Return the network of tensors. Raises `WeightsError` if they do not fit the header."""
     try:
-        return reader(header, tensors)
-    except PluginError as error:
+        if header.network == "dense":
+            return DenseArrays.of(header, tensors)
+        return ZoneArrays.of(header, tensors)
+    except ParameterError as error:
         raise WeightsError(f"its network cannot be built: {error}") from error
 
 

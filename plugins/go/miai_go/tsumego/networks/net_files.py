@@ -18,22 +18,18 @@ from numpy.typing import NDArray
 from pydantic import Field, field_validator
 
 from miai.errors import WeightsError
-from miai.parameters import StrictModel
+from miai.parameters import StrictModel, build_parameters
 from miai.tensors import MAX_NAME, FileHeader, Tensors
-from miai_go.kinds import LIFE_NETWORK
-from miai_go.nets.network import (
-    NetworkShape,
-    build_network,
-    fill_network,
-    filled_parameters,
-    tensors_of,
-)
+from miai_go.errors import require_torch
+from miai_go.nets.network import NetworkShape, drawn, fill_network, tensors_of
+from miai_go.tsumego.components import DenseParameters, ZoneParameters
 from miai_go.tsumego.networks.zone_planes import MOST_WINDOW, PLANE_SETS
 
 if TYPE_CHECKING:
     from torch import nn
 
 
+NetworkName = Literal["dense", "zone"]
 WHOLE: Final = 32
 BITS: Final = (8, 7, 6, 5, 4, 3, 2)
 _PACKED, _SCALES, _SHAPE = ".packed", ".scales", ".shape"
@@ -60,7 +56,8 @@ class NetHeader(FileHeader):
     """The header of a life-and-death network.
 
     Attributes:
-      network, network_parameters: the component of kind ``go.tsumego-network``.
+      network, network_parameters: ``dense`` or ``zone``, and its `DenseParameters` or
+        `ZoneParameters`.
       planes: name of its set of planes.
       window: points on a side of the window.
       bits: bits per weight; 32 if not quantised.
@@ -72,7 +69,7 @@ class NetHeader(FileHeader):
     KIND = "a life-and-death network"
     REMEDY = "`miai go tsumego train` makes one"
 
-    network: str = Field(max_length=MAX_NAME)
+    network: NetworkName
     network_parameters: dict[str, Any] = Field(default_factory=dict)
     planes: str = Field(max_length=MAX_NAME)
     window: int = Field(ge=3, le=MOST_WINDOW)
@@ -95,9 +92,33 @@ class NetHeader(FileHeader):
         return window
 
     @property
+    def parameters(self) -> DenseParameters | ZoneParameters:
+        """The parameters of the network. Raises `ParameterError` if they are wrong."""
+        where = f"network '{self.network}'"
+        if self.network == "dense":
+            return build_parameters(DenseParameters, self.network_parameters, where=where)
+        return build_parameters(ZoneParameters, self.network_parameters, where=where)
+
+    @property
     def shape(self) -> NetworkShape:
         """What the network must fit."""
         return NetworkShape(self.window, PLANE_SETS[self.planes])
+
+
+def build_net(header: NetHeader, *, seed: int = 0) -> nn.Module:
+    """Return the network of a header, with weights drawn by `seed`.
+
+    Raises:
+      MissingExtraError: torch is not installed.
+      ParameterError: its parameters are wrong.
+    """
+    require_torch(f"the network '{header.network}'")
+    from miai_go.tsumego.networks.architectures import DenseNet, ZoneNet
+
+    parameters = header.parameters
+    if isinstance(parameters, DenseParameters):
+        return drawn(lambda: DenseNet(header.shape, parameters), seed=seed)
+    return drawn(lambda: ZoneNet(header.shape, parameters), seed=seed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,13 +134,8 @@ def save_net(path: Path, tensors: Tensors, header: NetHeader) -> NetHeader:
 
     Raises `WeightsError` if the file cannot be written or a tensor is not finite.
     """
-    complete = header.model_copy(
-        update={
-            "network_parameters": filled_parameters(
-                header.network, header.network_parameters, kind=LIFE_NETWORK
-            )
-        }
-    )
+    parameters = header.parameters.model_dump(mode="json")
+    complete = header.model_copy(update={"network_parameters": parameters})
     return complete.write(path, packed_tensors(tensors, header.bits))
 
 
@@ -137,13 +153,7 @@ def load_net(path: Path) -> Net:
       WeightsError: as `read_net`, or the tensors do not fit the network that the file names.
     """
     header, tensors = read_net(path)
-    network = fill_network(
-        lambda: build_network(
-            header.network, header.shape, header.network_parameters, kind=LIFE_NETWORK
-        ),
-        tensors,
-        where=str(path),
-    )
+    network = fill_network(lambda: build_net(header), tensors, where=str(path))
     return Net(network, header)
 
 

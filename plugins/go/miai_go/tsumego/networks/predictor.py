@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from markupsafe import Markup
@@ -17,9 +17,8 @@ from miai_go.errors import ProblemError
 from miai_go.rules.board import BLACK_STONE, WHITE_STONE
 from miai_go.rules.chains import chains_of
 from miai_go.rules.coordinates import COLUMNS, STONES, draw, star_points, vertex
-from miai_go.tsumego.networks.array_nets import NAMES, ArrayNet, read_array_net
-from miai_go.tsumego.networks.net_files import NetHeader
-from miai_go.tsumego.networks.zone_planes import encode, layout_of_zones, load_planes
+from miai_go.tsumego.networks.array_nets import read_array_net
+from miai_go.tsumego.networks.zone_planes import layout_of_zones, load_planes
 from miai_go.tsumego.zones import ATTACKER, DEFENDER, Zone, find_zone
 
 _SIDES: Final = (ATTACKER, DEFENDER)
@@ -53,30 +52,20 @@ class PredictedFate:
 class Predictor:
     """A network of `miai go tsumego train` or `quantize` that predicts whether blocks live.
 
-    Networks that kernels evaluate need no torch.
+    Compiled kernels evaluate it, without torch.
 
     Raises:
       WeightsError: the file cannot be read or is damaged.
-      MissingExtraError: it needs torch, which is not installed.
     """
 
     def __init__(self, weights: Path) -> None:
         self._path = weights
-        self.header: NetHeader = NetHeader.read(weights)
-        self._array_net: ArrayNet | None = None
-        self._net: Any = None
-        if self.header.network in NAMES:
-            self._array_net = read_array_net(weights)
-        else:
-            from miai_go.tsumego.networks.net_files import load_net
-
-            self._net = load_net(weights).network
+        self._net = read_array_net(weights)
 
     def load(self) -> None:
         """Load kernels, or compile them, before a clock runs."""
         load_planes()
-        if self._array_net is not None:
-            self._array_net.load()
+        self._net.load()
 
     def fates(self, stones: NDArray[np.int8]) -> list[PredictedFate]:
         """Return the fate of every block of a board, lowest point first.
@@ -108,26 +97,10 @@ class Predictor:
         """
         layout = layout_of_zones([zone])
         sets = ([0, 0], [zone.attackers] * 2, [zone.defenders] * 2, list(_SIDES))
-        if self._array_net is not None:
-            values, logits = self._array_net.evaluate(layout, *sets)
-        else:
-            values, logits = self._by_torch(layout, sets)
+        values, logits = self._net.evaluate(layout, *sets)
         if not np.isfinite(values).all() or np.isnan(logits).any():
             raise WeightsError(f"{self._path}: its answers are not finite; train it again")
         return [float(v + 1) / 2 for v in values], logits
-
-    def _by_torch(self, layout: Any, sets: Any) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        import torch
-
-        views = encode(layout, *sets, planes=self.header.planes, window=self.header.window)
-        with torch.inference_mode():
-            outputs = self._net(torch.from_numpy(views.planes).float())
-        answers = outputs.policy.numpy()
-        places = views.places.astype(np.int64)
-        logits = np.take_along_axis(answers, np.maximum(places, 0), 1)
-        logits[places < 0] = -np.inf
-        logits[:, 63] = answers[:, -1]
-        return outputs.value.numpy(), logits
 
     def _move(self, zone: Zone, logits: NDArray[np.float32]) -> int | None:
         stones = zone.attackers | zone.defenders
@@ -238,10 +211,10 @@ def _grid(size: int) -> list[Markup]:
     low, high = _MARGIN, _MARGIN + _CELL * (size - 1)
     out = []
     for i in range(size):
-        at = _MARGIN + _CELL * i
-        lines = f"M{low} {at}H{high}M{at} {low}V{high}"
+        place = _MARGIN + _CELL * i
+        lines = f"M{low} {place}H{high}M{place} {low}V{high}"
         out.append(tag("path", d=lines, stroke="#806030", fill="none"))
-        out.append(tag("text", COLUMNS[i], x=at, y=high + 24))
+        out.append(tag("text", COLUMNS[i], x=place, y=high + 24))
         out.append(tag("text", str(i + 1), x=low - 20, y=high - _CELL * i + 4))
     return out + _circles(size, star_points(size), r=2.5, fill="#806030")
 

@@ -14,17 +14,18 @@ from pydantic import Field
 
 from miai.parameters import StrictModel, parameter, read_toml
 from miai_go.errors import TrainingError
-from miai_go.kinds import LIFE_NETWORK
 from miai_go.learning.training.learner import Learner, Lesson, prepare_torch
 from miai_go.learning.training.run_folder import TrainingJournal, TrainingPlan, load_plan
 from miai_go.learning.training.sections import LossSection, OptimiserSection, TrainingRunSection
 from miai_go.learning.training.training_run import Checkpoint, TrainingResult, TrainingRun
-from miai_go.nets.network import build_network, filled_parameters, tensors_of
+from miai_go.nets.network import tensors_of
 from miai_go.tsumego.data.labelled_positions import LabelledPositions, folds_of, policy_targets
 from miai_go.tsumego.networks.accuracy import LifeMeasures, measure, sampled_rows
 from miai_go.tsumego.networks.net_files import (
     HeldOut,
     NetHeader,
+    NetworkName,
+    build_net,
     save_net,
 )
 from miai_go.tsumego.networks.zone_planes import EXTENDED, MOST_WINDOW, WINDOW
@@ -44,7 +45,6 @@ class PositionSection(StrictModel):
     by: Literal["problem", "position"] = parameter(
         "problem", help="Unit of the split; splitting by position leaks"
     )
-    views: bool = parameter(True, help="Augment with random centres and symmetries")
 
 
 class PlanesSection(StrictModel):
@@ -59,7 +59,7 @@ class PlanesSection(StrictModel):
 class NetSection(StrictModel):
     """The network."""
 
-    name: str = parameter("dense", help="Name of the network")
+    name: NetworkName = parameter("dense", help="Name of the network")
     parameters: dict[str, Any] = Field(default={})
 
 
@@ -101,13 +101,7 @@ def train_net(
     positions = LabelledPositions.open(Path(config.data.folder))
     train, held_out = _split(positions, config.data)
     header = _header(config, positions)
-    network = build_network(
-        config.network.name,
-        header.shape,
-        config.network.parameters,
-        seed=config.run.seed,
-        kind=LIFE_NETWORK,
-    )
+    network = build_net(header, seed=config.run.seed)
     scales = np.ones(header.shape.planes, np.float32)
     learner = Learner(network, scales, optimiser=config.optimiser, loss=config.loss, run=config.run)
 
@@ -152,38 +146,30 @@ def train_net(
 def _lessons(
     config: TsumegoConfig, positions: LabelledPositions, train: NDArray[np.int64], *, first: int
 ) -> Generator[Lesson, None, None]:
-    """Yield lessons without end, from that of a step on; each depends on the step alone."""
+    """Yield lessons without end, from that of a step on; each depends on the step alone.
+
+    Values are 1 for a safe target and -1 for another; centre and symmetry of each view are drawn.
+    """
     size = min(config.optimiser.batch, len(train))
     per_epoch = max(len(train) // size, 1)
     for step in itertools.count(first):
         epoch, number = divmod(step, per_epoch)
         if step == first or number == 0:
             order = np.random.default_rng((config.run.seed, epoch)).permutation(train)
-        views = np.random.default_rng((config.run.seed, epoch, number))
-        yield lesson_of(
-            positions,
-            order[number * size : (number + 1) * size],
+        rows = order[number * size : (number + 1) * size]
+        views = positions.views(
+            rows,
             planes=config.planes.planes,
             window=config.planes.window,
-            rng=views if config.data.views else None,
+            rng=np.random.default_rng((config.run.seed, epoch, number)),
         )
-
-
-def lesson_of(
-    positions: LabelledPositions,
-    rows: NDArray[np.int64],
-    *,
-    planes: str,
-    window: int,
-    rng: np.random.Generator | None,
-) -> Lesson:
-    """Return the lesson of positions, with value 1 for a safe target and -1 otherwise."""
-    views = positions.views(rows, planes=planes, window=window, rng=rng)
-    return Lesson(
-        planes=views.planes,
-        policy=policy_targets(positions.columns["best"][rows], views.places, window),
-        value=np.where(positions.safe(rows), 1.0, -1.0).astype(np.float32),
-    )
+        yield Lesson(
+            planes=views.planes,
+            policy=policy_targets(
+                positions.columns["best"][rows], views.places, config.planes.window
+            ),
+            value=np.where(positions.safe(rows), 1.0, -1.0).astype(np.float32),
+        )
 
 
 def _split(
@@ -206,7 +192,7 @@ def _header(config: TsumegoConfig, positions: LabelledPositions) -> NetHeader:
     data, network = config.data, config.network
     return NetHeader(
         network=network.name,
-        network_parameters=filled_parameters(network.name, network.parameters, kind=LIFE_NETWORK),
+        network_parameters=network.parameters,
         planes=config.planes.planes,
         window=config.planes.window,
         data=positions.digest,

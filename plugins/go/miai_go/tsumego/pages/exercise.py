@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from miai_go.errors import ProblemError
 from miai_go.tsumego.problem_sgf import Problem
+from miai_go.tsumego.solver.proof_tree import board_ending
 from miai_go.tsumego.solver.prover import NO_BAN, SUCCESS, ProofVerdict, ZonePosition
 from miai_go.tsumego.solver.solver import ProblemReport, Solver, Status
 from miai_go.tsumego.zones import ATTACKER, DEFENDER
@@ -252,13 +253,8 @@ class Exercise:
         return line
 
     def _ending(self, place: ZonePosition) -> str:
-        settled = self._prover.settled(place)
-        if settled == ProofVerdict.PREVENTED:
-            return "the target lives unconditionally"
-        if settled == ProofVerdict.REACHED:
-            taken = place.side == DEFENDER
-            return "the target is captured" if taken else "the target is in atari"
-        return ""
+        ending = board_ending(self._prover, place)
+        return ending.value if ending else ""
 
 
 def status_text(report: ProblemReport) -> str:

@@ -116,21 +116,19 @@ def enclose(
     placement: Placement,
     outside: int = 0,
     inside: Iterable[Cell] = (),
-    cut: Iterable[Cell] = (),
 ) -> Diagram:
     """Return an eye space in a solid wall of the defender, itself in a solid wall of the attacker.
 
     Args:
       outside: number of outside liberties of the defender's wall.
       inside: cells of the eye space with stones of the attacker.
-      cut: cells of the defender's wall with stones of the attacker.
 
     Raises:
       ProblemError: there is no room for that number of liberties.
     """
-    space, cuts = set(cells), set(cut)
-    wall = rim_of(space, placement) - cuts
-    free = _apart(rim_of(space | wall, placement) - cuts, wall, outside)
+    space = set(cells)
+    wall = rim_of(space, placement)
+    free = _apart(rim_of(space | wall, placement), wall, outside)
     return surround(wall, space | free, placement=placement, inside=inside)
 
 

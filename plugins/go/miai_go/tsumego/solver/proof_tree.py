@@ -50,6 +50,16 @@ class LineEnd(Enum):
     CUT = "the tree is cut here"
 
 
+def board_ending(prover: Prover, place: ZonePosition) -> LineEnd | None:
+    """Return why a line ends if the board alone shows it, otherwise None."""
+    settled = prover.settled(place)
+    if settled == ProofVerdict.PREVENTED:
+        return LineEnd.ALIVE
+    if settled == ProofVerdict.REACHED:
+        return LineEnd.CAPTURED if place.side == DEFENDER else LineEnd.ATARI
+    return None
+
+
 @dataclass(slots=True, eq=False)
 class ProofNode:
     """A position of a proof.
@@ -173,7 +183,7 @@ class _Grower:
         self.count += 1
         if self.count > self._max_nodes or (self._ends is not None and perf_counter() > self._ends):
             raise _TooManyError
-        node.ending = LineEnd.REPEATED if repeated else self._ending(place)
+        node.ending = LineEnd.REPEATED if repeated else board_ending(self._prover, place)
         if node.ending is not None:
             return node
         if place in self._complete:
@@ -238,14 +248,6 @@ class _Grower:
         for i in order:
             if ends[i] or self.verdict(moves[i][1]) == self._verdict:
                 yield moves[i]
-
-    def _ending(self, place: ZonePosition) -> LineEnd | None:
-        settled = self._prover.settled(place)
-        if settled == ProofVerdict.PREVENTED:
-            return LineEnd.ALIVE
-        if settled == ProofVerdict.REACHED:
-            return LineEnd.CAPTURED if place.side == DEFENDER else LineEnd.ATARI
-        return None
 
     def find(self, place: ZonePosition) -> Finding:
         """Return the prover's finding on a position."""
