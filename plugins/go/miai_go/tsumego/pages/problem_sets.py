@@ -73,28 +73,29 @@ class Sets:
         if self._file(GENERATED).exists():
             names.append(GENERATED)
         names += [path.stem for path in self._opened()]
-        return [found for name in names if (found := self.get(name)) is not None]
+        sets = (self.get(name) for name in names)
+        return [each for each in sets if each is not None]
 
     def get(self, name: str) -> ProblemSet | None:
         """Return a set by name; None if there is none."""
         with self._lock:
             if name not in self._known:
-                found = self._read(name)
-                if found is None:
+                problem_set = self._read(name)
+                if problem_set is None:
                     return None
-                self._known[name] = found
+                self._known[name] = problem_set
             return self._known[name]
 
     def _read(self, name: str) -> ProblemSet | None:
         if title := dict(self._shipped()).get(name):
             return ProblemSet(name, title, _shipped_level(name))
-        given = re.fullmatch(r"given-([0-9]{1,4})", name)
-        if given and int(given[1]) < len(self._paths):
-            path = self._paths[int(given[1])]
+        number = re.fullmatch(r"given-([0-9]{1,4})", name)
+        if number and int(number[1]) < len(self._paths):
+            path = self._paths[int(number[1])]
             return _checked(name, path.name, problems_of(path))
         if (name == GENERATED or _OWN.fullmatch(name)) and (path := self._file(name)).exists():
-            found = read_problems(path.read_bytes(), source=name)
-            return _checked(name, name.replace("-", " "), found)
+            problems = read_problems(path.read_bytes(), source=name)
+            return _checked(name, name.replace("-", " "), problems)
         return None
 
     def _shipped(self) -> list[tuple[str, str]]:
@@ -110,9 +111,9 @@ class Sets:
           ProblemError: the data has no problem, or there are too many sets.
           OSError: the set cannot be written.
         """
-        found = _checked("", title, read_problems(data, source=title))
-        if not found.problems:
-            reason = found.mistakes[0] if found.mistakes else f"{title}: there is no problem in it"
+        read = _checked("", title, read_problems(data, source=title))
+        if not read.problems:
+            reason = read.mistakes[0] if read.mistakes else f"{title}: there is no problem in it"
             raise ProblemError(reason)
         with self._lock:
             numbers = [int(path.stem[4:]) for path in self._opened()]
@@ -121,10 +122,9 @@ class Sets:
                     f"{MOST_SETS} sets are open; delete some of the files in {self._folder}"
                 )
             name = f"own-{max(numbers, default=0) + 1}"
-            self._write(name, found.problems)
-            known = ProblemSet(name, title, found.problems, found.mistakes)
-            self._known[name] = known
-        return known
+            self._write(name, read.problems)
+            self._known[name] = ProblemSet(name, title, read.problems, read.mistakes)
+            return self._known[name]
 
     def generate(self, empty: int, seed: int) -> int:
         """Add a random problem to the generated ones; return its number.
@@ -161,8 +161,8 @@ class Sets:
         return self._folder / f"{name}.sgf"
 
     def _opened(self) -> list[Path]:
-        found = [path for path in self._folder.glob("own-*.sgf") if _OWN.fullmatch(path.stem)]
-        return sorted(found, key=lambda path: int(path.stem[4:]))
+        paths = [path for path in self._folder.glob("own-*.sgf") if _OWN.fullmatch(path.stem)]
+        return sorted(paths, key=lambda path: int(path.stem[4:]))
 
     # -- the score -----------------------------------------------------------------------------
 
@@ -193,17 +193,17 @@ class Sets:
 def is_source(path: Path) -> bool:
     """Return whether a path holds a problem: SGF, a folder or an archive of SGF."""
     try:
-        found = islice(problems_of(path), _MOST_LOOKED_AT)
-        return any(isinstance(each, Problem) for each in found)
+        first = islice(problems_of(path), _MOST_LOOKED_AT)
+        return any(isinstance(each, Problem) for each in first)
     except (DataError, OSError):
         return False
 
 
-def _checked(name: str, title: str, found: Iterator[Problem | ProblemError]) -> ProblemSet:
+def _checked(name: str, title: str, entries: Iterator[Problem | ProblemError]) -> ProblemSet:
     problems: list[Problem] = []
     mistakes: list[str] = []
     try:
-        for each in islice(found, MOST_PROBLEMS):
+        for each in islice(entries, MOST_PROBLEMS):
             if isinstance(each, Problem):
                 problems.append(each)
             else:

@@ -92,10 +92,10 @@ class Trainer:
 
     async def collection(self, request: Request) -> Response:
         """Show the problems of a set."""
-        found = await to_thread.run_sync(self._find, request)
+        chosen = await to_thread.run_sync(self._find, request)
         outcomes = self._sets.outcomes()
-        marks = [outcomes.get((found.name, number)) for number in range(len(found.problems))]
-        return page("problem_set.html", package=__package__, collection=found, marks=marks)
+        marks = [outcomes.get((chosen.name, number)) for number in range(len(chosen.problems))]
+        return page("problem_set.html", package=__package__, collection=chosen, marks=marks)
 
     async def open(self, request: Request) -> Response:
         """Open a file of problems."""
@@ -107,10 +107,10 @@ class Trainer:
         if not data:
             return await to_thread.run_sync(self._overview, "Choose a file of problems in SGF.")
         try:
-            found = await to_thread.run_sync(self._sets.open, data, name[:80])
+            chosen = await to_thread.run_sync(self._sets.open, data, name[:80])
         except (MiaiError, OSError) as error:
             return await to_thread.run_sync(self._overview, one_line(str(error)))
-        return RedirectResponse(f"/problems/{found.name}/", 303)
+        return RedirectResponse(f"/problems/{chosen.name}/", 303)
 
     async def generate(self, request: Request) -> Response:
         """Make a random problem."""
@@ -134,13 +134,13 @@ class Trainer:
 
     async def problem(self, request: Request) -> Response:
         """Show a problem."""
-        found = await to_thread.run_sync(self._find, request)
+        chosen = await to_thread.run_sync(self._find, request)
         number = request.path_params["number"]
-        if number >= len(found.problems):
+        if number >= len(chosen.problems):
             raise HTTPException(404, "There is no such problem.")
-        size = found.problems[number].size
+        size = chosen.problems[number].size
         try:
-            first = await to_thread.run_sync(self._begin, found, number)
+            first = await to_thread.run_sync(self._begin, chosen, number)
             mistake = ""
         except ProblemError as error:
             first, mistake = None, one_line(str(error))
@@ -148,13 +148,13 @@ class Trainer:
             "problem_board.html",
             package=__package__,
             scripts=["board.js", "/problems/assets/problem.js"],
-            collection=found,
+            collection=chosen,
             number=number,
-            title=found.problems[number].name,
+            title=chosen.problems[number].name,
             task=first and first[0],
             mistake=mistake,
-            outcome=self._sets.outcomes().get((found.name, number)),
-            counts=self._sets.counts(found.name),
+            outcome=self._sets.outcomes().get((chosen.name, number)),
+            counts=self._sets.counts(chosen.name),
             definitions=board_definitions(size, first[1]) if first else Markup(),
         )
 
@@ -173,37 +173,39 @@ class Trainer:
         return await self._answer(request, self._status)
 
     async def _answer(self, request: Request, answer: Any) -> Response:
-        found = await to_thread.run_sync(self._find, request)
+        chosen = await to_thread.run_sync(self._find, request)
         number = request.path_params["number"]
         try:
-            line, move = _said(await request.json())
+            line, move = _request_content(await request.json())
         except ValueError as error:
             return JSONResponse({"problem": str(error)}, 400)
-        if number >= len(found.problems):
+        if number >= len(chosen.problems):
             raise HTTPException(404, "There is no such problem.")
         try:
-            return JSONResponse(await to_thread.run_sync(answer, found, number, line, move))
+            return JSONResponse(await to_thread.run_sync(answer, chosen, number, line, move))
         except ProblemError as error:
             return JSONResponse({"problem": one_line(str(error))}, 409)
 
-    def _begin(self, found: ProblemSet, number: int) -> tuple[str, BoardPart]:
-        exercise, lock = self._exercise(found, number)
+    def _begin(self, chosen: ProblemSet, number: int) -> tuple[str, BoardPart]:
+        exercise, lock = self._exercise(chosen, number)
         with lock:
             return _task(exercise), _part(exercise.zone)
 
     def _play(
-        self, found: ProblemSet, number: int, line: Sequence[int], move: int | None
+        self, chosen: ProblemSet, number: int, line: Sequence[int], move: int | None
     ) -> dict[str, Any]:
-        exercise, lock = self._exercise(found, number)
+        exercise, lock = self._exercise(chosen, number)
         with lock:
             if move is None:
                 return {"outcome": "", "frames": [_frame(exercise, line)], "text": ""}
             reply = exercise.play(line, move)
             if reply.outcome in (Outcome.SOLVED, Outcome.WRONG):
-                self._sets.note(found.name, number, solved=reply.outcome == Outcome.SOLVED)
-            return self._told(exercise, found, reply)
+                self._sets.note(chosen.name, number, solved=reply.outcome == Outcome.SOLVED)
+            return self._answer_to(exercise, chosen, reply)
 
-    def _told(self, exercise: Exercise, found: ProblemSet, reply: ExerciseReply) -> dict[str, Any]:
+    def _answer_to(
+        self, exercise: Exercise, chosen: ProblemSet, reply: ExerciseReply
+    ) -> dict[str, Any]:
         size = exercise.zone.size
         over = reply.outcome != Outcome.RIGHT
         return {
@@ -211,55 +213,56 @@ class Trainer:
             "text": _text(reply, size),
             "frames": [_frame(exercise, reply.line, over=over)],
             "sequel": _frames(exercise, reply.sequel, len(reply.line)),
-            "counts": self._sets.counts(found.name),
+            "counts": self._sets.counts(chosen.name),
         }
 
     def _solve(
-        self, found: ProblemSet, number: int, line: Sequence[int], move: int | None
+        self, chosen: ProblemSet, number: int, line: Sequence[int], move: int | None
     ) -> dict[str, Any]:
-        exercise, lock = self._exercise(found, number)
+        exercise, lock = self._exercise(chosen, number)
         with lock:
-            self._sets.note(found.name, number, solved=False)
+            self._sets.note(chosen.name, number, solved=False)
             solution = exercise.solution(line)
             return {
                 "outcome": "shown",
                 "text": "The solution." if solution else "Nothing solves it from here.",
                 "frames": [_frame(exercise, line, over=True)],
                 "sequel": _frames(exercise, solution, len(line)),
-                "counts": self._sets.counts(found.name),
+                "counts": self._sets.counts(chosen.name),
             }
 
     def _status(
-        self, found: ProblemSet, number: int, line: Sequence[int], move: int | None
+        self, chosen: ProblemSet, number: int, line: Sequence[int], move: int | None
     ) -> dict[str, Any]:
-        exercise, lock = self._exercise(found, number)
+        exercise, lock = self._exercise(chosen, number)
         with lock:
             return {"status": status_text(exercise.report)}
 
     # -- the rest ------------------------------------------------------------------------------
 
     def _find(self, request: Request) -> ProblemSet:
-        found = self._sets.get(request.path_params["name"])
-        if found is None:
+        chosen = self._sets.get(request.path_params["name"])
+        if chosen is None:
             raise HTTPException(404, "There is no such set of problems.")
-        return found
+        return chosen
 
-    def _exercise(self, found: ProblemSet, number: int) -> tuple[Exercise, threading.Lock]:
+    def _exercise(self, chosen: ProblemSet, number: int) -> tuple[Exercise, threading.Lock]:
         """Return an exercise, kept while it is among the latest."""
-        key = (found.name, number)
+        key = (chosen.name, number)
         with self._lock:
             if key in self._exercises:
                 self._exercises.move_to_end(key)
                 return self._exercises[key]
-        made = Exercise(found.problems[number], table_bytes=_TABLE_BYTES), threading.Lock()
+        # Outside the lock: a zone may take a while, and other pages need not wait for it.
+        new = Exercise(chosen.problems[number], table_bytes=_TABLE_BYTES), threading.Lock()
         with self._lock:
-            kept = self._exercises.setdefault(key, made)
+            exercise = self._exercises.setdefault(key, new)
             while len(self._exercises) > _MOST_EXERCISES:
                 self._exercises.popitem(last=False)
-        return kept
+        return exercise
 
 
-def _said(content: Any) -> tuple[list[int], int | None]:
+def _request_content(content: Any) -> tuple[list[int], int | None]:
     """Return the line and the move of a request. Raises `ValueError`."""
     line = content.get("line") if isinstance(content, dict) else None
     move = content.get("move") if isinstance(content, dict) else None
@@ -293,10 +296,10 @@ def _part(zone: Zone) -> BoardPart:
         for lines in np.divmod(zone.points, size)
     ]
     side = max(min(size, _LEAST_SIDE), *(high - low for low, high in spans))
-    bottom, left = (
+    bottom, first = (
         min(max(0, low - (side - (high - low)) // 2), size - side) for low, high in spans
     )
-    return BoardPart(left, bottom, side)
+    return BoardPart(first, bottom, side)
 
 
 def _text(reply: ExerciseReply, size: int) -> str:
