@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from miai.parameters import ConfigFile, Parameters, StrictModel, parameter
+from miai.plugins.kinds import imported
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -68,9 +69,8 @@ def config_file(parameters: Parameters) -> ConfigFile:
     """Return the kind of config of `miai go tsumego train`."""
 
     def load() -> type[BaseModel]:
-        from miai_go.tsumego.networks.training import TsumegoConfig
-
-        return TsumegoConfig
+        model: type[BaseModel] = imported("miai_go.tsumego.networks.training:TsumegoConfig")
+        return model
 
     optional = frozenset({"planes", "network", "optimiser", "loss", "run"})
     return ConfigFile(
