@@ -15,6 +15,7 @@ from tests.tsumego.brute_force import (
     forced,
     reachable,
 )
+from tests.tsumego.lone_attacker import LoneAttacker
 from tests.tsumego.tiny_zones import held_zone, tiny_zone
 
 from miai_go.tsumego.problems.walled import CanonicalForm
@@ -67,10 +68,10 @@ class Comparison:
     ) -> None:
         """Compare a zone, and so many positions within it for each first mover and ko master."""
         output: dict[tuple[int, int], bool] = {}
-        alone = _Exhausted.of(zone, NOBODY)
+        alone = Exhausted.of(zone, NOBODY)
         for number, master in MASTERS.items():
             # Mastery lifts bans and nothing else: without any, play is the same.
-            graph = _Exhausted.of(zone, number) if alone and alone.bans and number >= 0 else alone
+            graph = Exhausted.of(zone, number) if alone and alone.bans and number >= 0 else alone
             if graph is None:
                 self.left_out += 1
                 return
@@ -127,30 +128,43 @@ def compare(
 
 
 @dataclass(frozen=True)
-class _Exhausted:
+class Exhausted:
     """All that play can reach from a zone, for both first movers: either may pass.
 
     Attributes:
+      fight: the zone, with its ko master.
+      graph: what follows each position.
       standing: positions in which the target stands.
       captured: those from which it can be captured, and those in which it is.
-      bans: whether any point is ever banned.
     """
 
+    fight: Fight
+    graph: dict[State, list[State]]
     standing: list[State]
     captured: set[State]
-    bans: bool
 
     @classmethod
-    def of(cls, zone: Zone, master: int) -> _Exhausted | None:
+    def of(cls, zone: Zone, master: int, *, most: int = MOST_STATES) -> Exhausted | None:
         """Exhaust a zone; None where it has too many positions."""
         fight = Fight(zone.size, frozenset(zone.points), zone.target, master)
-        graph = reachable(fight, roots(zone)[ATTACKER], MOST_STATES)
+        graph = reachable(fight, roots(zone)[ATTACKER], most)
         if graph is None:
             return None
         assert all(root in graph for root in roots(zone))
         standing = [state for state in graph if zone.target in state[1]]
         captured = forced(graph, set(graph) - set(standing), ATTACKER)
-        return cls(standing, captured, any(state[3] >= 0 for state in graph))
+        return cls(fight, graph, standing, captured)
+
+    @property
+    def bans(self) -> bool:
+        """Whether any point is ever banned."""
+        return any(state[3] >= 0 for state in self.graph)
+
+    def sure_of_two_eyes(self) -> set[State]:
+        """Return the positions in which the defender can force two eyes."""
+        alone = LoneAttacker(self.fight)
+        alive = {state for state in self.graph if alone.cannot_take(state[0], state[1])}
+        return forced(self.graph, alive, DEFENDER)
 
 
 def different_zones(rng: np.random.Generator) -> Iterator[Zone]:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.tsumego.brute_force import ATTACKER, DEFENDER, Fight, forced, reachable
+from tests.tsumego.brute_force import ATTACKER, DEFENDER
 from tests.tsumego.drawn import drawn, empty_corner
-from tests.tsumego.exhaustion import MASTERS, place_of, roots
-from tests.tsumego.lone_attacker import LoneAttacker
+from tests.tsumego.exhaustion import MASTERS, Exhausted, place_of, roots
 from tests.tsumego.tiny_zones import tiny_zone
 
 from miai_go.tsumego.solver.prover import _FIRST_BYTES, Goal, ProofVerdict, Prover
@@ -18,25 +17,17 @@ def check_life(zone: Zone, *, most: int, places: int, rng: np.random.Generator) 
     """Compare with exhaustion whether two eyes can be forced: at the root and at other places."""
     compared = 0
     for number, master in MASTERS.items():
-        fight = Fight(zone.size, frozenset(zone.points), zone.target, number)
-        alone = LoneAttacker(fight)
+        exhausted = Exhausted.of(zone, number, most=most)
+        if exhausted is None:
+            continue
+        sure, standing = exhausted.sure_of_two_eyes(), exhausted.standing
         for root in roots(zone):
-            graph = reachable(fight, root, most)
-            if graph is None:
-                continue
-            alive = {state for state in graph if alone.cannot_take(state[0], state[1])}
-            won = forced(graph, alive, DEFENDER)
             prover = Prover(zone, goal=Goal.LIFE, master=master, table_bytes=1 << 16)
-            standing = [state for state in graph if zone.target in state[1]]
             drawn = rng.choice(len(standing), min(places, len(standing)), replace=False)
             for state in [root, *(standing[i] for i in drawn)]:
-                finding = prover.ask(place_of(zone, state))
-                assert finding.verdict != ProofVerdict.UNSOLVED
-                assert (finding.verdict == ProofVerdict.REACHED) == (state in won), (
-                    zone,
-                    master,
-                    state,
-                )
+                verdict = prover.ask(place_of(zone, state)).verdict
+                expected = ProofVerdict.REACHED if state in sure else ProofVerdict.PREVENTED
+                assert verdict == expected, (zone, master, state)
                 compared += 1
     return compared
 

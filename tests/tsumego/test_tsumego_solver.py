@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from functools import cache
 
 import numpy as np
 import pytest
-from tests.tsumego.brute_force import ATTACKER, DEFENDER, Fight, State, forced, reachable
+from tests.tsumego.brute_force import ATTACKER, DEFENDER, State
 from tests.tsumego.drawn import drawn, empty_corner, named, second_line
-from tests.tsumego.exhaustion import MASTERS, roots
+from tests.tsumego.exhaustion import MASTERS, Exhausted, roots
 from tests.tsumego.known_seki import (
     BENT_FOUR_IN_THE_CORNER,
     DOUBLE_KO,
@@ -20,7 +19,6 @@ from tests.tsumego.known_seki import (
     TAKEN,
     TWO_EYES,
 )
-from tests.tsumego.lone_attacker import LoneAttacker
 from tests.tsumego.tiny_zones import tiny_zone
 
 from miai_go.errors import ProblemError
@@ -120,41 +118,16 @@ def test_a_race_with_a_block_inside_the_zone() -> None:
     assert named(report.answers[DEFENDER].moves, problem) == ["D1"]
 
 
-class Exhausted:
-    """What exhaustion says of a zone."""
-
-    def __init__(self, zone: Zone) -> None:
-        self._zone = zone
-        self.root = roots(zone).__getitem__
-        self.won = cache(self._won)
-
-    def _won(self, master: int) -> tuple[dict[State, list[State]], set[State], set[State]] | None:
-        """Return all positions, those where the target falls, and those where two eyes are sure."""
-        zone = self._zone
-        fight = Fight(zone.size, frozenset(zone.points), zone.target, master)
-        graph: dict[State, list[State]] = {}
-        for side in (ATTACKER, DEFENDER):
-            part = reachable(fight, self.root(side), MOST)
-            if part is None:
-                return None
-            graph |= part
-        alone = LoneAttacker(fight)
-        taken = {state for state in graph if zone.target not in state[1]}
-        alive = {state for state in graph if alone.cannot_take(state[0], state[1])}
-        return graph, forced(graph, taken, ATTACKER), forced(graph, alive, DEFENDER)
-
-    def status(self) -> Status:
-        safe = {}
-        for master in MASTERS:
-            output = self.won(master)
-            assert output is not None
-            for side in (ATTACKER, DEFENDER):
-                safe[master, side] = self.root(side) not in output[1]
-        if any(safe[ATTACKER, side] != safe[DEFENDER, side] for side in (ATTACKER, DEFENDER)):
-            return Status.KO
-        if safe[ATTACKER, ATTACKER]:
-            return Status.ALIVE
-        return Status.CRITICAL if safe[ATTACKER, DEFENDER] else Status.DEAD
+def status_of(zone: Zone, by_master: dict[int, Exhausted]) -> Status:
+    safe = {
+        master: [root not in exhausted.captured for root in roots(zone)]
+        for master, exhausted in by_master.items()
+    }
+    if safe[ATTACKER] != safe[DEFENDER]:
+        return Status.KO
+    if safe[ATTACKER][ATTACKER]:
+        return Status.ALIVE
+    return Status.CRITICAL if safe[ATTACKER][DEFENDER] else Status.DEAD
 
 
 def placed(before: State, after: State) -> frozenset[int]:
@@ -167,21 +140,22 @@ def placed(before: State, after: State) -> frozenset[int]:
 def test_a_report_is_what_exhaustion_says(seed: int) -> None:
     print(f"seed {seed}")
     zone = tiny_zone(np.random.default_rng(2_000 + seed), most_points=9, most_empty=5)
-    exhausted = Exhausted(zone)
-    output = exhausted.won(ATTACKER)
-    if output is None or any(exhausted.won(master) is None for master in MASTERS):
-        pytest.skip("too many positions for exhaustion")
-    graph, falls, lives = output
+    by_master = {}
+    for number in MASTERS:
+        exhausted = Exhausted.of(zone, number, most=MOST)
+        if exhausted is None:
+            pytest.skip("too many positions for exhaustion")
+        by_master[number] = exhausted
+    graph, falls = by_master[ATTACKER].graph, by_master[ATTACKER].captured
+    lives = by_master[ATTACKER].sure_of_two_eyes()
     report = solve(zone)
-    assert report.status == exhausted.status()
+    assert report.status == status_of(zone, by_master)
     for side, answer in report.answers.items():
-        root = exhausted.root(side)
+        root = roots(zone)[side]
         assert answer.is_safe == (root not in falls)
         assert answer.seki == (root not in falls and root not in lives)
         for master, safe in answer.safe.items():
-            by_master = exhausted.won(master.value)
-            assert by_master is not None
-            assert safe == (root not in by_master[1])
+            assert safe == (root not in by_master[master.value].captured)
         if not answer.succeeds:
             assert (answer.moves, answer.needs_move) == ((), None)
             continue

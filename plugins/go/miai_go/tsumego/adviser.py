@@ -198,6 +198,7 @@ class GroupAdviser:
             key = _key(zone, mover)
             question = self._questions.get(key) or self._ask_about(zone, mover)
             questions[key] = question
+            # Half of what is left for each, so that one hard group does not starve the others.
             half = None if rest is None else rest / 2
             answer = question.ask(nodes=(remaining + 1) // 2, seconds=half)
             remaining -= answer.nodes
@@ -205,6 +206,7 @@ class GroupAdviser:
             critical += bool(answer.moves)
             weights[list(answer.moves)] += answer.confidence * min(stones / _FULL, 1.0)
             useless[list(answer.useless)] = True
+        # The other player's questions stay for his next move; those of groups that are gone do not.
         others = {k: q for k, q in self._questions.items() if k[-1] // 3 != mover}
         self._questions = {**others, **questions}
         nodes = self._nodes - remaining

@@ -213,7 +213,7 @@ class _Growing:
 
     def _sample(self, level: list[_Board], room: int, number: int) -> list[_Board]:
         """Return random boards of a level, few enough to leave room for later levels."""
-        share = max(room // 3, 1) if number else room
+        share = max(room // 3, 1) if number else room  # deeper levels get some, too
         if len(level) <= share:
             return level
         picks = self._rng.choice(len(level), share, replace=False)

@@ -67,6 +67,8 @@ def canonical_keys(
     around = np.array([cell for cell, _kind in rim], np.int64).reshape(-1, 2)
     kinds = np.array([kind for _cell, kind in rim], np.int64)
     values = _values(len(inside), attackers, defenders, blocks)
+    # A sum of one random word for each point does not depend on the order of points, so no symmetry
+    # needs sorting; the least of the eight is the key (A. Zobrist, 1970).
     best: _Words | None = None
     for turn in range(8):
         rows, columns = _turned(np.concatenate((inside, around)), turn)
@@ -405,6 +407,7 @@ def folds_of(
 
 def _groups(positions: LabelledPositions) -> NDArray[np.int64]:
     """Return for each problem the one of its group with the smallest root key."""
+    # Union-find. The least key leads, so that folds do not depend on the order of problems.
     roots = positions.columns["root"]
     leader = list(range(positions.problems))
 

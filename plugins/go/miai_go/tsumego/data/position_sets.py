@@ -272,7 +272,7 @@ class _Making:
             self._copies += 1
             if owner != number:
                 self._links.add((owner, number))
-        if not new:
+        if not new:  # the problem gets no number, so nothing can be linked to it
             self._links = {link for link in self._links if link[1] != number}
             return
         rows = {

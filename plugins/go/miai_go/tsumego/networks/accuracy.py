@@ -162,6 +162,7 @@ def _batch(
 
 def area(chance: NDArray[np.float64], safe: NDArray[np.bool_]) -> float:
     """Return the AUC: the probability that a safe position gets the higher prediction."""
+    # The rank sum of the safe positions (Mann and Whitney); equal predictions share their ranks.
     values, place = np.unique(chance, return_inverse=True)
     counts = np.bincount(place, minlength=len(values))
     ranks = np.cumsum(counts) - (counts - 1) / 2

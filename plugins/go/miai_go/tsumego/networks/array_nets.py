@@ -285,6 +285,7 @@ def _around(sight: NDArray[Any]) -> NDArray[Any]:
 
 def _folded(tensors: Tensors, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return weights (outputs, inputs) and bias of a layer and the norm after it."""
+    # In double precision: the scale may be large where a variance is small.
     norm = {
         part: tensors[f"{name}.norm.{part}"].astype(np.float64)
         for part in ("weight", "bias", "running_mean", "running_var")

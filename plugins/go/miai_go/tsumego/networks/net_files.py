@@ -225,6 +225,7 @@ def quantize(rows: NDArray[Any], bits: int) -> tuple[NDArray[np.int64], NDArray[
     reach[reach == 0] = 1.0
     best = np.full(len(rows), np.inf)
     scales = reach[:, 0] / top
+    # To clip a few large weights often loses less than to take coarser steps for all.
     for share in _SHARES:
         scale = reach * share / top
         error = ((np.clip(np.rint(wide / scale), -top, top) * scale - wide) ** 2).sum(1)

@@ -212,6 +212,7 @@ class Exercise:
             if self._prover.settled(after) is not None:
                 rank = (True, 0)
             else:
+                # The fewer replies succeed, the more the person has to find.
                 replies = self._prover.moves(after)
                 verdicts = (self._verdict(each, _REPLY_NODES) for _, each in replies)
                 rank = (False, sum(verdict == SUCCESS[winner] for verdict in verdicts))

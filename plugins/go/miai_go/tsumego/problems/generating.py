@@ -241,6 +241,7 @@ def _stream(
         progress(empty, min(len(taken), wanted), wanted)
         if len(taken) >= wanted:
             return taken[:wanted]
+        # Small zones run out of different problems; without this a large count would never end.
         barren = 0 if len(taken) > before else barren + _CHUNK
         if barren >= _BARREN_DRAWS:
             break

@@ -112,7 +112,8 @@ def _prove_both(prover: Prover, nodes: int | None) -> tuple[tuple[bool, bool], i
 def _solving(prover: Prover, side: int, nodes: int | None) -> tuple[tuple[int, ...], bool]:
     """Return the solving points, and whether one of them needs a search."""
     zone, begin = prover.zone, prover.begin(side)
-    fresh = Prover(zone, table_bytes=TABLE_BYTES)  # knows only the rules
+    # The prover has proofs in its table; one that knows only the rules tells what the board shows.
+    fresh = Prover(zone, table_bytes=TABLE_BYTES)
     points, deep = [], False
     for move, place in prover.moves(begin):
         if zone.point(move) == zone.size**2:

@@ -244,6 +244,8 @@ class Prover:
         status = stack.PAUSED
         while status == stack.PAUSED and not why:
             self._grow()
+            # The kernel counts positions and knows no clock, so that a limit of nodes alone gives
+            # the same search everywhere; between two chunks the caller is asked, and the time.
             chunk = _CHUNK if nodes is None else min(_CHUNK, nodes - work.searched)
             before = work.searched
             work.arrays.tally[stack.STOP] = before + max(chunk, 1)
@@ -321,6 +323,7 @@ class Prover:
         fills = self._searched >= entries * _POSITIONS_PER_ENTRY // 2
         if not fills or table.nbytes * 4 > self._max_bytes:
             return
+        # By four, so that all moves together touch a third of the final table.
         larger = _empty_table(table.nbytes * 4)
         transpositions.move_all(table, larger)
         self._work.arrays = self._work.arrays._replace(table=larger)

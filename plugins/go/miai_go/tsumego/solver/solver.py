@@ -188,7 +188,7 @@ class Solver:
             problem = find_zone(problem.stones, problem.target)
         self.zone = problem
         self.ko_masters = tuple(ko_masters)
-        self._table_bytes = table_bytes // _PROVERS
+        self._table_bytes = table_bytes // _PROVERS  # capture for three ko masters, and life
         self._network = network
         self._provers: dict[tuple[Goal, Master], Prover] = {}
         self._verdicts: dict[_Key, ProofVerdict] = {}
@@ -364,6 +364,8 @@ class _Run:
 
     def _derived(self, side: int, master: Master) -> bool | None:
         """Return whether the target is safe, if that follows from the verdicts so far."""
+        # Safe for a master who favours the attacker as much, or more, is safe; lost likewise the
+        # other way. The defender may pass, and so may the attacker.
         rank = _BY_FAVOUR.index(master)
         for safe, asked, masters in (
             (True, {ATTACKER, side}, _BY_FAVOUR[: rank + 1]),
