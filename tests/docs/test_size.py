@@ -4,7 +4,12 @@ from typing import Final
 import pytest
 from tests import size
 
-LIMITS: Final = {"circles of imports": 1, "parameters at the top": 454}
+LIMITS: Final = {
+    "lines of packages": 109_000,
+    "lines of tests": 68_500,
+    "circles of imports": 0,
+    "parameters at the top": 400,
+}
 """No number may rise above its limit; `make size` prints them all beside their budgets."""
 
 

@@ -52,7 +52,7 @@ def plugin(folder: Path, *registrations: str, **sources: str) -> dict[str, str]:
     ("command", "more", "cause"),
     [
         ("sh -c 'exit 3'", (), "exited with status 3"),
-        ("sleep 100", ("--black.startup_timeout", "1"), "within 1 s"),
+        ("sleep 100", ("--black.timeouts.startup", "1"), "within 1 s"),
     ],
 )
 def test_an_engine_that_cannot_start(command: str, more: tuple[str, ...], cause: str) -> None:
