@@ -261,10 +261,7 @@ class SlowTree:
                 if not fills_eye(flat, action, line.color + 1):
                     node.children.append(Node(action))
             node.children.append(Node(self.size**2))
-            powers = [
-                math.exp(float(logits[child.action]) / self.settings.temperature)
-                for child in node.children
-            ]
+            powers = [math.exp(float(logits[child.action])) for child in node.children]
             for child, power in zip(node.children, powers, strict=True):
                 child.prior = power / sum(powers)
         self._back_up(line, value)
@@ -316,11 +313,10 @@ class SlowTree:
             rate += math.log((here + s.c_base + 1) / s.c_base)
         tries = child.visits + child.pending
         bonus = rate * child.prior * math.sqrt(here) / (1 + tries)
-        losses = child.pending * s.virtual_loss
         if node is self.root and 0 < tries < math.sqrt(s.forced * child.prior * here):
             bonus += 1000
-        if child.visits + losses > 0:
-            return (child.total - losses) / (child.visits + losses) + bonus
+        if child.visits > 0:
+            return child.total / child.visits + bonus
         reduction = s.root_fpu if node is self.root else s.fpu
         tried = sum(c.prior for c in node.children if c.visits + c.pending)
         return -node.q() - reduction * math.sqrt(tried) + bonus

@@ -31,7 +31,7 @@ def rollout_games(count: int = 60, seed: int = 7) -> tuple[StoredGame, ...]:
         size=SIZE,
         half_komi=15,
         max_moves=60,
-        tree=TreeSettings(rollouts=1, mix=1.0, rollout_limit=75),
+        tree=TreeSettings(rollouts=1, mix=1.0),
         simulations=40,
         noise_share=0.25,
         warm_moves=6,

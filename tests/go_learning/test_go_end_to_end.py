@@ -203,7 +203,7 @@ def test_from_games_to_play(tmp_path: Path) -> None:
         policy=str(policy),
         value=str(valued.weights),
         simulations=16,
-        leaf_value={"kind": "mixed", "mix": 0.5, "rollouts": 2},
+        leaf_value="mixed",
     )
     record = miai.play(game, [player, miai.make_agent("fast-random", game)], seed=4)
     player.close()

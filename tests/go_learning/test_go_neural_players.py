@@ -26,7 +26,6 @@ from miai.clock import Clock, ClockReading, TimeControl
 from miai.errors import GameError, MiaiError, ParameterError, WeightsError
 from miai.search.protocol import ClockedSearch, Search
 from miai.testing import check_agent
-from miai_go.kernels import forest as kernels
 from miai_go.kernels import trail
 from miai_go.nets.encoder import load_encoder, positions_of
 from miai_go.nets.inference import load_oracle
@@ -35,7 +34,7 @@ from miai_go.rules.board import KoRule
 from miai_go.rules.chains import fills_eye
 from miai_go.rules.game import GoGame, GoState
 from miai_go.search.advice import Advice
-from miai_go.search.forest import Forest, NetworkValuer, TreeSettings
+from miai_go.search.forest import NetworkValuer, TreeSettings
 from miai_go.search.neural import AlphaZero, ForestSearch
 from miai_go.search.player_parameters import AlphaZeroParameters, TreeParameters
 from miai_go.search.tree_search import TreeSearch
@@ -483,13 +482,6 @@ def test_later_advice_takes_the_place_of_earlier_advice(folder: Path) -> None:
         advice = Advice(weights, nothing, {})
         search._favour(advice)
         assert search._tree.priors() == pytest.approx(advice.mixed(before))
-
-
-def test_rollouts_are_limited_by_the_size_of_the_board() -> None:
-    for size, limit, moves in ((9, None, 243), (19, None, 1083), (9, 0, 0), (19, 50, 50)):
-        forest = Forest(size, 1, max_nodes=size * size + 2)
-        forest.configure(0, TreeSettings(rollout_limit=limit))
-        assert forest._settings[0, kernels.ROLLOUT_LIMIT] == moves
 
 
 # -- what is refused ------------------------------------------------------------------------------

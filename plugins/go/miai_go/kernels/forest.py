@@ -92,8 +92,7 @@ BUDGET = 6  # maximum simulations of this search
 GUMBEL = 7  # moves considered at the root; 0 for PUCT
 DEPTH = 8  # maximum depth; nodes there get no children
 ROLLOUTS = 9  # playouts from every leaf
-ROLLOUT_LIMIT = 10  # moves after which a playout is stopped
-SETTINGS = 11
+SETTINGS = 10
 
 # Words of a tree's weights, `float64`.
 KOMI = 0
@@ -101,14 +100,12 @@ C_PUCT = 1  # weight of the priors
 C_BASE = 2  # visits at which that weight has grown by log 2; 0: it does not grow
 FPU = 3  # value of an untried move below that of its parent
 ROOT_FPU = 4
-VIRTUAL_LOSS = 5  # losses that a pending leaf counts as
-MIX = 6  # share of the playouts in a leaf's value, lambda
-C_VISIT = 7  # of Gumbel's transformation of values
-C_SCALE = 8
-TEMPERATURE = 9  # of the priors: logits are divided by it
-SCORE_WEIGHT = 10  # share of the score in the worth of a finished game; above 0 nothing is proven
-FORCED = 11  # weight of forced playouts at the root; 0 for none
-WEIGHTS = 12
+MIX = 5  # share of the playouts in a leaf's value, lambda
+C_VISIT = 6  # of Gumbel's transformation of values
+C_SCALE = 7
+SCORE_WEIGHT = 8  # share of the score in the worth of a finished game; above 0 nothing is proven
+FORCED = 9  # weight of forced playouts at the root; 0 for none
+WEIGHTS = 10
 
 _SETTLED = 1e6  # beyond any value with its exploration
 _DUE = 1e3  # likewise, but below the former
@@ -181,11 +178,9 @@ class WorkSpace(NamedTuple):
 
 
 @part
-def mean(ints: Ints, floats: Floats, node: Int, virtual: float) -> float:
-    """Return a node's mean value, pending simulations lost, for the player who moved there."""
-    visits = float(ints[VISITS, node])
-    pending = ints[PENDING, node] * virtual
-    return float((floats[TOTAL, node] - pending) / max(visits + pending, 1e-9))
+def mean(ints: Ints, floats: Floats, node: Int) -> float:
+    """Return a visited node's mean value, for the player who moved there."""
+    return float(floats[TOTAL, node] / max(float(ints[VISITS, node]), 1e-9))
 
 
 @part
@@ -219,14 +214,14 @@ def puct(ints: Ints, floats: Floats, weights: Floats, node: Int) -> Int:
             tried += floats[PRIOR, i]
     visits = float(ints[VISITS, node] + ints[PENDING, node])
     spread = exploration(weights, visits)
-    base = -mean(ints, floats, node, 0.0) if ints[VISITS, node] > 0 else floats[VALUE, node]
+    base = -mean(ints, floats, node) if ints[VISITS, node] > 0 else floats[VALUE, node]
     unknown = base - (weights[ROOT_FPU] if node == 0 else weights[FPU]) * math.sqrt(tried)
     best: Int = first
     highest = -math.inf
     for i in range(first, last):
         times = ints[VISITS, i] + ints[PENDING, i]
-        known = ints[VISITS, i] + ints[PENDING, i] * weights[VIRTUAL_LOSS] > 0
-        score = mean(ints, floats, i, weights[VIRTUAL_LOSS]) if known else unknown
+        # A pending visit lowers the bonus alone; counting it as a loss, too, was weaker.
+        score = mean(ints, floats, i) if ints[VISITS, i] > 0 else unknown
         score += spread * floats[PRIOR, i] / (1 + times)
         if node == 0 and 0 < times < forced_visits(weights[FORCED], floats[PRIOR, i], visits):
             score += _DUE
@@ -382,7 +377,7 @@ def clear_node(ints: Ints, floats: Floats, node: Int, p: Int) -> None:
 
 @part
 def set_priors(
-    b: Words, ints: Ints, floats: Floats, node: Int, logits: NDArray[np.float32], heat: float
+    b: Words, ints: Ints, floats: Floats, node: Int, logits: NDArray[np.float32]
 ) -> None:
     """Give the children of `node` the softmax of their logits."""
     size = np.int64(b[SIZE])
@@ -392,7 +387,7 @@ def set_priors(
     for i in range(first, last):
         p = np.int64(ints[POINT, i])
         action = size * size if p == 0 else np.int64(b[p + ACTION])
-        floats[PRIOR, i] = logits[action] / heat
+        floats[PRIOR, i] = logits[action]
         highest = max(highest, floats[PRIOR, i])
     total = 0.0
     for i in range(first, last):
@@ -613,7 +608,7 @@ def apply(
 
         # Expand before backing up: the leaf stays pending until its path has its value.
         if depth < settings[DEPTH] and add_children(b, ints, floats, settings, node, c):
-            set_priors(b, ints, floats, node, logits[n], weights[TEMPERATURE])
+            set_priors(b, ints, floats, node, logits[n])
         carry_up(ints, floats, path, depth, value, np.int64(1))
 
 
@@ -634,12 +629,12 @@ def prune_forced(ints: Ints, floats: Floats, weights: Floats, out: NDArray[np.in
             best = np.int64(i)
     # The upper bound of the most visited child: without its forced visits, another would not have
     # been chosen while its own bound stayed below.
-    bar = spread * floats[PRIOR, best] / (1 + ints[VISITS, best]) + mean(ints, floats, best, 0.0)
+    bar = spread * floats[PRIOR, best] / (1 + ints[VISITS, best]) + mean(ints, floats, best)
     for k in range(count):
         i = int(first + k)
         left = int(ints[VISITS, i])
         if i != best and left > 0:
-            value = mean(ints, floats, i, 0.0)
+            value = mean(ints, floats, i)
             bonus = spread * floats[PRIOR, i]
             least = left - int(forced_visits(weights[FORCED], floats[PRIOR, i], visits))
             while left > max(least, 0) and value + bonus / left < bar:

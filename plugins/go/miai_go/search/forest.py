@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cache, lru_cache
 from typing import Final, Protocol
 
@@ -30,7 +30,7 @@ from miai_go.rules.coordinates import SYMMETRIES
 from miai_go.rules.symmetry import point_tables
 from miai_go.search.tree_view import TreeView
 
-_WHOLE: Final = ("gumbel", "depth", "rollouts", "rollout_limit")
+_WHOLE: Final = ("gumbel", "depth", "rollouts")
 """The settings that are integers."""
 
 
@@ -55,15 +55,12 @@ class TreeSettings:
     c_base: float = 19652.0
     fpu: float = 0.2
     root_fpu: float = 0.2
-    virtual_loss: float = 0.0
-    temperature: float = 1.0
     gumbel: int = 0
     c_visit: float = 50.0
     c_scale: float = 1.0
     depth: int = 120
     rollouts: int = 0
     mix: float = 0.5
-    rollout_limit: int | None = None
     score_weight: float = 0.0
     forced: float = 0.0
 
@@ -410,8 +407,6 @@ class Forest:
 
     def configure(self, game: int, settings: TreeSettings) -> None:
         """Set how a tree searches from now on."""
-        if settings.rollout_limit is None:
-            settings = replace(settings, rollout_limit=3 * self._pass)
         settings.write(self._settings[game], self._weights[game])
         self._settings[game, kernels.DEPTH] = min(settings.depth, MAX_DEPTH)
 
@@ -561,7 +556,8 @@ class Forest:
             self._leaves[:count],
             owners,
             counts=counts,
-            limits=settings[:, kernels.ROLLOUT_LIMIT].copy(),
+            # A rollout that only repeats itself ends here, and is counted as it lies.
+            limits=np.full(self.games, 3 * self._pass),
             komi=self._weights[:, kernels.KOMI].copy(),
             shares=self._weights[:, kernels.SCORE_WEIGHT].copy(),
             rng=self._rng,
