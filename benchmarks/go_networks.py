@@ -7,7 +7,7 @@ other parameters after commas; `root_share` and `symmetries` among them are thos
 addition is measured by a network with it and one without.
 
     python benchmarks/go_networks.py data/go9 --seconds 600 tower:5x64 tower:8x64,pooling=3
-    python benchmarks/go_networks.py data/go9 tower:5x64,symmetries=false equivariant:5x64 --json
+    python benchmarks/go_networks.py data/go9 tower:5x64,symmetries=false --json
     python benchmarks/go_networks.py data/go9-annotated tower:5x64 tower:5x64,root_share=0.75
 """
 

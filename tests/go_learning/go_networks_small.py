@@ -19,17 +19,16 @@ PLANES = 2 * HISTORY + 2  # of the encoder "zero"
 
 HEADS = {"ownership": True, "score": True, "reply": True, "margins": True}
 NETWORKS: dict[str, dict[str, Any]] = {
-    "four-conv": {"width": 6, "hidden": 8},
     "tower": {"height": 2, "width": 8, "pooling": 2, **HEADS},
-    "equivariant": {"height": 2, "width": 16, "hidden": 8, **HEADS},
+    "plain": {"height": 1, "width": 6, "policy": "dense"},
 }
 
 
-def small_header(network: str = "tower", **parameters: Any) -> WeightsHeader:
-    """Return the header of a small network, on the encoder ``zero``."""
+def small_header(name: str = "tower", **parameters: Any) -> WeightsHeader:
+    """Return the header of a small tower, one of `NETWORKS`, on the encoder ``zero``."""
     return WeightsHeader(
-        network=network,
-        network_parameters=parameters or NETWORKS[network],
+        network="tower",
+        network_parameters=parameters or NETWORKS[name],
         encoder="zero",
         encoder_parameters={"history": HISTORY},
         size=SIZE,
@@ -61,9 +60,9 @@ def stir(network: nn.Module, *, seed: int) -> None:
                 module.running_var.uniform_(0.5, 2.0, generator=generator)
 
 
-def small_file(path: Path, network: str = "tower", *, seed: int = 1, **parameters: Any) -> Path:
+def small_file(path: Path, name: str = "tower", *, seed: int = 1, **parameters: Any) -> Path:
     """Write the weights of a small network; return the path."""
-    header = small_header(network, **parameters)
+    header = small_header(name, **parameters)
     save_weights(path, small_network(header, seed=seed), header)
     return path
 

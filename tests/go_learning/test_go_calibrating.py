@@ -82,7 +82,7 @@ def test_results_that_determine_no_factor_are_refused(
         fitted_factor(np.array(values), np.array(results))
 
 
-@pytest.mark.parametrize("network", ["tower", "four-conv", "equivariant"])
+@pytest.mark.parametrize("network", ["tower"])
 def test_the_command_scales_log_odds_and_nothing_else(
     network: str, tmp_path: Path, games: Path
 ) -> None:

@@ -184,7 +184,7 @@ def test_weights_are_exported_once_for_all_oracles_until_they_change(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     weights, planes = (
-        small_file(tmp_path / "net.safetensors", "four-conv"),
+        small_file(tmp_path / "net.safetensors", "plain"),
         random_planes(5, seed=4),
     )
     exported: list[Path] = []
@@ -198,7 +198,7 @@ def test_weights_are_exported_once_for_all_oracles_until_they_change(
     first, second = (load_oracle(weights, precision="int8") for _ in range(2))
     assert distance(first.infer(planes), second.infer(planes)) == 0
     assert len(exported) == 1
-    header = small_header("four-conv")
+    header = small_header("plain")
     save_weights(weights, small_network(header, seed=9), header)
     trained_on = load_oracle(weights, precision="int8")
     assert distance(trained_on.infer(planes), first.infer(planes)) > 0
@@ -214,7 +214,7 @@ def test_onnx_gives_the_network_s_answers(path: Path, onnx_path: Path) -> None:
     assert distance(oracle.infer(planes), own_answers(path, planes)) < ROUNDING
 
 
-@pytest.mark.parametrize("name", ["four-conv", "equivariant"])
+@pytest.mark.parametrize("name", NETWORKS)
 def test_weights_are_exported_on_the_fly(name: str, tmp_path: Path) -> None:
     path = small_file(tmp_path / "net.safetensors", name)
     planes = random_planes(5, seed=6)
@@ -292,16 +292,6 @@ def test_the_average_is_over_the_eight_copies(path: Path) -> None:
     assert np.abs(np.exp(found.policy) - np.mean(chances, 0)).max() < ROUNDING
     assert np.abs(found.value - np.mean(values, 0)).max() < ROUNDING
     assert np.abs(found.ownership - np.mean(owners, 0)).max() < ROUNDING
-
-
-def test_an_equivariant_network_gains_nothing_from_copies(tmp_path: Path) -> None:
-    path = small_file(tmp_path / "net.safetensors", "equivariant")
-    planes = random_planes(4, seed=10)
-    plain = load_oracle(path, precision="fp32")
-    one, many = plain.infer(planes), Ensemble(plain).infer(planes)
-    assert one.value is not None
-    assert many.value is not None
-    assert np.abs(one.value - many.value).max() < ROUNDING
 
 
 def test_planes_that_do_not_fit_are_refused(path: Path, onnx_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from tests.go_learning.go_networks_small import NETWORKS, SIZE, small_header, small_network
@@ -14,7 +13,6 @@ from torch import Tensor, nn
 from miai.errors import ParameterError, UnknownComponentError
 from miai.parameters import Parameters
 from miai.plugins.loader import registry
-from miai_go.nets.layers import products
 from miai_go.nets.network import NetworkShape, Outputs, build_network, folded, outputs_of
 
 SHAPE = NetworkShape(SIZE, 4)
@@ -37,17 +35,6 @@ def asked(network: nn.Module, planes: Tensor) -> Outputs:
 def doubles(count: int, seed: int) -> Tensor:
     generator = torch.Generator().manual_seed(seed)
     return torch.rand(count, 4, SIZE, SIZE, generator=generator, dtype=torch.float64)
-
-
-def turned(points: Tensor, symmetry: int) -> Tensor:
-    """Turn (..., size, size) by one of the eight symmetries: written without tables."""
-    points = torch.rot90(points, symmetry % 4, (-2, -1))
-    return points.flip(-1) if symmetry >= 4 else points
-
-
-def turned_moves(policy: Tensor, symmetry: int) -> Tensor:
-    points = policy[:, :-1].reshape(-1, SIZE, SIZE)
-    return torch.cat((turned(points, symmetry).flatten(1), policy[:, -1:]), 1)
 
 
 @pytest.mark.parametrize("name", NETWORKS)
@@ -74,20 +61,17 @@ def test_a_network_answers_what_its_heads_say(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "off", "left"),
+    ("off", "left"),
     [
-        ("four-conv", {"value": False}, ("policy",)),
-        ("four-conv", {"policy": False}, ("value",)),
-        ("tower", {"height": 1, "width": 4, "value": "none"}, ("policy",)),
-        ("tower", {"height": 1, "width": 4, "policy": "none", "value": "pooled"}, ("value",)),
-        ("tower", {"height": 0, "width": 4, "policy": "dense", "score": True}, None),
-        ("equivariant", {"height": 1, "width": 8, "policy": False}, ("value",)),
+        ({"height": 1, "width": 4, "value": "none"}, ("policy",)),
+        ({"height": 1, "width": 4, "policy": "none", "value": "pooled"}, ("value",)),
+        ({"height": 0, "width": 4, "policy": "dense", "score": True}, None),
     ],
 )
 def test_heads_can_be_disabled_and_replaced(
-    name: str, off: dict[str, Any], left: tuple[str, ...] | None
+    off: dict[str, Any], left: tuple[str, ...] | None
 ) -> None:
-    network = build_network(name, SHAPE, off)
+    network = build_network("tower", SHAPE, off)
     assert outputs_of(network, SHAPE) == (left or ("policy", "value", "score"))
     assert network.training, "asking for outputs leaves the network in training"
 
@@ -111,69 +95,6 @@ def test_the_folded_network_is_made_of_ordinary_layers(name: str) -> None:
     network = folded(small_network(small_header(name)))
     owners = [m for m in network.modules() if list(m.parameters(recurse=False))]
     assert {type(m) for m in owners} == {nn.Conv2d, nn.Linear}
-
-
-def test_equivariant_inference_costs_what_a_tower_costs() -> None:
-    values = {"height": 2, "width": 16}
-    mine = folded(build_network("equivariant", SHAPE, values))
-    tower = folded(build_network("tower", SHAPE, values))
-    towers = [tuple(m.weight.shape) for m in tower.modules() if isinstance(m, nn.Conv2d)]
-    for module in mine.modules():
-        if isinstance(module, nn.Conv2d) and module.kernel_size == (3, 3):
-            assert tuple(module.weight.shape) in towers
-
-
-@pytest.mark.parametrize("form", ["trained", "folded", "learning"])
-def test_the_equivariant_network_turns_with_the_board(form: str) -> None:
-    network = small_network(small_header("equivariant")).double()
-    network = folded(network) if form == "folded" else network.train(form == "learning")
-    planes = doubles(4, 2)
-    straight = asked(network, planes)
-    assert straight.policy is not None
-    assert straight.value is not None
-    assert straight.ownership is not None
-    assert straight.score is not None
-    training_only = form != "folded"
-    for symmetry in range(8):
-        answers = asked(network, turned(planes, symmetry).contiguous())
-        for before, after in (
-            (turned_moves(straight.policy, symmetry), answers.policy),
-            (turned(straight.ownership, symmetry), answers.ownership),
-            (straight.value, answers.value),
-            (straight.score, answers.score),
-            *(
-                [
-                    (turned_moves(straight.reply, symmetry), answers.reply),
-                    (straight.margins, answers.margins),
-                ]
-                if straight.reply is not None and straight.margins is not None
-                else []
-            ),
-        ):
-            assert (straight.reply is not None) == training_only
-            assert after is not None
-            assert before.std() > 1e-4
-            assert torch.allclose(before, after, rtol=0, atol=1e-10), symmetry
-
-
-def test_the_plain_tower_does_not_turn_with_the_board() -> None:
-    network = small_network(small_header("tower")).double()
-    planes = doubles(4, 2)
-    before, after = asked(network, planes).policy, asked(network, turned(planes, 1)).policy
-    assert before is not None
-    assert after is not None
-    assert (turned_moves(before, 1) - after).abs().max() > 0.01
-
-
-def test_products_of_symmetries_form_a_group() -> None:
-    table = products()
-    numbers = np.arange(8)
-    assert (table[0] == numbers).all()
-    assert (table[:, 0] == numbers).all()
-    assert all(sorted(row) == list(numbers) for row in table)
-    for a in numbers:
-        for b in numbers:
-            assert (table[table[a, b]] == table[a][table[b]]).all(), "not associative"
 
 
 def test_weights_are_drawn_by_the_seed_alone() -> None:
@@ -239,7 +160,5 @@ def test_wrong_names_and_parameters_are_reported() -> None:
         build_network("towr", SHAPE, {})
     with pytest.raises(ParameterError, match="widht: unknown parameter"):
         build_network("tower", SHAPE, {"widht": 3})
-    with pytest.raises(ParameterError, match="is not a multiple of 8"):
-        build_network("equivariant", SHAPE, {"width": 12})
     with pytest.raises(UnknownComponentError, match=r"go\.value-head"):
         build_network("tower", SHAPE, {"value": "dens"})

@@ -160,8 +160,7 @@ class Sized(torch.nn.Module):
         ("tower", {"value": "dense"}, "value"),
         ("tower", {"value": "none", "policy": "dense"}, "policy"),
         ("tower", {"value": "pooled", "margins": True}, "margins"),
-        ("four-conv", {}, "policy and value"),
-        ("equivariant", {"margins": True}, "margins"),
+        ("tower", {"policy": "dense"}, "policy and value"),
     ],
 )
 def test_a_head_for_one_size_is_refused_for_several(

@@ -136,17 +136,8 @@ _COMPONENTS: Final = (
         "AlphaGo Zero's planes: stones of the last positions, colour to play",
     ),
     (
-        *("go.network", "four-conv", "nets.networks:FourConv", f"{_NETS}:FourConvParameters"),
-        "Four convolutions with policy and value heads",
-    ),
-    (
         *("go.network", "tower", "nets.networks:Tower", f"{_NETS}:TowerParameters"),
         "Residual tower; base, policy and value heads by name, ownership and score on request",
-    ),
-    (
-        *("go.network", "equivariant", "nets.networks:EquivariantTower"),
-        f"{_NETS}:EquivariantParameters",
-        "Residual tower with weights shared over the eight symmetries",
     ),
     (
         *("go.base", "residual", "nets.networks:ResidualBase", ""),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from miai.parameters import Parameters, parameter
-from miai_go.rules.coordinates import SYMMETRIES
 
 Precision = Literal["auto", "fp32", "bf16", "int8"]
 
@@ -24,19 +23,6 @@ def _pooling(default: int, most: int) -> Any:
     return parameter(default, ge=0, le=most, unit="blocks", help=help)
 
 
-def _width(default: int, unit: str, step: int, help: str) -> Any:
-    return parameter(default, ge=step, le=512, multiple_of=step, unit=unit, help=help)
-
-
-class FourConvParameters(Parameters):
-    """Parameters of `FourConv`."""
-
-    width: int = parameter(64, ge=1, le=512, unit="channels", help="Channels of each convolution")
-    hidden: int = _hidden(256)
-    policy: bool = parameter(True, help="Add a policy head")
-    value: bool = parameter(True, help="Add a value head")
-
-
 class TowerParameters(Parameters):
     """Parameters of `Tower`."""
 
@@ -53,28 +39,6 @@ class TowerParameters(Parameters):
         "dense", component="go.value-head", help="Name of the value head; none: no value"
     )
     value_parameters: dict[str, Any] = parameter({}, help="Parameters of the value head")
-    ownership: bool = parameter(False, help="Predict the owner of each point")
-    score: bool = parameter(False, help="Predict the final score")
-    reply: bool = parameter(False, help="Learn to predict the opponent's next move; training only")
-    margins: bool = parameter(
-        False, help="Learn to predict how likely each score is; training only"
-    )
-
-
-class EquivariantParameters(Parameters):
-    """Parameters of `EquivariantTower`."""
-
-    height: int = parameter(6, ge=0, le=80, unit="blocks", help="Residual blocks")
-    width: int = _width(
-        64,
-        "channels",
-        SYMMETRIES,
-        "Channels, a multiple of 8: one for each symmetry; the cost is that of a tower of this "
-        "width",
-    )
-    hidden: int = _hidden(64)
-    policy: bool = parameter(True, help="Add a policy head")
-    value: bool = parameter(True, help="Add a value head")
     ownership: bool = parameter(False, help="Predict the owner of each point")
     score: bool = parameter(False, help="Predict the final score")
     reply: bool = parameter(False, help="Learn to predict the opponent's next move; training only")

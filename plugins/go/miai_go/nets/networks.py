@@ -1,4 +1,4 @@
-"""The Go networks: a residual tower with replaceable parts, a small one, an equivariant tower.
+"""The Go networks: a residual tower with replaceable parts.
 
 A component of kind ``go.base`` is a factory(shape, tower, parameters) -> torch.nn.Module that turns
 planes (n, planes, size, size) into features (n, tower.width, size, size), `tower` being a
@@ -19,115 +19,16 @@ from miai.parameters import Parameters
 from miai.plugins.loader import registry
 from miai_go.nets.layers import (
     ConvNorm,
-    GroupBlock,
-    GroupConvNorm,
-    LiftNorm,
-    PointsOfFields,
-    UnitsOfFields,
     board_pool,
     residual_blocks,
-    two_layers,
 )
 from miai_go.nets.network import NetworkShape, Outputs
 from miai_go.nets.network_parameters import (
     ConvolutionPolicyParameters,
     DensePolicyParameters,
     DenseValueParameters,
-    EquivariantParameters,
-    FourConvParameters,
     TowerParameters,
 )
-from miai_go.rules.coordinates import SYMMETRIES
-
-
-class EquivariantTower(nn.Module):
-    """A tower of group convolutions, for which a position and its turned copies are the same.
-
-    Policy and ownership turn with the board, value and score are invariant. It has about an eighth
-    of the free weights of an ordinary tower of the same width. See `miai_go.nets.layers`.
-    """
-
-    def __init__(self, shape: NetworkShape, parameters: EquivariantParameters) -> None:
-        super().__init__()
-        fields = parameters.width // SYMMETRIES
-        self.first = LiftNorm(shape.planes, fields)
-        self.blocks = nn.Sequential(*(GroupBlock(fields) for _ in range(parameters.height)))
-        self.policy = EquivariantPolicy(fields) if parameters.policy else None
-        self.value = InvariantValue(fields, parameters.hidden) if parameters.value else None
-        self.ownership = PointsOfFields(fields) if parameters.ownership else None
-        self.score = UnitsOfFields(fields, 1) if parameters.score else None
-        self.reply = EquivariantPolicy(fields) if parameters.reply else None
-        self.margins = UnitsOfFields(fields, margin_bins(shape)) if parameters.margins else None
-
-    def forward(self, planes: Tensor) -> Outputs:
-        """Return the outputs for planes of shape (n, planes, size, size)."""
-        size = planes.shape[-1]
-        features = self.blocks(torch.relu(self.first(planes)))
-        owners = None if self.ownership is None else torch.tanh(self.ownership(features)).squeeze(1)
-        return Outputs(
-            policy=None if self.policy is None else self.policy(features),
-            value=None if self.value is None else self.value(features),
-            ownership=owners,
-            score=None if self.score is None else self.score(features).squeeze(1) * size,
-            reply=None if self.reply is None else self.reply(features),
-            margins=None if self.margins is None else self.margins(features),
-        )
-
-
-class EquivariantPolicy(nn.Module):
-    """A logit per point that turns with the board, that of the pass from pooled fields."""
-
-    def __init__(self, fields: int) -> None:
-        super().__init__()
-        self.reduce = GroupConvNorm(fields, fields, kernel=1)
-        self.points = PointsOfFields(fields)
-        self.passing = UnitsOfFields(fields, 1)
-
-    def forward(self, features: Tensor) -> Tensor:
-        """Return logits of shape (n, size * size + 1), the pass last."""
-        reduced = torch.relu(self.reduce(features))
-        return torch.cat((self.points(reduced).flatten(1), self.passing(reduced)), 1)
-
-
-class InvariantValue(nn.Module):
-    """The value through one hidden layer, invariant under turns of the board."""
-
-    def __init__(self, fields: int, hidden: int) -> None:
-        super().__init__()
-        self.reduce = GroupConvNorm(fields, fields, kernel=1)
-        self.hidden = UnitsOfFields(fields, hidden)
-        self.value = nn.Linear(hidden, 1)
-
-    def forward(self, features: Tensor) -> Tensor:
-        """Return values of shape (n,), 1 won by the player to move, -1 lost."""
-        hidden = torch.relu(self.hidden(torch.relu(self.reduce(features))))
-        return torch.tanh(self.value(hidden)).squeeze(1)
-
-
-_FIRST_KERNEL = 5
-
-
-class FourConv(nn.Module):
-    """Four convolutions, one 5x5 and three 3x3; policy and value from all points of the last."""
-
-    def __init__(self, shape: NetworkShape, parameters: FourConvParameters) -> None:
-        super().__init__()
-        width, inner = parameters.width, parameters.width * shape.size**2
-        self.base = nn.Sequential(
-            ConvNorm(shape.planes, width, kernel=_FIRST_KERNEL),
-            nn.ReLU(),
-            *(layer for _ in range(3) for layer in (ConvNorm(width, width), nn.ReLU())),
-        )
-        self.policy = nn.Linear(inner, shape.actions) if parameters.policy else None
-        self.value = two_layers(inner, parameters.hidden) if parameters.value else None
-
-    def forward(self, planes: Tensor) -> Outputs:
-        """Return policy and value for planes of shape (n, planes, size, size)."""
-        features = self.base(planes).flatten(1)
-        return Outputs(
-            policy=None if self.policy is None else self.policy(features),
-            value=None if self.value is None else torch.tanh(self.value(features)).squeeze(1),
-        )
 
 
 def no_head(shape: NetworkShape, channels: int, parameters: Parameters) -> None:
