@@ -250,10 +250,11 @@ def test_the_rarest_entries_are_forgotten_and_the_rest_stays_true(
     memory = search.memory
     assert memory is not None
     heaped = int(memory.traits[HEAPED])
-    heap, ranks = memory.heap[:heaped].tolist(), memory.ranks.tolist()
+    counted = memory.frequencies
+    heap, ranks = counted.heap[:heaped].tolist(), counted.ranks.tolist()
     assert memory.traits[CHUNK_SIZE] == 1
     assert heaped == search._counts[ENTRIES] == len(set(heap))
-    assert [memory.places[entry] for entry in heap] == list(range(heaped))
+    assert [counted.places[entry] for entry in heap] == list(range(heaped))
     assert all(ranks[heap[(i - 1) // 2]] <= ranks[heap[i]] for i in range(1, heaped))
     if parameters:
         return
@@ -314,10 +315,10 @@ def test_every_estimate_of_a_search_agrees_with_datasketch(retention: str) -> No
         for j, (theirs, _) in enumerate(sample):
             a, b = rows[frozenset(mine)], rows[frozenset(theirs)]
             resemblances(
-                memory.sketches[a],
-                int(memory.lengths[a]),
-                memory.sketches[b : b + 1],
-                memory.lengths[b : b + 1],
+                memory.sketches.hashes[a],
+                int(memory.sketches.lengths[a]),
+                memory.sketches.hashes[b : b + 1],
+                memory.sketches.lengths[b : b + 1],
                 estimate,
             )
             true = len(mine & theirs) / len(mine | theirs)

@@ -125,17 +125,21 @@ def make_memory(rule: Rule, words: int, *, limit: int, adaptive: bool = False) -
         keys=_untouched((1 if rule.rule == layout.CHAINS else entries,), np.int64),
         masks=_untouched((entries if rule.verified else 0, words), np.uint64),
         values=_untouched((entries, 2), np.float64),
-        sketches=_untouched((sketched, rule.k), np.uint64),
-        lengths=_untouched((sketched,), np.int64),
-        totals=_untouched((sketched,), np.int64),
-        limits=np.array([rule.threshold]),
         homes=_untouched((chained,), np.int64),
-        tallies=_untouched((rows, width), np.int64),
-        votes=np.zeros(rows),
-        names=_untouched((heaped,), np.uint64),
-        ranks=_untouched((heaped,), np.float64),
-        places=_untouched((heaped,), np.int64),
-        heap=_untouched((heaped,), np.int64),
+        sketches=layout.Sketches(
+            hashes=_untouched((sketched, rule.k), np.uint64),
+            lengths=_untouched((sketched,), np.int64),
+            totals=_untouched((sketched,), np.int64),
+            threshold=np.array([rule.threshold]),
+        ),
+        frequencies=layout.Frequencies(
+            tallies=_untouched((rows, width), np.int64),
+            votes=np.zeros(rows),
+            names=_untouched((heaped,), np.uint64),
+            ranks=_untouched((heaped,), np.float64),
+            places=_untouched((heaped,), np.int64),
+            heap=_untouched((heaped,), np.int64),
+        ),
     )
 
 
@@ -192,7 +196,7 @@ def used_bytes(memory: Memory) -> int:
     """Return the approximate size of the pages of a memory that were written."""
     traits = memory.traits
     entries = traits[layout.USED] * traits[layout.CHUNK_SIZE]
-    row = 8 * (2 + memory.masks.shape[1] + memory.sketches.shape[1])
+    row = 8 * (2 + memory.masks.shape[1] + memory.sketches.hashes.shape[1])
     tables = memory.spots.nbytes + memory.met.nbytes + memory.favourites.nbytes
     return int(entries * row + 8 * traits[layout.SLOTS] + tables)
 
@@ -388,13 +392,13 @@ class CompiledSearch(DeepeningSearch[Root[Public]], Generic[Public]):
         if self._deadline is not None and began >= self._deadline:
             raise BudgetSpentError
         counts, tables, work = self._counts, self.tables, self._work
-        needs, at = counts[layout.STOPPED], int(counts[layout.NEEDED_AT])
+        needs, needed = counts[layout.STOPPED], int(counts[layout.NEEDED_AT])
         if needs == layout.NEEDS_ACTIONS:
-            tables.list_actions(at)
+            tables.list_actions(needed)
         elif needs == layout.NEEDS_OUTCOMES:
-            tables.fill_outcomes(at, int(counts[layout.NEEDED_ACTION]), work.wanted)
+            tables.fill_outcomes(needed, int(counts[layout.NEEDED_ACTION]), work.wanted)
         elif needs == layout.NEEDS_LEAVES:
-            tables.fill_leaves(at, work.wanted)
+            tables.fill_leaves(needed, work.wanted)
         assert self.memory is not None
         self.memory = fitted(self.memory, tables, self._depth)
         self._work = refitted(work, tables, self._depth, self._rule.k)

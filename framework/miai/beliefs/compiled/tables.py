@@ -154,16 +154,16 @@ class Tables:
         Raises:
           UnsuitableGameError: as `fill_outcomes`.
         """
-        at = self._number(root.public)
-        return at, self._row(self._belief(at, root.hidden))
+        index = self._number(root.public)
+        return index, self._row(self._belief(index, root.hidden))
 
     # -- enumeration ------------------------------------------------------------------------------
 
-    def list_actions(self, at: int) -> None:
+    def list_actions(self, index: int) -> None:
         """List the actions of a public part, unless they are listed."""
-        if self._begins.rows[at] >= 0:
+        if self._begins.rows[index] >= 0:
             return
-        public, problem, begin = self._publics[at], self.problem, len(self._actions)
+        public, problem, begin = self._publics[index], self.problem, len(self._actions)
         for action in problem.actions(public):
             self._actions.append(_Action(action))
             self._costs.append(problem.cost(public, action))
@@ -171,10 +171,10 @@ class Tables:
             self._heads.append(-1)
             self._known.append(0)
             self._over.append(0)
-        self._begins.rows[at], self._ends.rows[at] = begin, len(self._actions)
+        self._begins.rows[index], self._ends.rows[index] = begin, len(self._actions)
         self.actions = max(self.actions, len(self._actions) - begin)
 
-    def fill_outcomes(self, at: int, number: int, mask: NDArray[np.uint64]) -> None:
+    def fill_outcomes(self, index: int, number: int, mask: NDArray[np.uint64]) -> None:
         """Enumerate the outcomes of an action in some states of a public part.
 
         Raises:
@@ -185,7 +185,7 @@ class Tables:
         missing = int.from_bytes(mask.tobytes(), "little") & ~action.known
         if not missing:
             return
-        public, parts, replies = self._publics[at], self._parts[at], self.problem.replies
+        public, parts, replies = self._publics[index], self._parts[index], self.problem.replies
         worst: dict[int, float] = {}
         later: dict[Hashable, dict[int, list[int]]] = {}
         for state in numbers(missing):
@@ -206,15 +206,16 @@ class Tables:
         action.known |= missing
         self._known.rows[number] = self._row(action.known)
 
-    def fill_leaves(self, at: int, mask: NDArray[np.uint64]) -> None:
+    def fill_leaves(self, index: int, mask: NDArray[np.uint64]) -> None:
         """Value some states of a public part where the depth ends.
 
         Raises:
           UnsuitableGameError: see `leaf_value`.
         """
-        valued = self._valued.rows[at]
+        valued = self._valued.rows[index]
         missing = int.from_bytes((mask & ~valued).tobytes(), "little")
-        public, parts, first = self._publics[at], self._parts[at], int(self._firsts.rows[at])
+        public, parts = self._publics[index], self._parts[index]
+        first = int(self._firsts.rows[index])
         for state in numbers(missing):
             self._leaves.rows[first + state] = leaf_value(self.problem, public, parts[state])
         self.enumerated += missing.bit_count()
@@ -262,11 +263,11 @@ class Tables:
         self._nexts.append(-1)
         action.groups[observation] = group
         insort(action.order, (_order(observation), group))
-        at = action.order.index((_order(observation), group))
-        following = action.order[at + 1][1] if at + 1 < len(action.order) else -1
+        index = action.order.index((_order(observation), group))
+        following = action.order[index + 1][1] if index + 1 < len(action.order) else -1
         self._nexts.rows[group] = following
-        if at:
-            self._nexts.rows[action.order[at - 1][1]] = group
+        if index:
+            self._nexts.rows[action.order[index - 1][1]] = group
         else:
             self._heads.rows[number] = group
         self.groups = max(self.groups, len(action.order))
@@ -299,14 +300,14 @@ class Tables:
             self._worst.rows[first + state] = value
         self._over.rows[number] |= self._row(over)
 
-    def _belief(self, at: int, hidden: Iterable[int]) -> int:
-        states, belief = self._states[at], 0
+    def _belief(self, index: int, hidden: Iterable[int]) -> int:
+        states, belief = self._states[index], 0
         try:
             for part in hidden:
                 belief |= 1 << states[part]
         except KeyError as error:
             raise UnsuitableGameError(
-                f"hidden part {error} is not in the universe of {self._publics[at]!r:.200}; its "
+                f"hidden part {error} is not in the universe of {self._publics[index]!r:.200}; its "
                 "problem contradicts itself, or the root is not of this problem"
             ) from None
         return belief

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miai.beliefs.kernels import inlined, kernel
-from miai.beliefs.kernels.layout import HEAPED, Int, Ints, Memory, Words
+from miai.beliefs.kernels.layout import HEAPED, Frequencies, Int, Ints, Memory, Words
 
 Votes = NDArray[np.float64]
 
@@ -37,8 +37,8 @@ def count_name(tallies: Ints, name: np.uint64) -> None:
     rows, width = tallies.shape
     for row in range(rows):
         place = mixed(name ^ mixed(np.uint64(row) + _ONE))
-        at = np.int64((place >> _ONE) % np.uint64(width))
-        tallies[row, at] += 1 if place & _ONE != np.uint64(0) else -1
+        index = np.int64((place >> _ONE) % np.uint64(width))
+        tallies[row, index] += 1 if place & _ONE != np.uint64(0) else -1
 
 
 @inlined
@@ -55,11 +55,11 @@ def estimate_of(tallies: Ints, votes: Votes, name: np.uint64) -> float:
         place = mixed(name ^ mixed(np.uint64(row) + _ONE))
         count = tallies[row, np.int64((place >> _ONE) % np.uint64(width))]
         vote = float(count if place & _ONE != np.uint64(0) else -count)
-        at = row
-        while at > 0 and votes[at - 1] > vote:
-            votes[at] = votes[at - 1]
-            at -= 1
-        votes[at] = vote
+        index = row
+        while index > 0 and votes[index - 1] > vote:
+            votes[index] = votes[index - 1]
+            index -= 1
+        votes[index] = vote
     half = rows >> 1
     return float(votes[half]) if rows & 1 else (votes[half - 1] + votes[half]) / 2.0
 
@@ -82,70 +82,78 @@ def estimates_of(tallies: Ints, votes: Votes, names: Words, out: Votes) -> None:
 
 
 @inlined
-def _is_rarer(memory: Memory, entry: Int, other: Int) -> bool:
+def _is_rarer(counted: Frequencies, entry: Int, other: Int) -> bool:
     """Return whether an entry is to be forgotten before another."""
-    rank, other_rank = memory.ranks[entry], memory.ranks[other]
-    return bool(
-        rank < other_rank or (rank == other_rank and memory.names[entry] < memory.names[other])
-    )
+    ranks, names = counted.ranks, counted.names
+    # Names break ties, so that what is forgotten does not depend on the order of the heap.
+    tied = ranks[entry] == ranks[other] and names[entry] < names[other]
+    return bool(ranks[entry] < ranks[other] or tied)
 
 
 @inlined
-def sift(memory: Memory, at: Int) -> None:
+def sift(memory: Memory, index: Int) -> None:
     """Move the entry at a place of the heap to where its rank belongs."""
-    heap, places, count = memory.heap, memory.places, memory.traits[HEAPED]
-    entry = heap[at]
-    while at > 0 and _is_rarer(memory, entry, heap[(at - 1) >> 1]):
-        heap[at] = heap[(at - 1) >> 1]
-        places[heap[at]] = at
-        at = (at - 1) >> 1
-    while 2 * at + 1 < count:
-        child = 2 * at + 1
-        child += child + 1 < count and _is_rarer(memory, heap[child + 1], heap[child])
-        if not _is_rarer(memory, heap[child], entry):
+    counted, count = memory.frequencies, memory.traits[HEAPED]
+    heap, places = counted.heap, counted.places
+    entry = heap[index]
+    # Up while it is rarer than its parent, then down while a child is rarer; one of both does
+    # nothing.
+    while index > 0 and _is_rarer(counted, entry, heap[(index - 1) >> 1]):
+        heap[index] = heap[(index - 1) >> 1]
+        places[heap[index]] = index
+        index = (index - 1) >> 1
+    while 2 * index + 1 < count:
+        child = 2 * index + 1
+        child += child + 1 < count and _is_rarer(counted, heap[child + 1], heap[child])
+        if not _is_rarer(counted, heap[child], entry):
             break
-        heap[at] = heap[child]
-        places[heap[at]] = at
-        at = child
-    heap[at] = entry
-    places[entry] = at
+        heap[index] = heap[child]
+        places[heap[index]] = index
+        index = child
+    heap[index] = entry
+    places[entry] = index
 
 
 @inlined
 def put_in_heap(memory: Memory, entry: Int, name: np.uint64, rank: float) -> None:
     """Add an entry."""
-    at = memory.traits[HEAPED]
-    memory.traits[HEAPED] = at + 1
-    memory.names[entry], memory.ranks[entry], memory.heap[at] = name, rank, entry
-    sift(memory, at)
+    counted, index = memory.frequencies, memory.traits[HEAPED]
+    memory.traits[HEAPED] = index + 1
+    counted.names[entry], counted.ranks[entry], counted.heap[index] = name, rank, entry
+    sift(memory, index)
 
 
 @inlined
 def take_from_heap(memory: Memory, entry: Int) -> None:
     """Remove an entry."""
-    at, last = memory.places[entry], memory.traits[HEAPED] - 1
+    counted = memory.frequencies
+    index, last = counted.places[entry], memory.traits[HEAPED] - 1
     memory.traits[HEAPED] = last
-    if at < last:
-        memory.heap[at] = memory.heap[last]
-        sift(memory, at)
+    if index < last:
+        counted.heap[index] = counted.heap[last]
+        sift(memory, index)
 
 
 @inlined
 def rename_in_heap(memory: Memory, entry: Int, other: Int) -> None:
     """Give an entry's place to another number."""
-    at = memory.places[entry]
-    memory.names[other], memory.ranks[other] = memory.names[entry], memory.ranks[entry]
-    memory.heap[at], memory.places[other] = other, at
+    counted = memory.frequencies
+    index = counted.places[entry]
+    counted.names[other], counted.ranks[other] = counted.names[entry], counted.ranks[entry]
+    counted.heap[index], counted.places[other] = other, index
 
 
 @inlined
 def rarest(memory: Memory) -> Int:
     """Return the entry with the lowest estimate; -1 if there is none."""
+    counted = memory.frequencies
     while memory.traits[HEAPED] > 0:
-        entry: np.int64 = memory.heap[0]
-        now = estimate_of(memory.tallies, memory.votes, memory.names[entry])
-        if now <= memory.ranks[entry]:
+        entry: np.int64 = counted.heap[0]
+        # Ranks are of the past. A counter that grew since moves the entry down; bringing all of
+        # them up to date would take longer than the search.
+        now = estimate_of(counted.tallies, counted.votes, counted.names[entry])
+        if now <= counted.ranks[entry]:
             return entry
-        memory.ranks[entry] = now
+        counted.ranks[entry] = now
         sift(memory, np.int64(0))
     return np.int64(-1)

@@ -82,6 +82,8 @@ from miai.kernels import inlined
 from miai.kernels.bits import lowest, popcount
 
 _INFINITE = np.inf
+# Trying states alone pays on roots that are lost by one state and costs up to half the time on
+# others, so each depth keeps account of it.
 _TRIAL_NODES = 32  # nodes spent on states alone before it is judged whether they pay
 _TRIAL_MASK = 15  # every sixteenth belief is tried in any case
 _TRIAL_GAIN = 3  # a node of many states takes about as long as three nodes of one state
@@ -112,14 +114,14 @@ def worst_end(game: GameTables, belief: Words, action: Int) -> tuple[float, Int]
 
 
 @inlined
-def insert(parts: Words, groups: Ints, sizes: Ints, at: Int, end: Int) -> None:
+def insert(parts: Words, groups: Ints, sizes: Ints, index: Int, end: Int) -> None:
     """Move the last successor to its place, and shift those after it."""
     for i in range(parts.shape[1]):
         moved = parts[end, i]
-        for j in range(end, at, -1):
+        for j in range(end, index, -1):
             parts[j, i] = parts[j - 1, i]
-        parts[at, i] = moved
-    for j in range(end, at, -1):
+        parts[index, i] = moved
+    for j in range(end, index, -1):
         groups[j], sizes[j] = groups[j - 1], sizes[j - 1]
 
 
@@ -196,6 +198,7 @@ def explain(  # noqa: C901  loops over words, inside one over failures
     """
     belief, core, targets = work.beliefs[level], work.cores[level], work.scratch
     clear(core)
+    # First the states that no other can stand for, then few that lead to the refuted successors.
     for k in range(failures):
         if work.failures[level, k, 0] < 0:
             state = work.failures[level, k, 1]
@@ -206,7 +209,7 @@ def explain(  # noqa: C901  loops over words, inside one over failures
             continue
         refuted = work.refuted[level, work.failures[level, k, 1]]
         row = game.successors[group]
-        if row < 0:
+        if row < 0:  # no state changes: the core of the successor is one of the belief
             add(refuted, core)
             continue
         put(refuted, targets)
@@ -247,13 +250,13 @@ def close(
                 word &= word - ONE
     group = game.heads[action]
     while group >= 0:
-        at = NUMBER_0
-        while at < parts and work.groups[level, at] != group:
-            at += 1
-        if at == parts:
+        index = NUMBER_0
+        while index < parts and work.groups[level, index] != group:
+            index += 1
+        if index == parts:
             add(game.sources[group], bad)
         else:
-            _escape(game, group, work.parts[level, at], won, bad)
+            _escape(game, group, work.parts[level, index], won, bad)
         group = game.nexts[group]
     for i in range(len(won)):
         won[i] = belief[i] | (won[i] & ~bad[i])
@@ -295,6 +298,9 @@ def search(arrays: Arrays) -> float:  # noqa: C901  one loop, compiled as one
         integers, reals, belief = work.integers[level], work.reals[level], work.beliefs[level]
         public, depth = integers[PUBLIC], integers[DEPTH]
         if mode == ENTER:
+            # Enter the node: find the spot of its bounds, count it, and probe. The spot comes
+            # first, as without room for it the same mode is entered again, and nothing may have
+            # been counted then.
             spot: Int = np.int64(-1)
             if spotted:
                 spot = new_spot(memory, public, depth)
@@ -309,12 +315,12 @@ def search(arrays: Arrays) -> float:  # noqa: C901  one loop, compiled as one
                 return _suspend(counts, level, mode, TOO_DEEP)
             low, high = reals[ALPHA], reals[BETA]
             mode = BEGIN
-            if level > 0:
+            if level > 0:  # a bound would settle the root without an action
                 lower, upper = probe(arrays, public, depth, spot, level)
                 if lower >= high or lower >= upper:
                     value, mode = lower, RETURN
                 elif upper <= low:
-                    clear(work.closures[level])
+                    clear(work.closures[level])  # the probe wrote one for the lower bound
                     value, mode = upper, RETURN
                 elif (
                     singles_first
@@ -323,14 +329,17 @@ def search(arrays: Arrays) -> float:  # noqa: C901  one loop, compiled as one
                 ):
                     mode = TRY_STATES
                 low, high = max(low, lower), min(high, upper)
-            if closes:
+            if closes:  # closures are looked for among the states met, as others do not come up
                 add(belief, memory.met[public])
             reals[LOW], reals[HIGH] = low, high
         elif mode == TRY_STATES:
+            # Search the next state alone (B4). RETURN comes back here while states survive.
             state = _untested(memory, integers[SPOT], belief, reals[LOW])
             integers[SINGLE] = state
             mode = BEGIN
             if state < 0:
+                # All survive. What that cost is charged to the trials; from here on the nodes are
+                # those of the actions.
                 memory.trials[depth, 0] += counts[NODES] - integers[STARTED]
                 integers[STARTED] = counts[NODES]
             else:
@@ -339,6 +348,7 @@ def search(arrays: Arrays) -> float:  # noqa: C901  one loop, compiled as one
                 mode = _descend(work, level, public, depth, reals[LOW], reals[HIGH])
                 level += 1
         elif mode == BEGIN:
+            # Begin with the actions. The bar is what an action must exceed to matter.
             if game.begins[public] < 0:
                 counts[NEEDED_AT] = public
                 return _suspend(counts, level, mode, NEEDS_ACTIONS)
@@ -349,11 +359,13 @@ def search(arrays: Arrays) -> float:  # noqa: C901  one loop, compiled as one
             integers[FAVOURITE] = memory.favourites[public] - 1 if adaptive else -1
             mode = NEXT
         elif mode == NEXT:
+            # Choose the next action, unless the best one reaches the upper end of the window.
             begin, end = game.begins[public], game.ends[public]
             turn, action = _next_action(begin, end, integers[TURN], integers[FAVOURITE])
             integers[TURN], integers[CURRENT] = turn, action
             mode = SPLIT if action >= 0 and reals[BEST] < reals[HIGH] else FINISH
         elif mode == SPLIT:
+            # Compute the successors of the action; it may be refuted without searching any.
             action = integers[CURRENT]
             if not is_within(belief, game.known[action]):
                 counts[NEEDED_AT], counts[NEEDED_ACTION] = public, action
@@ -361,6 +373,8 @@ def search(arrays: Arrays) -> float:  # noqa: C901  one loop, compiled as one
                 return _suspend(counts, level, mode, NEEDS_OUTCOMES)
             mode = _split(arrays, action, level)
         elif mode == CHILD:
+            # Search the next successor, or value it here if the depth ends: a level of its own
+            # would cost more than most leaves.
             i = integers[PART]
             if i == integers[PARTS]:
                 mode = DONE
@@ -378,7 +392,7 @@ def search(arrays: Arrays) -> float:  # noqa: C901  one loop, compiled as one
                 continue
             if closes:
                 add(part, memory.met[after])
-            wanted = memory.met[after] if closes else part
+            wanted = memory.met[after] if closes else part  # the closure of a leaf compares all
             if not is_within(wanted, game.valued[after]):
                 counts[NEEDED_AT] = after
                 put(wanted, work.wanted)
@@ -387,6 +401,7 @@ def search(arrays: Arrays) -> float:  # noqa: C901  one loop, compiled as one
             value = leaf(arrays, after, part, level + 1)
             mode = VALUED
         elif mode == VALUED:
+            # Take the value of a successor: the worst counts, and below the bar it ends the action.
             i, worst = integers[PART], min(reals[WORST], value)
             reals[WORST] = worst
             if worst <= reals[BAR]:
@@ -394,11 +409,12 @@ def search(arrays: Arrays) -> float:  # noqa: C901  one loop, compiled as one
                     _refuted(game, work, worst, i, level)
                 mode = DONE
             else:
-                if explains:
+                if explains:  # CLOSE needs the closures of all successors, in their place
                     put(work.closures[level + 1], work.parts[level, i])
                 integers[PART] = i + 1
                 mode = CHILD
         elif mode == DONE:
+            # The action is done: keep the best, and raise the bar for those that follow.
             mode, worst = NEXT, reals[WORST]
             if worst > reals[BEST]:
                 reals[BEST], integers[BEST_ACTION] = worst, integers[CURRENT]
@@ -409,6 +425,7 @@ def search(arrays: Arrays) -> float:  # noqa: C901  one loop, compiled as one
                         put(belief, work.closures[level])
             reals[BAR] = max(reals[BAR], reals[BEST])
         elif mode == CLOSE:
+            # The node failed high: find all states met that the action wins as well (B6).
             action = integers[CURRENT]
             if not is_within(memory.met[public], game.known[action]):
                 counts[NEEDED_AT], counts[NEEDED_ACTION] = public, action
@@ -418,6 +435,8 @@ def search(arrays: Arrays) -> float:  # noqa: C901  one loop, compiled as one
             close(game, work, memory.met[public], action, parts, high, level)
             mode = FINISH
         elif mode == FINISH:
+            # Explain the result and record it. Values inside the window get neither core nor
+            # closure; in null windows there are none.
             value = reals[BEST]
             low, high = reals[LOW], reals[HIGH]
             if memory.traits[ADAPTIVE] == 1:
@@ -437,6 +456,7 @@ def search(arrays: Arrays) -> float:  # noqa: C901  one loop, compiled as one
                 counts[ACTION] = integers[BEST_ACTION]
             mode = RETURN
         else:
+            # Return to the node above, which waits for a state alone or for a successor.
             if level == 0:
                 return value
             level -= 1
@@ -448,6 +468,7 @@ def search(arrays: Arrays) -> float:  # noqa: C901  one loop, compiled as one
                 mode = TRY_STATES
             else:  # the state alone refutes the belief
                 trials = memory.trials[work.integers[level, DEPTH]]
+                # The mode stays RETURN: what the state is worth bounds the belief.
                 trials[0] += counts[NODES] - work.integers[level, STARTED]
                 trials[1] += 1
                 put_state(state, work.cores[level])
@@ -547,6 +568,7 @@ def _split(arrays: Arrays, action: Int, level: Int) -> Int:  # noqa: C901  inlin
         if explains:
             _fail(work, np.int64(-1), culprit, level)
         return DONE
+    # Insert each successor by size: a large belief is most likely the worst, and one is enough.
     count = NUMBER_0
     parts, groups, sizes = work.parts[level], work.groups[level], work.sizes[level]
     group = game.heads[action]
@@ -555,6 +577,8 @@ def _split(arrays: Arrays, action: Int, level: Int) -> Int:  # noqa: C901  inlin
             states = successors(game, group, belief, parts[count])
             if explains:
                 after = game.after[group] * DEPTHS + remaining
+                # Different senses often leave the same states together, so that what refuted one
+                # refutes the next (B5).
                 for j in range(integers[REFUTATIONS]):
                     if (
                         work.refuted_at[level, j] == after
@@ -564,12 +588,12 @@ def _split(arrays: Arrays, action: Int, level: Int) -> Int:  # noqa: C901  inlin
                         reals[WORST] = work.refuted_by[level, j]
                         _fail(work, group, j, level)
                         return DONE
-            at = count  # larger ones first, equal ones in the order of their groups
-            while at > 0 and sizes[at - 1] < states:
-                at -= 1
-            if at < count:
-                insert(parts, groups, sizes, at, count)
-            groups[at], sizes[at] = group, states
+            index = count  # larger ones first, equal ones in the order of their groups
+            while index > 0 and sizes[index - 1] < states:
+                index -= 1
+            if index < count:
+                insert(parts, groups, sizes, index, count)
+            groups[index], sizes[index] = group, states
             count += 1
         group = game.nexts[group]
     integers[PARTS], integers[PART], integers[REMAINING] = count, 0, remaining
@@ -638,7 +662,9 @@ def _remember(arrays: Arrays, value: float, low: float, high: float, level: Int)
     explains = memory.traits[EXPLAINS] == 1
     larger = explains and value >= high and not is_same(closure, belief)
     smaller = explains and value <= low and not is_empty(core)
-    for turn in range(3):  # one call, which is compiled once
+    # The belief's lower bound, the closure's, and the upper bound of the core or of the belief. The
+    # call in a loop is compiled once; three calls would be inlined three times.
+    for turn in range(3):
         mask, bound, side = belief, value, NUMBER_0
         if turn == 0:
             if value <= low or (larger and value == high):

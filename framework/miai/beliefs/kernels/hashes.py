@@ -39,8 +39,8 @@ def bottom(hashes: Hashes, out: Hashes) -> int:
 
 
 @inlined
-def _gather(hashes: Hashes, out: Hashes, most: np.uint64) -> int:
-    """Write the smallest distinct hashes up to `most`; return their number."""
+def _gather(hashes: Hashes, out: Hashes, ceiling: np.uint64) -> int:
+    """Write the smallest distinct hashes up to `ceiling`; return their number."""
     n, k, count = len(hashes), len(out), 0
     if k == 0:
         return 0
@@ -50,13 +50,13 @@ def _gather(hashes: Hashes, out: Hashes, most: np.uint64) -> int:
         least = block[0]
         for i in range(_BLOCK):  # a constant number: compiled without branches
             least = block[i] if block[i] < least else least
-        if least <= most:
+        if least <= ceiling:
             for value in block:
-                if value <= most:
+                if value <= ceiling:
                     count = put_hash(value, out, count)
-                    most = out[k - 1] if count == k else most
+                    ceiling = out[k - 1] if count == k else ceiling
     for value in hashes[whole:]:
-        if value <= most:
+        if value <= ceiling:
             count = put_hash(value, out, count)
     return count
 
@@ -80,8 +80,8 @@ def put_hash(value: np.uint64, out: Hashes, count: int) -> int:
     if low < count and out[low] == value:
         return count
     grown = min(count + 1, len(out))
-    for at in range(grown - 1, low, -1):
-        out[at] = out[at - 1]
+    for index in range(grown - 1, low, -1):
+        out[index] = out[index - 1]
     out[low] = value
     return grown
 

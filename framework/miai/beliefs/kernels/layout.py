@@ -154,6 +154,39 @@ class GameTables(NamedTuple):
     scale: Floats
 
 
+class Sketches(NamedTuple):
+    """The sketches of the recorded beliefs.
+
+    Attributes:
+      hashes, lengths, totals: (entries, k), (entries,), (entries,) the sketch of a belief, its
+        length, and the number of states of the belief.
+      threshold: (1,) the minimum share of the smaller belief in the larger one.
+    """
+
+    hashes: Words
+    lengths: Ints
+    totals: Ints
+    threshold: Floats
+
+
+class Frequencies(NamedTuple):
+    """How often entries were used, as a Count-Sketch estimates it.
+
+    Attributes:
+      tallies, votes: (rows, width), (rows,) the counters, and scratch.
+      names, ranks, places: (entries,) the name of an entry, its estimate when it was last looked
+        at, and its place in the heap.
+      heap: (entries,) the entries, the rarest first.
+    """
+
+    tallies: Ints
+    votes: Floats
+    names: Words
+    ranks: Floats
+    places: Ints
+    heap: Ints
+
+
 class Memory(NamedTuple):
     """The recorded bounds. A *spot* is a public part at a depth.
 
@@ -172,14 +205,9 @@ class Memory(NamedTuple):
       keys: (entries,) in a table: public part and depth; with sketches: a hash of the belief.
       masks: (entries, words) the beliefs; empty if they are dropped.
       values: (entries, 2) in a table: lower and upper bound; in a chain: the bound.
-      sketches, lengths, totals: (entries, k), (entries,), (entries,) the sketch of a belief, its
-        length, and the number of states of the belief.
-      limits: (1,) the minimum share of the smaller belief in the larger one.
       homes: (chunks,) twice the spot of a chunk's chain, plus 1 for upper bounds.
-      tallies, votes: (rows, width), (rows,) the counters of a Count-Sketch, and scratch.
-      names, ranks, places: (entries,) the name of an entry, its estimate when it was last looked
-        at, and its place in the heap.
-      heap: (entries,) the entries, the rarest first.
+      sketches: the sketches, if the rule is `MINHASH`.
+      frequencies: what retention knows of the entries.
     """
 
     traits: Ints
@@ -196,17 +224,9 @@ class Memory(NamedTuple):
     keys: Ints
     masks: Words
     values: Floats
-    sketches: Words
-    lengths: Ints
-    totals: Ints
-    limits: Floats
     homes: Ints
-    tallies: Ints
-    votes: Floats
-    names: Words
-    ranks: Floats
-    places: Ints
-    heap: Ints
+    sketches: Sketches
+    frequencies: Frequencies
 
 
 class SearchWork(NamedTuple):

@@ -107,10 +107,11 @@ def may_hold(
     memory: Memory, entry: Int, sketch: Words, length: Int, total: Int, supersets: bool
 ) -> bool:
     """Return whether by its sketch an entry may be a superset, or subset, of a belief."""
-    states = memory.totals[entry]
-    alike = resemblance(sketch, int(length), memory.sketches, int(entry), memory.lengths[entry])
+    stored = memory.sketches
+    states = stored.totals[entry]
+    alike = resemblance(sketch, int(length), stored.hashes, int(entry), stored.lengths[entry])
     common = alike * (total + states) / (1.0 + alike)
-    return bool(common >= memory.limits[0] * (total if supersets else states))
+    return bool(common >= stored.threshold[0] * (total if supersets else states))
 
 
 @inlined
@@ -146,7 +147,7 @@ def drop(memory: Memory, counts: Ints, heads: Ints, belief: Words, value: float,
     """Drop the entries of a chain that follow from a new one."""
     chunk, per_chunk = heads[side], memory.traits[CHUNK_SIZE]
     while chunk >= 0:
-        following = memory.nexts[chunk]
+        following = memory.nexts[chunk]  # `remove` may free the chunk, which changes its link
         entry = chunk * per_chunk
         while entry < chunk * per_chunk + memory.counts[chunk]:
             bound, other = memory.values[entry, 0], memory.masks[entry]
@@ -158,7 +159,7 @@ def drop(memory: Memory, counts: Ints, heads: Ints, belief: Words, value: float,
                 entry += 1
                 continue
             if remove(memory, counts, heads, side, entry) == chunk:
-                break
+                break  # else another entry has moved to this place, and is looked at next
         chunk = following
 
 
@@ -166,7 +167,8 @@ def drop(memory: Memory, counts: Ints, heads: Ints, belief: Words, value: float,
 def remove(memory: Memory, counts: Ints, heads: Ints, side: Int, entry: Int) -> Int:
     """Remove an entry of a chain; return the chunk that is free after it, -1 for none."""
     counts[ENTRIES] -= 1
-    last: np.int64 = heads[side]  # its last entry fills the gap
+    # Only the last chunk of a chain is ever partly filled: its last entry fills the gap.
+    last: np.int64 = heads[side]
     memory.counts[last] -= 1
     end = last * memory.traits[CHUNK_SIZE] + memory.counts[last]
     if memory.traits[RETAINS] == 1:
@@ -176,14 +178,16 @@ def remove(memory: Memory, counts: Ints, heads: Ints, side: Int, entry: Int) -> 
         if memory.traits[VERIFIED] == 1:
             put(memory.masks[end], memory.masks[entry])
         if memory.traits[RULE] == MINHASH:
-            memory.keys[entry], memory.totals[entry] = memory.keys[end], memory.totals[end]
-            memory.lengths[entry] = memory.lengths[end]
-            for i in range(memory.lengths[end]):
-                memory.sketches[entry, i] = memory.sketches[end, i]
+            stored = memory.sketches
+            memory.keys[entry], stored.totals[entry] = memory.keys[end], stored.totals[end]
+            stored.lengths[entry] = stored.lengths[end]
+            for i in range(stored.lengths[end]):
+                stored.hashes[entry, i] = stored.hashes[end, i]
         if memory.traits[RETAINS] == 1:
             rename_in_heap(memory, end, entry)
     if memory.counts[last] > 0:
         return np.int64(-1)
+    # An empty chunk goes to the list of free ones, linked by `nexts` like a chain.
     heads[side] = memory.nexts[last]
     memory.nexts[last] = memory.traits[FREE]
     memory.traits[FREE] = last
@@ -196,7 +200,7 @@ def renewed(memory: Memory, head: Int, name: Int, total: Int, value: float, side
     chunk, per_chunk = head, memory.traits[CHUNK_SIZE]
     while chunk >= 0:
         for entry in range(chunk * per_chunk, chunk * per_chunk + memory.counts[chunk]):
-            if memory.totals[entry] == total and memory.keys[entry] == name:
+            if memory.sketches.totals[entry] == total and memory.keys[entry] == name:
                 bound = memory.values[entry, 0]
                 memory.values[entry, 0] = max(bound, value) if side == 0 else min(bound, value)
                 return True
@@ -230,12 +234,13 @@ def retained(memory: Memory, counts: Ints, name: np.uint64) -> bool:
 
     Without room the rarer of this entry and the rarest one is forgotten.
     """
-    count_name(memory.tallies, name)
-    if memory.traits[HEAPED] < len(memory.heap):
+    counted = memory.frequencies
+    count_name(counted.tallies, name)
+    if memory.traits[HEAPED] < len(counted.heap):
         return True
     counts[FORGOTTEN] += 1
     victim = rarest(memory)
-    if estimate_of(memory.tallies, memory.votes, name) < memory.ranks[victim]:
+    if estimate_of(counted.tallies, counted.votes, name) < counted.ranks[victim]:
         return False
     home = memory.homes[victim // memory.traits[CHUNK_SIZE]]
     remove(memory, counts, memory.heads[home >> 1], home & 1, victim)
@@ -304,26 +309,28 @@ def search_chains(
     below: Int = np.int64(-1)
     above: Int = np.int64(-1)
     across = memory.traits[ACROSS] == 1
+    # Across depths (B2) a lower bound holds at greater depths, an upper bound at smaller ones.
     begin, end = (0, memory.spots.shape[1]) if across else (int(depth), int(depth) + 1)
-    for at in range(begin, end):
-        place = np.int64(memory.spots[public, at]) - 1 if across else np.int64(spot)
+    for chain_depth in range(begin, end):
+        place = np.int64(memory.spots[public, chain_depth]) - 1 if across else np.int64(spot)
         if place < 0:
             continue
         low_head, high_head = memory.heads[place, 0], memory.heads[place, 1]
         if length < 0 and memory.traits[RULE] == MINHASH and max(low_head, high_head) >= 0:
             length = int(sketch_of(game, work.sketch, public, belief))
             total = int(size(belief))
-        if low_head >= 0 and at <= depth:
+        if low_head >= 0 and chain_depth <= depth:
             lower, entry = best_of(arrays, low_head, belief, closure, length, total, lower, True)
             below = entry if entry >= 0 else below
-        if high_head >= 0 and at >= depth:
+        if high_head >= 0 and chain_depth >= depth:
             upper, entry = best_of(arrays, high_head, belief, core, length, total, upper, False)
             above = entry if entry >= 0 else above
     if memory.traits[RETAINS] == 1:
+        counted = memory.frequencies
         if below >= 0:
-            count_name(memory.tallies, memory.names[below])
+            count_name(counted.tallies, counted.names[below])
         if above >= 0:
-            count_name(memory.tallies, memory.names[above])
+            count_name(counted.tallies, counted.names[above])
     return lower, upper
 
 
@@ -376,7 +383,7 @@ def record(  # noqa: C901  a case for each rule
         counts[LOST] += 1
         return
     if retains:
-        rank = estimate_of(memory.tallies, memory.votes, label)
+        rank = estimate_of(memory.frequencies.tallies, memory.frequencies.votes, label)
         put_in_heap(memory, entry, label, rank)
     counts[ENTRIES] += 1
     memory.values[entry, 0] = value
@@ -384,9 +391,9 @@ def record(  # noqa: C901  a case for each rule
         put(belief, memory.masks[entry])
     if rule == MINHASH:
         memory.keys[entry] = name
-        memory.lengths[entry], memory.totals[entry] = length, total
+        memory.sketches.lengths[entry], memory.sketches.totals[entry] = length, total
         for i in range(length):
-            memory.sketches[entry, i] = work.sketch[i]
+            memory.sketches.hashes[entry, i] = work.sketch[i]
 
 
 @inlined

@@ -118,11 +118,11 @@ def write_replies(boards: Words, starts: Numbers, out: Words, captures: Numbers)
         n = taken_moves(b, _ALL, True, moves)
         moves[n] = NOTHING
         for j in range(n + 1):
-            at = starts[i] + j
-            captures[at] = capture_of(b, moves[j])
-            if takes_king(b, captures[at]):
-                captures[at] = OVER
-            play(b, moves[j], out[at])
+            index = starts[i] + j
+            captures[index] = capture_of(b, moves[j])
+            if takes_king(b, captures[index]):
+                captures[index] = OVER
+            play(b, moves[j], out[index])
 
 
 @inlined

@@ -310,7 +310,7 @@ def add_layer(s: BeliefTree, source: Int, request: Int, capture: Int) -> None:
 
 
 @part
-def _step(s: BeliefTree, board: Int, at: Int) -> None:
+def _step(s: BeliefTree, board: Int, index: Int) -> None:
     """Generate the successors of a board after a request and any reply.
 
     Where the request captures the king there are none, and no end below a won game.
@@ -318,9 +318,9 @@ def _step(s: BeliefTree, board: Int, at: Int) -> None:
     forest, work, counts = s.forest, s.work, s.counts
     b, middle, after, moves = forest.rows[board], work.middle, work.after, work.moves
     layer = np.int64(forest.home[board])
-    forest.steps[board, at], forest.sizes[board, at] = counts[SUCCESSORS], 0
-    forest.ends[board, at] = WIN
-    taken = revise(b, np.int64(s.layers.requests[layer, at]))
+    forest.steps[board, index], forest.sizes[board, index] = counts[SUCCESSORS], 0
+    forest.ends[board, index] = WIN
+    taken = revise(b, np.int64(s.layers.requests[layer, index]))
     square = capture_of(b, taken)
     if takes_king(b, square):
         return
@@ -331,13 +331,13 @@ def _step(s: BeliefTree, board: Int, at: Int) -> None:
     for i in range(n + 1):
         capture = capture_of(middle, moves[i])
         if takes_king(middle, capture):
-            forest.ends[board, at] = _lost(middle, counts)
+            forest.ends[board, index] = _lost(middle, counts)
             continue
         play(middle, moves[i], after)
-        successor = add_board(s, after, _layer(s, board, at, code, capture))
+        successor = add_board(s, after, _layer(s, board, index, code, capture))
         forest.successors[counts[SUCCESSORS]] = successor
         counts[SUCCESSORS] += 1
-        forest.sizes[board, at] += 1
+        forest.sizes[board, index] += 1
 
 
 @inlined
@@ -394,11 +394,11 @@ def _group(  # noqa: C901  kernels read from top to bottom
         listed[parts + label_at[slot], 0] += 1
     # label_at becomes the rank of each group, then where its next board goes
     for group in range(count):
-        at = group
-        while at > 0 and listed[parts + label_at[at - 1], 0] < listed[parts + group, 0]:
-            label_at[at] = label_at[at - 1]
-            at -= 1
-        label_at[at] = group
+        index = group
+        while index > 0 and listed[parts + label_at[index - 1], 0] < listed[parts + group, 0]:
+            label_at[index] = label_at[index - 1]
+            index -= 1
+        label_at[index] = group
     following: Int = begin + size
     for rank in range(count):
         group = label_at[rank]
@@ -430,7 +430,7 @@ def _sense(s: BeliefTree, begin: Int, end: Int, sense: Int, free: Int, parts: In
 
 
 @part
-def _judge(s: BeliefTree, board: Int, at: Int, alpha: Int, beta: Int) -> None:
+def _judge(s: BeliefTree, board: Int, index: Int, alpha: Int, beta: Int) -> None:
     """Narrow the bounds on a board's value after a last request, as far as a window needs it.
 
     Without `BOUNDED`, or where the value of a lost king could lie on the other side of the window,
@@ -438,9 +438,9 @@ def _judge(s: BeliefTree, board: Int, at: Int, alpha: Int, beta: Int) -> None:
     """
     forest, cache, work, counts = s.forest, s.cache, s.work, s.counts
     b, after = forest.rows[board], work.after
-    low: Int = np.int64(forest.low[board, at])
-    high: Int = np.int64(forest.high[board, at])
-    taken = revise(b, np.int64(s.layers.requests[forest.home[board], at]))
+    low: Int = np.int64(forest.low[board, index])
+    high: Int = np.int64(forest.high[board, index])
+    taken = revise(b, np.int64(s.layers.requests[forest.home[board], index]))
     square = capture_of(b, taken)
     counts[LEAVES] += 1
     if takes_king(b, square):
@@ -456,11 +456,11 @@ def _judge(s: BeliefTree, board: Int, at: Int, alpha: Int, beta: Int) -> None:
             if high <= alpha and low < high:  # few fail, and tell how far to go
                 low, high = _quiet(s, after, low, high, np.int64(-INFINITE), beta)
             cache.keys[slot], cache.low[slot], cache.high[slot] = key, low, high
-    forest.low[board, at], forest.high[board, at] = low, high
-    most = np.int64(-INFINITE)
+    forest.low[board, index], forest.high[board, index] = low, high
+    highest = np.int64(-INFINITE)
     for i in range(s.layers.facts[forest.home[board], REQUESTS]):
-        most = max(most, np.int64(forest.high[board, i]))
-    forest.alone[board] = most
+        highest = max(highest, np.int64(forest.high[board, i]))
+    forest.alone[board] = highest
 
 
 @part
@@ -491,10 +491,10 @@ def _quiet(
 
 
 @inlined
-def _exact(s: BeliefTree, board: Int, at: Int) -> Int:
-    if s.forest.low[board, at] < s.forest.high[board, at]:
-        _judge(s, board, at, np.int64(-INFINITE), np.int64(INFINITE))
-    return np.int64(s.forest.low[board, at])
+def _exact(s: BeliefTree, board: Int, index: Int) -> Int:
+    if s.forest.low[board, index] < s.forest.high[board, index]:
+        _judge(s, board, index, np.int64(-INFINITE), np.int64(INFINITE))
+    return np.int64(s.forest.low[board, index])
 
 
 @part
@@ -538,14 +538,14 @@ def _settle_alone(s: BeliefTree, begin: Int, end: Int, alpha: Int) -> Int:
         if forest.alone[numbers[k]] <= alpha:
             return np.int64(numbers[k])
     for i in range(min(np.int64(_SUSPECTS), end - begin)):
-        at: Int = begin + i
+        index: Int = begin + i
         least: Int = np.int64(INFINITE)
         for k in range(begin + i, end):
             value = material_of(forest.rows[numbers[k]], counts[PLAYER])
             if value < least:
-                at, least = np.int64(k), value
-        board = np.int64(numbers[at])
-        numbers[at] = numbers[begin + i]
+                index, least = np.int64(k), value
+        board = np.int64(numbers[index])
+        numbers[index] = numbers[begin + i]
         numbers[begin + i] = board
         if _hopeless(s, board, alpha):
             return board
@@ -572,9 +572,9 @@ def last_exact(
     best: Int = np.int64(-INFINITE)
     chosen = np.int64(0)
     senses = np.int64(1) if end - begin == 1 else s.layers.facts[layer, SENSES]
-    for at in range(senses):
+    for index in range(senses):
         low = max(alpha, best)
-        n = _sense(s, begin, end, np.int64(at), free, parts)
+        n = _sense(s, begin, end, np.int64(index), free, parts)
         worst: Int = np.int64(INFINITE)
         for k in range(n):
             value = _last_move(
@@ -585,7 +585,7 @@ def last_exact(
             if worst <= low:
                 break
         if worst > best:
-            best, chosen = worst, np.int64(at)
+            best, chosen = worst, np.int64(index)
         if best >= beta:
             break
     counts[ACTION] = chosen
@@ -604,17 +604,17 @@ def _last_move(s: BeliefTree, begin: Int, end: Int, alpha: Int, beta: Int) -> In
         if low >= beta or high <= alpha or low == high:
             return low if low >= beta or low == high else high
     best: Int = np.int64(-INFINITE)
-    for at in range(s.layers.facts[layer, REQUESTS]):
+    for index in range(s.layers.facts[layer, REQUESTS]):
         low = max(alpha, best)
         worst: Int = np.int64(INFINITE)
         counts[NODES] += 1
         for k in range(begin, end):
-            worst = min(worst, _exact(s, np.int64(numbers[k]), np.int64(at)))
+            worst = min(worst, _exact(s, np.int64(numbers[k]), np.int64(index)))
             if worst <= low:
                 break
         if worst > best:
             best = worst
-            counts[ACTION] = at
+            counts[ACTION] = index
         if best >= beta:
             break
     if counts[TABLE]:
@@ -654,8 +654,8 @@ def last_bounded(  # noqa: C901  kernels read from top to bottom
     clock: Int = np.int64(0)
     favourite = layers.facts[layer, BEST_SENSE]
     for i in range(layers.facts[layer, SENSES]):
-        at = _in_order(np.int64(i), favourite)
-        action = len(layers.requests[0]) + at
+        index = _in_order(np.int64(i), favourite)
+        action = len(layers.requests[0]) + index
         if layers.heads[layer, action] >= 0:
             if clock == 0:
                 clock = _stamp(s, begin, end)
@@ -664,7 +664,7 @@ def last_bounded(  # noqa: C901  kernels read from top to bottom
                 best = max(best, value)
                 gathered = _gather(s, work.gathered, gathered)
                 continue
-        n = _sense(s, begin, end, at, free, parts)
+        n = _sense(s, begin, end, index, free, parts)
         worst: Int = np.int64(INFINITE)
         for k in range(n):
             first, last = np.int64(work.parts[parts + k, 0]), np.int64(work.parts[parts + k, 1])
@@ -675,7 +675,7 @@ def last_bounded(  # noqa: C901  kernels read from top to bottom
             if worst <= alpha:
                 break
         if worst > alpha:
-            counts[ACTION] = layers.facts[layer, BEST_SENSE] = at
+            counts[ACTION] = layers.facts[layer, BEST_SENSE] = index
             return worst
         _collect(s, work.failing[1], requests)
         _keep_core(s, layer, action, worst)
@@ -718,26 +718,26 @@ def _try_requests(  # noqa: C901  kernels read from top to bottom
     favourite, requests = facts[BEST_REQUEST], facts[REQUESTS]
     best: Int = np.int64(-INFINITE)
     for i in range(requests):
-        at = _in_order(np.int64(i), favourite)
+        index = _in_order(np.int64(i), favourite)
         counts[NODES] += 1
         worst: Int = np.int64(INFINITE)
         bad = np.int64(-1)
         for k in range(begin, end):
             board = np.int64(numbers[k])
-            if forest.low[board, at] < beta:
-                if forest.high[board, at] > alpha:
-                    _judge(s, board, np.int64(at), alpha, beta)
-                if forest.high[board, at] <= alpha:
+            if forest.low[board, index] < beta:
+                if forest.high[board, index] > alpha:
+                    _judge(s, board, np.int64(index), alpha, beta)
+                if forest.high[board, index] <= alpha:
                     bad = board
                     numbers[k] = numbers[begin]
                     numbers[begin] = bad
                     break
-            worst = min(worst, np.int64(forest.low[board, at]))
+            worst = min(worst, np.int64(forest.low[board, index]))
         if bad < 0:
-            facts[BEST_REQUEST] = at
+            facts[BEST_REQUEST] = index
             return worst, np.int64(-1)
-        failing[at] = bad
-        best = max(best, np.int64(forest.high[bad, at]))
+        failing[index] = bad
+        best = max(best, np.int64(forest.high[bad, index]))
         for other in range(requests):  # perhaps it fails with all requests
             if forest.high[bad, other] > alpha:
                 if forest.low[bad, other] < beta:
@@ -815,23 +815,23 @@ def _known_core(s: BeliefTree, layer: Int, action: Int, clock: Int, alpha: Int) 
     The core found has a value of `alpha` or less, and becomes the one returned.
     """
     forest, layers, counts = s.forest, s.layers, s.counts
-    at = np.int64(layers.heads[layer, action])
+    index = np.int64(layers.heads[layer, action])
     for _ in range(_RECENT):
-        if at < 0:
+        if index < 0:
             break
-        size = layers.core_facts[at, 0]
-        value: Int = layers.core_facts[at, 1]
+        size = layers.core_facts[index, 0]
+        value: Int = layers.core_facts[index, 1]
         if value <= alpha:
             i = np.int64(0)
-            while i < size and forest.stamps[layers.core_boards[at, i]] == clock:
+            while i < size and forest.stamps[layers.core_boards[index, i]] == clock:
                 i += 1
             if i == size:
                 counts[HITS] += 1
                 for j in range(size):
-                    s.work.core[j] = layers.core_boards[at, j]
+                    s.work.core[j] = layers.core_boards[index, j]
                 counts[CORE_SIZE] = size
                 return value
-        at = layers.core_facts[at, 2]
+        index = layers.core_facts[index, 2]
     return np.int64(INFINITE)
 
 
@@ -839,16 +839,16 @@ def _known_core(s: BeliefTree, layer: Int, action: Int, clock: Int, alpha: Int) 
 def _keep_core(s: BeliefTree, layer: Int, action: Int, value: Int) -> None:
     """Record the core for an action, if it is small and there is room."""
     layers, counts = s.layers, s.counts
-    size, at = counts[CORE_SIZE], counts[CORES]
-    if size < 1 or at == len(layers.core_facts):
+    size, index = counts[CORE_SIZE], counts[CORES]
+    if size < 1 or index == len(layers.core_facts):
         return
     counts[CORES] += 1
     counts[ENTRIES] += 1
     for i in range(size):
-        layers.core_boards[at, i] = s.work.core[i]
-    facts = layers.core_facts[at]
+        layers.core_boards[index, i] = s.work.core[i]
+    facts = layers.core_facts[index]
     facts[0], facts[1], facts[2] = size, value, layers.heads[layer, action]
-    layers.heads[layer, action] = at
+    layers.heads[layer, action] = index
 
 
 # -- the table of beliefs -------------------------------------------------------------------------
@@ -1047,10 +1047,10 @@ def _next_sense(s: BeliefTree) -> Int:
     if f[TRIED] >= senses:
         _return_best(s)
         return np.int64(FINISHED)
-    at = _in_order(f[TRIED], s.layers.facts[f[LAYER], BEST_SENSE] if s.counts[BOUNDED] else 0)
+    index = _in_order(f[TRIED], s.layers.facts[f[LAYER], BEST_SENSE] if s.counts[BOUNDED] else 0)
     f[TRIED] += 1
-    f[ACTION_AT], f[PARTS] = at, f[BASE_PARTS]
-    f[PART_COUNT] = _sense(s, f[BEGIN], f[END], at, f[BASE], f[PARTS])
+    f[ACTION_AT], f[PARTS] = index, f[BASE_PARTS]
+    f[PART_COUNT] = _sense(s, f[BEGIN], f[END], index, f[BASE], f[PARTS])
     f[FREE] = f[BASE] + 2 * (f[END] - f[BEGIN])
     f[FREE_PARTS] = f[PARTS] + f[PART_COUNT]
     f[PART], f[WORST], f[STAGE] = 0, INFINITE, _WITHIN
@@ -1062,12 +1062,12 @@ def _next_sense(s: BeliefTree) -> Int:
 @part
 def _deadliest_first(s: BeliefTree, f: Ints) -> None:
     """Swap the part with the board that refuted most to the front."""
-    parts, kills, at = s.work.parts, np.int64(0), f[PARTS]
+    parts, kills, index = s.work.parts, np.int64(0), f[PARTS]
     for k in range(f[PARTS], f[FREE_PARTS]):
         for i in range(parts[k, 0], parts[k, 1]):
             if s.forest.kills[s.work.numbers[i]] > kills:
-                kills, at = np.int64(s.forest.kills[s.work.numbers[i]]), k
-    _swap_parts(parts, f[PARTS], at)
+                kills, index = np.int64(s.forest.kills[s.work.numbers[i]]), k
+    _swap_parts(parts, f[PARTS], index)
 
 
 @inlined
@@ -1089,20 +1089,20 @@ def _next_request(s: BeliefTree) -> None:
     if f[TRIED] >= facts[REQUESTS]:
         _return_best(s)
         return
-    f[ACTION_AT] = at = _in_order(f[TRIED], facts[BEST_REQUEST] if counts[BOUNDED] else 0)
+    f[ACTION_AT] = index = _in_order(f[TRIED], facts[BEST_REQUEST] if counts[BOUNDED] else 0)
     f[TRIED] += 1
     if not counts[BOUNDED]:
         return
     low = _limit(f)
     for k in range(f[BEGIN], f[END]):
         board = np.int64(work.numbers[k])
-        if forest.capped[board, at] <= low:
+        if forest.capped[board, index] <= low:
             counts[HITS] += 1
             work.core[0], counts[CORE_SIZE] = board, 1
-            _refute(s, np.int64(forest.capped[board, at]))
+            _refute(s, np.int64(forest.capped[board, index]))
             return
-    if layers.heads[f[LAYER], at] >= 0:
-        value = _known_core(s, f[LAYER], at, _stamp(s, f[BEGIN], f[END]), low)
+    if layers.heads[f[LAYER], index] >= 0:
+        value = _known_core(s, f[LAYER], index, _stamp(s, f[BEGIN], f[END]), low)
         if value <= low:
             _refute(s, value)
             return
@@ -1132,11 +1132,11 @@ def _probed(s: BeliefTree, f: Ints) -> Int:
         kills = forest.kills[board]
         if kills == 0 or (count == _PROBED and kills <= forest.kills[numbers[base + count - 1]]):
             continue
-        at = count if count < _PROBED else count - 1
-        while at > 0 and forest.kills[numbers[base + at - 1]] < kills:
-            numbers[base + at] = numbers[base + at - 1]
-            at -= 1
-        numbers[base + at] = board
+        index = count if count < _PROBED else count - 1
+        while index > 0 and forest.kills[numbers[base + index - 1]] < kills:
+            numbers[base + index] = numbers[base + index - 1]
+            index -= 1
+        numbers[base + index] = board
         count = min(count + 1, np.int64(_PROBED))
     return count
 
@@ -1146,7 +1146,7 @@ def _build(s: BeliefTree) -> Int:  # noqa: C901  kernels read from top to bottom
     """Follow the current request; return `ROOM` if there is too little, or `FINISHED`."""
     forest, layers, work, counts = s.forest, s.layers, s.work, s.counts
     f = work.frames[counts[TOP]]
-    numbers, at, low = work.numbers, f[ACTION_AT], _limit(f)
+    numbers, index, low = work.numbers, f[ACTION_AT], _limit(f)
     begin, end, items = f[BEGIN], f[END], f[BASE]
     if f[BASE] + _PROBED > len(numbers):
         return np.int64(ROOM)
@@ -1159,16 +1159,16 @@ def _build(s: BeliefTree) -> Int:  # noqa: C901  kernels read from top to bottom
     worst, total = np.int64(WIN), np.int64(0)
     for k in range(begin, end):
         board = np.int64(numbers[k])
-        if forest.steps[board, at] < 0:
+        if forest.steps[board, index] < 0:
             if not _has_room(s):
                 return np.int64(ROOM)
-            _step(s, board, at)
-        total += forest.sizes[board, at]
-        if forest.ends[board, at] < worst:
-            worst = np.int64(forest.ends[board, at])
+            _step(s, board, index)
+        total += forest.sizes[board, index]
+        if forest.ends[board, index] < worst:
+            worst = np.int64(forest.ends[board, index])
             if worst <= low:
                 work.core[0], counts[CORE_SIZE] = board, 1
-                forest.capped[board, at] = min(worst, np.int64(forest.capped[board, at]))
+                forest.capped[board, index] = min(worst, np.int64(forest.capped[board, index]))
                 forest.kills[board] += 1
                 _refute(s, worst)
                 return np.int64(FINISHED)
@@ -1178,8 +1178,8 @@ def _build(s: BeliefTree) -> Int:  # noqa: C901  kernels read from top to bottom
     size = np.int64(0)
     for k in range(begin, end):
         board = np.int64(numbers[k])
-        first = np.int64(forest.steps[board, at])
-        for i in range(first, first + forest.sizes[board, at]):
+        first = np.int64(forest.steps[board, index])
+        for i in range(first, first + forest.sizes[board, index]):
             successor = np.int64(forest.successors[i])
             if forest.stamps[successor] != counts[CLOCK]:
                 forest.stamps[successor] = counts[CLOCK]
@@ -1193,7 +1193,7 @@ def _build(s: BeliefTree) -> Int:  # noqa: C901  kernels read from top to bottom
     f[PART], f[WORST], f[STAGE] = 0, worst, _WITHIN
     if counts[BOUNDED]:
         for k in range(f[PARTS], f[FREE_PARTS]):
-            if forest.home[numbers[work.parts[k, 0]]] == layers.killers[f[LAYER], at]:
+            if forest.home[numbers[work.parts[k, 0]]] == layers.killers[f[LAYER], index]:
                 _swap_parts(work.parts, f[PARTS], np.int64(k))
     return np.int64(FINISHED)
 
@@ -1249,9 +1249,9 @@ def _fold(s: BeliefTree, value: Int) -> None:
 def _blame(s: BeliefTree, f: Ints) -> None:
     """Trace the core of a part back to boards of the belief, and record it."""
     forest, layers, work, counts = s.forest, s.layers, s.work, s.counts
-    at, part_at = f[ACTION_AT], f[PARTS] + f[PART]
+    index, part_at = f[ACTION_AT], f[PARTS] + f[PART]
     board = np.int64(work.numbers[work.parts[part_at, 0]])
-    layers.killers[f[LAYER], at] = forest.home[board]
+    layers.killers[f[LAYER], index] = forest.home[board]
     size = counts[CORE_SIZE]
     if size < 0:
         return
@@ -1262,9 +1262,9 @@ def _blame(s: BeliefTree, f: Ints) -> None:
         forest.kills[work.core[i]] += 1
     if counts[CORE_SIZE] == 1:
         board = np.int64(work.core[0])
-        forest.capped[board, at] = min(f[WORST], np.int64(forest.capped[board, at]))
+        forest.capped[board, index] = min(f[WORST], np.int64(forest.capped[board, index]))
     else:
-        _keep_core(s, f[LAYER], at, f[WORST])
+        _keep_core(s, f[LAYER], index, f[WORST])
 
 
 @kernel

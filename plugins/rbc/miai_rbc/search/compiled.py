@@ -238,7 +238,7 @@ class RbcCompiledSearch(DeepeningSearch[RbcRoot]):
         yield
 
     def _counts_of(self, root: RbcRoot) -> Mapping[str, int]:
-        counts = {name: int(self._search.counts[at]) for name, at in _REPORTED.items()}
+        counts = {name: int(self._search.counts[index]) for name, index in _REPORTED.items()}
         return {**counts, "boards": self._searched, "root_boards": root.size}
 
     def _at_depth(self, root: RbcRoot, depth: int, guess: float | None) -> WindowResult:
@@ -302,10 +302,12 @@ class RbcCompiledSearch(DeepeningSearch[RbcRoot]):
                 self._search = enlarge(self._search)
             elif reason == tree.CANDIDATES:
                 self._choose(int(counts[tree.NEEDED]))
-        layers, at = self._search.layers, int(counts[tree.ACTION])
+        layers, index = self._search.layers, int(counts[tree.ACTION])
         if root.senses and layers.facts[0, tree.SENSES] < 0:
             self._choose(0)  # the moves without a sense sufficed, so the first sense does
-        action = layers.windows[0, at] if root.senses else action_of(int(layers.requests[0, at]))
+        action = (
+            layers.windows[0, index] if root.senses else action_of(int(layers.requests[0, index]))
+        )
         return WindowResult(min(float(counts[tree.VALUE]), _HIGH), line=((int(action), None),))
 
     def _plant(self, root: RbcRoot, room: int) -> None:
