@@ -68,7 +68,7 @@ def takes_king(b: Words, square: Int) -> bool:
     return bool(square >= 0 and king & bit(square) != _NONE)
 
 
-@part
+@inlined
 def seen_on(b: Words, player: Int, centre: Int) -> np.uint64:
     """Return the outcome of a sense on a board: nine codes of four bits.
 
