@@ -201,10 +201,11 @@ class Schedule:
 
 
 def _identity(player: PlayerRow) -> str:
-    """Return a player's name, agent and parameters as one text."""
-    return json.dumps(
-        [player.name, player.agent, player.parameters], sort_keys=True, separators=(",", ":")
-    )
+    """Return a player's name and agent as one text.
+
+    Its parameters are left out, so that an agent that gains or loses one plays the same games.
+    """
+    return json.dumps([player.name, player.agent], separators=(",", ":"))
 
 
 def _joined(names: Sequence[str]) -> str:
