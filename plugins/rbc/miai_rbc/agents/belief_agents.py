@@ -39,7 +39,7 @@ from miai_rbc.belief.weighted import SHIPPED, OpponentModel, WeightedBoards, ble
 from miai_rbc.engines.kernel import ANALYSIS
 from miai_rbc.kernels import FAMILY
 from miai_rbc.kernels.board import NOTHING
-from miai_rbc.kernels.expansion import move_tables
+from miai_rbc.kernels.expansion import move_tables, shuffle
 from miai_rbc.kernels.filters import count_king_captures, find_checks, keep_kings, play_requests
 from miai_rbc.kernels.moves import MAX_MOVES
 from miai_rbc.kernels.scan import WINDOWS, move_entries
@@ -405,6 +405,7 @@ def load_beliefs() -> None:
         after.sensed(1 << chess.A8, np.zeros(7, np.uint64))
         (request, *_) = after.requests()
         after.moved(request, request, None)
+        shuffle(after.rows, np.uint64(0))  # as of a belief with too many boards
         keep_kings(after.rows)
         empty = np.zeros((WINDOWS, 4), np.uint64)
         move_tables(empty, empty)

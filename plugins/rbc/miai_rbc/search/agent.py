@@ -75,7 +75,7 @@ class RbcMinimax(BeliefAgent):
         rules = parameters.model_dump(include=set(MinimaxRules.model_fields))
         problem = RbcProblem(MinimaxProblemParameters(**rules), seed=seed)
         if parameters.compiled is None:
-            load_minimax()
+            load_minimax(parameters.bounds)
             make_bounds = named_bounds(parameters.bounds, **parameters.bounds_parameters)
             return lambda: RbcMinimaxSearch(problem, make_bounds)
         load_compiled()

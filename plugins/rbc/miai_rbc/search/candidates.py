@@ -187,3 +187,8 @@ def sample(rng: np.random.Generator, size: int, count: int) -> NDArray[np.int64]
     if count >= size:
         return np.arange(size)
     return np.sort(rng.choice(size, count, replace=False))
+
+
+def load_rare() -> None:
+    """Load the kernel for captures that no drawn board allows; few searches meet one."""
+    remove_pieces(np.empty((0, WORDS), np.uint64), np.uint64(0), 0)

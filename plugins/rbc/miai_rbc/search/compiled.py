@@ -36,7 +36,7 @@ from miai_rbc.rbc_parameters import (
 from miai_rbc.rules.actions import action_of
 from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.rows import BLACK_CAPTURES
-from miai_rbc.search.candidates import AT_ROOT, Valuer, own_pieces
+from miai_rbc.search.candidates import AT_ROOT, Valuer, load_rare, own_pieces
 from miai_rbc.search.minimax import RbcMinimaxSearch, check_depth
 from miai_rbc.search.problem import DrawnRoot, RbcProblem, RbcRoot
 
@@ -355,3 +355,5 @@ def load_compiled() -> None:
         for bounds in get_args(CompiledBounds):
             problem = RbcProblem(MinimaxProblemParameters(senses=2))
             RbcCompiledSearch(problem, bounds).search(RbcRoot(after), 2)
+        load_rare()
+        enlarge(_make_search(1, 1))

@@ -33,7 +33,7 @@ from miai_rbc.rbc_parameters import MAX_OWN_MOVES, MinimaxProblemParameters
 from miai_rbc.rules.actions import PASS, SENSE_NOTHING, action_of, move_of
 from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.rows import BLACK_CAPTURES
-from miai_rbc.search.candidates import AT_ROOT, Valuer, own_pieces
+from miai_rbc.search.candidates import AT_ROOT, Valuer, load_rare, own_pieces
 from miai_rbc.search.problem import DrawnRoot, RbcProblem, RbcRoot
 
 SENSE, MOVE, REPLY = range(3)
@@ -304,10 +304,11 @@ def check_depth(depth: int) -> None:
 
 
 @cache
-def load_minimax() -> None:
-    """Load the compiled functions of a search, before a clock runs."""
+def load_minimax(bounds: str = "table") -> None:
+    """Load the compiled functions of a search with these bounds, before a clock runs."""
     load_beliefs()
     boards, _ = BoardSet.of_fens([BLACK_CAPTURES]).after_opponent(None)
     with FAMILY.compiling("minimax"):
         problem = RbcProblem(MinimaxProblemParameters(senses=2, moves=1))
-        RbcMinimaxSearch(problem, named_bounds("table")).search(RbcRoot(boards), 2)
+        RbcMinimaxSearch(problem, named_bounds(bounds)).search(RbcRoot(boards), 2)
+        load_rare()
