@@ -22,7 +22,7 @@ GAMES = (
     "tic_tac_toe",
     "phantom_tic_tac_toe",
     "kuhn_poker",
-    "sub_hunt",
+    "mini_rbc",
     "goofspiel",  # players act at once
     "prisoners_dilemma",  # and are rewarded on the way
 )

@@ -126,7 +126,7 @@ def test_two_histories_that_look_the_same_print_the_same(
 
 def test_every_game_is_played_in_a_seat_from_which_something_is_hidden() -> None:
     assert {name for name, seat in SEATS if (name, seat) not in ALL_SEEING} == set(HIDDEN)
-    assert {"kuhn_poker", "mini_rbc", "phantom_tic_tac_toe", "rbc", "sub_hunt"} <= set(HIDDEN)
+    assert {"kuhn_poker", "mini_rbc", "phantom_tic_tac_toe", "rbc"} <= set(HIDDEN)
 
 
 # -- what an agent is told -------------------------------------------------------------------------

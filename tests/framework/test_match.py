@@ -200,7 +200,7 @@ def test_statistics_times_and_seeds_are_recorded() -> None:
 
 
 def test_the_game_s_parameters_are_recorded() -> None:
-    game = miai.load_game("phantom_lines")
+    game = miai.load_game("mini_rbc")
     record = play(game, [RandomAgent(game), RandomAgent(game)])
     given: Any = game.parameters
     assert record.game_parameters == given.model_dump(mode="json")

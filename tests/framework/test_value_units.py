@@ -103,8 +103,7 @@ DECLARED: list[tuple[str, str, dict[str, Any], ValueUnit]] = [
     ("phantom_tic_tac_toe", "ismcts", {"simulations": 20}, E),
     ("phantom_tic_tac_toe", "pimc", {"simulations": 20}, E),
     ("phantom_tic_tac_toe", "belief-minimax", {"depth": 1}, U),
-    ("phantom_lines", "belief-minimax", {"depth": 1}, U),
-    ("sub_hunt", "belief-minimax", {"depth": 1}, S),  # 0 is 'not proved', not a draw
+    ("mini_rbc", "belief-minimax", {"depth": 1}, S),  # 0 is 'not proved', not a draw
 ]
 
 

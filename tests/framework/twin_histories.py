@@ -17,7 +17,7 @@ def hidden_games() -> list[str]:
 
 HIDDEN = hidden_games()
 SEATS = [(name, seat) for name in HIDDEN for seat in range(miai.load_game(name).num_players())]
-ALL_SEEING = {(name, 1) for name in ("mini_rbc", "phantom_lines", "sub_hunt")}
+ALL_SEEING = {("mini_rbc", 1)}
 """Seats from which nothing is hidden."""
 
 MAX_PLIES = 24

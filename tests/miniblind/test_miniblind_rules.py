@@ -15,14 +15,13 @@ from miai.beliefs.problem import Root
 from miai.errors import ParameterError
 from miai_miniblind.mini_rbc import MiniRbc, MiniRbcProblem, MiniRbcPublic
 from miai_miniblind.phantom_lines import (
-    PhantomLines,
     PhantomLinesProblem,
     PhantomPublic,
     sensing_lines,
     winning_lines,
 )
 from miai_miniblind.roots import RootProver
-from miai_miniblind.sub_hunt import HuntPublic, SubHunt, SubHuntProblem
+from miai_miniblind.sub_hunt import HuntPublic, SubHuntProblem
 
 A1, B1, C1, D1, A2, B2, C2, D2, A3, B3, C3, D3, A4, B4, C4, D4 = range(16)  # on 4x4
 
@@ -168,14 +167,6 @@ def test_values_are_graded_where_that_is_asked_for() -> None:
 # -- phantom tic-tac-toe with lines -------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("columns", "actions"), [(3, 18), (4, 24)])
-def test_a_game_of_lines_has_at_most_a_sense_a_mark_and_refusals(
-    columns: int, actions: int
-) -> None:
-    """Five senses and marks of x, four marks and refusals of o; on 3x4 six of each."""
-    assert miai.load_game("phantom_lines", columns=columns).max_game_length() == actions
-
-
 def test_lines_are_counted() -> None:
     assert (len(winning_lines(3)), len(winning_lines(4))) == (8, 14)
     assert (len(sensing_lines(3)), len(sensing_lines(4))) == (8, 11)
@@ -228,19 +219,6 @@ def test_a_full_board_is_a_draw(columns: int, boards: int) -> None:
     assert drawn == boards
 
 
-def test_a_game_of_phantom_lines_in_words() -> None:
-    state = play(miai.load_game("phantom_lines"), "sense a1b2c3", "b2", "a1", "sense a2b2c2", "a1")
-    assert state.observation(0) == Observation(0, 0, 8, {"stood": False}, legal(state))
-    assert state.current_player() == 0
-    assert str(state) == "...\n.x.\no.."
-    for text in ("a3", "b1", "sense a1b1c1"):
-        state.apply_action(state.string_to_action(text))
-    assert state.observation(0) == Observation(0, 0, 0, {"seen": ("a1", "b1")}, legal(state))
-    state.apply_action(state.string_to_action("c1"))
-    assert state.returns() == (1.0, -1.0)
-    assert state.information_state_string(0).endswith("c1:stood=True x wins")
-
-
 # -- submarine hunt -----------------------------------------------------------------------------
 
 
@@ -268,21 +246,6 @@ def test_one_turn_finds_it_where_the_pings_cut_the_sea_into_blocks(
     assert RootProver(problem).wins(public, problem.universe(public), 1) == won
 
 
-def test_a_game_of_submarine_hunt_in_words() -> None:
-    game = miai.load_game("sub_hunt", size=4, starts=["c4n", "a1e"])
-    state = play(game, "@c4n", "ping 2", "ping c", "charge a1", "left", "ping a", "ping 3")
-    assert str(state) == ".w..\n....\n....\n...."
-    output = state.information_state_string(0)
-    assert output == (
-        ". ping 2:beyond=True ping c:beyond=False charge a1:hit=False . "
-        "ping a:beyond=True ping 3:beyond=True"
-    )
-    state.apply_action(state.string_to_action("charge b3"))
-    assert state.result_to_string() == "hunter wins"
-    escaped = play(miai.load_game("sub_hunt", pings=0, max_turns=1), "@h8n", "charge a1")
-    assert escaped.returns() == (-1.0, 1.0)
-
-
 # -- pictures and refusals ----------------------------------------------------------------------
 
 
@@ -304,27 +267,21 @@ def test_a_player_is_shown_what_is_certain() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "values", "message"),
+    ("values", "message"),
     [
-        ("mini_rbc", {"size": 4, "window": 5}, "window is 5, but the board has 4"),
-        ("mini_rbc", {"king": "a1"}, "both on a1"),
-        ("mini_rbc", {"king": "f1"}, "'f1' is not a square"),
-        ("mini_rbc", {"starts": ["e5d4"]}, "the king only"),
-        ("mini_rbc", {"decoy": True, "starts": ["e5d4", "e5"]}, "or all only the king"),
-        ("mini_rbc", {"starts": ["a1"]}, "share a square"),
-        ("mini_rbc", {"decoy": True, "starts": ["e5e5"]}, "share a square"),
-        ("mini_rbc", {"starts": ["e5x"]}, "not one or two squares"),
-        ("phantom_lines", {"own": ["a1"], "starts": ["a1"]}, "as many as own"),
-        ("phantom_lines", {"own": ["a1", "b1", "c1"]}, "x cannot hold"),
-        ("phantom_lines", {"own": ["a1", "a1"]}, "twice"),
-        ("phantom_lines", {"own": ["1a"]}, "not a row of cells"),
-        ("sub_hunt", {"size": 3, "blast": 4}, "blast is 4, but the sea has 3"),
-        ("sub_hunt", {"starts": ["c4"]}, "a square and a heading"),
+        ({"size": 4, "window": 5}, "window is 5, but the board has 4"),
+        ({"king": "a1"}, "both on a1"),
+        ({"king": "f1"}, "'f1' is not a square"),
+        ({"starts": ["e5d4"]}, "the king only"),
+        ({"decoy": True, "starts": ["e5d4", "e5"]}, "or all only the king"),
+        ({"starts": ["a1"]}, "share a square"),
+        ({"decoy": True, "starts": ["e5e5"]}, "share a square"),
+        ({"starts": ["e5x"]}, "not one or two squares"),
     ],
 )
-def test_incompatible_options_are_refused(name: str, values: dict[str, Any], message: str) -> None:
+def test_incompatible_options_are_refused(values: dict[str, Any], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
-        miai.load_game(name, **values)
+        miai.load_game("mini_rbc", **values)
 
 
 def test_problems_refuse_sizes_that_they_do_not_have() -> None:
@@ -341,8 +298,3 @@ def test_problems_refuse_sizes_that_they_do_not_have() -> None:
 def test_games_begin_at_the_start_of_a_turn() -> None:
     with pytest.raises(ValueError, match="begins with a sense"):
         MiniRbc.from_root(MiniRbcProblem(4, 2), Root(MiniRbcPublic(0, 1, senses=False), (9,)))
-    known = PhantomPublic(own=1, known=2)
-    with pytest.raises(ValueError, match="begins with a sense"):
-        PhantomLines.from_root(PhantomLinesProblem(3), Root(known, (2,)))
-    with pytest.raises(ValueError, match="begins with a turn of 2 pings"):
-        SubHunt.from_root(SubHuntProblem(4), Root(HuntPublic(1), (0,)))

@@ -1,4 +1,4 @@
-"""Each small game twice, as a problem and as a game, and what belief values are by the game."""
+"""Mini-RBC twice, as a problem and as a game, and what belief values are by the game."""
 
 from __future__ import annotations
 
@@ -11,20 +11,7 @@ from miai import EnumeratedBelief
 from miai.beliefs.problem import BeliefProblem
 from miai_miniblind.blind import BlindState
 from miai_miniblind.mini_rbc import MiniRbc, MiniRbcParameters, MiniRbcProblem, MiniRbcPublic
-from miai_miniblind.phantom_lines import (
-    AWAIT,
-    PLACE,
-    SENSE,
-    PhantomLines,
-    PhantomLinesParameters,
-    PhantomLinesProblem,
-    PhantomPublic,
-    PublicPhase,
-)
-from miai_miniblind.sub_hunt import HuntPublic, SubHunt, SubHuntParameters, SubHuntProblem
 
-PHASES: tuple[PublicPhase, ...] = (SENSE, PLACE, AWAIT)
-AnyGame = MiniRbc | PhantomLines | SubHunt
 Leaf = Callable[[BlindState], float]
 
 
@@ -37,8 +24,8 @@ class Twin:
       leaf: what a state of the game is worth where the depth ends.
     """
 
-    problem: Any
-    game: AnyGame
+    problem: MiniRbcProblem
+    game: MiniRbc
     values: tuple[float, float, float]
     leaf: Leaf
 
@@ -55,25 +42,11 @@ def mini_rbc(n: int, w: int, *, decoy: bool = False, graded: bool = False) -> Tw
     return Twin(problem, game, (0, 0, 1), lambda state: 0)
 
 
-def phantom_lines(columns: int) -> Twin:
-    game = PhantomLines(PhantomLinesParameters(columns=columns))
-    return Twin(game.belief_problem(), game, (-1, 0, 1), lambda state: 0)
-
-
-def sub_hunt(size: int, pings: int, blast: int) -> Twin:
-    game = SubHunt(SubHuntParameters(size=size, pings=pings, blast=blast))
-    return Twin(game.belief_problem(), game, (0, 0, 1), lambda state: 0)
-
-
 TWINS = {
     "mini_rbc": mini_rbc(5, 3),
     "mini_rbc graded": mini_rbc(4, 2, graded=True),
     "mini_rbc decoy": mini_rbc(4, 2, decoy=True, graded=True),
     "mini_rbc wide": mini_rbc(8, 1, decoy=True),
-    "phantom_lines": phantom_lines(3),
-    "phantom_lines 3x4": phantom_lines(4),
-    "sub_hunt": sub_hunt(6, 2, 2),
-    "sub_hunt blind": sub_hunt(4, 0, 1),
 }
 
 
@@ -91,28 +64,11 @@ def graded_leaf(state: BlindState, n: int, *, decoy: bool) -> float:
 # -- random states ------------------------------------------------------------------------------
 
 
-def random_public(problem: Any, rng: random.Random) -> Hashable:
+def random_public(problem: MiniRbcProblem, rng: random.Random) -> MiniRbcPublic:
     """Any public part that a game can have, in every phase."""
-    if isinstance(problem, MiniRbcProblem):
-        king, rook = rng.sample(range(problem.squares), 2)
-        decoy = problem.decoy and rng.random() < 0.7
-        return MiniRbcPublic(king, rook, decoy, rng.random() < 0.3)
-    if isinstance(problem, SubHuntProblem):
-        return HuntPublic(rng.randint(0, problem.pings))
-    return random_phantom_public(problem, rng)
-
-
-def random_phantom_public(problem: PhantomLinesProblem, rng: random.Random) -> PhantomPublic:
-    while True:
-        cells = list(range(problem.cells))
-        rng.shuffle(cells)
-        phase = rng.choice(PHASES)
-        marks = rng.randint(0, problem.cells // 2 - 1)
-        own = sum(1 << cell for cell in cells[: marks + (phase == AWAIT)])
-        known = sum(1 << cell for cell in cells[problem.cells - rng.randint(0, marks) :])
-        public = PhantomPublic(own, known & ~own, phase)
-        if not problem.has_line(own) and problem.universe(public):
-            return public
+    king, rook = rng.sample(range(problem.squares), 2)
+    decoy = problem.decoy and rng.random() < 0.7
+    return MiniRbcPublic(king, rook, decoy, rng.random() < 0.3)
 
 
 # -- transitions of the game --------------------------------------------------------------------
@@ -121,33 +77,13 @@ Told = str
 Outcome = tuple[Told, int, Hashable] | float
 
 
-def transitions(twin: Twin, state: BlindState, action: int | None) -> Iterator[Outcome]:
-    """What playing an action leads to: what White is told, hidden and public part; or a value.
-
-    Args:
-      action: None to let player 1 answer a mark that stands.
-    """
-    child = state if action is None else state.child(action)
-    ends_here = child.is_terminal() or child.current_player() == 0
-    # A mark that stands is a step of its own in the problem.
-    steps = isinstance(twin.problem, PhantomLinesProblem) and action is not None
-    children = [child] if ends_here or steps else [child.child(a) for a in child.legal_actions()]
-    for end in children:
+def transitions(twin: Twin, state: BlindState, action: int) -> Iterator[Outcome]:
+    """What playing an action leads to: what White is told, hidden and public part; or a value."""
+    for end in played(state, action):
         if end.is_terminal():
             yield twin.value_of(end)
         else:
             yield (end.information_state_string(0), end.hidden, end.public)
-
-
-def actions_of(twin: Twin, state: BlindState) -> list[int | None]:
-    """The actions of the game, None for awaiting an answer."""
-    return [None] if state.current_player() == 1 else [*state.legal_actions()]
-
-
-def number_of(twin: Twin, action: int | None) -> int:
-    """The problem's number of an action."""
-    number: int = twin.problem.await_ if action is None else action
-    return number
 
 
 # -- values by the game alone -------------------------------------------------------------------
@@ -210,7 +146,7 @@ def value_by_definition(
     return best
 
 
-def worlds_of(game: AnyGame, state: BlindState) -> set[int]:
+def worlds_of(game: MiniRbc, state: BlindState) -> set[int]:
     """The hidden parts that player 0 holds possible after a game, by enumeration."""
     belief = EnumeratedBelief(game, 0)
     replayed = game.new_initial_state()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import random
 import re
 from collections import defaultdict
@@ -29,9 +28,6 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
     ("goofspiel", {"imp_info": True, "points_order": "descending"}),
     ("mini_rbc", {"size": 4, "window": 2, "decoy": True}),
     ("mini_rbc", {"size": 6, "window": 4}),
-    ("phantom_lines", {"columns": 4}),
-    ("sub_hunt", {"size": 5, "pings": 1, "blast": 3}),
-    ("sub_hunt", {"size": 9, "pings": 0, "blast": 1}),
     ("pig", {"players": 6, "goal": 12}),
 ]
 IDS = ["-".join(map(str, (name, *values.values()))) for name, values in VARIANTS]
@@ -119,7 +115,6 @@ PIECES_AND_TEXT = {
     "go": {"#111111", "#fbfbfb"},
     "tic_tac_toe": {"#0072b2", "#d55e00"},
     "phantom_tic_tac_toe": {"#222222", "#0072b2", "#d55e00"},
-    "phantom_lines": {"#222222", "#0072b2", "#d55e00"},
     "pig": {"#222222", "#ffffff", "#f6f3ec"},
 }
 """Colours of marks that belong to players, and of captions."""
@@ -155,8 +150,6 @@ ON_SQUARES = [
     ("phantom_tic_tac_toe", {}),
     ("mini_rbc", {}),
     ("mini_rbc", {"size": 8}),
-    ("phantom_lines", {"columns": 4}),
-    ("sub_hunt", {"size": 16}),
 ]
 
 
@@ -213,8 +206,6 @@ def test_phantom_shows_a_refusal_to_the_mover_and_fog_where_marks_may_be() -> No
     [
         ("phantom_tic_tac_toe", {}),
         ("mini_rbc", {}),
-        ("phantom_lines", {}),
-        ("sub_hunt", {"size": 4}),
     ],
 )
 @pytest.mark.parametrize("seed", range(2))
@@ -311,72 +302,3 @@ def test_mini_rbc_senses_the_window_of_the_halo_and_moves_from_square_to_square(
     black = view_of(game, 1, line(game, "@e5", "sense c3", "Kb2"))
     paths = {namer.action_to_string(a): p for a, p in renderer.clicks(black).actions.items()}
     assert paths["kd4"] == ("e5", "d4")
-
-
-@pytest.mark.parametrize("columns", [3, 4])
-def test_phantom_lines_has_a_handle_for_each_line(columns: int) -> None:
-    game = miai.load_game("phantom_lines", columns=columns)
-    renderer = clickable(game)
-    view = view_of(game, 0, [])
-    clicks = renderer.clicks(view)
-    regions = {region.name: region for region in clicks.regions}
-    root = elements(renderer, "")
-    arrows = {}
-    for group in root.iter("g"):
-        if group.find("circle") is not None and "rotate" in group.attrib.get("transform", ""):
-            x, y, turn = map(float, re.findall(r"-?[\d.]+", group.attrib["transform"]))
-            arrows[x, y] = int(turn)
-    assert len(arrows) == len(regions) == len(view.legal_actions)
-    board = SquareBoard("phantom_lines", rows=3, columns=columns, margin=52, lines=2)
-    cells = {board.name(square): board.centre(square) for square in range(3 * columns)}
-    namer = game.new_initial_state()
-    for action, (name,) in clicks.actions.items():
-        assert namer.action_to_string(action) == f"sense {name}"
-        (x, y) = centre(regions[name])
-        squares = [cells[square] for square in re.findall("..", name)]
-        nearest, *_, farthest = sorted(squares, key=lambda point: math.dist(point, (x, y)))
-        # The arrow points from the handle to the nearest square and on to the farthest.
-        turn = math.radians(arrows[x, y])
-        for begin, end in (((x, y), nearest), (nearest, farthest)):
-            along = (end[0] - begin[0]) * math.cos(turn) + (end[1] - begin[1]) * math.sin(turn)
-            assert along > 0.9 * math.dist(begin, end)
-        if arrows[x, y] % 90 == 0:
-            halo = regions[name].halo
-            assert halo is not None
-            around = Region(name="halo", box=halo)
-            inside = [cell for cell, point in cells.items() if holds(around, *point)]
-            assert inside == re.findall("..", name)
-
-
-def test_sub_hunt_pings_lines_charges_blocks_and_steps_to_squares() -> None:
-    game = miai.load_game("sub_hunt", size=6, pings=1, blast=2)
-    renderer = clickable(game)
-    namer = game.new_initial_state()
-    board = SquareBoard("sub_hunt", rows=6, columns=6, margin=40, lines=2)
-    clicks = renderer.clicks(view_of(game, 0, line(game, "@c4n")))
-    for region in clicks.regions:
-        assert region.halo is not None
-        x, y = centre(Region(name="", box=region.halo))
-        where = region.name.removeprefix("ping ")
-        if where.isdigit():  # above this rank
-            rank = 6 * (int(where) - 1)
-            assert y == board.box(rank)[1] == centre(region)[1]
-        else:  # to the right of this file
-            file = ord(where) - ord("a")
-            assert x == board.box(file + 1)[0] == centre(region)[0]
-    view = view_of(game, 0, line(game, "@c4n", "ping 3"))
-    clicks = renderer.clicks(view)
-    halos = {region.name: region.halo for region in clicks.regions}
-    assert len(clicks.actions) == 25
-    for action, (name,) in clicks.actions.items():
-        assert namer.action_to_string(action) == f"charge {name}"
-        low = 6 * (int(name[1:]) - 1) + ord(name[0]) - ord("a")
-        assert halos[name] == board.span([low, low + 1, low + 6, low + 7])
-    assert "ping 3: above" in renderer.svg(view)
-    ship = view_of(game, 1, line(game, "@c4n", "ping 3", "charge a1"))
-    paths = renderer.clicks(ship).actions
-    assert {namer.action_to_string(action): path for action, path in paths.items()} == {
-        "left": ("b4",),
-        "ahead": ("c5",),
-        "right": ("d4",),
-    }

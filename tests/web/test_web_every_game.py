@@ -23,7 +23,6 @@ SHORT = {
     "go": {"board_size": "3", "max_moves": "16"},
     "rbc": {"full_turn_limit": "3"},
     "mini_rbc": {"max_turns": "4"},
-    "sub_hunt": {"max_turns": "5"},
     "pig": {"goal": "8", "turns": "2"},
 }
 """Parameters that make long games short; the default for others."""

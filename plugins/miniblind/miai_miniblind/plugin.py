@@ -1,4 +1,4 @@
-"""The plugin's entry point. It names the games by import path and imports none of them."""
+"""The plugin's entry point. It names the problems by import path and imports none of them."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from miai import hookimpl
 if TYPE_CHECKING:
     from miai.plugins.registry import Registry
 
-_GAMES = (
-    # module and name, game, problem's parameters, summary
+_PROBLEMS = (
+    # module and name, parameters, summary
     (
-        *("mini_rbc", "MiniRbc", "MiniRbcProblemParameters"),
+        *("mini_rbc", "MiniRbcProblemParameters"),
         "King and rook against a hidden king; senses one window per turn",
     ),
     (
-        *("phantom_lines", "PhantomLines", "PhantomProblemParameters"),
+        *("phantom_lines", "PhantomProblemParameters"),
         "Tic-tac-toe with hidden marks; senses one line per turn",
     ),
     (
-        *("sub_hunt", "SubHunt", "HuntProblemParameters"),
+        *("sub_hunt", "HuntProblemParameters"),
         "A hunter pings and charges at a hidden submarine",
     ),
 )
@@ -28,27 +28,27 @@ _GAMES = (
 
 @hookimpl
 def miai_register(registry: Registry) -> None:
-    """Add the games, their pictures and their problems."""
-    for name, game, problem_parameters, summary in _GAMES:
+    """Add the problems, and mini-RBC as a game with its pictures."""
+    registry.add(
+        "game",
+        "mini_rbc",
+        "miai_miniblind.mini_rbc:MiniRbc",
+        parameters="miai_miniblind.mini_rbc:MiniRbcParameters",
+        summary=_PROBLEMS[0][-1],
+    )
+    registry.add(
+        "renderer",
+        "mini_rbc",
+        "miai_miniblind.pictures:MiniRbcRenderer",
+        summary="The certain squares, and where hidden pieces may be",
+        game="mini_rbc",
+    )
+    for name, parameters, summary in _PROBLEMS:
         module = f"miai_miniblind.{name}"
-        registry.add(
-            "game",
-            name,
-            f"{module}:{game}",
-            parameters=f"{module}:{game}Parameters",
-            summary=summary,
-        )
-        registry.add(
-            "renderer",
-            name,
-            f"miai_miniblind.pictures:{game}Renderer",
-            summary="The certain squares, and where hidden pieces may be",
-            game=name,
-        )
         registry.add(
             "belief-problem",
             name,
             f"{module}:{name}_problem",
-            parameters=f"{module}:{problem_parameters}",
+            parameters=f"{module}:{parameters}",
             summary=summary,
         )
