@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from collections.abc import Sequence
 from typing import TypedDict
 
-import miai
-from miai.files import write_text
 from miai.game import Game, State
 from miai.information import PlayerView
 from miai.pages.document import printable, printable_block
@@ -66,63 +61,6 @@ class SeatFrame(TypedDict):
     hint: str
     areas: list[Area]
     moves: list[Move]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Still:
-    """What the page of a suspended game shows while the rules are loaded; plain data.
-
-    To load compiled rules takes longer than all else that a first page needs.
-
-    Attributes:
-      journal: size in bytes of the table's journal, at whose last entry the game stood.
-      version: miai's version.
-      game: name of the game.
-      names: the players, for people.
-      agents: who plays for them.
-      browsers: digests of the cookies of the persons among them; empty for agents.
-      timed: whether there are clocks.
-      definitions: SVG definitions that the pictures refer to.
-      legend: what the signs of the pictures mean, as HTML.
-      frames: a frame for each person, by player, and for spectators as -1.
-    """
-
-    journal: int
-    version: str
-    game: str
-    names: Sequence[str]
-    agents: Sequence[str]
-    browsers: Sequence[str]
-    timed: bool
-    definitions: str
-    legend: str
-    frames: Mapping[str, SeatFrame]
-
-    def player_of(self, browser: str) -> int | None:
-        """Return the player for whom a browser plays; None for a spectator."""
-        return self.browsers.index(browser) if browser and browser in self.browsers else None
-
-    def frame_of(self, player: int | None) -> SeatFrame:
-        """Return what a player, or with None a spectator, saw last."""
-        return self.frames[str(-1 if player is None else player)]
-
-    def write(self, path: Path) -> None:
-        """Write it for this user alone. Raises `OSError`."""
-        write_text(path, json.dumps(asdict(self)), sync=False)
-        path.chmod(0o600)
-
-
-def read_still(path: Path, journal: Path) -> Still | None:
-    """Return a still; None if there is none, or the journal is longer than it was.
-
-    Raises `OSError` if the journal is missing.
-    """
-    try:
-        still = Still(**json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, TypeError, ValueError):
-        return None
-    current = still.version == miai.__version__ and still.journal == journal.stat().st_size
-    return still if current else None
 
 
 class Camera:

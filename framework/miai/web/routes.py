@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, Final
 
 from anyio import to_thread
@@ -20,7 +20,7 @@ from miai.pages.replay_page import legend, replay_page
 from miai.plain import dumps, one_line
 from miai.plugins.kinds import AGENT, GAME
 from miai.plugins.loader import registry
-from miai.web.frames import Camera, SeatFrame
+from miai.web.frames import Camera
 from miai.web.guard import Browsers, digest_of, enter, new_cookie
 from miai.web.lobby import (
     FormError,
@@ -132,32 +132,27 @@ class Pages:
 
     async def table(self, request: Request) -> Response:
         """Show a game: to a player its own side, to others what everybody may see."""
-        still = await to_thread.run_sync(self._tables.still, request.path_params["table"])
-        if still is not None:
-            player = still.player_of(request.state.browser)
-            return _table_page(
-                request,
-                game=still.game,
-                names=still.names,
-                agents=still.agents,
-                player=player,
-                timed=still.timed,
-                definitions=still.definitions,
-                signs=still.legend,
-                frame=still.frame_of(player),
-            )
         table = await self._find(request)
         await to_thread.run_sync(self._go_on, table)
-        return _table_page(
-            request,
+        player = table.player_of(request.state.browser)
+        agents = [chair.agent for chair in table.setting.chairs]
+        opponent = player is not None and sum(agent != PERSON for agent in agents) == 1
+        definitions = await to_thread.run_sync(Camera(table.game, table.renderer).definitions)
+        return page(
+            "table.html",
+            scripts=["board.js", "table.js"],
+            table=table.id,
+            starting=f"{'The opponent is' if opponent else 'The players are'} starting; "
+            "on a busy machine this takes a while.",
             game=table.setting.game,
             names=players_of(table.game),
-            agents=[chair.agent for chair in table.setting.chairs],
-            player=table.player_of(request.state.browser),
+            chairs=list(map(_who, agents)),
+            player=player,
             timed=table.control.kind != "none",
-            definitions=await to_thread.run_sync(Camera(table.game, table.renderer).definitions),
             empty=table.empty_chairs,
-            signs=legend(table.game),
+            definitions=Markup(definitions),  # noqa: S704 - by an installed renderer
+            legend=legend(table.game),
+            owner=request.state.owner,
         )
 
     async def events(self, request: Request) -> Response:
@@ -285,49 +280,6 @@ def _game(request: Request) -> str:
     if component.needs_parameters:
         raise HTTPException(404, f"{name} is not played here: use `miai play` or a config")
     return component.name
-
-
-def _table_page(
-    request: Request,
-    *,
-    game: str,
-    names: Sequence[str],
-    agents: Sequence[str],
-    player: int | None,
-    timed: bool,
-    definitions: str,
-    signs: str,
-    empty: Sequence[int] = (),
-    frame: SeatFrame | None = None,
-) -> Response:
-    """Return the page of a table.
-
-    Args:
-      player: for whom the browser plays; None for a spectator.
-      timed: whether there are clocks.
-      signs: the legend of the pictures, as HTML.
-      empty: players for whom nobody sits yet.
-      frame: what is shown until the first event; None for nothing.
-    """
-    opponent = player is not None and sum(agent != PERSON for agent in agents) == 1
-    return page(
-        "table.html",
-        scripts=["board.js", "table.js"],
-        table=request.path_params["table"],
-        starting=f"{'The opponent is' if opponent else 'The players are'} starting; "
-        "on a busy machine this takes a while.",
-        game=game,
-        names=names,
-        chairs=list(map(_who, agents)),
-        player=player,
-        timed=timed,
-        empty=empty,
-        definitions=Markup(definitions),  # noqa: S704 - by an installed renderer
-        legend=Markup(signs),  # noqa: S704 - made by `legend`
-        picture=Markup(frame["picture"] if frame else ""),  # noqa: S704 - by an installed renderer
-        text=frame["text"] if frame else "",
-        owner=request.state.owner,
-    )
 
 
 def _answer(table: GameTable, player: int, said: dict[str, Any]) -> None:

@@ -20,7 +20,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Literal, TypedDict
 
-import miai
 from miai.agent import Decision
 from miai.api import load_game, renderer_for
 from miai.clock import Clock, ClockReading, TimeControl
@@ -33,20 +32,16 @@ from miai.errors import (
 from miai.files import Journal
 from miai.game import Game, Observation, State
 from miai.information import PlayerView
-from miai.pages.document import printable
-from miai.pages.replay_page import legend
 from miai.plain import Json, dumps, one_line, to_plain
 from miai.playing.advice import Adviser, advice_text, advised, adviser_of
 from miai.playing.match import Seat, SeatReply, play_game, turn_is_over
 from miai.playing.session import RevisableGame, TakeBack
-from miai.plugins.kinds import GAME
-from miai.plugins.loader import registry
 from miai.process.agent_process import AgentProcess
 from miai.process.limits import ProcessLimits
 from miai.record import GameRecord, MoveRecord, ending_text
 from miai.record_reader import read_record
 from miai.web.analysis import Estimate, Estimates, Thoughts, analysis_of, thoughts_of
-from miai.web.frames import Camera, SeatFrame, Still, read_still
+from miai.web.frames import Camera, SeatFrame
 
 PERSON: Final = "human"
 IDLE_SECONDS: Final = 900.0
@@ -60,7 +55,6 @@ A person waits longer than a tournament does, also for a machine that is busy.""
 _BACKLOG = 64  # messages that a slow browser may be behind
 _SHORTLY = 1.0  # seconds between a frame and the referee's question
 _SCHEMA = "miai.table/1"
-_STILL = ".still"
 
 _NOTHING: Final[SeatFrame] = {
     "number": 0,
@@ -610,31 +604,9 @@ class GameTable:
                 self._thread, self._seats = None, []
             self._ready.set()
             self._show_stage()
-            if self.stage == "suspended":
-                self._keep_still()
             with self._lock:
                 if self._wanted:
                     self.resume()
-
-    def _keep_still(self) -> None:
-        """Store what the page shows until the rules are loaded again; it can do without."""
-        chairs = self.setting.chairs
-        seen = [-1, *(n for n, chair in enumerate(chairs) if chair.agent == PERSON)]
-        try:
-            Still(
-                journal=self._path.stat().st_size,
-                version=miai.__version__,
-                game=self.setting.game,
-                names=[printable(name, 40) for name in self.game.info.player_names],
-                agents=[chair.agent for chair in chairs],
-                browsers=[chair.browser for chair in chairs],
-                timed=self.control.kind != "none",
-                definitions=Camera(self.game, self.renderer).definitions(),
-                legend=legend(self.game),
-                frames={str(player): self._frame_at_rest(player) for player in seen},
-            ).write(self._path.with_suffix(_STILL))
-        except Exception as error:  # of the game's plugin
-            _logger.error("table %s", self.id, exc_info=error)
 
     def _fail(self, error: Exception) -> None:
         """Note why the game ended without a result; not if its agents were killed to suspend it."""
@@ -842,26 +814,11 @@ class TableSet:
         with self._lock:
             if name in self._tables:
                 return self._tables[name]
-            path = self._path(name)
-            if path is None:
+            path = self._folder / f"{name}.jsonl"
+            if len(name) != 12 or not set(name) <= set("0123456789abcdef") or not path.is_file():
                 return None
             self._tables[name] = GameTable.open(path, hidden=[str(self._folder)])
             return self._tables[name]
-
-    def still(self, name: str) -> Still | None:
-        """Return what a table's page can show before the table is read; None for nothing."""
-        with self._lock:
-            path = None if name in self._tables else self._path(name)
-        still = None if path is None else read_still(path.with_suffix(_STILL), path)
-        installed = still and still.game in {game.name for game in registry().components(GAME)}
-        return still if installed else None
-
-    def _path(self, name: str) -> Path | None:
-        """Return the journal of a table; None if there is none of this name."""
-        if len(name) != 12 or not set(name) <= set("0123456789abcdef"):
-            return None
-        path = self._folder / f"{name}.jsonl"
-        return path if path.is_file() else None
 
     def resume(self, table: GameTable) -> None:
         """Let a table's game go on. Raises `ConfigError` if too many games are in progress."""
