@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from miai.pages.figures import (
+from miai.pages.charts import (
     COUNTS,
     Axis,
     Bars,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import base64
+import itertools
 import json
 import re
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -150,8 +151,7 @@ def _download(record: GameRecord, name: str, stem: str) -> Download:
     return Download(format=name, file=file, uri=f"data:application/octet-stream;base64,{coded}")
 
 
-WIDTH, HEIGHT = 400, 170
-_RIGHT, _TOP, _BOTTOM = 14, 10, 26
+_WIDTH, _HEIGHT = 350.0, 134.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,24 +177,22 @@ def value_graph(points: Sequence[GraphPoint], frames: int, scale: ValueScale) ->
     page's script moves the element of class ``cursor``.
     """
     low, high = _bounds([point.value for point in points], scale)
-    heights = charts.ticks(low, high, 4)
-    left = charts.label_space(heights)
-    across = charts.Scale(0, max(1, frames - 1), left, WIDTH - _RIGHT)
-    up = charts.Scale(low, high, HEIGHT - _BOTTOM, _TOP)
-    parts = [*_axes(across, up, frames, heights)]
-    for player in sorted({point.player for point in points}):
-        own = [p for p in points if p.player == player]
-        parts.append(_series(player, own, across, up, scale))
-    parts.append(tag("line", class_="cursor", x1=left, x2=left, y1=_TOP, y2=HEIGHT - _BOTTOM))
-    return tag(
-        "svg",
-        *parts,
-        class_="graph",
-        viewBox=f"0 0 {WIDTH} {HEIGHT}",
-        role="img",
-        aria_label=f"The players' values ({scale.name}) over the plies of the game",
-        data_left=left,
-        data_right=WIDTH - _RIGHT,
+    players = sorted({point.player for point in points})
+    panel = charts.Panel(
+        title="",
+        x=charts.Axis(within=(0.0, float(max(1, frames - 1))), space=0.0, whole=True, grid=False),
+        y=charts.Axis(within=(low, high), space=0.0),
+        marks=[_Values([p for p in points if p.player == n], low, high, scale) for n in players],
+        height=_HEIGHT,
+        width=_WIDTH,
+    )
+    return charts.panel_chart(
+        panel,
+        tag("line", class_="cursor", x1=0, x2=0, y1=0, y2=_HEIGHT),
+        style="graph",
+        label=f"The players' values ({scale.name}) over the plies of the game",
+        data_left=0,
+        data_right=_WIDTH,
     )
 
 
@@ -206,48 +204,43 @@ def _bounds(values: Sequence[float], scale: ValueScale) -> tuple[float, float]:
     return low, high
 
 
-def _axes(
-    across: charts.Scale, up: charts.Scale, frames: int, heights: Sequence[float]
-) -> list[Markup]:
-    parts = []
-    for value in heights:
-        y = up(value)
-        path = f"M{number(across.start)} {number(y)}H{WIDTH - _RIGHT}"
-        parts.append(tag("path", class_="axis", d=path))
-        parts.append(charts.axis_text(f"{value:g}", across.start - 6, y + 4, "end"))
-    for value in charts.ticks(0, max(1, frames - 1), 6):
-        if value == int(value):
-            parts.append(charts.axis_text(f"{value:g}", across(value), HEIGHT - 8, "middle"))
-    return parts
+@dataclass(frozen=True, slots=True)
+class _Values:
+    """The values of one player, those beyond the axis as triangles at its edge."""
 
+    points: Sequence[GraphPoint]
+    low: float
+    high: float
+    scale: ValueScale
+    label: str = ""
 
-def _series(
-    player: int,
-    points: Sequence[GraphPoint],
-    across: charts.Scale,
-    up: charts.Scale,
-    scale: ValueScale,
-) -> Markup:
-    places = [(number(across(p.frame)), number(up(p.value))) for p in points]
-    line = " ".join(f"{x},{y}" for x, y in places)
-    inside = [up.low <= p.value <= up.high for p in points]
-    dots = "".join(f"M{x} {y}h0" for (x, y), shown in zip(places, inside, strict=True) if shown)
-    outside = [p for p, shown in zip(points, inside, strict=True) if not shown]
-    return tag(
-        "g",
-        tag("polyline", class_="line", points=line),
-        tag("path", class_="dots", d=dots),
-        *(_beyond(p, across, up, scale) for p in outside),
-        class_=charts.series_class(player),
-    )
+    def values(self) -> tuple[Sequence[float], Sequence[float]]:
+        """Return nothing: the axes have their ends."""
+        return (), ()
 
+    def draw(self, x: Callable[[float], float], y: Callable[[float], float]) -> Markup:
+        """Return the line with a dot for each value."""
+        places = [(number(x(p.frame)), number(y(p.value))) for p in self.points]
+        line = " ".join(f"{across},{up}" for across, up in places)
+        inside = [self.low <= p.value <= self.high for p in self.points]
+        shown = itertools.compress(places, inside)
+        beyond = (p for p, within in zip(self.points, inside, strict=True) if not within)
+        return tag(
+            "g",
+            tag("polyline", class_="line", points=line),
+            tag("path", class_="dots", d="".join(f"M{across} {up}h0" for across, up in shown)),
+            *(self._triangle(p, number(x(p.frame)), number(y(p.value))) for p in beyond),
+            class_=charts.series_class(self.points[0].player),
+        )
 
-def _beyond(point: GraphPoint, across: charts.Scale, up: charts.Scale, scale: ValueScale) -> Markup:
-    """Return the triangle of a value that is beyond the axis."""
-    x, y = number(across(point.frame)), number(up(point.value))
-    height = 7 if point.value > up.high else -7
-    title = f"{point.value:+g}{scale.suffix} after ply {point.frame}"
-    return tag("path", tag("title", title), class_="fill", d=f"M{x} {y}l-4 {height}h8z")
+    def sign(self) -> Markup:
+        """Return nothing: the legend names the players."""
+        return Markup()
+
+    def _triangle(self, point: GraphPoint, x: str, y: str) -> Markup:
+        height = 7 if point.value > self.high else -7
+        title = f"{point.value:+g}{self.scale.suffix} after ply {point.frame}"
+        return tag("path", tag("title", title), class_="fill", d=f"M{x} {y}l-4 {height}h8z")
 
 
 def replay_page(

@@ -12,7 +12,7 @@ from itertools import chain, pairwise, takewhile
 from pathlib import Path
 from typing import TypeVar
 
-from miai.pages.figures import (
+from miai.pages.charts import (
     COLUMNS,
     COUNTS,
     Axis,
@@ -226,7 +226,7 @@ def pareto(rows: Sequence[Row], arms: Sequence[str], *, baseline: str) -> str | 
     for group in chosen:
         points = [_arm_point(row, arms.index(row.arm)) for row in group]
         front = _front([point.points[0] for point in points])
-        line = Points(label="", points=front, series=0, line="steps", hidden=True)
+        line = Points(label="", points=front, series=None, line="steps", hidden=True)
         panels.append(
             Panel(
                 title=cell_title(group[0]),
@@ -377,7 +377,7 @@ def _depth_panel(title: str, rows: Sequence[Row], arms: Sequence[str], baseline:
         x=Axis(label="depth", whole=True, within=(min(depths) - 0.3, max(depths) + 0.3)),
         y=_SPEEDUP,
         marks=marks,
-        y_levels=(1.0,),
+        y_levels={1.0: ""},
     )
 
 
@@ -407,7 +407,7 @@ def against_size(
                 if pairs.get(name) and name != baseline
                 for mark in _size_marks(block, pairs[name], i, name)
             ],
-            y_levels=(1.0,),
+            y_levels={1.0: ""},
         )
         for block, pairs in chosen
     ]

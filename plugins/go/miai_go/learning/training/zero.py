@@ -25,7 +25,7 @@ from typing import Any, Final
 import numpy as np
 
 from miai.files import write_text
-from miai.pages.figures import Axis, Panel, Points, figure
+from miai.pages.charts import Axis, Panel, Points, figure
 from miai.process.processors import available_processors
 from miai_go.errors import TrainingError
 from miai_go.learning.data.dataset import GoDataset
