@@ -81,13 +81,11 @@ def round_robin(elo: Floats, rounds: int, rng: np.random.Generator) -> Outcome:
     return judged(elo, fit_ratings(results), rounds * first.size)
 
 
-def adaptive(
-    elo: Floats, width: float, rng: np.random.Generator, *, criterion: str, most: int
-) -> Outcome:
+def adaptive(elo: Floats, width: float, rng: np.random.Generator, *, most: int) -> Outcome:
     """Play the adaptive format until no interval is wider than `width`, then rate its games."""
     names = tuple(f"p{number:03}" for number in range(len(elo)))
     place = {name: number for number, name in enumerate(names)}
-    values = {"pairs": most, "width": width, "criterion": criterion}
+    values = {"pairs": most, "width": width}
     entrants = Entrants(players=names)
     format_ = format_component("adaptive").build(entrants, values=values, where="format")
     table, meetings, games = chances(elo), list[Meeting](), list[tuple[str, str, float]]()
@@ -140,9 +138,7 @@ def _covariance(counts: Floats, information: Floats) -> Floats:
     return np.asarray(np.linalg.pinv(np.diag(weights.sum(axis=1)) - weights, hermitian=True))
 
 
-def measure(
-    players: int, deviation: float, *, fields: int, rounds: int, criterion: str
-) -> dict[str, Any]:
+def measure(players: int, deviation: float, *, fields: int, rounds: int) -> dict[str, Any]:
     """Return the figures of fields of one size and spread."""
     shares, least, pairs = list[float](), list[float](), list[tuple[Outcome, Outcome]]()
     began = time.perf_counter()
@@ -150,7 +146,7 @@ def measure(
         rng = np.random.default_rng([seed, players, round(deviation)])
         elo = rng.normal(0, deviation, players)
         one = round_robin(elo, rounds, rng)
-        other = adaptive(elo, one.width, rng, criterion=criterion, most=2 * one.games)
+        other = adaptive(elo, one.width, rng, most=2 * one.games)
         pairs.append((one, other))
         shares.append(other.games / one.games)
         if seed < _BOUNDED:
@@ -158,7 +154,6 @@ def measure(
     return {
         "players": players,
         "spread": deviation,
-        "criterion": criterion,
         "fields": fields,
         "rounds": rounds,
         "round_robin_games": pairs[0][0].games,
@@ -186,13 +181,6 @@ def main() -> None:
         default=[200.0, 400.0, 800.0],
         help="Standard deviations of the true ratings, Elo",
     )
-    parser.add_argument(
-        "--criteria",
-        nargs="+",
-        choices=("widest", "d-optimal"),
-        default=["widest", "d-optimal"],
-        help="What pairs are chosen for",
-    )
     parser.add_argument("--fields", type=int, help="Simulated fields (default: by their size)")
     parser.add_argument("--rounds", type=int, help="Rounds of the round-robin (default: by size)")
     parser.add_argument("--json", action="store_true", help="Print one JSON object")
@@ -200,25 +188,23 @@ def main() -> None:
     rows = []
     for players in arguments.players:
         for deviation in arguments.spreads:
-            for criterion in arguments.criteria:
-                row = measure(
-                    players,
-                    deviation,
-                    fields=arguments.fields or FIELDS.get(players, 20),
-                    rounds=arguments.rounds or ROUNDS.get(players, 2),
-                    criterion=criterion,
+            row = measure(
+                players,
+                deviation,
+                fields=arguments.fields or FIELDS.get(players, 20),
+                rounds=arguments.rounds or ROUNDS.get(players, 2),
+            )
+            rows.append(row)
+            if not arguments.json:
+                print(
+                    f"{players:4} players, spread {deviation:4.0f}: "
+                    f"{row['games']:6.0f} of {row['round_robin_games']:5} games, "
+                    f"{row['share']:.1%} (least {row['least']:.0%}), "
+                    f"width {row['adaptive_width']:.0f} of {row['width']:.0f}; held "
+                    f"{row['held'][0]:.1%} {row['held'][1]:.1%}, round-robin "
+                    f"{row['round_robin_held'][0]:.1%} {row['round_robin_held'][1]:.1%}",
+                    flush=True,
                 )
-                rows.append(row)
-                if not arguments.json:
-                    print(
-                        f"{players:4} players, spread {deviation:4.0f}, {criterion:9}: "
-                        f"{row['games']:6.0f} of {row['round_robin_games']:5} games, "
-                        f"{row['share']:.1%} (least {row['least']:.0%}), "
-                        f"width {row['adaptive_width']:.0f} of {row['width']:.0f}; held "
-                        f"{row['held'][0]:.1%} {row['held'][1]:.1%}, round-robin "
-                        f"{row['round_robin_held'][0]:.1%} {row['round_robin_held'][1]:.1%}",
-                        flush=True,
-                    )
     if arguments.json:
         print(json.dumps({"rows": rows, **conditions()}))
 

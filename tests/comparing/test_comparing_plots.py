@@ -14,15 +14,7 @@ from miai_tournaments.compare.summary import Interval, Row
 
 pytestmark = pytest.mark.long
 
-NAMES = {
-    "speedup-in-time",
-    "anytime",
-    "speedup-by-depth",
-    "speedup-by-size",
-    "error-by-k",
-    "pareto",
-    "ablation",
-}
+NAMES = {"ablation", "anytime", "error-by-k", "pareto"}
 APPROXIMATE = {
     f"rough-{k}": f'bounds = "minhash"\nbounds_parameters = {{ k = {k}, verified = false }}'
     for k in (1, 4)
@@ -62,14 +54,6 @@ def test_they_are_the_same_bytes_each_time(folder: Path) -> None:
     done = compare(folder / "x.toml", "--out", folder / "out", plots=True)
     assert "error-by-k.svg" in done.stderr
     assert {path.name: path.read_bytes() for path in plots.iterdir()} == before
-
-
-def test_groups_of_five_roots_have_bars_in_the_plot_against_size(tmp_path: Path) -> None:
-    cells = KRK4.replace("roots = 4", "roots = 20")  # four groups of five
-    (tmp_path / "x.toml").write_text(config_text(cells=cells))
-    compare(tmp_path / "x.toml", "--out", tmp_path / "out", plots=True)
-    picture = (tmp_path / "out" / "plots" / "speedup-by-size.svg").read_text(encoding="utf-8")
-    assert 'class="span"' in picture
 
 
 def test_of_too_many_cells_the_deepest_are_shown_and_a_note_says_so() -> None:
@@ -125,4 +109,4 @@ def test_a_plot_without_anything_to_show_is_left_out(tmp_path: Path) -> None:
     (tmp_path / "x.toml").write_text(config_text())
     compare(tmp_path / "x.toml", "--out", tmp_path / "out", plots=True)
     drawn = {path.stem for path in (tmp_path / "out" / "plots").iterdir()}
-    assert drawn == {"speedup-in-time", "speedup-by-size", "pareto", "ablation"}
+    assert drawn == {"pareto", "ablation"}

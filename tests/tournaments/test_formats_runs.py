@@ -36,7 +36,6 @@ AGENTS = {
 FORMATS: dict[str, tuple[str, int]] = {
     "swiss": ('name = "swiss"\nrounds = 3', 3),
     "knockout": ('name = "knockout"', 3),
-    "ladder": ('name = "ladder"\nrounds = 3', 3),
     "adaptive": ('name = "adaptive"\npairs = 14', 3),
     "sprt": (
         'name = "match"\npairs = 60\nsprt = {elo0 = -50, elo1 = 50, alpha = 0.2, beta = 0.2}',

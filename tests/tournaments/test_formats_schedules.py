@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from itertools import combinations, pairwise
-from math import comb
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -37,12 +36,10 @@ FORMATS: list[tuple[str, dict[str, Any], int]] = [
     ("swiss", {"rounds": 4, "pairs": 2}, 7),
     ("swiss", {"rounds": 5, "colours": "balance"}, 6),
     ("knockout", {"pairs": 1}, 7),
-    ("ladder", {"rounds": 5}, 6),
     ("adaptive", {"pairs": 30}, 5),
     ("adaptive", {"pairs": 90, "width": 400.0}, 4),
     ("pairings", {"pairings": [{"first": "p03", "second": "p10", "weight": 2}]}, 3),
     ("sweep", {"player": "p", "vary": {"x": [1]}, "method": "halving"}, 7),
-    ("league", {"seasons": 4, "divisions": 3, "rounds": 2}, 7),
 ]
 
 OF_THREE: list[tuple[str, dict[str, Any], int]] = [
@@ -50,7 +47,6 @@ OF_THREE: list[tuple[str, dict[str, Any], int]] = [
     ("gauntlet", {"heroes": names(1), "rounds": 2}, 4),
     ("match", {"pairs": 5}, 3),
     ("match", {"pairs": 24, "sprt": {"elo0": 0, "elo1": 120}}, 3),
-    ("league", {"seasons": 4, "divisions": 2}, 7),
     ("pairings", {"pairings": [{"first": "p03", "second": "p10", "others": ("p17",)}]}, 4),
 ]
 
@@ -149,95 +145,6 @@ def test_the_best_seeds_meet_late_and_have_the_byes(count: int) -> None:
     final = max(meetings, key=lambda m: m.pairing.round)
     assert two(final) == {*names(count)[:2]}
     assert step.facts["ranking"][:2] == list(names(count)[:2])
-
-
-LEAGUES = st.tuples(st.integers(1, 3), st.integers(0, 2), st.integers(2, 4))
-
-
-@pytest.mark.long
-@given(LEAGUES, seeds, st.integers(2, 3))
-@settings(max_examples=20, deadline=None)
-def test_a_league_sorts_its_players_into_divisions(
-    size: tuple[int, int, int], seed: int, seats: int
-) -> None:
-    """With strengths that decide, everybody ends in the division of its strength.
-
-    But neighbours at a border change places after each season, as in leagues of people.
-    """
-    divisions, more, least = size
-    count = divisions * (least + seats - 2) + min(more, divisions - 1)
-    order = random.Random(seed).sample(names(count), count)
-    field = entrants(count, seed=seed, seats=seats)
-    values = {"divisions": divisions, "seasons": count}
-    meetings, end = play(make("league", field, **values), strength(order))
-    sizes = [count // divisions + (n >= divisions - count % divisions) for n in range(divisions)]
-    begin = 0
-    for number in range(divisions):
-        table = [line for line in end.facts["standings"] if line["division"] == number + 1]
-        names_of = [line["name"] for line in table]
-        assert len(names_of) == sizes[number]
-        end_of = begin + sizes[number]
-        inner = order[begin + (number > 0) : end_of - (number < divisions - 1)]
-        assert set(inner) <= set(names_of)
-        assert names_of == sorted(names_of, key=order.index)
-        points = [line["points"] for line in table]
-        assert points == sorted(points, reverse=True)
-        begin = end_of
-    for season in range(1, count + 1):
-        games = [m.pairing for m in meetings if m.pairing.round == season]
-        groups = Counter(frozenset(pairing.players) for pairing in games)
-        blocks = {2: 1, 3: 2}[seats]  # two orders round a table of three
-        assert set(groups.values()) == {blocks}
-        assert len(groups) == sum(comb(size, seats) for size in sizes)
-
-
-def test_promotion_and_relegation_exchange_neighbours() -> None:
-    """Seven players, one division of three and one of four; the worst seeds win everything."""
-    field = entrants(7)
-    order = names(7)[::-1]
-    format_ = make("league", field, seasons=2)
-    meetings, end = play(format_, strength(order))
-    a, b, c, d, e, f, g = names(7)
-    first = {frozenset(m.pairing.players) for m in meetings if m.pairing.round == 1}
-    assert frozenset((a, d)) not in first
-    second = {frozenset(m.pairing.players) for m in meetings if m.pairing.round == 2}
-    divisions = (c, b, g), (a, d, e, f)
-    assert second == {frozenset(pair) for of in divisions for pair in combinations(of, 2)}
-    assert end.facts["ranking"] == [g, c, b, f, e, d, a]
-    assert end.facts["divisions"] == [[g, c, f], [b, e, d, a]]
-    assert end.facts["text"] == f"first in their divisions after season 2: {g}, {f}"
-
-
-def test_players_who_tie_keep_their_order_in_a_league() -> None:
-    _, end = play(make("league", entrants(6), seasons=3, promoted=0), lambda pairing, game: 0.5)
-    assert end.facts["ranking"] == list(names(6))
-
-
-@unhurried
-@given(counts, seeds)
-def test_a_ladder_is_sorted_after_as_many_rounds_as_players(count: int, seed: int) -> None:
-    order = list(names(count))
-    random.Random(seed).shuffle(order)
-    format_ = make("ladder", entrants(count), rounds=count)
-    meetings, step = play(format_, strength(order))
-    assert step.facts["ranking"] == order
-    assert 2 * len(meetings) == format_.most_games()
-
-
-@unhurried
-@given(counts, seeds)
-def test_neighbours_on_a_ladder_change_places_when_the_lower_wins(count: int, seed: int) -> None:
-    format_ = make("ladder", entrants(count), rounds=1)
-    meetings, step = play(format_, chance(seed))
-    expected = list(names(count))
-    for meeting in meetings:
-        below, above = meeting.pairing.first, meeting.pairing.second
-        assert expected.index(below) == expected.index(above) + 1
-    for meeting in meetings:
-        place = expected.index(meeting.pairing.second)
-        if meeting.points > 1:
-            expected[place : place + 2] = meeting.pairing.first, meeting.pairing.second
-    assert step.facts["ranking"] == expected
 
 
 @pytest.mark.long
@@ -341,11 +248,10 @@ SPRT = {"elo0": 0, "elo1": 10}
 WRONG: list[tuple[str, int, dict[str, Any], str]] = [
     ("knockout", 1, {}, "format: a knockout needs at least two players"),
     ("round-robin", 1, {"rounds": 1}, "format: a round-robin needs at least two players"),
-    ("ladder", 1, {"rounds": 2}, "format: a ladder needs at least two players"),
     ("adaptive", 1, {"pairs": 5}, "format: a tournament needs at least two players"),
     ("adaptive", 3, {}, "format.pairs: is required"),
     ("adaptive", 3, {"pairs": 5, "width": 0}, "format.width: 0 is too small"),
-    ("adaptive", 3, {"pairs": 5, "criterion": "d"}, "'d' is not one of"),
+    ("adaptive", 3, {"pairs": 5, "criterion": "widest"}, "format.criterion: is gone: pairs are"),
     ("match", 3, {"pairs": 5}, "format: a match needs two players, but the config has 3"),
     ("match", 2, {}, "format.pairs: is required"),
     ("match", 2, {"sprt": SPRT}, "format.pairs: is required"),
@@ -379,10 +285,7 @@ WRONG: list[tuple[str, int, dict[str, Any], str]] = [
         "format.pairings[0].others: has 1 names, but the game has 2 players; first and second "
         "apart, list 0",
     ),
-    ("league", 5, {"seasons": 1, "divisions": 3}, "have 1 each, but a game needs 2; use at most 2"),
-    ("league", 6, {"seasons": 1, "promoted": 2}, "a division of 3; use at most 1"),
-    ("league", 6, {"seasons": 1, "seatings": "all"}, "format.seatings: has no effect in a game of"),
-    ("league", 6, {}, "format.seasons: is required"),
+    ("round-robin", 6, {"seatings": "all"}, "format.seatings: has no effect in a game of"),
     ("sweep", 3, {"player": "p03", "vary": {}}, "format.vary: has too few entries"),
     ("sweep", 3, {"player": "p03"}, "format.vary: is required"),
     ("sweep", 3, {"player": "p03", "vary": {"x": []}}, "vary: a list is empty"),

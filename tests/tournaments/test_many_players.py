@@ -35,7 +35,6 @@ from miai_tournaments.config.load import load_tournament
 from miai_tournaments.config.opening_source import Openings
 from miai_tournaments.formats.format import Entrants, Format, Meeting
 from miai_tournaments.formats.groups import GroupDraw
-from miai_tournaments.formats.league import League, LeagueParameters
 from miai_tournaments.formats.match import (
     MatchFormat,
     MatchFormatParameters,
@@ -225,26 +224,6 @@ def test_a_test_of_payoffs_bounds_the_excess_over_the_mean() -> None:
     assert "blocks, mean +10.000" in step.facts["text"]
 
 
-def test_more_seasons_of_a_league_keep_every_game() -> None:
-    def season(count: int) -> dict[str, ScheduledGame]:
-        parameters = LeagueParameters(seasons=count, seatings="balanced")
-        format_ = League(field(7, seats=3), parameters)
-        rows = [PlayerRow(name=name, agent="random") for name in NAMES]
-        schedule = Schedule(format_, rows, seed=1, openings=Openings(PIG, 1))
-        games: dict[str, ScheduledGame] = {}
-        while not schedule.finished:
-            for game in schedule.advance(room=1):
-                games[game.game_id] = game
-                schedule.record(game.game_id, [float(ord(name[0])) for name in game.players])
-        assert len(games) == format_.most_games() == count * 3 * (1 + 4)
-        assert schedule.facts["seasons"] == count
-        return games
-
-    one, two = season(1), season(2)
-    assert one.items() <= two.items()
-    assert len({game.seed for game in two.values()}) == 2 * 5
-
-
 def test_many_long_names_still_name_a_file() -> None:
     names = tuple(f"{letter * 39}{n}" for n, letter in enumerate("abcdef"))
     format_ = RoundRobin(Entrants(players=names, seats=6), RoundRobinParameters())
@@ -279,20 +258,14 @@ SMALL = {"name": "pig", "goal": 6, "turns": 3}
         (
             FOUR,
             {"format": {"name": "swiss", "rounds": 2}},
-            "format.name: swiss is for games of 2 players, and pig has 3; use gauntlet, league, "
-            "match, pairings or round-robin",
+            "format.name: swiss is for games of 2 players, and pig has 3; use gauntlet, match, "
+            "pairings or round-robin",
         ),
         (FOUR[:2], {}, "players: has too few entries: 2; at least 3 are needed"),
         (
             FOUR,
             {"format": {"name": "match", "pairs": 2}},
             "format: a match needs 3 players, but the config has 4; use a gauntlet",
-        ),
-        (
-            FOUR,
-            {"format": {"name": "league", "seasons": 1}},
-            "format.divisions: 2 divisions of 4 players have 2 each, but a game needs 3; use at "
-            "most 1",
         ),
         (
             FOUR,
@@ -328,7 +301,7 @@ def test_what_does_not_suit_the_number_of_players_is_refused(
 ) -> None:
     (tmp_path / "x.toml").write_text(config_text(*players, game=SMALL, tournament={}, **sections))
     text = (tmp_path / "x.toml").read_text()
-    if sections.get("format", {}).get("name") in ("swiss", "match", "league"):
+    if sections.get("format", {}).get("name") in ("swiss", "match"):
         text = text.replace("rounds = 2\n", "", 1)
         (tmp_path / "x.toml").write_text(text)
     with pytest.raises(ConfigError) as caught:

@@ -377,26 +377,26 @@ def test_text_and_json_show_the_format_s_verdict() -> None:
     assert "SPRT: H1 accepted" in screen.getvalue()
 
 
-def test_a_terminal_shows_the_table_of_a_league() -> None:
+def test_a_terminal_shows_the_table_of_a_format() -> None:
     standings = [
-        {"name": "mcts-100", "division": 1, "points": 2.5},
-        {"name": "mcts-400", "division": 1, "points": 2},
-        {"name": "fast-random", "division": 2, "points": "many"},  # a store may be foreign
+        {"name": "mcts-100", "points": 2.5, "buchholz": 4},
+        {"name": "mcts-400", "points": 2, "buchholz": 3},
+        {"name": "fast-random", "points": "many", "buchholz": 1},  # a store may be foreign
         "stray",
     ]
     ranking = ["mcts-100", "mcts-400", "fast-random", "gone"]
-    facts = {"kind": "league", "ranking": ranking, "standings": standings}
+    facts = {"kind": "swiss", "ranking": ranking, "standings": standings}
     report = build_report(small_tournament(), info=replace(INFO, facts=facts))
     screen = io.StringIO()
     Console(file=screen, width=80).print(report.render(80))
     for shown in (screen.getvalue(), report.to_text()):
         table = shown.partition("The format's ranking\n")[2].partition("\n\n")[0]
         heading, *lines = [line.split() for line in table.splitlines() if line[0] in "#1234"]
-        assert heading == ["#", "player", "division", "points"]
+        assert heading == ["#", "player", "points", "Buchholz"]
         assert lines == [
-            ["1", "mcts-100", "1", "2.5"],
-            ["2", "mcts-400", "1", "2"],
-            ["3", "fast-random", "2", NONE],
+            ["1", "mcts-100", "2.5", "4"],
+            ["2", "mcts-400", "2", "3"],
+            ["3", "fast-random", NONE, "1"],
             ["4", "gone", NONE, NONE],
         ]
 

@@ -29,8 +29,6 @@ _FORMATS = (
         "Knockout",
         "The loser of a match is out; seeded by the config's order",
     ),
-    ("league", "league", "League", "Divisions with promotion and relegation after each season"),
-    ("ladder", "ladder", "Ladder", "A player who beats the one above takes its place"),
     (
         "adaptive",
         "adaptive",

@@ -96,5 +96,5 @@ def _draw(comparison: Comparison, folder: Path, rows: Sequence[Row], searches: S
     """Draw the plots and print where they are."""
     from miai_tournaments.compare.plots import draw_all
 
-    drawn = draw_all(folder / "plots", comparison, rows, searches)
+    drawn = draw_all(folder / "plots", comparison, rows)
     print(f"Plots in {folder / 'plots'}: {', '.join(drawn)}", file=sys.stderr)

@@ -1,20 +1,18 @@
 """Plots of a comparison, as SVG files.
 
-Speed-ups in time and by arm, by depth and by size of the root; depth against time; nodes against
-errors; errors against the hashes of a sketch.
+Speed-ups by arm; depth against time; nodes against errors; errors against the hashes of a sketch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise, takewhile
+from itertools import chain, takewhile
 from pathlib import Path
 from typing import TypeVar
 
 from miai.pages.charts import (
     COLUMNS,
-    COUNTS,
     Axis,
     Bars,
     Diamonds,
@@ -27,11 +25,10 @@ from miai.pages.charts import (
     seconds,
     times,
 )
-from miai_tournaments.compare.blocks import Arm, Block
+from miai_tournaments.compare.blocks import Arm
 from miai_tournaments.compare.config import Comparison
 from miai_tournaments.compare.output import cell_title
-from miai_tournaments.compare.results import Measurement
-from miai_tournaments.compare.summary import Interval, Row, Searches, pairs_of, speedup, wilson
+from miai_tournaments.compare.summary import Interval, Row, wilson
 from miai_tournaments.store.export import write_whole
 
 MOST_PANELS = 24
@@ -265,53 +262,26 @@ def _front(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
     return front
 
 
-Pair = tuple[Measurement, Measurement]
-"""The measurements of the baseline and an arm at one root."""
-
-_BINS = 4
-_LEAST_IN_BIN = 3
-
-
-def against_depth(rows: Sequence[Row], arms: Sequence[str], *, baseline: str) -> str | None:
-    """Return speed-ups in nodes against depth; None if no game was searched to two depths."""
-    return _panels_of_depths(
-        rows,
-        lambda title, group: _depth_panel(title, group, arms, baseline),
-        f"Nodes spared against depth, '{baseline}' being 1",
-        note="Bars: 95 % of a bootstrap over roots.",
-    )
-
-
 def anytime(rows: Sequence[Row], arms: Sequence[str]) -> str | None:
     """Return the depth reached against time; None if no game was searched to two depths.
 
     A search that deepens step by step reaches a depth after the mean times of all depths up to it.
     """
-    return _panels_of_depths(
-        rows,
-        lambda title, group: _anytime_panel(title, group, arms),
-        "Depth reached against time",
-        note="Time of the searches of all depths up to this one, mean over roots, without setup. "
-        "Bars: sums of the depths' 95 % intervals.",
-    )
-
-
-def _panels_of_depths(
-    rows: Sequence[Row], draw: Callable[[str, list[Row]], Panel], title: str, *, note: str
-) -> str | None:
-    """Return a panel for each game, class and cache with several depths; None without any."""
     groups: dict[tuple[str, str, bool], list[Row]] = {}
     for row in rows:
         groups.setdefault((row.game, row.kind, row.warm), []).append(row)
-    deep = {k: g for k, g in groups.items() if len({row.depth for row in g}) > 1}
-    chosen = list(deep.items())[:MOST_PANELS]
-    if not chosen:
-        return None
     panels = [
-        draw(f"{game}, {kind} roots" + ", warm" * warm, group)
-        for (game, kind, warm), group in chosen
+        _anytime_panel(f"{game}, {kind} roots" + ", warm" * warm, group, arms)
+        for (game, kind, warm), group in groups.items()
+        if len({row.depth for row in group}) > 1
     ]
-    return figure(title, _in_rows(panels), note=note)
+    if not panels:
+        return None
+    note = (
+        "Time of the searches of all depths up to this one, mean over roots, without setup. "
+        "Bars: sums of the depths' 95 % intervals."
+    )
+    return figure("Depth reached against time", _in_rows(panels[:MOST_PANELS]), note=note)
 
 
 def reached(rows: Sequence[Row]) -> list[tuple[int, Interval]]:
@@ -335,7 +305,8 @@ def _anytime_panel(title: str, rows: Sequence[Row], arms: Sequence[str]) -> Pane
     marks = []
     for i, name in enumerate(arms):
         points = reached([row for row in rows if row.arm == name])
-        aside = _aside(i, len(arms))
+        # Each series stands aside of its depth, or equal lines would hide each other.
+        aside = 0.24 * (i / max(1, len(arms) - 1) - 0.5)
         if points:
             marks.append(
                 Points(
@@ -354,124 +325,20 @@ def _anytime_panel(title: str, rows: Sequence[Row], arms: Sequence[str]) -> Pane
     )
 
 
-def _aside(number: int, count: int) -> float:
-    """Return how far a series stands aside of its depth, or equal lines would hide each other."""
-    return 0.24 * (number / max(1, count - 1) - 0.5)
-
-
-def _depth_panel(title: str, rows: Sequence[Row], arms: Sequence[str], baseline: str) -> Panel:
-    others = [name for name in arms if name != baseline]
-    marks = []
-    for i, name in enumerate(others):
-        aside = _aside(i, len(others))
-        found = [
-            (row.depth + aside, row.speedup_nodes)
-            for row in rows
-            if row.arm == name and row.speedup_nodes is not None
-        ]
-        if found:
-            marks.append(_line(found, arms.index(name), name))
-    depths = [row.depth for row in rows]
-    return Panel(
-        title=title,
-        x=Axis(label="depth", whole=True, within=(min(depths) - 0.3, max(depths) + 0.3)),
-        y=_SPEEDUP,
-        marks=marks,
-        y_levels={1.0: ""},
-    )
-
-
-def against_size(
-    blocks: Sequence[Block], searches: Searches, arms: Sequence[str], *, baseline: str
-) -> str | None:
-    """Return speed-ups in nodes against the states of the root; None if all have one size.
-
-    The greatest depth of each game and class is shown. Roots are sorted by size and split into at
-    most four groups of equal number; dots are single roots.
-    """
-    cells = deepest({block.cell: block for block in blocks})
-    found = [
-        (b, {arm: pairs_of(b, arm, baseline, searches) for arm in b.arms}) for b in cells.values()
-    ]
-    chosen = [(block, pairs) for block, pairs in found if _sizes(pairs) > 1][:MOST_PANELS]
-    if not chosen:
-        return None
-    panels = [
-        Panel(
-            title=block.title,
-            x=Axis(label="states of the root", logarithmic=True, digits=COUNTS, whole=True),
-            y=_SPEEDUP,
-            marks=[
-                mark
-                for i, name in enumerate(arms)
-                if pairs.get(name) and name != baseline
-                for mark in _size_marks(block, pairs[name], i, name)
-            ],
-            y_levels={1.0: ""},
-        )
-        for block, pairs in chosen
-    ]
-    note = (
-        "Dots: single roots. Lines: groups of roots. Bars: 95 % of a bootstrap, of groups of five "
-        "roots or more."
-    )
-    title = f"Nodes spared against set size, '{baseline}' being 1"
-    return figure(title, _in_rows(panels), note=note)
-
-
-def _sizes(pairs: Mapping[str, Sequence[Pair]]) -> int:
-    """Return the number of different sizes of roots."""
-    return len({own.size for found in pairs.values() for _, own in found})
-
-
-def _size_marks(block: Block, pairs: Sequence[Pair], number: int, name: str) -> list[Mark]:
-    """Return a dot for each root, and a line through groups of roots."""
-    ordered = sorted(pairs, key=lambda pair: pair[1].size)
-    dots = [(float(own.size), base.nodes / max(1, own.nodes)) for base, own in ordered]
-    groups = _parted(ordered)
-    middles = [sum(own.size for _, own in group) / len(group) for group in groups]
-    found = [speedup(group, "nodes", name=(*block.names, name)) for group in groups]
-    points = [(x, s) for x, s in zip(middles, found, strict=True) if s is not None]
-    return [
-        Points(label="", points=dots, series=number, line="none", faint=True),
-        _line(points, number, name),
-    ]
-
-
-def in_time(rows: Sequence[Row], *, baseline: str) -> str | None:
-    """Return a bar for each cell and arm: the speed-up in time; arms that lose are marked."""
-    others = [row for row in rows if row.arm != baseline and row.speedup_seconds is not None]
-    title = f"Speed-up in time, '{baseline}' being 1"
-    note = "Time of the searches, without setup. Whiskers: 95 % of a bootstrap over roots."
-    return _bar_panels(others, _time_bars, title, note=note)
-
-
 def ablation(rows: Sequence[Row], *, baseline: str) -> str | None:
     """Return a bar for each cell and arm: the speed-up in nodes, with a mark for wall time."""
-    title = f"Speed-up of each arm, '{baseline}' being 1"
-    return _bar_panels(
-        rows, _ablation_bars, title, note="Whiskers: 95 % of a bootstrap over roots."
-    )
-
-
-def _bar_panels(
-    rows: Sequence[Row], draw: Callable[[Sequence[Row]], list[Mark]], title: str, *, note: str
-) -> str | None:
-    """Return a panel for each cell, with a line for each arm; None without rows."""
     chosen, left_out = shown(by_cell(rows))
     if not chosen:
         return None
     lines = [
-        [_bar_panel(group, draw, named=i == 0) for i, group in enumerate(line)]
-        for line in _lines(chosen)
+        [_bar_panel(group, named=i == 0) for i, group in enumerate(line)] for line in _lines(chosen)
     ]
-    return figure(title, lines, note=note + left_out)
+    title = f"Speed-up of each arm, '{baseline}' being 1"
+    return figure(title, lines, note="Whiskers: 95 % of a bootstrap over roots." + left_out)
 
 
-def _bar_panel(
-    rows: Sequence[Row], draw: Callable[[Sequence[Row]], list[Mark]], *, named: bool
-) -> Panel:
-    marks = draw(rows)
+def _bar_panel(rows: Sequence[Row], *, named: bool) -> Panel:
+    marks = _ablation_bars(rows)
     return Panel(
         title=cell_title(rows[0]),
         x=Axis(logarithmic=True, text=times, within=(0.5, 2.0), space=0.04),
@@ -487,14 +354,6 @@ def _bar_panel(
         room=66.0 if any(isinstance(mark, Remark) and mark.x is None for mark in marks) else 0.0,
         downwards=True,
     )
-
-
-def _time_bars(rows: Sequence[Row]) -> list[Mark]:
-    bars: dict[bool, list[tuple[int, Interval]]] = {False: [], True: []}
-    for place, row in enumerate(rows):
-        assert row.speedup_seconds is not None
-        bars[row.speedup_seconds.value < 1].append((place, row.speedup_seconds))
-    return [*_bars(bars[False], "faster"), *_bars(bars[True], "slower", bad=True)]
 
 
 def _bars(found: Sequence[tuple[int, Interval]], label: str, *, bad: bool = False) -> list[Mark]:
@@ -536,18 +395,6 @@ def _ablation_bars(rows: Sequence[Row]) -> list[Mark]:
     ]
 
 
-_SPEEDUP = Axis(label="speed-up in nodes", logarithmic=True, text=times, within=(0.5, 2.0))
-
-
-def _line(points: Sequence[tuple[float, Interval]], number: int, label: str) -> Points:
-    return Points(
-        label=label,
-        points=[(x, s.value) for x, s in points],
-        y_spans=[_ends(s) for _, s in points],
-        series=number,
-    )
-
-
 def _ends(found: Interval) -> tuple[float, float]:
     """Return the ends of an interval, the value itself where it has none."""
     low = found.value if found.low is None else min(found.low, found.value)
@@ -555,16 +402,7 @@ def _ends(found: Interval) -> tuple[float, float]:
     return low, high
 
 
-def _parted(pairs: Sequence[Pair]) -> list[Sequence[Pair]]:
-    """Return at most four groups of about equal size, with at least three pairs each."""
-    count = max(1, min(_BINS, len(pairs) // _LEAST_IN_BIN))
-    edges = [round(i * len(pairs) / count) for i in range(count + 1)]
-    return [pairs[a:b] for a, b in pairwise(edges)]
-
-
-def draw_all(
-    folder: Path, comparison: Comparison, rows: Sequence[Row], searches: Searches
-) -> list[str]:
+def draw_all(folder: Path, comparison: Comparison, rows: Sequence[Row]) -> list[str]:
     """Write all plots, and return the names of the files.
 
     Plots without data are left out, such as errors against k if no two arms differ in k alone.
@@ -574,10 +412,7 @@ def draw_all(
     """
     base, arms = comparison.baseline, list(comparison.arms)
     plots = {
-        "speedup-in-time": in_time(rows, baseline=base),
         "anytime": anytime(rows, arms),
-        "speedup-by-depth": against_depth(rows, arms, baseline=base),
-        "speedup-by-size": against_size(comparison.blocks, searches, arms, baseline=base),
         "error-by-k": against_k(rows, comparison.arms),
         "pareto": pareto(rows, arms, baseline=base),
         "ablation": ablation(rows, baseline=base),

@@ -223,14 +223,5 @@ def speedup(
     return ratio_of_sums(above, below, name=(what, *name))
 
 
-def pairs_of(
-    block: Block, arm: str, baseline: str, searches: Searches
-) -> list[tuple[Measurement, Measurement]]:
-    """Return the measurements of baseline and arm at each root that both searched completely."""
-    base = _of_arm(block, baseline, searches)
-    own = _of_arm(block, arm, searches)
-    return [(base[at], m) for at, m in own.items() if m.complete and _complete(base.get(at))]
-
-
 def _complete(measured: Measurement | None) -> bool:
     return measured is not None and measured.complete

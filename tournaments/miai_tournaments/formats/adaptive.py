@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from miai.errors import ParameterError
 from miai.parameters import Parameters, parameter
@@ -42,11 +42,9 @@ class AdaptiveParameters(Parameters):
         help="Stop when the widest 95 % interval is this wide, from end to end (default: never)",
         unit="Elo",
     )
-    criterion: Literal["widest", "d-optimal"] = parameter(
-        "widest", help="What a pair is chosen for: the widest intervals, or the determinant of all"
-    )
     moved: ClassVar[Mapping[str, str]] = {
-        "batch": "is gone: as many pairs as players are chosen at once; leave it out"
+        "batch": "is gone: as many pairs as players are chosen at once; leave it out",
+        "criterion": "is gone: pairs are chosen for the widest intervals; leave it out",
     }
 
 
@@ -66,7 +64,6 @@ class Adaptive(Format):
         self._names = sorted(entrants.players)
         self._pairs = parameters.pairs
         self._width = parameters.width
-        self._criterion = parameters.criterion
 
     def more(self, played: Sequence[Meeting], *, room: int) -> FormatStep:
         """Return the next batch, or the widest interval."""
@@ -109,7 +106,7 @@ class Adaptive(Format):
         from miai_tournaments.ratings.designs import PairDesign, pair_information
 
         information = pair_information(ratings)
-        design = PairDesign(ratings.covariance, information, criterion=self._criterion)
+        design = PairDesign(ratings.covariance, information)
         place = {name: index for index, name in enumerate(self._names)}
         meetings = Counter(frozenset((m.pairing.first, m.pairing.second)) for m in played)
         for meeting in played[begin:]:

@@ -8,28 +8,20 @@ into
 
 so the next pair is compared with all others in a few operations on arrays ``(K, K)``.
 
-Two criteria:
-
-- ``d-optimal``: the pair with the largest w u' C u, after which the determinant of C is smallest
-  (Wynn, The sequential generation of D-optimum experimental designs, 1970). It makes the joint
-  region of all ratings small. It prefers games that nobody can predict, so it links neighbours,
-  and says little about how far the best and the worst are from the mean.
-- ``widest``: the pair after which the widest intervals are narrowest. A maximum is flat where
-  several intervals are equally wide, so variances v count as the sum of v^32 over the eight widest,
-  which a pair lowers in proportion to sum v^31 w (C_ti - C_tj)^2 / (1 + w u' C u).
+The next pair is the one after which the widest intervals are narrowest. A maximum is flat where
+several intervals are equally wide, so variances v count as the sum of v^32 over the eight widest,
+which a pair lowers in proportion to sum v^31 w (C_ti - C_tj)^2 / (1 + w u' C u).
 """
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Final
 
 import numpy as np
 
 from miai_tournaments.ratings.model import Floats, curvature, outcomes
 from miai_tournaments.ratings.ratings import ELO, Ratings
 from miai_tournaments.ratings.spread import Contrasts
-
-Criterion = Literal["widest", "d-optimal"]
 
 _WIDEST: Final = 8
 _POWER: Final = 32
@@ -66,12 +58,9 @@ class PairDesign:
       covariance: expected covariance after the chosen pairs.
     """
 
-    def __init__(
-        self, covariance: Floats, information: Floats, *, criterion: Criterion = "widest"
-    ) -> None:
+    def __init__(self, covariance: Floats, information: Floats) -> None:
         self.covariance = covariance.copy()
         self._information = information
-        self._criterion = criterion
 
     def add(self, i: int, j: int) -> None:
         """Count a pair of games between two players as played."""
@@ -89,16 +78,14 @@ class PairDesign:
 
     def _gains(self) -> Floats:
         """Return what each pair is worth, ``(K, K)``."""
-        told = self._information * _distances(self.covariance)
-        if self._criterion == "d-optimal":
-            return told
+        informed = self._information * _distances(self.covariance)
         variances = np.diagonal(self.covariance)
         relative = np.round(variances / variances.max(), 9)  # equal players stay in their order
         widest = np.argsort(-relative, kind="stable")[:_WIDEST]
         weights = relative[widest] ** (_POWER - 1)
         rows = self.covariance[widest]
         shrinkage = _distances((rows * weights[:, None]).T @ rows)
-        return np.asarray(self._information * shrinkage / (1 + told))
+        return np.asarray(self._information * shrinkage / (1 + informed))
 
 
 def _distances(products: Floats) -> Floats:

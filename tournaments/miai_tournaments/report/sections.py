@@ -69,7 +69,6 @@ _MAX_FAILURES = 100
 _MAX_CURVES = 16
 _MAX_RANKING = 200
 _STANDINGS = {
-    "division": "division",
     "points": "points",
     "buchholz": "Buchholz",
     "sonneborn_berger": "Sonneborn-Berger",
