@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 import pytest
+from scipy import optimize
 from tests.tournaments.formats import chance, entrants, make, play
 
 from miai.errors import ParameterError
 from miai_tournaments.formats.format import Entrants, Meeting
-from miai_tournaments.ratings.designs import PairDesign, pair_information
+from miai_tournaments.ratings.designs import Contrasts, PairDesign, pair_information
 from miai_tournaments.ratings.model import Floats, outcomes
 from miai_tournaments.ratings.pair_results import PairResults
 from miai_tournaments.ratings.ratings import ELO, Z95, fit_ratings
@@ -72,6 +74,38 @@ def test_the_information_of_a_pair_is_the_curvature_of_its_likelihood() -> None:
     low, middle, high = (expected_log_likelihood(true_gap + d) for d in (-1, 0, 1))
     curvature = -(low - 2 * middle + high)
     assert pair_information(ratings)[0, 1] == pytest.approx(curvature, rel=1e-3)
+
+
+def random_covariance(rng: np.random.Generator, size: int) -> np.ndarray:
+    root = rng.normal(0, 20, (size, size))
+    return np.asarray(root @ root.T + np.diag(rng.uniform(100, 900, size)))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_variance_of_true_ratings_maximises_the_restricted_likelihood(seed: int) -> None:
+    """Harville's form (1974), with the mean integrated out, by a general optimiser."""
+    rng = np.random.default_rng(seed)
+    size = int(rng.integers(3, 9))
+    covariance = random_covariance(rng, size)
+    values = rng.normal(0, 60, size) + np.linalg.cholesky(covariance) @ rng.normal(size=size)
+
+    def loss(tau: float) -> float:
+        inverse = np.linalg.inv(covariance + tau**2 * np.eye(size))
+        weight = inverse.sum()
+        mean = inverse.sum(axis=0) @ values / weight
+        away = values - mean
+        return float(
+            (-np.linalg.slogdet(inverse)[1] + math.log(weight) + away @ inverse @ away) / 2
+        )
+
+    found = math.sqrt(Contrasts.of(values, covariance).between())
+    taus = np.linspace(0, 500, 2001)
+    start = taus[int(np.argmin([loss(t) for t in taus]))]
+    best = optimize.minimize_scalar(
+        loss, bounds=(max(0.0, start - 1), start + 1), method="bounded", options={"xatol": 1e-6}
+    )
+    assert loss(found) <= best.fun + 1e-9
+    assert found == pytest.approx(best.x, abs=0.1)
 
 
 def test_uncertain_ratings_are_shrunk_before_players_are_kept_apart() -> None:

@@ -33,7 +33,7 @@ def compare(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object; progress goes to standard error.")
     ] = False,
-    plots: Annotated[bool, typer.Option(help="Draw plots at the end (PNG and SVG).")] = True,
+    plots: Annotated[bool, typer.Option(help="Draw plots at the end (SVG).")] = True,
 ) -> None:
     """Compare searches over beliefs; an existing DIR is extended and resumed."""
     from miai.progress import make_progress
@@ -62,7 +62,10 @@ def compare(
         print(f"  {again} --out {shlex.quote(str(folder))}", file=sys.stderr)
         raise typer.Exit(INTERRUPTED)
     if plots:
-        _draw(comparison, folder, rows, searches)
+        from miai_tournaments.compare.plots import draw_all
+
+        drawn = draw_all(folder / "plots", comparison, rows)
+        print(f"Plots in {folder / 'plots'}: {', '.join(drawn)}", file=sys.stderr)
 
 
 def _show(
@@ -90,11 +93,3 @@ def _show(
     console.print(renderable(blocks(comparison, rows), console.width))
     names = "comparison.txt, comparison.json, rows.csv, searches.csv"
     print(f"Written to {folder}: {names}")
-
-
-def _draw(comparison: Comparison, folder: Path, rows: Sequence[Row], searches: Searches) -> None:
-    """Draw the plots and print where they are."""
-    from miai_tournaments.compare.plots import draw_all
-
-    drawn = draw_all(folder / "plots", comparison, rows)
-    print(f"Plots in {folder / 'plots'}: {', '.join(drawn)}", file=sys.stderr)

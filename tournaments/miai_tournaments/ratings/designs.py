@@ -15,18 +15,66 @@ which a pair lowers in proportion to sum v^31 w (C_ti - C_tj)^2 / (1 + w u' C u)
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from miai_tournaments.ratings.model import Floats, curvature, outcomes
 from miai_tournaments.ratings.ratings import ELO, Ratings
-from miai_tournaments.ratings.spread import Contrasts
 
 _WIDEST: Final = 8
 _POWER: Final = 32
+_GRID: Final = 400
+_REFINEMENTS: Final = 6
 _TIED: Final = 1e-6
 """Gains closer than this fraction are equal: the first pair wins, whatever rounding says."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Contrasts:
+    """Values as uncorrelated contrasts, without their mean.
+
+    A random-effects model: true values vary about their mean, and estimates about them with a known
+    covariance. The variance of the true values is estimated by restricted maximum likelihood
+    (REML), which uses differences only, so that neither an anchor nor shared errors matter.
+
+    Attributes:
+      basis: ``(n, n - 1)`` orthonormal columns that sum to zero.
+      differences: ``(n - 1,)`` coordinates of the values in this basis.
+      variances: ``(n - 1,)`` variances of their errors, positive.
+    """
+
+    basis: Floats
+    differences: Floats
+    variances: Floats
+
+    @classmethod
+    def of(cls, values: Floats, covariance: Floats) -> Contrasts:
+        """Return the contrasts of values ``(n,)`` whose errors have the covariance ``(n, n)``."""
+        n = len(values)
+        start = np.linalg.qr(np.column_stack([np.ones(n), np.eye(n)[:, 1:]]))[0][:, 1:]
+        variances, turn = np.linalg.eigh(start.T @ covariance @ start)
+        basis = start @ turn
+        least = float(variances[-1]) * n * float(np.finfo(np.float64).eps)
+        return cls(
+            basis=basis,
+            differences=np.asarray(basis.T @ values),
+            variances=np.asarray(np.maximum(variances, least)),
+        )
+
+    def between(self) -> float:
+        """Return the REML estimate of the variance of the true values, at least 0."""
+        low, high = 0.0, float((self.differences**2).max())
+        best = 0.0
+        for _ in range(_REFINEMENTS):
+            grid = np.linspace(low, high, _GRID)
+            total = grid[:, None] + self.variances
+            loss = (np.log(total) + self.differences**2 / total).sum(axis=1)
+            place = int(loss.argmin())
+            best = float(grid[place])
+            low, high = float(grid[max(place - 1, 0)]), float(grid[min(place + 1, _GRID - 1)])
+        return best
 
 
 def pair_information(ratings: Ratings) -> Floats:

@@ -121,6 +121,12 @@ class Ratings:
         error = float(self._difference_errors()[i, j])
         return Estimate.normal(float(self.elo[i] - self.elo[j]), error)
 
+    def mean(self, players: Sequence[str]) -> Estimate:
+        """Return the mean rating of some players, such as a team. Raises `KeyError`."""
+        places = [self._index(name) for name in players]
+        variance = float(self.covariance[np.ix_(places, places)].mean())
+        return Estimate.normal(float(self.elo[places].mean()), math.sqrt(max(variance, 0.0)))
+
     def superiority(self) -> Floats:
         """Return ``(K, K)`` probabilities that the player of the row is the stronger one.
 

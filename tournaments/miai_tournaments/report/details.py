@@ -25,15 +25,12 @@ from miai_tournaments.config.opening_source import game_with_settings, plain_lin
 from miai_tournaments.ratings.bootstrap import Bootstrap
 from miai_tournaments.ratings.payoffs import MeanPayoff, Payoffs
 from miai_tournaments.ratings.performance import (
-    OpeningTest,
     PerformanceRow,
     Row,
-    compare_openings,
     measure_performance,
 )
 from miai_tournaments.ratings.rankings import Ranking, ranks_of
 from miai_tournaments.ratings.ratings import PRIOR_GAMES, Estimate, Ratings, fit_counted
-from miai_tournaments.ratings.spread import team_rating
 from miai_tournaments.report.counting import FORFEITS, Mean, Standings, Tally, outcome
 from miai_tournaments.store.database import damaged
 from miai_tournaments.store.reading import is_int
@@ -333,7 +330,6 @@ class Details:
       times: use of time, likewise.
       openings: results of the first player by opening, up to `MOST_OPENINGS` of them.
       opening_count: number of openings.
-      opening_test: whether results depend on the opening; None with fewer than two.
       settings: the same by parameters of the game, if they vary.
       teams: in the order in which they were entered.
       facts: the latest facts of the format.
@@ -344,7 +340,6 @@ class Details:
     times: Sequence[TimeUse]
     openings: Sequence[PerformanceRow]
     opening_count: int
-    opening_test: OpeningTest | None
     settings: Sequence[PerformanceRow]
     teams: Sequence[Team]
     facts: Mapping[str, Any]
@@ -357,7 +352,6 @@ class Details:
             "times": [asdict(use) for use in self.times],
             "openings": [_line(line) for line in self.openings],
             "opening_count": self.opening_count,
-            "opening_test": None if self.opening_test is None else asdict(self.opening_test),
             "settings": [_line(line) for line in self.settings],
             "teams": [_team(team) for team in self.teams],
             "format": dict(self.facts),
@@ -418,8 +412,8 @@ def build_details(
     done = [row for row in rows if row.status == "done"]
     scored = [] if ratings is None or report.standings.seats > 2 else done
     opening_names = OpeningNames(report.info, game)
-    openings = _performance(scored, opening_names.name)
-    listed = sorted(measure_performance(openings), key=lambda line: -line.games)
+    openings = measure_performance(_performance(scored, opening_names.name))
+    listed = sorted(openings, key=lambda line: -line.games)
     named = len(listed) > 1 or any(line.opening for line in listed)
     return Details(
         curves=[]
@@ -434,7 +428,6 @@ def build_details(
         times=time_uses(done, names),
         openings=listed[:MOST_OPENINGS] if named else [],
         opening_count=len(listed) if named else 0,
-        opening_test=compare_openings(openings) if len(listed) > 1 else None,
         settings=_by_settings(scored, opening_names),
         teams=_teams(report, players),
         facts=report.info.facts if report.info else {},
@@ -486,7 +479,7 @@ def _one_team(report: ReportContents, name: str, members: tuple[str, ...]) -> Te
     return Team(
         name=name,
         members=members,
-        rating=team_rating(report.ratings, played) if played and report.ratings else None,
+        rating=report.ratings.mean(played) if played and report.ratings else None,
         payoff=standings.payoffs.of_team(members) if standings.payoffs else None,
         against_others=sum(results, Tally()),
     )

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 
-SCHEMA: Final = "miai.report/1"
+SCHEMA: Final = "miai.report/2"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -922,11 +922,6 @@ def _openings(details: Details) -> Section:
     note = "The first player's score, with 95 % intervals."
     if (more := details.opening_count - len(details.openings)) > 0:
         note += f" The {MOST_OPENINGS} openings of most games; {more} more."
-    if test := details.opening_test:
-        note += (
-            " If openings made no difference, results as uneven as these would come up with "
-            f"probability {test.p_value:.2g} ({test.replicates} shufflings)."
-        )
     blocks = (
         *_performance("By opening, the first player's results", "opening", details.openings),
         *_performance("By parameters of the game", "parameters", details.settings),
