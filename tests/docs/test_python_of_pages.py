@@ -18,7 +18,7 @@ PAGES = {
     "docs/miniblind.md": 3,
     "docs/payoffs.md": 1,
     "docs/python.md": 7,
-    "docs/ratings.md": 4,
+    "docs/ratings.md": 3,
     "docs/rbc.md": 1,
     "docs/searches.md": 5,
     "docs/tutorial.md": 6,
