@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from miai_miniblind.blind import square_name, squares_of
+from miai_miniblind.boards import square_name, squares_of
 from miai_miniblind.phantom_lines import sensing_lines
 
 ROOT = Path(__file__).parents[2]

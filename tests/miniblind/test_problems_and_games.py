@@ -19,7 +19,7 @@ from tests.miniblind.twins import (
     worlds_of,
 )
 
-from miai_miniblind.blind import BlindState
+from miai_miniblind.mini_rbc import MiniRbcState
 from miai_miniblind.roots import RootProver, hard_roots
 
 STATES = 12  # of one belief, looked at under one public part
@@ -133,7 +133,7 @@ def test_values_by_definition_are_those_of_the_game(name: str, seed: int) -> Non
     twin, rng = TWINS[name], random.Random(seed)
     public = twin.problem.random_public(rng)
     states = rng.sample(list(twin.problem.consistent(public)), rng.randint(1, 3))
-    games: list[BlindState] = [twin.game.state_at(public, hidden) for hidden in states]
+    games: list[MiniRbcState] = [twin.game.state_at(public, hidden) for hidden in states]
     by_game = value_by_game(twin, games, 1)
     assert value_by_definition(twin.problem, public, frozenset(states), 1) == by_game
     prover = RootProver(twin.problem)
@@ -150,7 +150,7 @@ def test_two_turns_deep_too() -> None:
     single = rng.choice(list(twin.problem.universe(public)))
     beliefs = [(root.public, root.hidden[:2]), (public, (single,))]
     for public, hidden in beliefs:
-        games: list[BlindState] = [twin.game.state_at(public, h) for h in hidden]
+        games: list[MiniRbcState] = [twin.game.state_at(public, h) for h in hidden]
         value = value_by_game(twin, games, 2)
         assert value == value_by_definition(twin.problem, public, frozenset(hidden), 2)
         assert prover.wins(public, hidden, 2) == (value == twin.problem.greatest)

@@ -9,10 +9,15 @@ from typing import Any
 
 from miai import EnumeratedBelief
 from miai.beliefs.problem import BeliefProblem
-from miai_miniblind.blind import BlindState
-from miai_miniblind.mini_rbc import MiniRbc, MiniRbcParameters, MiniRbcProblem, MiniRbcPublic
+from miai_miniblind.mini_rbc import (
+    MiniRbc,
+    MiniRbcParameters,
+    MiniRbcProblem,
+    MiniRbcPublic,
+    MiniRbcState,
+)
 
-Leaf = Callable[[BlindState], float]
+Leaf = Callable[[MiniRbcState], float]
 
 
 @dataclass(frozen=True)
@@ -29,7 +34,7 @@ class Twin:
     values: tuple[float, float, float]
     leaf: Leaf
 
-    def value_of(self, state: BlindState) -> float:
+    def value_of(self, state: MiniRbcState) -> float:
         """Return what the end of a game is worth in the problem."""
         return self.values[int(state.returns()[0]) + 1]
 
@@ -50,7 +55,7 @@ TWINS = {
 }
 
 
-def graded_leaf(state: BlindState, n: int, *, decoy: bool) -> float:
+def graded_leaf(state: MiniRbcState, n: int, *, decoy: bool) -> float:
     """The graded value, read off the board as it is shown."""
     letters = state.letters()
     place_of = {letter: divmod(letters.index(letter), n) for letter in "KRk"}
@@ -77,7 +82,7 @@ Told = str
 Outcome = tuple[Told, int, Hashable] | float
 
 
-def transitions(twin: Twin, state: BlindState, action: int) -> Iterator[Outcome]:
+def transitions(twin: Twin, state: MiniRbcState, action: int) -> Iterator[Outcome]:
     """What playing an action leads to: what White is told, hidden and public part; or a value."""
     for end in played(state, action):
         if end.is_terminal():
@@ -89,7 +94,7 @@ def transitions(twin: Twin, state: BlindState, action: int) -> Iterator[Outcome]
 # -- values by the game alone -------------------------------------------------------------------
 
 
-def value_by_game(twin: Twin, states: Sequence[BlindState], depth: int) -> float:
+def value_by_game(twin: Twin, states: Sequence[MiniRbcState], depth: int) -> float:
     """V_depth of a belief of game states, by its definition; no problem is asked.
 
     Each state has been told the same to player 0, whose turn it is.
@@ -98,7 +103,7 @@ def value_by_game(twin: Twin, states: Sequence[BlindState], depth: int) -> float
         return min(map(twin.leaf, states))
     best = -float("inf")
     for action in states[0].legal_actions():
-        worst, parts = float("inf"), dict[str, dict[Hashable, BlindState]]()
+        worst, parts = float("inf"), dict[str, dict[Hashable, MiniRbcState]]()
         for end in (end for state in states for end in played(state, action)):
             if end.is_terminal():
                 worst = min(worst, twin.value_of(end))
@@ -114,7 +119,7 @@ def value_by_game(twin: Twin, states: Sequence[BlindState], depth: int) -> float
     return best
 
 
-def played(state: BlindState, action: int) -> list[BlindState]:
+def played(state: MiniRbcState, action: int) -> list[MiniRbcState]:
     """The states after an action of player 0, and after each answer to it where one is due."""
     child = state.child(action)
     if child.is_terminal() or child.current_player() == 0:
@@ -146,7 +151,7 @@ def value_by_definition(
     return best
 
 
-def worlds_of(game: MiniRbc, state: BlindState) -> set[int]:
+def worlds_of(game: MiniRbc, state: MiniRbcState) -> set[int]:
     """The hidden parts that player 0 holds possible after a game, by enumeration."""
     belief = EnumeratedBelief(game, 0)
     replayed = game.new_initial_state()
@@ -157,4 +162,4 @@ def worlds_of(game: MiniRbc, state: BlindState) -> set[int]:
     for observation in output:
         assert observation is not None
         belief.observe(observation)
-    return {world.hidden for world in belief if isinstance(world, BlindState)}
+    return {world.hidden for world in belief if isinstance(world, MiniRbcState)}

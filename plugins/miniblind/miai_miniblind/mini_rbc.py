@@ -15,15 +15,24 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import lru_cache
-from typing import NamedTuple, Self
+from typing import Final, Literal, NamedTuple, Self, TypeAlias
 
 from pydantic import model_validator
 
-from miai import Parameters, parameter
+from miai import (
+    Game,
+    GameInfo,
+    Json,
+    Observation,
+    Parameters,
+    Player,
+    State,
+    parameter,
+)
 from miai.beliefs.problem import Reply, Root, goes_on, over
-from miai_miniblind.blind import BlindGame, BlindState, board_symmetries, parse_square, square_name
+from miai_miniblind.boards import board_symmetries, board_text, parse_square, square_name
 from miai_miniblind.roots import DrawsRoots, nearest
 
 MIN_SIZE, MAX_SIZE = 4, 8
@@ -400,24 +409,39 @@ def problem_of(parameters: MiniRbcParameters, *, graded: bool = False) -> MiniRb
     return MiniRbcProblem(parameters.size, parameters.window, parameters.decoy, graded)
 
 
-class MiniRbc(BlindGame):
-    """The game. Black's king to square s is `black + s`, its decoy `black + squares + s`."""
+class MiniRbc(Game):
+    """The game: White searches, Black sees everything.
+
+    Chance begins it by choosing a hidden part. White's actions have the numbers of the problem,
+    Black's follow: its king to square s is `black + s`, its decoy `black + squares + s`. Then come
+    those of chance: `first_start` chooses the hidden part 0.
+
+    Attributes:
+      problem: the same game as a problem.
+      squares, black, first_start: see above.
+      start, starts: the public part at the start, and the hidden parts in increasing order, all
+        equally likely.
+    """
 
     parameters: MiniRbcParameters
 
     def __init__(self, parameters: MiniRbcParameters | None = None) -> None:
         self.parameters = parameters or MiniRbcParameters()
-        size = self.parameters.size
         self.problem = problem_of(self.parameters)
-        self.squares = size * size
+        self.squares = self.parameters.size**2
         self.black = self.problem.numbers.pass_ + 1
-        super().__init__(
-            "mini_rbc",
-            ("white", "black"),
-            columns=size,
-            root=root_of(self.parameters),
-            first_start=self.black + 2 * self.squares,
-            max_length=3 * self.parameters.max_turns,
+        self.first_start = self.black + 2 * self.squares
+        root = root_of(self.parameters)
+        self.start, self.starts = root.public, sorted(set(root.hidden))
+        self.info = GameInfo(
+            name="mini_rbc",
+            version=1,
+            num_players=2,
+            num_distinct_actions=self.first_start,
+            max_game_length=3 * self.parameters.max_turns,
+            max_chance_outcomes=self.first_start + self.starts[-1] + 1,
+            player_names=("white", "black"),
+            perfect_information=False,
         )
 
     @classmethod
@@ -454,14 +478,35 @@ class MiniRbc(BlindGame):
         """Return the state before chance chooses Black's squares."""
         return MiniRbcState(self)
 
+    def state_at(self, public: MiniRbcPublic, hidden: int) -> MiniRbcState:
+        """Return a state of the problem, without a history and with all turns left."""
+        state = self.new_initial_state()
+        state.place(public, hidden)
+        return state
 
-class MiniRbcState(BlindState):
-    """The squares of all pieces, and the phase."""
+
+Phase: TypeAlias = Literal["start", "sense", "move", "answer", "over"]
+"""Chance acts in ``start``, Black in ``answer``, nobody when the game is ``over``."""
+
+_OTHER_ACTORS: Final = {"start": Player.CHANCE, "answer": 1, "over": Player.TERMINAL}
+
+
+class MiniRbcState(State):
+    """The squares of all pieces, and the phase.
+
+    Both players notice every transition. White observes its own actions and what they revealed; of
+    chance's choice and of Black's actions it observes only that they happened. Black observes
+    everything.
+    """
 
     game: MiniRbc
 
     def __init__(self, game: MiniRbc) -> None:
         super().__init__(game)
+        self._phase: Phase = "start"
+        self._words: tuple[str, ...] = ()  # the information state of White
+        self._revealed: Mapping[str, Json] = {}  # by the last action, to both players
+        self._value: float | None = None  # of the finished game, to White
         self._white_king, self._rook = game.start.king, game.start.rook
         self._black_king = -1
         self._decoy: int | None = None
@@ -484,19 +529,87 @@ class MiniRbcState(BlindState):
         self._black_king, self._decoy = self.game.problem.black_pieces(hidden)
         self._phase = "sense" if public.senses else "move"
 
-    def _legal_moves(self) -> list[int]:
+    def current_player(self) -> int:
+        """Return chance at the start, Black for an answer, otherwise White."""
+        return _OTHER_ACTORS.get(self._phase, 0)
+
+    def legal_actions(self) -> list[int]:
+        """Return the actions of chance or a player in ascending order."""
+        if self._phase == "start":
+            return [action for action, _ in self.chance_outcomes()]
         if self._phase == "sense":
             return list(range(self.game.problem.numbers.windows))
+        if self._phase == "over":
+            return []
         return self._white_moves() if self._phase == "move" else self._black_moves()
 
-    def _play(self, action: int) -> None:
-        if self._phase == "sense":
+    def _apply(self, action: int) -> None:
+        if self._phase == "start":
+            self._reveal_nothing()
+            self.place(self.game.start, action - self.game.first_start)
+        elif self._phase == "sense":
             self._reveal(action, {"seen": self._seen(action)})
             self._phase = "move"
         elif self._phase == "move":
             self._move_white(action)
         else:
             self._move_black(action - self.game.black)
+
+    def chance_outcomes(self) -> list[tuple[int, float]]:
+        """Return the hidden parts at the start as actions, equally probable."""
+        if self._phase != "start":
+            return []
+        starts = self.game.starts
+        return [(self.game.first_start + hidden, 1 / len(starts)) for hidden in starts]
+
+    def _reveal(self, action: int, data: Mapping[str, Json]) -> None:
+        """Record what an action of White revealed."""
+        words = ",".join(f"{key}={value}" for key, value in data.items())
+        self._words = (*self._words, f"{self.action_to_string(action)}:{words}")
+        self._revealed = data
+
+    def _reveal_nothing(self) -> None:
+        """Record an action of chance or of Black, which White does not see."""
+        self._words = (*self._words, ".")
+        self._revealed = {}
+
+    def _finish(self, value: float) -> None:
+        self._phase = "over"
+        self._value = value
+        self._words = (*self._words, self.result_to_string())
+
+    def observation(self, player: int) -> Observation | None:
+        """Return the actor, the action if the player sees it, and what it revealed.
+
+        At the end `Observation.data` contains ``"result"`` for both players.
+        """
+        legal = self._legal_for(player)
+        if not self._history:
+            return Observation(player, legal_actions=legal)
+        actor = self._actors[-1]
+        data: dict[str, Json] = dict(self._revealed)
+        if self._value is not None:
+            data["result"] = self.result_to_string()
+        action = self._history[-1] if player == 1 or actor == 0 else None
+        return Observation(player, actor, action, data or None, legal)
+
+    def information_state_string(self, player: int) -> str:
+        """Return White's observations, ``.`` for what it did not see; for Black all actions."""
+        if player == 1:
+            return " ".join(map(self.action_to_string, self._history))
+        return " ".join(self._words)
+
+    def returns(self) -> tuple[float, ...]:
+        """Return the value of the finished game to White, and the opposite; zeros before."""
+        value = self._value or 0.0
+        return (value, -value)
+
+    def result_to_string(self) -> str:
+        """Return ``white wins``, ``black wins`` or ``draw``; empty before the end."""
+        value = self._value
+        if value is None:
+            return ""
+        return "white wins" if value > 0 else "black wins" if value < 0 else "draw"
 
     # -- White ------------------------------------------------------------------------------------
 
@@ -586,9 +699,11 @@ class MiniRbcState(BlindState):
 
     # -- texts and squares ------------------------------------------------------------------------
 
-    def winner_to_string(self, value: float) -> str:
-        """Return ``white wins``, ``black wins`` or ``draw``."""
-        return "white wins" if value > 0 else "black wins" if value < 0 else "draw"
+    def __str__(self) -> str:
+        return board_text(self.letters(), self.game.parameters.size)
+
+    def _name(self, square: int) -> str:
+        return square_name(square, self.game.parameters.size)
 
     def _place(self, square: int) -> tuple[int, int]:
         return divmod(square, self.game.parameters.size)
@@ -604,7 +719,8 @@ class MiniRbcState(BlindState):
         ]
 
     def _copy_to(self, other: Self) -> None:
-        super()._copy_to(other)
+        other._phase, other._words = self._phase, self._words
+        other._revealed, other._value = self._revealed, self._value
         other._white_king, other._rook = self._white_king, self._rook
         other._black_king, other._decoy = self._black_king, self._decoy
         other._turns = self._turns
@@ -615,7 +731,7 @@ class MiniRbcState(BlindState):
         return (self._white_king, self._rook, *black, self._phase, self._turns, self._value)
 
     def letters(self) -> str:
-        """Return ``K`` and ``R`` for White's pieces, ``k`` and ``d`` for Black's."""
+        """Return a letter for each square: ``K``, ``R`` of White, ``k``, ``d`` of Black."""
         pieces = ((self._decoy, "d"), (self._rook, "R"), (self._white_king, "K"))
         board = dict(pieces)
         if self._value != 1.0:

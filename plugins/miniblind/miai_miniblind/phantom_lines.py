@@ -19,7 +19,7 @@ from typing import Final, Literal, NamedTuple
 from miai import Parameters, parameter
 from miai.beliefs.problem import Reply, goes_on, over
 from miai.values import ValueUnit
-from miai_miniblind.blind import bits, board_symmetries, squares_of
+from miai_miniblind.boards import bits, board_symmetries, squares_of
 from miai_miniblind.roots import DrawsRoots
 
 ROWS = 3

@@ -1,90 +1,61 @@
-"""Texts and pictures of the games, made from the player's observations alone."""
+"""Texts and pictures of mini-RBC, made from the player's observations alone."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from markupsafe import Markup
 
 from miai import EnumeratedBelief
-from miai.markup import Attribute, number, tag
+from miai.markup import number, tag
 from miai.render import Clicks, styled_board
-from miai.squares import (
-    FOG,
-    GREEN,
-    INK,
-    LIGHT,
-    Box,
-    SquareBoard,
-)
-from miai_miniblind.blind import BlindGame, BlindState, board_text
+from miai.squares import FOG, GREEN, INK, LIGHT, Box, SquareBoard
+from miai_miniblind.boards import board_text
+from miai_miniblind.mini_rbc import MiniRbc, MiniRbcState
 
 if TYPE_CHECKING:
     from rich.text import Text
 
     from miai import BeliefState, Game, Observation, Parameters, PlayerView, State
-    from miai_miniblind.mini_rbc import MiniRbc
 
 _LAST: Final = "#fbe8b8"
-_SEA: Final = "#d9ebf7"
 _GROUNDS: Final = ("#8796a3", "#76848f")
 _SIGNS: Final = {
     "K": ("♔", "bold #ffffff"),
     "R": ("♖", "bold #ffffff"),
     "k": ("♚", "bold #101418"),
-    "r": ("♜", "bold #101418"),
-    "x": ("✕", "bold #10243a"),
-    "o": ("○", "bold #ffffff"),
     ".": ("·", "#c5ccd2"),
     "?": ("?", "#c5ccd2"),
 }
-_PUBLIC: Final = ".KRx"  # letters of empty squares and of player 0's pieces
+_PUBLIC: Final = ".KR"  # letters of empty squares and of White's pieces
 _NOTHING: Final = "nothing was observed yet"
 
 
-class BlindRenderer:
-    """Shows certain squares, and where the player's worlds differ: as ``?``, or grey."""
+_PIECES: Final = {  # in 40 by 40 units
+    "king": "M18 4h4v4h4v4h-4v5c3-4 12-4 12 4 0 5-5 8-5 11h-18c0-3-5-6-5-11 0-8 9-8 12-4v-5h-4v-4"
+    "h4zM10 33h20v4h-20z",
+    "rook": "M9 6h6v4h3v-4h4v4h3v-4h6v8l-4 3v12l3 3h-20l3-3v-12l-4-3zM8 33h24v4h-24z",
+    "decoy": "M20 7a6 6 0 0 1 4 10.5c3 2.5 4.5 7 5 13.5h-18c.5-6.5 2-11 5-13.5a6 6 0 0 1 4-10.5z"
+    "M10 33h20v4h-20z",
+}
+_PIECE_OF: Final = {"K": "king", "R": "rook", "k": "king", "d": "decoy"}
+
+
+class MiniRbcRenderer:
+    """Shows the pieces, the window sensed last and where a move ended.
+
+    Where the player's worlds differ a square is ``?``, or grey.
+    """
 
     def __init__(self, game: Game, parameters: Parameters) -> None:
-        assert isinstance(game, BlindGame)
-        self._columns = game.columns
+        assert isinstance(game, MiniRbc)
+        self._columns, self._side = game.parameters.size, game.parameters.window
+        self._numbers, self._black, self._squares = game.problem.numbers, game.black, game.squares
         self._namer = game.new_initial_state()
         self._followed: dict[int, tuple[PlayerView, int, EnumeratedBelief]] = {}
-        self._board = self._make_board(game)
-
-    # What a game implements.
-
-    @abstractmethod
-    def _make_board(self, game: Any) -> SquareBoard:
-        """Return the geometry of the board."""
-
-    @abstractmethod
-    def svg_definitions(self) -> str:
-        """Return the empty board, and the shapes that stand on it."""
-
-    @abstractmethod
-    def _shape(self, square: int, letters: str) -> Markup:
-        """Return what stands on a square: one letter, or several if worlds differ in them."""
-
-    @abstractmethod
-    def _marks(self, view: PlayerView) -> list[Markup]:
-        """Return marks under the pieces for the latest events."""
-
-    @abstractmethod
-    def _signs(self) -> Mapping[str, Markup]:
-        """Return the marks under the pieces, drawn on square 0, by their meanings."""
-
-    @abstractmethod
-    def _news(self, observation: Observation, data: Mapping[str, Any]) -> str:
-        """Return what an action of player 0 revealed, in words; empty for other data."""
-
-    @abstractmethod
-    def clicks(self, view: PlayerView) -> Clicks:
-        """Return where to click in the picture."""
-
-    # What follows.
+        size = self._columns
+        self._board = SquareBoard("mini_rbc", rows=size, columns=size, lines=2)
 
     def render(self, view: PlayerView) -> str:
         """Return the board, the top row first, and the number of worlds."""
@@ -120,7 +91,7 @@ class BlindRenderer:
 
     def svg_state(self, state: State) -> str:
         """Return the whole board."""
-        assert isinstance(state, BlindState)
+        assert isinstance(state, MiniRbcState)
         return self._board.picture(
             *self._pieces(state.letters()), captions=[state.result_to_string()]
         )
@@ -128,11 +99,11 @@ class BlindRenderer:
     def svg_belief(
         self, belief: BeliefState[State], view: PlayerView, truth: State | None = None
     ) -> str:
-        """Return the true board, on squares as orange as a piece of player 1 there is probable.
+        """Return the true board, on squares as orange as a piece of Black there is probable.
 
-        All worlds count the same. Nothing is hidden from player 1.
+        All worlds count the same. Nothing is hidden from Black.
         """
-        worlds = [world.letters() for world in belief if isinstance(world, BlindState)]
+        worlds = [world.letters() for world in belief if isinstance(world, MiniRbcState)]
         stacks = [] if view.player else zip(*worlds, strict=True)
         shares = {
             square: sum(letter not in _PUBLIC for letter in stack) / len(worlds)
@@ -140,7 +111,7 @@ class BlindRenderer:
         }
         parts = self._board.heat(shares)
         if truth is not None:
-            assert isinstance(truth, BlindState)
+            assert isinstance(truth, MiniRbcState)
             parts += self._pieces(truth.letters())
         return self._board.picture(*parts, captions=[_count(worlds)])
 
@@ -162,7 +133,7 @@ class BlindRenderer:
         return [self._shape(square, x) for square, x in enumerate(letters) if x != "."]
 
     def _latest(self, view: PlayerView) -> str:
-        """Return the result, or what player 0's last action revealed."""
+        """Return the result, or what White's last action revealed."""
         for observation in reversed(view.observations):
             data = observation.data
             if isinstance(data, Mapping):
@@ -170,7 +141,7 @@ class BlindRenderer:
                 return "; ".join(filter(None, parts))
         return ""
 
-    def _worlds(self, view: PlayerView) -> list[BlindState]:
+    def _worlds(self, view: PlayerView) -> list[MiniRbcState]:
         """Return the worlds of a view, whose belief goes on if the view has grown since."""
         last_view, count, belief = self._followed.get(view.player, (None, 0, None))
         if belief is None or last_view is not view or count > len(view.observations):
@@ -178,54 +149,7 @@ class BlindRenderer:
         for observation in view.observations[count:]:
             belief.observe(observation)
         self._followed[view.player] = (view, len(view.observations), belief)
-        return [world for world in belief if isinstance(world, BlindState)]
-
-
-def _count(worlds: Sequence[object]) -> str:
-    return "1 world" if len(worlds) == 1 else f"{len(worlds)} worlds"
-
-
-def _latest_data(view: PlayerView, key: str) -> tuple[int, Any] | None:
-    """Return player 0's last action that revealed something under a key, and what it was."""
-    for observation in reversed(view.observations):
-        data = observation.data
-        if isinstance(data, Mapping) and key in data and observation.action is not None:
-            return observation.action, data[key]
-    return None
-
-
-def _placed(shape: str, box: Box, *, turn: int = 0, **attributes: Attribute) -> Markup:
-    """Return a shape of 40 by 40 units in a box, turned by degrees."""
-    x, y, width, _ = box
-    transform = f"translate({number(x)} {number(y)}) scale({number(width / 40, 3)})"
-    if turn:
-        transform += f" rotate({turn} 20 20)"
-    return tag("use", href=f"#{shape}", transform=transform, **attributes)
-
-
-# -- mini-RBC --------------------------------------------------------------------------------------
-
-_PIECES: Final = {
-    "king": "M18 4h4v4h4v4h-4v5c3-4 12-4 12 4 0 5-5 8-5 11h-18c0-3-5-6-5-11 0-8 9-8 12-4v-5h-4v-4"
-    "h4zM10 33h20v4h-20z",
-    "rook": "M9 6h6v4h3v-4h4v4h3v-4h6v8l-4 3v12l3 3h-20l3-3v-12l-4-3zM8 33h24v4h-24z",
-    "decoy": "M20 7a6 6 0 0 1 4 10.5c3 2.5 4.5 7 5 13.5h-18c.5-6.5 2-11 5-13.5a6 6 0 0 1 4-10.5z"
-    "M10 33h20v4h-20z",
-}
-_PIECE_OF: Final = {"K": "king", "R": "rook", "k": "king", "d": "decoy"}
-
-
-class MiniRbcRenderer(BlindRenderer):
-    """The renderer of ``mini_rbc``: pieces, the window sensed last and where a move ended."""
-
-    def _make_board(self, game: MiniRbc) -> SquareBoard:
-        self._numbers, self._black, self._side = (
-            game.problem.numbers,
-            game.black,
-            game.parameters.window,
-        )
-        self._squares = game.squares
-        return SquareBoard(game.info.name, rows=game.columns, columns=game.columns, lines=2)
+        return [world for world in belief if isinstance(world, MiniRbcState)]
 
     def svg_definitions(self) -> str:
         """Return the empty board and the pieces."""
@@ -235,9 +159,15 @@ class MiniRbcRenderer(BlindRenderer):
     def _shape(self, square: int, letters: str) -> Markup:
         letter = letters[0]
         fill, stroke = (LIGHT, INK) if letter.isupper() else (INK, LIGHT)
-        name = f"mini_rbc-{_PIECE_OF[letter]}"
-        box = self._board.box(square)
-        return _placed(name, box, fill=fill, stroke=stroke, stroke_width=1.4)
+        x, y, width, _ = self._board.box(square)
+        return tag(
+            "use",
+            href=f"#mini_rbc-{_PIECE_OF[letter]}",
+            transform=f"translate({number(x)} {number(y)}) scale({number(width / 40, 3)})",
+            fill=fill,
+            stroke=stroke,
+            stroke_width=1.4,
+        )
 
     def _marks(self, view: PlayerView) -> list[Markup]:
         parts = []
@@ -303,3 +233,16 @@ class MiniRbcRenderer(BlindRenderer):
             return letters.index("kd"[decoy]), square
         king, square = divmod(action - self._numbers.rook, self._squares)
         return letters.index("RK"[king]), square
+
+
+def _count(worlds: Sequence[object]) -> str:
+    return "1 world" if len(worlds) == 1 else f"{len(worlds)} worlds"
+
+
+def _latest_data(view: PlayerView, key: str) -> tuple[int, Any] | None:
+    """Return White's last action that revealed something under a key, and what it was."""
+    for observation in reversed(view.observations):
+        data = observation.data
+        if isinstance(data, Mapping) and key in data and observation.action is not None:
+            return observation.action, data[key]
+    return None
