@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import json
 import math
-import random
 import subprocess
 import sys
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -25,7 +24,6 @@ from miai.errors import (
     ConfigError,
     ConformanceError,
     GameFailedError,
-    ParameterError,
     RecordError,
 )
 from miai.game import Game, State
@@ -37,7 +35,7 @@ from miai.plugins.loader import registry
 from miai.process.agent_process import AgentProcess
 from miai.process.confined import CONFINED
 from miai.process.limits import ProcessLimits
-from miai.process.program_game import ProgramGame, ResampledBelief
+from miai.process.program_game import ProgramGame
 from miai.process.sandbox import Isolation, sandbox_hindrance
 from miai.record import GameRecord, Termination
 from miai.record_reader import read_record
@@ -734,15 +732,10 @@ def test_answers_are_remembered_and_forgotten() -> None:
 
 DEALT = """
 greet(players=["a", "b", "c"], actions=["low", "high"], chance=["r", "g"], simultaneous=True,
-      perfect_information=False, max_game_length=6, utility_sum=None, resample=True)
+      perfect_information=False, max_game_length=6, utility_sum=None)
 while True:
     message = hear()
     id = message["id"]
-    if message["type"] == "resample":
-        cards = [o["data"] for o in message["observations"] if o.get("data")]
-        rest = [a for o in message["observations"] if "actions" in o for a in o["actions"]]
-        say(type="history", id=id, history=WORLD)
-        continue
     state = after(message)
     seen = [None, None, None]
     if len(state) == 1:
@@ -759,13 +752,8 @@ while True:
 """
 
 
-def dealt(world: str = "[2 + seed % 2]") -> ProgramGame:
-    world = world.replace("seed", 'message["seed"]')
-    return counting(DEALT.replace("WORLD", world))
-
-
 def test_players_who_act_at_once_see_what_the_program_says() -> None:
-    game = dealt()
+    game = counting(DEALT)
     check_game(game, games=3)
     state = game.new_initial_state()
     assert [state.observation(player) for player in range(3)] == [None, None, None]
@@ -787,30 +775,6 @@ def test_players_who_act_at_once_see_what_the_program_says() -> None:
     assert (third.action, third.actions) == (1, ())
     for agent in ("ismcts", "pimc"):
         assert played(game, [agent, "ismcts", "pimc"], seed=1).termination == Termination.TERMINAL
-
-
-def test_the_program_may_draw_worlds() -> None:
-    """Player c does not see what is dealt: worlds of both cards come, as the program draws them."""
-    game = dealt()
-    state = game.new_initial_state()
-    state.apply_action(2)
-    agent = miai.make_agent("ismcts", game, belief="resampled", simulations=20)
-    agent.new_game(1, player=2)
-    seen = state.observation(2)
-    assert seen is not None
-    agent.observe(seen)
-    rng = random.Random(1)
-    belief = agent.belief  # type: ignore[attr-defined]
-    assert isinstance(belief, ResampledBelief)
-    assert {belief.sample(rng).history()[0] for _ in range(20)} == {2, 3}
-    assert agent.act(Clock(TimeControl()).reading()).action in (0, 1)
-    wrong = dealt("[2, 0, 0, 0]")
-    false = ResampledBelief(wrong, 2, wrong.parameters)
-    false.observe(seen)
-    with pytest.raises(GameFailedError, match="which does not explain what player 2 has observed"):
-        false.sample(rng)
-    with pytest.raises(ParameterError, match="use the belief enumerated or sampled"):
-        miai.make_agent("ismcts", counting(HIDDEN), belief="resampled")
 
 
 HIDDEN = SOUND.replace("greet()", "greet(perfect_information=False)").replace(

@@ -99,13 +99,6 @@ miai.beliefs.retention
 def miai_register(registry: Registry) -> None:
     """Add the components that serve any game, and those of games that are programs."""
     registry.add(
-        "belief",
-        "resampled",
-        "miai.process.program_game:ResampledBelief",
-        summary="Worlds that the game's program draws",
-        game="program",
-    )
-    registry.add(
         "evaluator",
         "random-rollout",
         "miai.process.program_game:ProgramRollout",

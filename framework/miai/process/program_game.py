@@ -12,13 +12,12 @@ import hashlib
 import itertools
 import json
 import math
-import random
 import re
 import threading
 import time
 import weakref
 from collections import OrderedDict
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
@@ -28,13 +27,10 @@ from pydantic import Field, ValidationError, field_validator
 from miai.errors import (
     AgentCrashedError,
     AgentError,
-    EmptyBeliefError,
     GameFailedError,
-    ParameterError,
 )
 from miai.game import Game, GameInfo, Observation, Player, SimultaneousState, State
-from miai.information import ObservationMatch
-from miai.parameters import Parameters, parameter
+from miai.parameters import parameter
 from miai.plain import Json, dumps, one_line, to_plain
 from miai.process.confined import launcher
 from miai.process.conversation import (
@@ -110,7 +106,7 @@ class GameHello(Message):
       players: their names.
       actions: the notations of the players' actions, or how many there are.
       chance: the same of the outcomes of chance, whose numbers follow those of the actions.
-      resample, playouts: whether it answers ``resample`` and ``playouts``.
+      playouts: whether it answers ``playouts``.
     """
 
     name: str = Field(min_length=1, max_length=80)
@@ -127,7 +123,6 @@ class GameHello(Message):
     simultaneous: bool = False
     intermediate_rewards: bool = False
     teams: tuple[int, ...] = ()
-    resample: bool = False
     playouts: bool = False
 
     @field_validator("players")
@@ -428,14 +423,6 @@ class GameProgram:
     def next(self, position: Position, actions: Sequence[int]) -> Position:
         """Return the position after actions, one of each who acts. Raises `GameFailedError`."""
         return self._remembered({"type": "next", "state": position.state, "actions": list(actions)})
-
-    def resample(self, view: Mapping[str, Json], seed: int) -> list[int]:
-        """Return a history that explains a player's observations. Raises `GameFailedError`."""
-        answer = self._ask({"type": "resample", **view, "seed": seed}, "history")
-        history = answer.get("history")
-        if not isinstance(history, list) or any(type(action) is not int for action in history):
-            raise self._failure("its history is no list of actions", answer)
-        return history
 
     def playouts(
         self, positions: Sequence[Position], count: int, seed: int
@@ -845,7 +832,7 @@ class ProgramState(SimultaneousState):
         return self.position.text
 
 
-# -- random games and a belief of the program's own ------------------------------------------------
+# -- random games of the program's own -------------------------------------------------------------
 
 
 class ProgramRollout(RandomRollout):
@@ -879,75 +866,3 @@ class ProgramRollout(RandomRollout):
         if self._program is None or self._max_plies < math.inf:
             return super().evaluate_in_place(states)
         return self.evaluate(states)
-
-
-class ResampledBelief:
-    """A belief whose worlds the program of the game draws.
-
-    Each is a history; it is played again, and must explain every observation of the player.
-
-    Attributes:
-      game, player: the game, and the player whose belief it is.
-    """
-
-    def __init__(self, game: Game, player: int, parameters: Parameters) -> None:
-        if not (isinstance(game, ProgramGame) and game.program.hello.resample):
-            raise ParameterError(
-                f"belief 'resampled': the program of {game.info.title} does not "
-                "draw worlds: its hello does not say resample; use the belief enumerated or sampled"
-            )
-        self.game, self.player = game, player
-        self._observations: list[Observation] = []
-
-    def observe(self, observation: Observation) -> None:
-        """Add an observation."""
-        self._observations.append(observation)
-
-    def sample(self, rng: random.Random) -> ProgramState:
-        """Return a world that the program draws by a seed.
-
-        Raises:
-          EmptyBeliefError: nothing was observed yet.
-          GameFailedError: the world does not explain the observations.
-        """
-        if not self._observations:
-            raise EmptyBeliefError(f"{self.game.info.title}: player {self.player} saw nothing yet")
-        events: list[Json] = [
-            {
-                "actor": o.actor,
-                "action": o.action,
-                **({"actions": list(o.actions)} if o.actions else {}),
-                **({} if o.data is None else {"data": to_plain(o.data, what="data")}),
-                "legal": list(o.legal_actions),
-            }
-            for o in self._observations
-        ]
-        view: dict[str, Json] = {"player": self.player, "observations": events}
-        history = self.game.program.resample(view, rng.getrandbits(_SEED_BITS))
-        world, seen = self.game.new_initial_state(), list[Observation]()
-        for number in range(len(history) + 1):
-            if (observation := world.observation(self.player)) is not None:
-                seen.append(observation)
-            if number < len(history):
-                if not world.is_legal(history[number]):
-                    break
-                world.apply_action(history[number])
-        same = len(seen) == len(self._observations) and all(
-            ObservationMatch(mine).matches(other)
-            for mine, other in zip(self._observations, seen, strict=True)
-        )
-        if not same or world.history() != history:
-            raise GameFailedError(
-                f"{self.game.parameters.who} drew the world {one_line(str(history), limit=120)}, "
-                f"which does not explain what player {self.player} has observed; {_SEE}"
-            )
-        return world
-
-    def __iter__(self) -> Iterator[ProgramState]:
-        """Iterate over a few worlds."""
-        rng = random.Random(0)
-        return (self.sample(rng) for _ in range(len(self)))
-
-    def __len__(self) -> int:
-        """Return 1 as soon as something was observed: the number of worlds is unknown."""
-        return min(1, len(self._observations))
