@@ -8,7 +8,6 @@ from itertools import pairwise
 import pytest
 
 from miai.pages.charts import (
-    COUNTS,
     Axis,
     Bars,
     Panel,
@@ -34,14 +33,6 @@ def test_labels_of_ratios_keep_clear_of_each_other(up: bool, ends: tuple[float, 
     places = [200 * (axis.place(value) - low) / (high - low) for value in found]
     for (a, b), (one, other) in zip(pairwise(places), pairwise(rooms), strict=True):
         assert b - a > (one + other) / 2, found
-
-
-@pytest.mark.parametrize("ends", [(3, 5), (1, 11), (2, 3), (110, 180), (20, 400)])
-def test_counts_have_whole_numbers_on_their_axis(ends: tuple[int, int]) -> None:
-    axis = Axis(logarithmic=True, digits=COUNTS, whole=True)
-    found = axis.ticks(axis.extent(ends), 250.0, up=False)
-    assert len(found) > 1
-    assert all(value == round(value) and text == f"{value:.0f}" for value, text in found.items())
 
 
 def test_numbers_are_written_in_their_unit() -> None:

@@ -19,7 +19,7 @@ from tests.tournaments.test_report import INFO, game, small_tournament
 from miai.pages import charts
 from miai.pages.charts import PlotLine
 from miai_tournaments.ratings.ratings import fit_ratings
-from miai_tournaments.report.counting import count_games, count_store
+from miai_tournaments.report.counting import count_games, count_store, outcome
 from miai_tournaments.report.files import report_page
 from miai_tournaments.report.head_to_head import head_to_head
 from miai_tournaments.report.live import LiveReporter
@@ -60,7 +60,8 @@ def test_the_figures_are_those_of_the_games() -> None:
     assert match.unpaired == 0
     draws = sum(result == 0 for pair in results for result in pair)
     assert match.draw_ratio == draws / 80
-    fit = fit_ratings(count_games(rows).results(), players=("new", "base"))
+    games = [(row.players[0], row.players[1], (outcome(row) + 1) / 2) for row in rows]
+    fit = fit_ratings(games, players=("new", "base"))
     gap = fit.elo[0] - fit.elo[1]
     assert match.difference.value == pytest.approx(gap)
     assert gap > 0

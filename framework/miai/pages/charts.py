@@ -45,8 +45,7 @@ _GAP: Final = 18
 _SAMPLE: Final = 26
 """Width of a legend's sign."""
 
-RATIOS: Final = ((1, 2, 5), (1, 3), (1,))
-COUNTS: Final = ((1, 2, 3, 4, 5, 6, 7, 8, 9), (1, 2, 3, 5), (1, 2, 5), (1, 3), (1,))
+_DIGITS: Final = ((1, 2, 5), (1, 3), (1,))
 """Leading digits of the ticks of a logarithmic axis, densest first."""
 
 
@@ -132,8 +131,7 @@ class Axis:
       label: what it measures.
       text: text of a tick.
       logarithmic: whether equal ratios have equal distances.
-      digits: leading digits of the ticks of a logarithmic axis.
-      whole: whether only whole numbers get a tick.
+      whole: whether only whole numbers get a tick; of a linear axis.
       within: values that it shows at least.
       space: share of its length that stays free at both ends.
       at: the ticks with their texts, in place of round numbers.
@@ -143,7 +141,6 @@ class Axis:
     label: str = ""
     text: Callable[[float], str] = plain
     logarithmic: bool = False
-    digits: Sequence[Sequence[int]] = RATIOS
     whole: bool = False
     within: Sequence[float] = ()
     space: float = 0.05
@@ -172,11 +169,9 @@ class Axis:
             values = ticks(*extent, max(2, int(length / (40 if up else 60))))
             return {v: self.text(v) for v in values if not self.whole or v == round(v)}
         low, high = (10**end for end in extent)
-        found = _fitting(low, high, length, self.digits, self.text, up=up)
+        found = _fitting(low, high, length, self.text, up=up)
         if len(found) < 2:  # within a decade
             found = {v: self.text(v) for v in ticks(low, high, 4) if v > 0}
-            if self.whole:
-                found = {v: text for v, text in found.items() if v == round(v)}
         return found
 
 
@@ -184,14 +179,13 @@ def _fitting(
     low: float,
     high: float,
     length: float,
-    digits: Sequence[Sequence[int]],
     text: Callable[[float], str],
     *,
     up: bool,
 ) -> dict[float, str]:
     """Return as many ticks of a logarithmic axis as fit without overlapping texts."""
     pixels = length / math.log(high / low)
-    for values in _decimal_ticks(low, high, digits):
+    for values in _decimal_ticks(low, high):
         found = {value: text(value) for value in values}
         rooms = [_LINE if up else _LETTER * len(name) + 8 for name in found.values()]
         apart = [pixels * math.log(b / a) for a, b in pairwise(found)]
@@ -200,12 +194,10 @@ def _fitting(
     return found
 
 
-def _decimal_ticks(
-    low: float, high: float, digits: Sequence[Sequence[int]]
-) -> Iterator[list[float]]:
+def _decimal_ticks(low: float, high: float) -> Iterator[list[float]]:
     """Yield sparser and sparser ticks between two positive values."""
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    for firsts in digits:
+    for firsts in _DIGITS:
         values = [float(f"{first}e{decade}") for decade in decades for first in firsts]
         yield [value for value in values if low <= value <= high]
     for stride in itertools.count(2):
@@ -256,7 +248,6 @@ class Points:
       x_spans, y_spans: intervals of the points; empty for none.
       line: how the points are joined.
       hollow: whether the points are rings and the line is dashed.
-      faint: whether the points are small and pale.
       hidden: whether there is only the line.
       title: shown under the pointer.
     """
@@ -268,7 +259,6 @@ class Points:
     y_spans: Sequence[Span] = ()
     line: Literal["straight", "steps", "none"] = "straight"
     hollow: bool = False
-    faint: bool = False
     hidden: bool = False
     title: str = ""
 
@@ -312,8 +302,6 @@ class Points:
         return tag("path", class_="line", d=d, stroke_dasharray=dash)
 
     def _point(self, a: float, b: float) -> Markup:
-        if self.faint:
-            return tag("circle", class_="faint", cx=a, cy=b, r=1.8)
         style = "hollow" if self.hollow else "point"
         place = f"translate({number(a, 1)} {number(b, 1)})"
         return tag(
@@ -627,7 +615,7 @@ text { fill: var(--ink); font: 11px system-ui, sans-serif; font-variant-numeric:
 .span { stroke: var(--c); stroke-width: 1; } .ink { --c: var(--ink); } .aside { --c: var(--dim); }
 .point { fill: var(--c); stroke: var(--ground); stroke-width: .7; }
 .hollow { fill: var(--ground); stroke: var(--c); stroke-width: 1.2; }
-.faint { fill: var(--c); opacity: .3; } .bar { fill: var(--c); opacity: .85; }
+.bar { fill: var(--c); opacity: .85; }
 .diamond { fill: var(--ground); stroke: var(--ink); stroke-width: 1.1; }
 .hatch { stroke: var(--ground); stroke-width: 1; fill: none; opacity: .7; }
 """

@@ -137,14 +137,6 @@ class Ratings:
         ratio = np.divide(gaps, errors, out=np.zeros_like(gaps), where=errors > 0)
         return np.asarray(_erfc(-ratio / math.sqrt(2)) / 2, dtype=np.float64)
 
-    def expected_score(self, first: str, second: str) -> float:
-        """Return the expected score of `first`, moving first, against `second`."""
-        gap = float(self.elo[self._index(first)] - self.elo[self._index(second)])
-        advantage = self.first_player_advantage
-        x = np.array((gap + (advantage.value if advantage else 0.0)) / ELO)
-        win, draw, _ = outcomes(x, np.array(self.log_nu))
-        return float(win + draw / 2)
-
     def ranking(self) -> list[int]:
         """Return indices of the players, best first; those without games last, ties by name."""
         keys = [

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, islice
 from typing import Any, Final, Generic, TypeVar
@@ -248,13 +248,6 @@ class Standings:
         """Return the results of a player against an opponent, in either seat."""
         first = self.pairings.get((player, opponent), Tally())
         return first + self.pairings.get((opponent, player), Tally()).reversed()
-
-    def results(self) -> Iterator[tuple[str, str, float, float]]:
-        """Yield ``(first, second, score, count)``, as `ratings.fit_ratings` takes them."""
-        for (first, second), tally in self.pairings.items():
-            for score, count in ((1.0, tally.wins), (0.5, tally.draws), (0.0, tally.losses)):
-                if count:
-                    yield first, second, score, count
 
 
 def count_games(
