@@ -5,19 +5,15 @@ from __future__ import annotations
 import io
 import json
 import random
-from collections.abc import Sequence
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from markupsafe import Markup
 from rich.console import Console
 from tests.tournaments.pages import read_page
 from tests.tournaments.test_report import INFO, game, small_tournament
 
-from miai.pages import charts
-from miai.pages.charts import PlotLine
 from miai_tournaments.ratings.ratings import fit_ratings
 from miai_tournaments.report.counting import count_games, count_store, outcome
 from miai_tournaments.report.files import report_page
@@ -121,32 +117,10 @@ def test_every_medium_has_the_same_figures_and_no_ratings() -> None:
         assert "Ratings: Elo" not in text
     assert section.one("h2").text() == "Match"
     assert "Elo" not in [cell.text() for cell in section.all("th")]
-    chart = page.one("section", id="history").one("svg", class_="chart")
-    assert len(list(chart.all("path", class_="line"))) + len(list(chart.all("polyline"))) == 1
     document: Any = json.loads(json.dumps(report.to_json()))
     assert document["match"]["pentanomial"] == list(match.pentanomial)
     assert document["match"]["difference"]["elo"] == gap.value
     assert {player["name"] for player in document["players"] if "elo" in player} == {"new", "base"}
-
-
-def test_the_curve_is_of_the_difference(monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn: list[PlotLine] = []
-
-    def draw(lines: Sequence[PlotLine], **options: object) -> Markup:
-        drawn.extend(lines)
-        return Markup()
-
-    monkeypatch.setattr(charts, "line_chart", draw)
-    report = build_report(match_games(some_results(40)), info=INFO, details=True)
-    match = head_to_head(report)
-    assert match is not None
-    report.to_markdown()
-    (line,) = drawn
-    assert line.y[-1] == pytest.approx(match.difference.value)
-    assert line.margins is not None
-    margin = match.difference.high - match.difference.value
-    assert line.margins[-1] == pytest.approx(margin)
-    assert line.x[-1] == 80
 
 
 def test_the_live_view_of_a_match_shows_the_difference() -> None:

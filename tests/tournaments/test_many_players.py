@@ -409,17 +409,10 @@ def test_all_forms_of_the_report_know_every_player(whole: Path, tmp_path: Path) 
     text, page, markdown, tables, *_ = (
         write_report(report, tmp_path, name, replays=replays) for name in names
     )
-    assert report.details is not None
-    assert [curve.games[-1] for curve in report.details.curves] == [48] * 4
-    ends = {curve.player: curve.elo[-1] for curve in report.details.curves}
-    assert report.ratings is not None
-    own = {name: report.ratings.estimate(name).value for name in NAMES[:4]}
-    assert ends == pytest.approx(own)
     for path in (text, page, markdown):
         content = path.read_text()
         for part in ("By seat", "The seats are worth", "third", "Superiority"):
             assert part in content, path
-    assert "Ratings over games" in page.read_text()
     assert all(f"replays/{row.game_id}.html" in page.read_text() for row in replays)
     assert len(list((tmp_path / "replays").glob("*.html"))) == 2
     lines = list(csv.DictReader((tables / "games.csv").open()))

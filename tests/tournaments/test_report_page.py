@@ -21,8 +21,6 @@ from tests.tournaments.test_report import (
 )
 
 from miai.pages.charts import Scale, ticks
-from miai_tournaments.ratings.ratings import fit_ratings
-from miai_tournaments.report.counting import outcome
 from miai_tournaments.report.details import variants
 from miai_tournaments.report.files import report_page
 from miai_tournaments.report.report import TournamentReport, build_report
@@ -94,27 +92,6 @@ def test_openings_and_settings_are_tables_of_their_own() -> None:
     shown = values(page, "openings", "games")
     assert {k: v for k, v in shown.items() if k in games} == games
     assert shown['{"komi": 6.5}'] == sum(1 for row in rows if row.settings)
-
-
-def test_curves_end_at_the_ratings_and_begin_where_a_player_began() -> None:
-    rows = round_robin(4, rounds=3)
-    report = made(rows)
-    assert report.details is not None
-    assert report.ratings is not None
-    for curve in report.details.curves:
-        assert curve.games[-1] == len(rows)
-        assert curve.elo[-1] == pytest.approx(report.ratings.estimate(curve.player).value, abs=1e-6)
-        half = len(curve.games) // 2
-        prefix = rows[: curve.games[half]]
-        fit = fit_ratings(
-            [(r.players[0], r.players[1], (outcome(r) + 1) / 2) for r in prefix],
-            players=report.ranking(),
-        )
-        assert curve.elo[half] == pytest.approx(fit.estimate(curve.player).value, abs=1e-6)
-        first = next(i for i, r in enumerate(rows, start=1) if curve.player in r.players)
-        assert first <= curve.games[0]
-    section = read_page(report_page(report)).one("section", id="history")
-    assert len(list(section.all("path", class_="line"))) == 4
 
 
 @pytest.mark.parametrize("text", [*ATTACKS, *HOSTILE])

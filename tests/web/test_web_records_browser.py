@@ -191,7 +191,7 @@ def test_a_report_uses_the_width_of_a_window(page: Page, tmp_path: Path) -> None
     kept = tmp_path / "report.html"
     kept.write_text(report_page(build_report(round_robin(5), info=INFO, details=True)), "utf-8")
     page.goto(kept.as_uri())
-    sections = ("crosstable", "colours", "history", "endings")
+    sections = ("crosstable", "colours", "endings")
     boxes = {
         name: page.evaluate(f"document.getElementById('{name}').getBoundingClientRect().toJSON()")
         for name in sections

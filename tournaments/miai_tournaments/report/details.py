@@ -1,7 +1,7 @@
 """Details of a report, which take longer to compute: pages, Markdown and JSON show them.
 
-Ratings over games, use of time, results by opening and by parameters of the game, teams and the
-format's facts; and the counts of adjudicated games.
+Use of time, results by opening and by parameters of the game, teams and the format's facts; and
+the counts of adjudicated games.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from miai_tournaments.ratings.performance import (
     Row,
     measure_performance,
 )
-from miai_tournaments.ratings.rankings import Ranking, ranks_of
-from miai_tournaments.ratings.ratings import PRIOR_GAMES, Estimate, Ratings, fit_counted
+from miai_tournaments.ratings.rankings import ranks_of
+from miai_tournaments.ratings.ratings import Estimate, Ratings
 from miai_tournaments.report.counting import FORFEITS, Mean, Standings, Tally, outcome
 from miai_tournaments.store.database import damaged
 from miai_tournaments.store.reading import is_int
@@ -38,10 +38,6 @@ from miai_tournaments.store.rows import GameRow, PlayerRow, RunInfo
 
 if TYPE_CHECKING:
     from miai_tournaments.store.store import Store
-
-
-POINTS: Final = 50
-"""Number of prefixes of the schedule that are fitted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,67 +77,6 @@ def variants(entered: Iterable[PlayerRow]) -> list[Variants]:
         for (agent, key, _others), players in groups.items()
         if len(players) >= _FEW
     ]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Curve:
-    """One player's rating over the games of the tournament.
-
-    Attributes:
-      player: its name.
-      games: length of each prefix, in games of all players, from its first game on.
-      elo, standard_errors: fit of each prefix.
-    """
-
-    player: str
-    games: tuple[int, ...]
-    elo: tuple[float, ...]
-    standard_errors: tuple[float, ...]
-
-
-def rating_curves(
-    rows: Iterable[GameRow],
-    players: Sequence[str],
-    *,
-    anchor: str | None = None,
-    anchor_elo: float = 0.0,
-    prior_games: float = PRIOR_GAMES,
-    points: int = POINTS,
-) -> list[Curve]:
-    """Return each player's rating on growing prefixes of the schedule, in the order given.
-
-    Prefixes follow the schedule, not the order in which games ended, so curves do not depend on
-    which worker was faster.
-
-    Args:
-      rows: games of any status, in the order of the schedule; those that are done count.
-      players: every player of the games.
-      anchor, anchor_elo, prior_games: see `ratings.fit_ratings`.
-      points: maximum number of prefixes.
-    """
-    done = [(row.players, ranks_of(row.returns)) for row in rows if row.status == "done"]
-    ends = np.unique(np.linspace(0, len(done), points + 1).round().astype(int))[1:].tolist()
-    counts: Counter[Ranking] = Counter()
-    fits: list[tuple[int, Ratings]] = []
-    begin = 0
-    for end in ends:
-        counts.update(done[begin:end])
-        begin = end
-        fit = fit_counted(
-            counts, players=players, anchor=anchor, anchor_elo=anchor_elo, prior_games=prior_games
-        )
-        fits.append((end, fit))
-    return [_curve(i, name, fits) for i, name in enumerate(players)]
-
-
-def _curve(index: int, name: str, fits: Sequence[tuple[int, Ratings]]) -> Curve:
-    played = [(end, fit) for end, fit in fits if fit.games[index]]
-    return Curve(
-        player=name,
-        games=tuple(end for end, _ in played),
-        elo=tuple(float(fit.elo[index]) for _, fit in played),
-        standard_errors=tuple(float(fit.standard_errors[index]) for _, fit in played),
-    )
 
 
 QUANTILES: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -324,11 +259,10 @@ class Details:
     """Details of a report.
 
     Attributes:
-      curves: ratings over games, best player first; these, `openings` and `settings` are about
-        scores, and left out where results are payoffs. All but the curves are left out in games of
-        more than two players.
-      times: use of time, likewise.
-      openings: results of the first player by opening, up to `MOST_OPENINGS` of them.
+      times: use of time, best player first.
+      openings: results of the first player by opening, up to `MOST_OPENINGS` of them; these and
+        `settings` are about scores, and left out where results are payoffs, and in games of more
+        than two players.
       opening_count: number of openings.
       settings: the same by parameters of the game, if they vary.
       teams: in the order in which they were entered.
@@ -336,7 +270,6 @@ class Details:
       terminations: games by reason, the most frequent first.
     """
 
-    curves: Sequence[Curve]
     times: Sequence[TimeUse]
     openings: Sequence[PerformanceRow]
     opening_count: int
@@ -348,7 +281,6 @@ class Details:
     def to_json(self) -> dict[str, Any]:
         """Return it as plain data."""
         return {
-            "history": [asdict(curve) for curve in self.curves],
             "times": [asdict(use) for use in self.times],
             "openings": [_line(line) for line in self.openings],
             "opening_count": self.opening_count,
@@ -408,23 +340,13 @@ def build_details(
       game: provides the notation; without it actions are shown as numbers.
     """
     names = report.ranking()
-    ratings = report.ratings
     done = [row for row in rows if row.status == "done"]
-    scored = [] if ratings is None or report.standings.seats > 2 else done
+    scored = [] if report.ratings is None or report.standings.seats > 2 else done
     opening_names = OpeningNames(report.info, game)
     openings = measure_performance(_performance(scored, opening_names.name))
     listed = sorted(openings, key=lambda line: -line.games)
     named = len(listed) > 1 or any(line.opening for line in listed)
     return Details(
-        curves=[]
-        if ratings is None
-        else rating_curves(
-            done,
-            names,
-            anchor=ratings.anchor,
-            anchor_elo=ratings.anchor_elo,
-            prior_games=ratings.prior_games,
-        ),
         times=time_uses(done, names),
         openings=listed[:MOST_OPENINGS] if named else [],
         opening_count=len(listed) if named else 0,

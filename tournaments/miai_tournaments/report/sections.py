@@ -37,9 +37,9 @@ from miai.pages.layout import text
 from miai.plain import listed
 from miai_tournaments.ratings.payoffs import Payoffs
 from miai_tournaments.ratings.performance import PerformanceRow
-from miai_tournaments.ratings.ratings import Z95, Estimate, Ratings
+from miai_tournaments.ratings.ratings import Estimate, Ratings
 from miai_tournaments.report.counting import FORFEITS, Mean, Tally
-from miai_tournaments.report.details import MOST_OPENINGS, Curve, Details, TimeUse, variants
+from miai_tournaments.report.details import MOST_OPENINGS, Details, TimeUse, variants
 from miai_tournaments.report.head_to_head import HeadToHead, head_to_head
 from miai_tournaments.store.rows import GameRow
 
@@ -66,7 +66,6 @@ _SHADES = 9
 _MAX_NAMES = 8  # of players in a sentence
 _MAX_LISTED_FORFEITS = 10
 _MAX_FAILURES = 100
-_MAX_CURVES = 16
 _MAX_RANKING = 200
 _STANDINGS = {
     "points": "points",
@@ -122,12 +121,11 @@ def _played(report: ReportContents) -> list[Section]:
     sections += [_adjudication(report), _failures(report)]
     if played and details is not None:
         sections += [
-            _curves(report, details),
             _parameter_lines(report),
             _times(details),
             _openings(details),
         ]
-    order = "format teams crosstable colours history parameter endings adjudication time openings"
+    order = "format teams crosstable colours parameter endings adjudication time openings"
     ids = [*order.split(), "failures"]
     return sorted(sections, key=lambda section: ids.index(section.id))
 
@@ -968,32 +966,7 @@ def _replays(rows: Sequence[GameRow], folder: str) -> list[Section]:
     return [Section("replays", "Replays", blocks, wide=True)] if blocks else []
 
 
-# -- ratings over games, the format --------------------------------------------------------------
-
-
-def _curves(report: ReportContents, details: Details) -> Section:
-    """Return ratings over games, from two prefixes on; of a match the difference."""
-    curves = [curve for curve in details.curves if len(curve.games) > 1]
-    match = head_to_head(report)
-    if match is not None:
-        return _difference_curve(match, curves)
-    shown = curves[:_MAX_CURVES]
-    lines = [
-        charts.PlotLine(
-            name_markup(curve.player, NAME_WIDTH),
-            f"{player_name(curve.player)}: {signed(curve.elo[-1])} Elo",
-            curve.games,
-            curve.elo,
-            [Z95 * error for error in curve.standard_errors],
-        )
-        for curve in shown
-    ]
-    title = "Ratings over games"
-    chart = charts.line_chart(lines, x_label="games of all players", y_label="Elo", label=title)
-    note = "Ratings fitted again on the first games of the schedule; bands are 95 % intervals."
-    if len(curves) > len(shown):
-        note += f" The best {len(shown)} of {len(curves)}; the JSON has all."
-    return Section("history", title, (Figure(chart),) if lines else (), note=note)
+# -- strength over a parameter, the format ---------------------------------------------------------
 
 
 def _parameter_lines(report: ReportContents) -> Section:
@@ -1030,28 +1003,6 @@ def _parameter_lines(report: ReportContents) -> Section:
         )
     note = "Players of one agent whose parameters differ in one number; bands are 95 % intervals."
     return Section("parameter", title, tuple(figures), note=note)
-
-
-def _difference_curve(match: HeadToHead, curves: Sequence[Curve]) -> Section:
-    """Return the difference over games: the mean is fixed, so it is twice a rating."""
-    title = "Difference over games"
-    one, other = map(player_name, match.players)
-    lines = [
-        charts.PlotLine(
-            name_markup(curve.player, NAME_WIDTH),
-            f"{one} minus {other}: {signed(2 * curve.elo[-1])} Elo",
-            curve.games,
-            [2 * elo for elo in curve.elo],
-            [2 * Z95 * error for error in curve.standard_errors],
-        )
-        for curve in curves
-        if curve.player == match.players[0]
-    ]
-    chart = charts.line_chart(
-        lines, x_label="games", y_label="Elo", label=title, levels={"equal": 0.0}
-    )
-    note = "Fitted again on the first games of the schedule; the band is the 95 % interval."
-    return Section("history", title, (Figure(chart),) if lines else (), note=note)
 
 
 def _format(facts: Mapping[str, Any]) -> Section:
