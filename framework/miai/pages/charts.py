@@ -315,19 +315,15 @@ class Band:
 
     Attributes:
       series: of the line.
-      whole: whether the axis has room for all of it.
     """
 
     points: Sequence[tuple[float, float]]
     margins: Sequence[float]
     series: int
-    whole: bool
     label: str = ""
 
     def values(self) -> tuple[Sequence[float], Sequence[float]]:
-        """Return the ends of the intervals, if all of them are to be seen."""
-        if not self.whole:
-            return (), ()
+        """Return the ends of the intervals."""
         pairs = zip(self.points, self.margins, strict=True)
         return (), [end for (_, y), m in pairs for end in (y - m, y + m)]
 
@@ -655,10 +651,9 @@ def line_chart(
     x_label: str,
     y_label: str,
     label: str,
-    space: float = 80.0,
+    space: float,
     levels: Mapping[str, float] = MappingProxyType({}),
     ratios: bool = False,
-    whole_bands: bool = False,
 ) -> Markup:
     """Return a chart of lines with its legend; the band of the first few lines is shown.
 
@@ -669,7 +664,6 @@ def line_chart(
       space: margin above and below the lines' ends, in units of y.
       levels: values of y to mark across the chart, by name.
       ratios: whether equal ratios of x, all of them positive, have equal distances.
-      whole_bands: make room for all of the bands, not only for the lines.
     """
     ends = [y + m for line in lines for y in line.y[-1:] for m in (-space, space)]
     bands: list[Mark] = []
@@ -678,7 +672,7 @@ def line_chart(
         points = list(zip(line.x, line.y, strict=True))
         curves.append(Points(label="", points=points, series=i, hidden=True, title=line.title))
         if line.margins and len(lines) <= SERIES:
-            bands.append(Band(points=points, margins=line.margins, series=i, whole=whole_bands))
+            bands.append(Band(points=points, margins=line.margins, series=i))
     panel = Panel(
         title="",
         x=Axis(

@@ -996,7 +996,6 @@ def _parameter_lines(report: ReportContents) -> Section:
                     y_label="payoff" if report.ratings is None else "Elo",
                     label=f"{title}: {label}",
                     space=0.0,
-                    whole_bands=True,
                     ratios=min(points) > 0 and max(points) >= _WIDE_RANGE * min(points),
                 )
             )
