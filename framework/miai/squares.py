@@ -32,7 +32,6 @@ INK: Final = "#222222"
 FOG: Final = "#8a94a0"
 PAPER: Final = "#f6f3ec"
 LIGHT: Final = "#ffffff"
-DARK: Final = "#e3e3e3"
 _GRID: Final = "#7d786d"
 
 

@@ -39,6 +39,7 @@ from miai.process.agent_messages import (
     unpack_decision,
 )
 from miai.process.child import ModuleChild, child_environment
+from miai.process.confined import three_quarters_of_memory
 from miai.process.control_group import ControlGroup
 from miai.process.kernel_caches import unfilled
 from miai.process.limits import ProcessLimits
@@ -230,7 +231,7 @@ class AgentProcess:
         """Limit the process and the sandbox around it, before any code of the agent is loaded."""
         assert self._channel is not None
         limits = self.limits
-        memory = limits.memory or _three_quarters_of_memory()
+        memory = limits.memory or three_quarters_of_memory()
         sandbox = self.isolation is Isolation.SANDBOX
         confinement = {
             "memory": memory,
@@ -469,11 +470,6 @@ def _shared_folder() -> str:
         return str(temporary)
     ours = stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid()
     return str(folder if ours else temporary)
-
-
-def _three_quarters_of_memory() -> int:
-    """Return three quarters of the machine's memory, in mebibytes."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 3 >> 22
 
 
 BEAT: Final = 0.2

@@ -73,6 +73,11 @@ def confine(
     restrict(programs=programs, attributes=sandbox or not hidden)
 
 
+def three_quarters_of_memory() -> int:
+    """Return three quarters of the machine's memory, in mebibytes."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 3 >> 22
+
+
 def _user_site() -> list[str]:
     """Return the user's folder of packages, which is empty or missing at most machines.
 
@@ -92,7 +97,7 @@ def _bound(limit: int, value: int) -> None:
 
 def main(command: list[str]) -> None:
     """Confine this process and become the program."""
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 3 >> 22
+    memory = three_quarters_of_memory()
     confine(
         memory=memory, processes=_PROCESSES, disk=_DISK, hidden=[], sandbox=False, programs=True
     )

@@ -18,8 +18,6 @@ from miai.render import (
     hint_of,
 )
 
-MOST_BUTTONS = 60
-"""Maximum number of actions that are offered as buttons; beyond, they are typed."""
 _LONGEST = 60
 
 
