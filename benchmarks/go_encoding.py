@@ -25,7 +25,7 @@ from miai_go.nets.patterns import PatternPolicy
 from miai_go.rules.board import BLACK, Board
 from miai_go.rules.playouts import Playouts
 
-ENCODERS = ("oneplane", "simple", "zero", "alphago")
+ENCODERS = ("zero", "alphago")
 PATTERNS = "patterns"
 BATCH = 1000
 

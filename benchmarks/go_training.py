@@ -58,7 +58,7 @@ from miai_go.sgf.writing import state_to_sgf
 
 SIZE = 9
 LENGTHS = (40, 80)
-ENCODERS = ("oneplane", "simple", "zero", "alphago")
+ENCODERS = ("zero", "alphago")
 FEEDER = "alphago"  # of the networks that are trained: the dearest encoder
 KEPT = 8  # batches that are learnt from over and over
 

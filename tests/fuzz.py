@@ -419,7 +419,7 @@ def seeds_safetensors() -> Sequence[bytes]:
         "format": 1,
         "network": "resnet",
         "network_parameters": {"blocks": 1},
-        "encoder": "simple",
+        "encoder": "zero",
         "size": 9,
         "planes": 8,
         "komi": [6.5, 7.5],

@@ -99,7 +99,6 @@ KEYS = {
     "go_playouts.py": {"playouts_per_second_9", "playouts_per_second_19"},
     "go_mcts.py": {"simulations_per_second", "openspiel_simulations_per_second", "ratio"},
     "go_encoding.py": {
-        *("positions_per_second_oneplane", "positions_per_second_simple"),
         *("positions_per_second_zero", "positions_per_second_alphago"),
         "positions_per_second_patterns",
     },

@@ -17,10 +17,10 @@ SIZE = 5
 HISTORY = 1
 PLANES = 2 * HISTORY + 2  # of the encoder "zero"
 
-HEADS = {"ownership": True, "score": True, "reply": True, "margins": True}
+HEADS = {"ownership": True, "score": True}
 NETWORKS: dict[str, dict[str, Any]] = {
     "tower": {"height": 2, "width": 8, "pooling": 2, **HEADS},
-    "plain": {"height": 1, "width": 6, "policy": "dense"},
+    "plain": {"height": 1, "width": 6},
 }
 
 

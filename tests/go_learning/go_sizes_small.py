@@ -18,12 +18,12 @@ from miai_go.learning.data.games import StoredGame
 from miai_go.learning.data.shards import ShardWriter
 from miai_go.learning.training.initial_network import make_network
 from miai_go.learning.training.sections import EncoderSection, NetworkSection
-from miai_go.nets.encoders import SimpleEncoder
+from miai_go.nets.encoders import ZeroEncoder
 from miai_go.nets.network import WeightsHeader, save_weights
 
-SIMPLE = EncoderSection(name="simple")
+ZERO = EncoderSection(name="zero")
 TOWER: dict[str, Any] = {"height": 2, "width": 8, "pooling": 2, "value": "pooled"}
-TOWER |= {"ownership": True, "score": True, "reply": True}
+TOWER |= {"ownership": True, "score": True}
 
 
 def games_of(size: int, count: int = 8, *, search: bool = True) -> list[StoredGame]:
@@ -42,14 +42,14 @@ def write_sets(folder: Path, *sizes: int, search: bool = True) -> Path:
 def small_weights(path: Path, sizes: tuple[int, ...], **tower: Any) -> WeightsHeader:
     """Write weights for several sizes whose norms are far from the identity."""
     network = NetworkSection(name="tower", parameters={**TOWER, **tower})
-    built, _encoders, header = make_network(sizes, SIMPLE, network, seed=2)
+    built, _encoders, header = make_network(sizes, ZERO, network, seed=2)
     stir(built, seed=3)
     return save_weights(path, built, header.model_copy(update={"komi": (5.5, 7.5)}))
 
 
 def planes_of(size: int, count: int = 12) -> NDArray[np.uint8]:
     """Return planes of positions of random games."""
-    data = GoDataset.of_games(games_of(size), encoder=SimpleEncoder(size))
+    data = GoDataset.of_games(games_of(size), encoder=ZeroEncoder(size))
     planes = next(data.batches(count, seed=1)).planes
     assert planes is not None
     return planes

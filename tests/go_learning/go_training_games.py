@@ -56,7 +56,7 @@ validation = 0.2
 test = 0.0
 
 [encoder]
-name = "simple"
+name = "zero"
 
 [network]
 name = "tower"

@@ -106,24 +106,6 @@ class SlowGame:
         self.past.append(list(self.board.at))
 
 
-def oneplane(game: SlowGame) -> Planes:
-    return np.array([[{0: 1, game.color: 2, 3 - game.color: 0}[s] for s in game.board.at]])
-
-
-def simple(game: SlowGame) -> Planes:
-    planes = np.zeros((13, game.size**2), np.int64)
-    for point, stone in enumerate(game.board.at):
-        if stone:
-            few = min(3, len(game.board.chain(point)[1]))
-            planes[few - 1 if stone == game.color else few + 2, point] = 1
-            if turns(game, point) <= 4:
-                planes[6 + turns(game, point), point] = 1
-    if game.ko >= 0:
-        planes[6, game.ko] = 1
-    planes[10 + game.color] = 1
-    return planes
-
-
 def zero(game: SlowGame, history: int) -> Planes:
     """The planes with komi, legal points and ko."""
     points = game.size**2

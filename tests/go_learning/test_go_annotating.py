@@ -21,7 +21,7 @@ from miai_go.learning.data.dataset import GoDataset
 from miai_go.learning.data.games import StoredGame
 from miai_go.learning.data.shards import Shard, ShardWriter, open_shards
 from miai_go.learning.training.supervised import lesson_of, root_sharpness
-from miai_go.nets.encoders import SimpleEncoder
+from miai_go.nets.encoders import ZeroEncoder
 from miai_go.search.forest import TreeSettings
 
 SIZE = 5
@@ -84,14 +84,14 @@ def test_positions_in_between_lie_between_and_lead_to_the_result(tmp_path: Path)
 
 def test_the_value_is_part_of_the_target() -> None:
     game = replace(random_game(1, size=SIZE, search=True), result=1)
-    data = GoDataset.of_games([game], encoder=SimpleEncoder(SIZE))
+    data = GoDataset.of_games([game], encoder=ZeroEncoder(SIZE))
     (batch,) = data.batches(64, shuffle=False)
     side = np.where(np.arange(40) % 2 == 0, 1.0, -1.0)
     root = np.asarray(game.root_value, np.float32)
     for share in (0.0, 0.25, 1.0):
         expected = share * root + (1 - share) * side
         assert lesson_of(batch, root_share=share).value == pytest.approx(expected, abs=1e-6)
-    plain = GoDataset.of_games([replace(game, root_value=None)], encoder=SimpleEncoder(SIZE))
+    plain = GoDataset.of_games([replace(game, root_value=None)], encoder=ZeroEncoder(SIZE))
     (batch,) = plain.batches(64, shuffle=False)
     assert lesson_of(batch, root_share=0.7).value == pytest.approx(side)
 
@@ -151,7 +151,7 @@ def test_few_positions_take_the_factor_of_the_plies_before() -> None:
 
 def test_the_sharpened_value_is_the_target() -> None:
     game = replace(random_game(1, size=SIZE, search=True), result=1)
-    (batch,) = GoDataset.of_games([game], encoder=SimpleEncoder(SIZE)).batches(64, shuffle=False)
+    (batch,) = GoDataset.of_games([game], encoder=ZeroEncoder(SIZE)).batches(64, shuffle=False)
     root = np.asarray(game.root_value, np.float64)
     factors = np.array([0.5, 2.5, 1.5])
     each = factors[np.minimum(np.arange(len(root)), 2)]

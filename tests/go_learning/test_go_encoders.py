@@ -17,22 +17,18 @@ from miai.plugins.registry import Registry
 from miai_go.kernels import trail
 from miai_go.kinds import ENCODER
 from miai_go.nets.encoder import Encoder, Positions, load_encoder
-from miai_go.nets.encoders import AlphaGoEncoder, OnePlaneEncoder, SimpleEncoder, ZeroEncoder
+from miai_go.nets.encoders import AlphaGoEncoder, ZeroEncoder
 from miai_go.nets.network_parameters import AlphaGoEncoderParameters, ZeroEncoderParameters
 from miai_go.rules.board import BoardError
 
 FULL = ZeroEncoderParameters(history=5, komi=True, legal=True, ko=True)
 
 MAKERS: dict[str, Callable[[int], Encoder]] = {
-    "oneplane": OnePlaneEncoder,
-    "simple": SimpleEncoder,
     "alphago": AlphaGoEncoder,
     "alphago with komi": lambda size: AlphaGoEncoder(size, AlphaGoEncoderParameters(komi=True)),
     "zero": lambda size: ZeroEncoder(size, FULL),
 }
 SLOW: dict[str, Callable[[SlowGame], slow_planes.Planes]] = {
-    "oneplane": slow_planes.oneplane,
-    "simple": slow_planes.simple,
     "alphago": slow_planes.alphago,
     "alphago with komi": slow_planes.alphago_with_komi,
     "zero": lambda game: slow_planes.zero(game, FULL.history),
@@ -175,14 +171,14 @@ def test_komi_is_scaled_and_seen_by_the_mover() -> None:
 
 
 def test_positions_and_planes_that_do_not_fit_are_refused() -> None:
-    encoder = SimpleEncoder(5)
+    encoder = ZeroEncoder(5)
     with pytest.raises(ValueError, match="boards of 5, the positions are of 7"):
         encoder.encode(Positions.room(7, 1))
-    for out in (np.zeros((1, 12, 5, 5), np.uint8), np.zeros((1, 13, 5, 5), np.int8)):
-        with pytest.raises(ValueError, match=r"\(1, 13, 5, 5\)"):
+    for out in (np.zeros((1, 17, 5, 5), np.uint8), np.zeros((1, 18, 5, 5), np.int8)):
+        with pytest.raises(ValueError, match=r"\(1, 18, 5, 5\)"):
             encoder.encode(Positions.room(5, 1), out)  # type: ignore[arg-type]
     with pytest.raises(BoardError):
-        SimpleEncoder(26)
+        ZeroEncoder(26)
 
 
 class OwnAges:
@@ -200,9 +196,7 @@ class OwnAges:
         shape = (len(positions), 2, self.size, self.size)
         out = np.empty(shape, np.uint8) if out is None else out
         for row, color in enumerate(positions.colors()):
-            stones = positions.board(row).stones()
-            np.testing.assert_array_equal(positions.stones_before(row, 0), stones.ravel())
-            out[row, 0] = stones == color
+            out[row, 0] = positions.board(row).stones() == color
         out[:, 1] = positions.ages().reshape(-1, self.size, self.size)
         return out
 
@@ -219,7 +213,7 @@ def test_encoders_are_found_by_name_those_of_other_plugins_too() -> None:
 
 
 def test_names_sizes_and_parameters_are_checked() -> None:
-    for name, planes in (("oneplane", 1), ("simple", 13), ("alphago", 48), ("zero", 18)):
+    for name, planes in (("alphago", 48), ("zero", 18)):
         encoder = load_encoder(name, 9)
         assert (encoder.size, encoder.planes) == (9, planes)
         assert isinstance(encoder, Encoder)
@@ -227,7 +221,7 @@ def test_names_sizes_and_parameters_are_checked() -> None:
     with pytest.raises(ParameterError, match="history"):
         load_encoder("zero", 9, {"history": 9})
     with pytest.raises(ParameterError, match="unknown parameter"):
-        load_encoder("simple", 9, {"history": 2})
+        load_encoder("alphago", 9, {"history": 2})
     with pytest.raises(UnknownComponentError, match="alphago"):
         load_encoder("alphgo", 9)
     with pytest.raises(BoardError):

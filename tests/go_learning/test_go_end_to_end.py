@@ -46,7 +46,7 @@ every = 3
 games = 4
 
 [encoder]
-name = "simple"
+name = "zero"
 
 [network]
 name = "tower"
@@ -77,7 +77,7 @@ last_random = 10
 validation = 0.3
 
 [encoder]
-name = "simple"
+name = "zero"
 
 [network]
 name = "tower"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -27,10 +26,8 @@ from tests.go_learning.go_forest_slow import (
 
 from miai_go.kernels import trail
 from miai_go.nets.encoder import Positions
-from miai_go.rules.board import Board, BoardError, KoRule
-from miai_go.rules.chains import fills_eye
+from miai_go.rules.board import Board, BoardError
 from miai_go.rules.game import GoState
-from miai_go.rules.symmetry import INVERSES, point_tables
 from miai_go.search.forest import Forest, ForestRoot, TreeSettings
 
 SIMPLE = {"ko": "simple", "suicide": False}
@@ -222,41 +219,6 @@ def test_a_value_counts_for_the_player_who_moved_and_against_the_other() -> None
     assert forest.tree(0).values()[1] == pytest.approx(0.5 / 2)
 
 
-@pytest.mark.parametrize("to_move", [0, 1])
-def test_means_are_means_with_flipped_signs(to_move: int) -> None:
-    """Every node is its own value and its children's totals, counted against each other."""
-    rng = np.random.default_rng(4)
-    game = go(board_size=4, **SIMPLE, komi=0.5)
-    state = random_state(game, 4 + to_move, rng)
-    assert state.to_move == to_move
-    judge = random_judge(4, seed=9)
-    forest = planted(state, TreeSettings(), leaves=3)
-    forest.search(ONE, 300, Judged(judge))
-    checked = 0
-    nodes = nodes_of(forest)
-    for way, seen in nodes.items():
-        children = [nodes[w] for w in ((*way, a) for a in range(17)) if w in nodes]
-        if not children or not seen.visits:
-            continue
-        at = state.clone()
-        for action in way:
-            at.apply_action(action)
-        last = -1 if at.last_action is None else at.last_action
-        own = judge(at.board.stones().tobytes(), at.to_move, last)[1]
-        assert seen.visits == 1 + sum(c.visits for c in children) or seen.status != "open"
-        if seen.status == "open":
-            assert seen.total == pytest.approx(-own - sum(c.total for c in children))
-            checked += 1
-        assert sum(c.prior for c in children) == pytest.approx(1)
-    assert checked > 20
-    values = forest.tree(0).values()
-    for action in range(17):
-        if (action,) in nodes and nodes[action,].visits:
-            assert values[action] == pytest.approx(nodes[action,].total / nodes[action,].visits)
-        else:
-            assert math.isnan(values[action])
-
-
 def test_finished_games_are_worth_their_result_and_settle_the_game() -> None:
     """White is about to pass and lose, or to win: by area every point is Black's."""
     board = """
@@ -297,17 +259,6 @@ def test_a_win_that_is_proven_is_played_though_all_values_speak_against_it() -> 
     assert forest.tree(0).proven == 1
     assert forest.tree(0).best() == 16
     assert forest.tree(0).principal_variation()[0] == 16
-
-
-def test_values_outside_the_range_are_cut() -> None:
-    state = go(board_size=5, **SIMPLE, komi=0.5).new_initial_state()
-    forest = planted(state, TreeSettings())
-
-    def judge(stones: bytes, color: int, last: int) -> tuple[NDArray[np.float32], float]:
-        return np.zeros(26, np.float32), 7.0 if color == 0 else -7.0
-
-    forest.search(ONE, 20, Judged(judge))
-    assert forest.tree(0).value == 1.0
 
 
 # -- rollouts -------------------------------------------------------------------------------------
@@ -388,20 +339,6 @@ def test_many_games_at_once_are_the_same_games_one_by_one(name: str) -> None:
         assert together.tree(number).best() == alone.tree(number).best()
 
 
-def test_leaves_in_one_batch_are_different_and_all_are_counted() -> None:
-    game = go(board_size=5, **SIMPLE, komi=3.5)
-    valuer = Judged(random_judge(5, seed=2))
-    forest = planted(game.new_initial_state(), TreeSettings(), leaves=16)
-    assert forest.search(ONE, 200, valuer).tolist() == [200]
-    nodes = nodes_of(forest)
-    assert max(valuer.batches) == 16
-    assert sum(valuer.batches) <= 201
-    assert nodes[()].visits == 201
-    assert forest.tree(0).simulations == 201
-    assert forest.tree(0).visits().sum() == 200
-    assert all(seen.pending == 0 for seen in nodes.values())
-
-
 # -- the tree between moves -----------------------------------------------------------------------
 
 
@@ -438,20 +375,6 @@ def test_only_the_branch_is_retained(rules: str) -> None:
     assert kept > 5
 
 
-@pytest.mark.parametrize("depth", [1, 2])
-def test_a_tree_that_could_not_grow_deeper_does_after_a_move(depth: int) -> None:
-    state = go(board_size=5, **SIMPLE, komi=0.5).new_initial_state()
-    forest = planted(state, TreeSettings(depth=depth), leaves=2)
-    valuer = Judged(random_judge(5, seed=3))
-    for _ in range(8):
-        forest.search(ONE, 40, valuer)
-        assert forest.tree(0).visits().sum() >= 40
-        nodes = nodes_of(forest)
-        assert max(len(way) for way, seen in nodes.items() if seen.visits) == depth
-        assert sum(s.visits for w, s in nodes.items() if len(w) == 1) < nodes[()].visits
-        forest.play(0, forest.tree(0).best())
-
-
 @pytest.mark.parametrize("settings", [TreeSettings(), TreeSettings(rollouts=1, mix=0.5)])
 def test_a_full_tree_ends_the_search_and_grows_on_after_a_move(settings: TreeSettings) -> None:
     """A leaf without room for children is valued once a move, and not counted again."""
@@ -470,15 +393,6 @@ def test_a_full_tree_ends_the_search_and_grows_on_after_a_move(settings: TreeSet
         assert 1 <= max(nodes[way].visits for way in leaves) <= 1 + moves
         assert forest.search(ONE, 400, valuer)[0] < 40
         forest.play(0, forest.tree(0).best())
-
-
-def test_rollouts_from_the_deepest_leaves_are_repeated() -> None:
-    state = go(board_size=5, **SIMPLE, komi=0.5).new_initial_state()
-    forest = planted(state, TreeSettings(depth=1, rollouts=1, mix=1.0))
-    forest.search(ONE, 300, Judged(random_judge(5, seed=3)))
-    often = forest.tree(0).visits() >= 8
-    assert often.any()
-    assert (np.abs(forest.tree(0).values()[often]) < 1).any()  # one rollout alone is won or lost
 
 
 def test_dropping_the_tree_keeps_the_game() -> None:
@@ -575,13 +489,6 @@ def test_budgets_are_kept_by_each_tree_and_stop_ends_all_of_them() -> None:
     assert [forest.tree(g).simulations for g in range(3)] == [48, 0, 25]
 
 
-def test_no_simulations_are_no_search() -> None:
-    for settings in (TreeSettings(), TreeSettings(gumbel=4)):
-        forest = planted(go(board_size=5).new_initial_state(), settings)
-        assert forest.search(ONE, 0, Judged(random_judge(5, seed=1))).tolist() == [0]
-        assert forest.tree(0).best() == int(forest.tree(0).priors().argmax())
-
-
 class Failing:
     """Values some batches, then fails."""
 
@@ -623,99 +530,4 @@ def test_bad_arguments_are_named() -> None:
 # -- the rules ------------------------------------------------------------------------------------
 
 
-def lines(forest: Forest) -> Iterator[tuple[int, ...]]:
-    yield from (way for way, seen in nodes_of(forest).items() if seen.visits and way)
-
-
-@pytest.mark.parametrize(
-    "rules",
-    [
-        {"rules": "tromp-taylor"},
-        {"rules": "aga", "dead_stones": "none"},
-        {"rules": "chinese", "dead_stones": "none"},
-        {"ko": "simple", "suicide": True, "repetition": "allowed"},
-    ],
-)
-@pytest.mark.parametrize("size", [2, 3])
-def test_the_moves_of_a_tree_are_those_of_the_game(rules: dict[str, Any], size: int) -> None:
-    """In random games every line that was searched can be played, and every sensible move is."""
-    game = go(board_size=size, komi=0.0, max_moves=500, **rules)
-    repeated = checked = 0
-    for seed in range(4):
-        rng = np.random.default_rng((seed, size))
-        state = game.new_initial_state()
-        forest = planted(state, TreeSettings(c_puct=20.0), leaves=2)
-        for _ in range(12):
-            legal = state.legal_actions()
-            if state.is_terminal() or len(legal) < 2 or state.passes:
-                break
-            forest.search(ONE, 60, Judged(random_judge(size, seed=seed, spread=0.1)))
-            for line in lines(forest):
-                at = state.clone()
-                for action in line:
-                    assert at.is_legal(action), (rules, size, seed, line, str(state))
-                    at.apply_action(action)
-                checked += 1
-            stones = state.board.stones().ravel().tolist()
-            sensible = [a for a in legal[:-1] if not fills_eye(stones, a, state.to_move + 1)]
-            assert np.flatnonzero(forest.tree(0).allowed()).tolist() == [*sensible, size**2]
-            on_board = state.board.legal_points(state.to_move, suicide=game.rules.suicide)
-            repeated += len(set(on_board.tolist()) - set(legal))
-            action = int(rng.choice(legal[:-1]))
-            forest.play(0, action)
-            state.apply_action(action)
-    assert checked > 300
-    if size == 2 or game.ko_rule == KoRule.SIMPLE:
-        assert (repeated > 0) == (game.ko_rule != KoRule.SIMPLE)
-
-
 # -- symmetry -------------------------------------------------------------------------------------
-
-
-def symmetric_judge(size: int, seed: int) -> Judge:
-    """Return a judge that knows a position in all its eight symmetries for the same."""
-    tables = point_tables(size)
-    points = size * size
-
-    def least(stones: NDArray[np.int8]) -> bytes:
-        return min(stones[tables[s, :points]].tobytes() for s in range(8))
-
-    def judge(stones: bytes, color: int, last: int) -> tuple[NDArray[np.float32], float]:
-        lying = np.frombuffer(stones, np.int8)
-        logits = np.zeros(points + 1, np.float32)
-        for point in range(points):
-            marked = lying.copy()
-            marked[point] = 7
-            logits[point] = np.random.default_rng((*least(marked), color, seed)).normal()
-        rng = np.random.default_rng((*least(lying), color, seed))
-        logits[points] = rng.normal()
-        return logits, float(np.float32(rng.uniform(-1, 1)))
-
-    return judge
-
-
-@pytest.mark.parametrize("settings", [PUCT, TreeSettings(gumbel=8, c_scale=0.1)])
-def test_a_turned_position_is_searched_alike(settings: TreeSettings) -> None:
-    """From a start without any symmetry, so that no two moves are equals."""
-    stones = np.zeros((4, 4), np.int8)
-    stones[0, 1] = stones[2, 2] = 1
-    stones[1, 0] = stones[3, 2] = 2
-    judge = symmetric_judge(4, seed=6)
-    tables = point_tables(4)
-    found, values = [], []
-    for s in range(8):
-        turned = np.zeros(16, np.int8)
-        turned[tables[s, :16]] = stones.ravel()
-        rows = turned.reshape(4, 4)[::-1]
-        root = drawn(" ".join("".join(".XO"[x] for x in row) for row in rows))
-        forest = Forest(4, 1, max_nodes=20_000, leaves=3, max_budget=150)
-        forest.configure(0, settings)
-        forest.set_root(0, root)
-        forest.search(ONE, 80, Judged(judge))
-        back = tables[INVERSES[s]]
-        variation = [int(back[a]) for a in forest.tree(0).principal_variation()]
-        found.append((forest.tree(0).visits()[tables[s]].tolist(), variation, forest.tree(0).nodes))
-        values.append(forest.tree(0).values()[tables[s]])
-        assert values[s] == pytest.approx(values[0], nan_ok=True)
-    assert sum(v > 0 for v in found[0][0]) > 3
-    assert all(other == found[0] for other in found[1:])

@@ -33,16 +33,16 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write(tmp_path_factory.mktemp("weights") / "all.safetensors")
 
 
-def write(path: Path, *, encoder: str = "simple", owners: bool = True, score: bool = True) -> Path:
+def write(path: Path, *, komi: bool = False, owners: bool = True, score: bool = True) -> Path:
     """Write random weights for komi 6.5 to 7.5, with heads for owners and score if asked."""
     values: dict[str, Any] = {"height": 1, "width": 8, "ownership": owners, "score": score}
-    parameters = {"komi": True} if encoder == "zero" else {}
-    planes = load_encoder(encoder, SIZE, parameters).planes
+    parameters = {"komi": komi}
+    planes = load_encoder("zero", SIZE, parameters).planes
     network = build_network("tower", NetworkShape(SIZE, planes), values, seed=3)
     header = WeightsHeader(
         network="tower",
         network_parameters=values,
-        encoder=encoder,
+        encoder="zero",
         encoder_parameters=parameters,
         size=SIZE,
         planes=planes,
@@ -119,10 +119,10 @@ def values_of(valuer: NetworkValuer, state: GoState) -> float:
     return float(valuer.value_leaves(positions_of([state]))[1][0])
 
 
-@pytest.mark.parametrize("encoder", ["simple", "zero"])
-def test_values_beyond_the_komi_of_the_training_are_shifted(tmp_path: Path, encoder: str) -> None:
+@pytest.mark.parametrize("shown", [False, True])
+def test_values_beyond_the_komi_of_the_training_are_shifted(tmp_path: Path, shown: bool) -> None:
     """From the nearest komi of the training, which is all that a network that sees komi sees."""
-    path = write(tmp_path / "weights.safetensors", encoder=encoder)
+    path = write(tmp_path / "weights.safetensors", komi=shown)
     oracle = load_oracle(path, precision="fp32")
     valuer = NetworkValuer(oracle, oracle)
     for komi, near, gain in ((6.5, 6.5, 0), (7, 7, 0), (20.5, 7.5, -13), (-2, 6.5, 8.5)):
@@ -137,7 +137,7 @@ def test_values_beyond_the_komi_of_the_training_are_shifted(tmp_path: Path, enco
 
 def test_a_network_without_owners_sees_any_komi(tmp_path: Path) -> None:
     """Its values cannot be shifted, and its score needs none."""
-    path = write(tmp_path / "weights.safetensors", encoder="zero", owners=False)
+    path = write(tmp_path / "weights.safetensors", komi=True, owners=False)
     oracle = load_oracle(path, precision="fp32")
     state = state_at("C3 D3", komi=20.5)
     seen = oracle.infer(oracle.encoder.encode(positions_of([state])))
@@ -153,7 +153,7 @@ def test_a_network_without_owners_sees_any_komi(tmp_path: Path) -> None:
 
 
 def test_the_policy_player_values_the_komi_of_the_game(tmp_path: Path) -> None:
-    path = write(tmp_path / "weights.safetensors", encoder="zero")
+    path = write(tmp_path / "weights.safetensors", komi=True)
     oracle = load_oracle(path, precision="fp32")
     for komi in (7, 20.5, -2):
         state = state_at("C3 D3", komi=komi)

@@ -13,11 +13,10 @@ from tests.go_learning.slow_planes import SlowGame, own_true_eye
 from miai.errors import WeightsError
 from miai.tensors import TrainingRecord, read_tensors, write_tensors
 from miai_go.errors import DataError, TrainingError
-from miai_go.kernels import rules, trail
+from miai_go.kernels import trail
 from miai_go.learning.training.rollout_policy import PatternReport, measure, train
 from miai_go.nets.encoder import Positions
 from miai_go.nets.patterns import PatternHeader, PatternPolicy
-from miai_go.search.forest import Rollouts
 
 SIZE = 5
 POINTS = SIZE * SIZE
@@ -168,33 +167,6 @@ def test_bad_games_and_rates_are_refused() -> None:
     with pytest.raises(TrainingError, match="rate"):
         train(policy, [[0]], size=SIZE, rate=0.0)
     assert not policy.weights.any()
-
-
-def test_the_first_move_of_playouts_is_drawn_by_the_probabilities() -> None:
-    policy = some_policy()
-    start = [12, 7, 11, 13, 10, 17]
-    shares = policy.probabilities(positions_of([start]))[0]
-    positions = positions_of([start])
-    first = record_of_first_moves(policy, positions, 4000)
-    expected = shares[:-1] / shares[:-1].sum()
-    assert abs(first / first.sum() - expected).max() < 0.03
-
-
-def record_of_first_moves(
-    policy: PatternPolicy, positions: Positions, count: int
-) -> NDArray[np.int64]:
-    """Count the moves of rollouts that end after one move."""
-    rollouts = Rollouts(SIZE, policy)
-    rng = np.array([9], np.uint64)
-    counts = np.zeros(POINTS, np.int64)
-    one = np.ones(1, np.int64)
-    for _ in range(count):
-        rollouts.results(
-            positions, np.zeros(1, np.int32), counts=one, limits=one, komi=np.zeros(1), rng=rng
-        )
-        place = int(rollouts._record[0]) & ~3
-        counts[positions.words[0, place + rules.ACTION]] += 1
-    return counts
 
 
 def test_a_file_comes_back_as_it_was(trained: PatternPolicy, tmp_path: Path) -> None:

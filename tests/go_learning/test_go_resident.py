@@ -17,7 +17,7 @@ from miai_go.learning.training.learner import Lesson
 from miai_go.learning.training.resident import ResidentLessons
 from miai_go.learning.training.supervised import endless_streams, lesson_of
 from miai_go.nets.encoder import Encoder
-from miai_go.nets.encoders import AlphaGoEncoder, SimpleEncoder
+from miai_go.nets.encoders import AlphaGoEncoder, ZeroEncoder
 from miai_go.nets.network_parameters import AlphaGoEncoderParameters
 
 SEARCHED, RECORDED = rollout_games()[:20], rollout_games()[20:40]
@@ -34,7 +34,7 @@ def games_of_both_kinds(encoder: Encoder) -> GoDataset:
 
 @pytest.mark.parametrize(
     "encoder",
-    [SimpleEncoder(SIZE), AlphaGoEncoder(SIZE, AlphaGoEncoderParameters(komi=True))],
+    [ZeroEncoder(SIZE), AlphaGoEncoder(SIZE, AlphaGoEncoderParameters(komi=True))],
     ids=["planes of bits", "planes of bits and bytes"],
 )
 def test_lessons_are_those_of_batches(encoder: Encoder) -> None:
@@ -60,7 +60,7 @@ def assert_same(made: Lesson, expected: Lesson) -> None:
 
 
 def test_planes_of_more_than_bits_may_come_late(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Late(SimpleEncoder):
+    class Late(ZeroEncoder):
         def encode(self, positions, out=None):  # type: ignore[no-untyped-def]
             planes = super().encode(positions, out)
             full = planes[:, :6].sum((1, 2, 3)) > SIZE * SIZE // 2

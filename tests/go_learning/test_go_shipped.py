@@ -195,6 +195,8 @@ def test_they_were_made_with_the_shipped_config(
     )
     assert made.command == plan.command
     settings = json.loads((tmp_path / "out" / "settings.json").read_text())
+    if kind != "rollout":  # towers could have two more heads then
+        settings["loss"] |= {"reply": 0.15, "margins": 0.02}
     text = json.dumps(settings, separators=(",", ":"))
     assert made.config == hashlib.sha256(text.encode()).hexdigest()[:16]
 

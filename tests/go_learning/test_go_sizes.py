@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import tomllib
 from dataclasses import fields, replace
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,8 @@ from numpy.typing import NDArray
 from tests.go_learning.go_data_games import random_game, sgf_of
 from tests.go_learning.go_forest_slow import Judged, random_judge
 from tests.go_learning.go_sizes_small import (
-    SIMPLE,
     TOWER,
+    ZERO,
     by_hand,
     games_of,
     planes_of,
@@ -32,31 +31,21 @@ from miai.tensors import read_tensors
 from miai_go.errors import DataError, TrainingError
 from miai_go.learning.data.batches import Batch, Prefetcher
 from miai_go.learning.data.dataset import GoDataset
-from miai_go.learning.data.games import StoredGame
 from miai_go.learning.data.shards import Shard, open_shards, sets_in
 from miai_go.learning.selfplay.tree_games import SelfPlayPlan, play_set
 from miai_go.learning.training.initial_network import make_network
 from miai_go.learning.training.measuring import evaluate_weights, measure
-from miai_go.learning.training.resident import ResidentLessons
 from miai_go.learning.training.rollout_policy import RolloutConfig, train_rollout
 from miai_go.learning.training.run_folder import load_plan
-from miai_go.learning.training.sections import DataSection, NetworkSection, TrainingRunSection
+from miai_go.learning.training.sections import DataSection, NetworkSection
 from miai_go.learning.training.supervised import (
     SupervisedConfig,
-    _Lessons,
-    batches_of,
     endless,
-    endless_streams,
-    lesson_of,
-    root_sharpness,
     train_supervised,
 )
-from miai_go.learning.training.teacher import Teacher, TeacherSection
-from miai_go.nets.encoder import load_encoder
-from miai_go.nets.encoders import SimpleEncoder
+from miai_go.nets.encoders import ZeroEncoder
 from miai_go.nets.inference import load_oracle
-from miai_go.nets.layers import PoolBias
-from miai_go.nets.network import Outputs, WeightsHeader, build_network, load_weights, save_weights
+from miai_go.nets.network import Outputs, WeightsHeader, load_weights, save_weights
 from miai_go.rules.board import Board
 from miai_go.rules.sizes import board_names, parse_sizes
 from miai_go.shipped import find_weights
@@ -114,16 +103,6 @@ def test_weights_are_loaded_for_their_sizes_only(tmp_path: Path) -> None:
         load_oracle(path)
 
 
-def test_a_dense_head_in_a_file_for_several_sizes_is_refused(tmp_path: Path) -> None:
-    network = NetworkSection(name="tower", parameters={"height": 1, "width": 8})
-    built, _encoders, header = make_network(5, SIMPLE, network, seed=2)
-    path = tmp_path / "dense.safetensors"
-    save_weights(path, built, header.model_copy(update={"size": (5, 6)}))
-    load_weights(path, size=5)
-    with pytest.raises(WeightsError, match=r"'value\.hidden\.weight' is float32 of shape"):
-        load_weights(path, size=6)
-
-
 @pytest.mark.parametrize("size", SIZES)
 def test_answers_on_each_size_are_those_of_the_layers(tmp_path: Path, size: int) -> None:
     path = tmp_path / "several.safetensors"
@@ -139,93 +118,27 @@ def test_answers_on_each_size_are_those_of_the_layers(tmp_path: Path, size: int)
 # Networks that one size of board is built into
 
 
-class Sized(torch.nn.Module):
-    """A network whose answers, but not its tensors, depend on the size it was built for."""
-
-    def __init__(self, shape: Any) -> None:
-        super().__init__()
-        self.by = self.factor(shape)
-        self.layer = torch.nn.Conv2d(shape.planes, 1, 1)
-
-    def forward(self, planes: torch.Tensor) -> Outputs:
-        return Outputs(value=self.layer(planes).mean((1, 2, 3)) * self.by)
-
-    def factor(self, shape: Any) -> int:
-        return int(shape.size)
-
-
-@pytest.mark.parametrize(
-    ("name", "parameters", "part"),
-    [
-        ("tower", {"value": "dense"}, "value"),
-        ("tower", {"value": "none", "policy": "dense"}, "policy"),
-        ("tower", {"value": "pooled", "margins": True}, "margins"),
-        ("tower", {"policy": "dense"}, "policy and value"),
-    ],
-)
-def test_a_head_for_one_size_is_refused_for_several(
-    name: str, parameters: dict[str, Any], part: str
-) -> None:
-    network = NetworkSection(name=name, parameters={"width": 8, **parameters})
-    make_network(5, SIMPLE, network, seed=1)
-    make_network((5,), SIMPLE, network, seed=1)
-    with pytest.raises(
-        TrainingError, match=f"'{name}' cannot learn 5x5 and 6x6 .* of its {part}; use"
-    ):
-        make_network((5, 6), SIMPLE, network, seed=1)
-
-
-def test_a_network_that_remembers_its_size_is_refused_for_several(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def build(_name: str, shape: Any, _values: object, **_options: object) -> Sized:
-        torch.manual_seed(1)
-        return Sized(shape)
-
-    monkeypatch.setattr("miai_go.nets.network.build_network", build)
-    make_network(5, SIMPLE, NetworkSection(), seed=1)
-    with pytest.raises(TrainingError, match="because its answers depend on the size"):
-        make_network((5, 6), SIMPLE, NetworkSection(), seed=1)
-    monkeypatch.setattr(Sized, "factor", lambda _self, _shape: 1)
-    make_network((5, 6), SIMPLE, NetworkSection(), seed=1)
-
-    def fails(_self: Sized, _planes: object) -> Outputs:
-        raise KeyError("a\nb")
-
-    monkeypatch.setattr(Sized, "forward", fails)
-    with pytest.raises(TrainingError, match=r"one made for 5x5 fails on 6x6 \('a.nb'\); use"):
-        make_network((5, 6), SIMPLE, NetworkSection(), seed=1)
-
-
-def test_a_size_behind_layers_of_zeros_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    network = NetworkSection(name="tower", parameters=TOWER)
-    make_network((5, 6), SIMPLE, network, seed=1)
-
-    def with_memory(name: str, shape: Any, values: Any, **options: Any) -> torch.nn.Module:
-        built = build_network(name, shape, values, **options)
-        for module in built.modules():
-            if isinstance(module, PoolBias):
-                module.register_forward_pre_hook(lambda _module, inputs: (inputs[0] * shape.size,))
-        return built
-
-    monkeypatch.setattr("miai_go.nets.network.build_network", with_memory)
-    with pytest.raises(TrainingError, match="because its answers depend on the size"):
-        make_network((5, 6), SIMPLE, network, seed=1)
+def test_a_head_for_one_size_is_refused_for_several() -> None:
+    network = NetworkSection(name="tower", parameters={"width": 8, "value": "dense"})
+    make_network(5, ZERO, network, seed=1)
+    make_network((5,), ZERO, network, seed=1)
+    with pytest.raises(TrainingError, match=r"cannot learn 5x5 and 6x6 .* of its value; use"):
+        make_network((5, 6), ZERO, network, seed=1)
 
 
 def test_a_start_may_be_for_other_sizes_if_it_depends_on_none(tmp_path: Path) -> None:
     path = tmp_path / "start.safetensors"
     before = small_weights(path, (5,))
     network = NetworkSection(name="tower", parameters=TOWER, start=str(path))
-    built, encoders, header = make_network((6, 7), SIMPLE, network, seed=9)
+    built, encoders, header = make_network((6, 7), ZERO, network, seed=9)
     assert (header.sizes, set(encoders), before.sizes) == ((6, 7), {6, 7}, (5,))
     for name, tensor in built.state_dict().items():
         assert tensor.numpy().tobytes() == read_tensors(path)[0][name].tobytes()
-    assert make_network(7, SIMPLE, network, seed=9)[2].size == 7
-    dense, _encoders, old = make_network(5, SIMPLE, NetworkSection(), seed=2)
+    assert make_network(7, ZERO, network, seed=9)[2].size == 7
+    dense, _encoders, old = make_network(5, ZERO, NetworkSection(), seed=2)
     save_weights(path, dense, old)
     with pytest.raises(TrainingError, match=r"network.start: 'tower' .* 5x5 and 6x6 .* its value"):
-        make_network(6, SIMPLE, NetworkSection(start=str(path)), seed=9)
+        make_network(6, ZERO, NetworkSection(start=str(path)), seed=9)
 
 
 # Games
@@ -262,7 +175,7 @@ def columns(batch: Batch) -> list[dict[str, NDArray[Any]]]:
 
 
 def mixed(folder: Path) -> GoDataset:
-    encoders = {size: SimpleEncoder(size) for size in SIZES}
+    encoders = {size: ZeroEncoder(size) for size in SIZES}
     return GoDataset(write_sets(folder, *SIZES), encoder=encoders, seed=4)
 
 
@@ -278,7 +191,7 @@ def test_positions_of_several_sizes_are_the_union_of_those_of_each(tmp_path: Pat
             assert key not in seen
             seen[key] = row
     for size in SIZES:
-        single = GoDataset(tmp_path / f"{size}x{size}", encoder=SimpleEncoder(size))
+        single = GoDataset(tmp_path / f"{size}x{size}", encoder=ZeroEncoder(size))
         for batch in single.batches(16, seed=2, symmetries=False):
             for key, row in zip(keys_of(single, batch), columns(batch), strict=True):
                 other = seen.pop(key)
@@ -308,16 +221,6 @@ def test_sizes_take_turns_by_the_seed(tmp_path: Path) -> None:
     assert sorted(size for size, _ in huge) == list(SIZES), "sizes without a whole batch"
 
 
-def test_epochs_of_one_size_are_those_of_before(tmp_path: Path) -> None:
-    data = GoDataset(write_sets(tmp_path, 5) / "5x5", encoder=load_encoder("simple", 5), seed=4)
-    positions = np.random.default_rng([4, 2, 1, 0]).permutation(data.positions)
-    ends = np.cumsum(data.lengths())
-    games = np.searchsorted(ends, positions, side="right")
-    batches = list(data.batches(16, epoch=2))
-    np.testing.assert_array_equal(np.concatenate([b.game for b in batches]), games)
-    assert [len(b) for b in batches[:-1]] == [16] * (len(batches) - 1)
-
-
 def test_a_mixed_epoch_goes_on_where_it_stopped(tmp_path: Path) -> None:
     data = mixed(tmp_path)
     whole = [b.planes for b in data.batches(16, seed=3, epoch=1)]
@@ -333,15 +236,6 @@ def test_a_mixed_epoch_goes_on_where_it_stopped(tmp_path: Path) -> None:
     again = [b.planes for b, _ in zip(endless(data, 16, seed=3), range(14), strict=False)][5:]
     for one, other in zip(numbers, again, strict=True):
         np.testing.assert_array_equal(one, other)
-
-
-def test_steps_have_whole_batches(tmp_path: Path) -> None:
-    """However few games there are: a batch of one position would spoil what norms remember."""
-    data = GoDataset(write_sets(tmp_path, 5) / "5x5", encoder=load_encoder("simple", 5), seed=4)
-    assert len(data) < 16
-    assert data.positions % 16
-    count = 2 * (data.positions // 16) + 1
-    assert {len(b) for b, _ in zip(endless(data, 16, seed=3), range(count), strict=False)} == {16}
 
 
 def test_the_komi_of_a_split_is_that_of_its_games(tmp_path: Path) -> None:
@@ -376,7 +270,7 @@ def test_games_of_one_size_are_a_part(tmp_path: Path) -> None:
 def test_sizes_without_encoder_or_games_are_refused(tmp_path: Path) -> None:
     write_sets(tmp_path, *SIZES)
     with pytest.raises(DataError, match="games on 6x6 and 7x7, but the encoder is for 5x5"):
-        GoDataset(tmp_path, encoder=SimpleEncoder(5))
+        GoDataset(tmp_path, encoder=ZeroEncoder(5))
     with pytest.raises(DataError, match="games of 5x5 to 7x7, where one size"):
         _ = GoDataset(tmp_path).size
 
@@ -386,7 +280,7 @@ def test_sgf_of_several_sizes_is_imported(tmp_path: Path) -> None:
         for game in games_of(size, 2):
             text = sgf_of(game.moves.tolist(), size=size)
             (tmp_path / f"{size}-{len(game.moves)}.sgf").write_bytes(text)
-    encoders = {size: SimpleEncoder(size) for size in (5, 7)}
+    encoders = {size: ZeroEncoder(size) for size in (5, 7)}
     data = GoDataset(tmp_path, encoder=encoders)
     assert data.board_sizes().tolist() == [5, 5, 7, 7]
     assert data.report is not None
@@ -394,44 +288,6 @@ def test_sgf_of_several_sizes_is_imported(tmp_path: Path) -> None:
 
 
 # Lessons
-
-
-def test_resident_lessons_are_those_that_processors_make(tmp_path: Path) -> None:
-    data = mixed(tmp_path)
-    device = torch.device("cpu")
-    resident = {s: ResidentLessons(data, lesson_of, size=s, device=device) for s in SIZES}
-    stream = next(endless_streams(data, 16, seed=2))
-    for number in range(len(stream)):
-        rows, lesson = stream.rows(number), lesson_of(stream.batch(number))
-        made = resident[rows.size].lesson(rows)
-        for field in fields(lesson):
-            expected, values = getattr(lesson, field.name), getattr(made, field.name)
-            assert (expected is None) == (values is None), field.name
-            if expected is not None:
-                error = 1e-3 if field.name == "policy" else 0  # kept in half precision
-                np.testing.assert_allclose(values.numpy(), expected, error, error)
-
-
-def test_a_teacher_answers_on_every_size(tmp_path: Path) -> None:
-    path = tmp_path / "teacher.safetensors"
-    small_weights(path, SIZES)
-    data = mixed(tmp_path / "sets")
-    section = TeacherSection(weights=str(path), share=1.0)
-    pooled = NetworkSection(name="tower", parameters=TOWER)
-    _, _, header = make_network(SIZES, SIMPLE, pooled, seed=1)
-    teacher = Teacher(section, data.encoders, header, TrainingRunSection())
-    for batch in data.batches(16, seed=1):
-        lesson = teacher.taught(lesson_of(batch))
-        assert batch.planes is not None
-        answers = by_hand(path, batch.planes)
-        policy = torch.softmax(answers["policy"], 1)
-        assert lesson.policy is not None
-        assert lesson.score is not None
-        np.testing.assert_allclose(np.asarray(lesson.policy), policy, atol=1e-5)
-        np.testing.assert_allclose(np.asarray(lesson.score), answers["score"], atol=1e-3)
-    small_weights(path, (5, 6))
-    with pytest.raises(WeightsError, match=r"teacher.weights: .*for 5x5 and 6x6, not for 7x7"):
-        Teacher(section, data.encoders, header, TrainingRunSection())
 
 
 CONFIG = """
@@ -443,7 +299,7 @@ test = 0.0
 root_share = 0.5
 
 [encoder]
-name = "simple"
+name = "zero"
 
 [network]
 name = "tower"
@@ -513,34 +369,6 @@ def test_a_rollout_policy_learns_one_size(tmp_path: Path) -> None:
     plan = load_plan(path, RolloutConfig, kind="rollout", out=tmp_path / "run")
     with pytest.raises(ConfigError, match=r"a rollout policy takes one size .* not 5x5 and 6x6"):
         train_rollout(plan)
-
-
-def test_values_of_searches_are_sharpened_for_each_size(tmp_path: Path) -> None:
-    """Values of one size fit the results as they are, those of the other are half as sure."""
-    rng = np.random.default_rng(1)
-
-    def game(size: int, factor: float, seed: int) -> StoredGame:
-        plain = random_game(seed, size=size, length=10)
-        value = rng.uniform(-0.9, 0.9, 1)
-        result = 1 if rng.random() < (1 + value[0]) / 2 else -1
-        seen = np.tanh(factor * np.arctanh(value)) * plain.sides()
-        return replace(plain, result=result, root_value=seen.astype(np.float16))
-
-    games = [game(s, 1.0 if s == 5 else 0.5, n) for s in (5, 6) for n in range(600)]
-    data = GoDataset.of_games(games)
-    assert root_sharpness(*data.of_size(5).searched())[0] == pytest.approx(1.0, abs=0.25)
-    assert root_sharpness(*data.of_size(6).searched())[0] == pytest.approx(2.0, abs=0.5)
-    section = {"sources": ["x"], "size": [5, 6], "root_share": 1.0, "symmetries": False}
-    config = SupervisedConfig.model_validate({"data": section, "optimiser": {"batch": 64}})
-    train = GoDataset.of_games(
-        games, encoder={size: load_encoder("simple", size) for size in (5, 6)}
-    )
-    factors = {size: root_sharpness(*data.of_size(size).searched()) for size in (5, 6)}
-    made = _Lessons(config, train, ahead=0).made(0)
-    batches = batches_of(endless_streams(train, 64, seed=0, symmetries=False))
-    for lesson, batch in islice(zip(made, batches, strict=False), 20):
-        expected = lesson_of(batch, root_share=1.0, sharpness=factors[batch.size])
-        np.testing.assert_array_equal(lesson.value, expected.value)
 
 
 def test_measures_are_told_of_each_size_and_together(tmp_path: Path) -> None:

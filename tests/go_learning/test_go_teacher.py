@@ -26,7 +26,7 @@ from miai_go.nets.network import Outputs, save_weights
 
 Arrays: TypeAlias = dict[str, NDArray[Any]]
 
-ENCODER = EncoderSection(name="simple")
+ENCODER = EncoderSection(name="zero")
 HEADS = {"height": 1, "width": 8, "value": "pooled", "ownership": True, "score": True}
 
 
@@ -58,7 +58,7 @@ def columns_of(lesson: Lesson) -> Arrays:
 def test_targets_are_mixed_where_both_are_known(tmp_path: Path) -> None:
     teacher, _, network = teacher_of(tmp_path, 0.25)
     rng = np.random.default_rng(1)
-    planes = rng.integers(0, 2, (4, 13, SIZE, SIZE)).astype(np.uint8)
+    planes = rng.integers(0, 2, (4, 18, SIZE, SIZE)).astype(np.uint8)
     nan = np.nan
     owners = rng.choice(np.array([-1, 1], np.int8), (4, SIZE, SIZE))
     owners[1] = 0
@@ -111,7 +111,7 @@ def test_resident_positions_are_taught_unturned(tmp_path: Path) -> None:
 def test_a_teacher_with_another_encoder_is_refused(tmp_path: Path) -> None:
     teacher_of(tmp_path, 0.5)
     section = TeacherSection(weights=str(tmp_path / "teacher.safetensors"))
-    other = EncoderSection(name="zero")
+    other = EncoderSection(name="alphago")
     _, encoders, header = make_network(SIZE, other, NetworkSection(parameters=HEADS), seed=1)
-    with pytest.raises(TrainingError, match=r"teacher.weights: weights for the encoder 'simple'"):
+    with pytest.raises(TrainingError, match=r"teacher.weights: weights for the encoder 'zero'"):
         Teacher(section, encoders, header, TrainingRunSection())

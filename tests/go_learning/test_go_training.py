@@ -11,7 +11,6 @@ import subprocess
 import sys
 import time
 import tomllib
-from concurrent.futures import ThreadPoolExecutor
 from itertools import count, islice
 from pathlib import Path
 from types import SimpleNamespace
@@ -36,7 +35,7 @@ from miai_go.learning.training.initial_network import make_network
 from miai_go.learning.training.learner import Learner, Lesson
 from miai_go.learning.training.measuring import GameMeasures, measure
 from miai_go.learning.training.reinforce import advantages
-from miai_go.learning.training.run_folder import ProgressTicker, TrainingJournal, load_plan
+from miai_go.learning.training.run_folder import TrainingJournal, load_plan
 from miai_go.learning.training.sections import (
     EncoderSection,
     LossSection,
@@ -73,7 +72,7 @@ def small_learner(
     **run: object,
 ) -> Learner:
     settings = TrainingRunSection.model_validate({"threads": 1, "steps": 100, **run})
-    encoder = EncoderSection(name="simple", parameters={})
+    encoder = EncoderSection(name="zero", parameters={})
     parameters = {"height": 1, "width": 8, **(tower or {})}
     network = NetworkSection(name="tower", parameters=parameters, start="")
     built, feeders, _header = make_network(SIZE, encoder, network, seed=1)
@@ -90,7 +89,7 @@ def small_learner(
 
 def test_positions_of_fast_searches_are_left_out_when_asked() -> None:
     data = GoDataset.of_games(
-        [random_game(7, length=40, search=True)], encoder=load_encoder("simple", 9)
+        [random_game(7, length=40, search=True)], encoder=load_encoder("zero", 9)
     )
     section = {"sources": ["x"], "symmetries": False}
     settings = {"data": section, "optimiser": {"batch": 8}}
@@ -108,13 +107,13 @@ def test_positions_of_fast_searches_are_left_out_when_asked() -> None:
 def test_fixed_norms_learn_by_the_statistics_that_play_uses(fixed: bool) -> None:
     learner = small_learner(fixed_norms=fixed)
     stir(learner.network, seed=2)
-    data = GoDataset.of_games(rollout_games(), encoder=load_encoder("simple", SIZE))
+    data = GoDataset.of_games(rollout_games(), encoder=load_encoder("zero", SIZE))
     lesson = lesson_of(next(data.batches(64, seed=1)))
     before = {name: t.clone() for name, t in learner.network.state_dict().items()}
     value = learner.answers(np.asarray(lesson.planes)).value
     assert value is not None
     expected = float(((value - torch.as_tensor(lesson.value)) ** 2).mean())
-    assert (learner.learn(lesson)["value"] == pytest.approx(expected, rel=1e-4)) == fixed
+    assert (learner.learn(lesson)["value"] == pytest.approx(expected, rel=1e-5)) == fixed
     changed = {n for n, t in learner.network.state_dict().items() if not torch.equal(t, before[n])}
     statistics = {name for name in before if "running" in name}
     assert bool(changed & statistics) == (not fixed)
@@ -144,7 +143,7 @@ def test_a_network_learns_and_its_weights_say_how(tmp_path: Path) -> None:
     learnt = train(supervised_config(tmp_path, steps=60), tmp_path / "run")
     assert learnt.steps == 60
     header = WeightsHeader.read(learnt.weights)
-    assert header.encoder == "simple"
+    assert header.encoder == "zero"
     assert header.licence == "CC0-1.0"
     assert header.komi == (7.5, 7.5)
     assert [record.steps for record in header.history] == [60]
@@ -242,17 +241,6 @@ def test_a_run_does_not_go_on_with_another_teacher(tmp_path: Path) -> None:
         train(config, tmp_path / "other", *settings)
 
 
-def test_a_resumed_runs_log_has_means_of_the_steps_since(tmp_path: Path) -> None:
-    config = supervised_config(tmp_path, steps=7)
-    settings = ("run.checkpoint_every=7", "run.measure_every=100")
-    train(config, tmp_path / "run", *settings)
-    train(config, tmp_path / "run", *settings, "run.steps=10")
-    rows = [row.split(",") for row in (tmp_path / "run/log.csv").read_text().splitlines()]
-    logged = {int(row[0]): float(row[2]) for row in rows if row[1] == "policy"}
-    assert sorted(logged) == [5, 10]
-    assert 0.7 * logged[5] < logged[10] < logged[5]  # of the three steps that were made since
-
-
 def test_a_run_does_not_go_on_with_other_games(tmp_path: Path) -> None:
     config = supervised_config(tmp_path, steps=5)
     train(config, tmp_path / "run")
@@ -305,29 +293,6 @@ def test_a_run_goes_on_after_sigkill(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert f"resuming from step {reached.step}" in done.stderr
     assert "weights: " in done.stdout
-
-
-def test_a_ticker_counts_for_all_threads_and_seldom_speaks(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    said: list[str] = []
-    monkeypatch.setattr("miai_go.learning.training.run_folder.EVERY", 0.2)
-    began = time.monotonic()
-    ticker = ProgressTicker(said.append, "games", 400)
-
-    def work() -> None:
-        for _ in range(100):
-            ticker.tick()
-
-    with ThreadPoolExecutor(4) as pool:
-        for part in [pool.submit(work) for _ in range(4)]:
-            part.result()
-    before = len(said)
-    assert before <= (time.monotonic() - began) / 0.2
-    time.sleep(0.25)
-    ticker.tick()
-    assert said[-1] == "  401/400 games"
-    assert len(said) == before + 1
 
 
 def test_another_config_in_the_same_folder_is_refused(tmp_path: Path) -> None:
@@ -471,7 +436,7 @@ def test_a_taller_network_with_pooling_begins_with_the_answers_of_its_start(
 def test_a_nan_loss_stops_training_and_keeps_the_weights() -> None:
     learner = small_learner()
     before = {n: t.clone() for n, t in learner.network.state_dict().items() if "running" not in n}
-    planes = np.ones((4, 13, SIZE, SIZE), np.uint8)
+    planes = np.ones((4, 18, SIZE, SIZE), np.uint8)
     weight = np.full(4, np.inf, np.float32)
     action = np.zeros(4, np.int64)
     with pytest.raises(TrainingError, match="step 1 is"):
@@ -486,25 +451,6 @@ def test_a_divergent_run_names_its_last_good_checkpoint(tmp_path: Path) -> None:
     with pytest.raises(TrainingError, match=r"not finite|loss of step") as caught:
         train(config, tmp_path / "run", "optimiser.decay=1", *settings)
     assert "checkpoint" in str(caught.value)
-
-
-def test_a_full_disk_leaves_the_checkpoint_before(tmp_path: Path) -> None:
-    checkpoints = Checkpoints(tmp_path)
-    learner = small_learner()
-    good = checkpoints.write(
-        5, memory=learner.tensors(), state={}, save_weights=lambda path: path.write_bytes(b"x")
-    )
-
-    def full(path: Path) -> None:
-        with Path("/dev/full").open("wb", buffering=0) as file:
-            file.write(b"weights")
-
-    with pytest.raises(TrainingError, match=r"No space left.*last good checkpoint"):
-        checkpoints.write(10, memory=learner.tensors(), state={}, save_weights=full)
-    latest = checkpoints.latest()
-    assert latest is not None
-    assert latest.folder == good.folder
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["step-000000005"]
 
 
 def test_missing_or_truncated_checkpoints_are_reported(tmp_path: Path) -> None:
@@ -524,7 +470,7 @@ def test_missing_or_truncated_checkpoints_are_reported(tmp_path: Path) -> None:
 
 
 def test_measures_equal_a_direct_computation() -> None:
-    encoder = load_encoder("simple", SIZE)
+    encoder = load_encoder("zero", SIZE)
     data = GoDataset.of_games(rollout_games(), encoder=encoder)
     learner = small_learner()
     for batch in data.batches(256):  # for an untrained network many moves are equal
@@ -566,7 +512,7 @@ def test_advantages_sum_the_differences_of_values() -> None:
 
 def test_owners_that_are_not_known_are_not_learnt() -> None:
     learner = small_learner(tower={"ownership": True})
-    planes = np.random.default_rng(1).integers(0, 2, (2, 13, SIZE, SIZE)).astype(np.uint8)
+    planes = np.random.default_rng(1).integers(0, 2, (2, 18, SIZE, SIZE)).astype(np.uint8)
     owners = np.ones((2, SIZE, SIZE), np.int8)
     owners[1] = 0  # a game that was resigned
     lesson = Lesson(planes=planes, ownership=owners)
@@ -576,27 +522,6 @@ def test_owners_that_are_not_known_are_not_learnt() -> None:
     losses = learner._losses(learner._answers(lesson), lesson)
     share = LossSection().ownership
     assert float(losses["ownership"].detach()) == pytest.approx(share * float(error.detach()))
-
-
-def test_replies_and_margins_are_learnt_where_they_are_known() -> None:
-    learner = small_learner(tower={"reply": True, "margins": True})
-    planes = np.random.default_rng(1).integers(0, 2, (3, 13, SIZE, SIZE)).astype(np.uint8)
-    nan = float("nan")
-    reply, score = np.array([4, -1, 25]), np.array([2.25, nan, -99.0], np.float32)
-    lesson = Lesson(planes=planes, reply=reply, score=score)
-    answers = learner._answers(lesson)
-    assert answers.reply is not None
-    assert answers.margins is not None
-    moves = answers.reply.detach().double().log_softmax(1).numpy()
-    leads = answers.margins.detach().double().log_softmax(1).numpy()
-    middle = SIZE * SIZE
-    # A lead of 2.25 is mostly one of 2; no lead is below that of an empty board.
-    known = (0.75 * leads[0, middle + 2] + 0.25 * leads[0, middle + 3], leads[2, 0])
-    losses = {name: float(loss.detach()) for name, loss in learner._losses(answers, lesson).items()}
-    assert losses == {
-        "reply": pytest.approx(-LossSection().reply * (moves[0, 4] + moves[2, 25]) / 3, rel=1e-5),
-        "margins": pytest.approx(-LossSection().margins * sum(known) / 2, rel=1e-5),
-    }
 
 
 def test_a_value_is_right_by_its_sign_in_decided_games() -> None:
@@ -627,26 +552,6 @@ def test_the_interval_of_a_calibration_is_that_of_resampled_games() -> None:
     assert rows[0]["margin_95"] == pytest.approx((high - low) / 2, rel=0.05)
     # Positions of a game are not taken for games.
     assert rows[0]["margin_95"] > 1.5 * 1.96 * (result - value).std() / len(game) ** 0.5
-
-
-def test_negative_weights_make_moves_less_likely() -> None:
-    learner = small_learner(rate=0.02)
-    planes = np.zeros((8, 13, SIZE, SIZE), np.uint8)
-    planes[:, 11] = 1
-    action = np.full(8, 12, np.int64)
-
-    def chance() -> float:
-        outputs = learner.answers(planes[:1])
-        assert outputs.policy is not None
-        return float(outputs.policy.softmax(1)[0, 12])
-
-    for sign in (-1.0, 1.0):
-        learner.network.train()
-        before = chance()
-        for _ in range(5):
-            weight = np.full(8, sign, np.float32)
-            learner.learn(Lesson(planes=planes, action=action, weight=weight))
-        assert (chance() - before) * sign > 0
 
 
 @pytest.mark.parametrize("device", ["banana", "cuda:99", "cuda:-7"])

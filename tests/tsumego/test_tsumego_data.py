@@ -17,9 +17,7 @@ from miai_go.errors import DataError
 from miai_go.learning.data.shard_files import locked_folder
 from miai_go.tsumego.data.growth import PASS, draw_room_zone, grow
 from miai_go.tsumego.data.labelled_positions import (
-    SPLITS,
     LabelledPositions,
-    find_neighbours,
     folds_of,
     policy_targets,
 )
@@ -179,24 +177,6 @@ def test_folds_keep_connected_problems_together(positions: LabelledPositions) ->
     assert first[0] == first[3] == first[7] == first[11]
     assert first[2] == first[9]
     assert (folds_of(positions, folds=5, seed=2) != folds).any()
-
-
-def test_the_split_by_position_leaks_more(positions: LabelledPositions) -> None:
-    means = []
-    for by in SPLITS:
-        folds = folds_of(positions, folds=5, by=by)
-        train, test = np.flatnonzero(folds != 0), np.flatnonzero(folds == 0)
-        near = find_neighbours(positions, train, test, sample=60)
-        assert not np.isin(near.neighbours, test).any()
-        means.append(near.distances.mean())
-    print(means)
-    assert means[1] < means[0]
-
-
-def test_a_copy_is_its_own_neighbour(positions: LabelledPositions) -> None:
-    rows = np.arange(0, len(positions), 9)
-    near = find_neighbours(positions, rows, rows, sample=20)
-    assert (near.distances == 0).all()
 
 
 def test_policy_targets_share_alike_among_moves_that_succeed() -> None:

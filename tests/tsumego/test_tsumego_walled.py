@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import psutil
 import pytest
 from tests.tsumego.tiny_zones import tiny_zone
 
@@ -28,8 +27,8 @@ from miai_go.tsumego.problems.walled import (
     _balanced,
     find_walled,
 )
-from miai_go.tsumego.solver.answer_keys import answer, fate_of, solving_moves
-from miai_go.tsumego.solver.prover import Master, ProofVerdict, Prover
+from miai_go.tsumego.solver.answer_keys import fate_of
+from miai_go.tsumego.solver.prover import Master, Prover
 from miai_go.tsumego.solver.solver import Status, solve
 from miai_go.tsumego.zones import ATTACKER, DEFENDER, Zone, find_zone
 
@@ -92,22 +91,6 @@ def test_workers_and_interruptions_change_nothing(tmp_path: Path) -> None:
     (tmp_path / "cut" / "out.sgf.part").write_bytes(b"".join(lines[:2]) + lines[2][:20])
     assert made(tmp_path / "cut", PLAN, workers=2) == alone
     assert (tmp_path / "cut" / "out.sgf.part").read_bytes() == journal.read_bytes()
-
-
-@pytest.mark.long
-def test_a_killed_worker_changes_nothing(tmp_path: Path) -> None:
-    victims: list[psutil.Process] = []
-
-    def kill_one(*_progress: int) -> None:
-        if not victims:
-            children = psutil.Process().children()
-            victims.extend(p for p in children if "miai.process.worker" in p.cmdline())
-            victims[0].kill()
-
-    journal = GeneratingJournal(tmp_path / "out.sgf", draws_of(PLAN))
-    problems = make_walled(PLAN, journal, workers=2, progress=kill_one)
-    assert len(victims) == 2
-    assert collection_sgf(problems) == made(tmp_path / "alone", PLAN)
 
 
 def test_more_problems_go_on_with_what_was_drawn(tmp_path: Path) -> None:
@@ -199,20 +182,6 @@ def test_positions_with_the_same_key_have_the_same_answer(seed: int) -> None:
         met += key in fates
         assert fates.setdefault(key, fate) == fate
     assert met > 10
-
-
-def test_moves_of_one_side_agree_with_the_answer() -> None:
-    for each in found_of(5, seed=2, draws=40):
-        zone = find_zone(each.problem.stones, each.problem.target)
-        solved = answer(zone, nodes=10**6)
-        assert not isinstance(solved, Status)
-        for side, moves in ((ATTACKER, solved.attacks), (DEFENDER, solved.defences)):
-            assert solving_moves(zone, side) == moves
-            prover = Prover(zone)
-            asked = prover.ask(prover.begin(side))
-            wanted = ProofVerdict.REACHED if side == ATTACKER else ProofVerdict.PREVENTED
-            assert asked.verdict == wanted
-            assert moves
 
 
 @pytest.mark.parametrize(("status", "failing"), [(Status.ALIVE, ATTACKER), (Status.DEAD, DEFENDER)])

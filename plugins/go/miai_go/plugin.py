@@ -119,14 +119,6 @@ _COMPONENTS: Final = (
         "Board with coordinates, star points and the last move marked",
     ),
     (
-        *("go.encoder", "oneplane", "nets.encoders:OnePlaneEncoder", ""),
-        "One plane of own stones, empty points and the opponent's stones",
-    ),
-    (
-        *("go.encoder", "simple", "nets.encoders:SimpleEncoder", ""),
-        "Stones by liberties, ko, recent moves, colour to play",
-    ),
-    (
         *("go.encoder", "alphago"),
         *("nets.encoders:AlphaGoEncoder", f"{_NETS}:AlphaGoEncoderParameters"),
         "AlphaGo's 48 planes, ladders included",
@@ -146,10 +138,6 @@ _COMPONENTS: Final = (
     (
         *("go.policy-head", "convolution", "nets.networks:ConvolutionPolicy"),
         *(f"{_NETS}:ConvolutionPolicyParameters", "Points by convolution, the pass by pooling"),
-    ),
-    (
-        *("go.policy-head", "dense", "nets.networks:DensePolicy", f"{_NETS}:DensePolicyParameters"),
-        "All moves from all points, as in AlphaGo Zero",
     ),
     ("go.policy-head", "none", "nets.networks:no_head", "", "No policy head"),
     (

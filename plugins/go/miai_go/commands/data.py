@@ -78,15 +78,6 @@ def download(
     name: Annotated[
         str, typer.Argument(help="Name of a public collection; see miai go data list.")
     ],
-    to: Annotated[
-        Path | None, typer.Option("--to", help="File to write (default: last part of the address).")
-    ] = None,
-    url: Annotated[
-        str,
-        typer.Option(
-            "--url", help="https address of the archive (default: that of miai go data list)."
-        ),
-    ] = "",
     sha256: Annotated[
         str, typer.Option("--sha256", help="Expected SHA-256 of the archive, in hexadecimal.")
     ] = "",
@@ -103,16 +94,14 @@ def download(
     from miai_go.learning.data.collections import fetch, public_collection
 
     dataset = public_collection(name)
-    address = url or dataset.url
-    if not address:
+    if not dataset.url:
         raise DataError(f"{name} has no single archive at an https address: {dataset.instructions}")
-    path = to or Path(address.rpartition("/")[2] or name)
-    known = sha256 or ("" if url else dataset.sha256)
+    path = Path(dataset.url.rpartition("/")[2])
     with show_activity(f"download {name}") as show:
         digest = fetch(
-            address,
+            dataset.url,
             path,
-            sha256=known,
+            sha256=sha256 or dataset.sha256,
             trust_first=trust_first,
             progress=lambda count: show(f"{count / 1e6:.1f} MB"),
         )
@@ -286,12 +275,9 @@ def _games_for(source: Path, weights: Path) -> GoDataset:
 def show_statistics(
     source: Annotated[Path, typer.Argument(help="Shard set, or SGF files (imported into memory).")],
     size: Annotated[int, typer.Option("--size", help="Board size of SGF games.")] = 9,
-    plies: Annotated[
-        int, typer.Option("--plies", min=1, help="Length of the listed openings in plies.")
-    ] = 3,
     as_json: _Json = False,
 ) -> None:
-    """Show the number of games, their lengths, komi, results and openings.
+    """Show the number of games, their lengths, komi and results.
 
     Several sizes of board are shown separately; --json then prints a list.
     """
@@ -302,7 +288,7 @@ def show_statistics(
     data = GoDataset(source, filters=filters)
     if omissions := data.left_out():
         print(omissions, file=sys.stderr)
-    rows = [statistics(data.of_size(size), plies=plies) for size in data.sizes]
+    rows = [statistics(data.of_size(size)) for size in data.sizes]
     if as_json:
         print(json.dumps(rows if len(rows) > 1 else rows[0], indent=2))
         return
@@ -317,8 +303,6 @@ def _print_statistics(row: dict[str, Any]) -> None:
             print(f"{name:9}" + ", ".join(f"{key} {value:g}" for key, value in row[name].items()))
     if row["columns"]:
         print(f"beside moves and results: {', '.join(row['columns'])}")
-    for opening in row["openings"]:
-        print(f"{opening['games']:8}  {' '.join(opening['moves'])}")
 
 
 def _import(

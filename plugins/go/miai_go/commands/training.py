@@ -119,9 +119,6 @@ def evaluate(
             help="Precision: auto, fp32, bf16 or int8 (default: fp32; that of an .onnx file)."
         ),
     ] = None,
-    symmetry: Annotated[
-        str, typer.Option(help="Symmetries of a position: none, or average over all eight.")
-    ] = "none",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Measure move prediction, values and their calibration on recorded games.
@@ -134,10 +131,8 @@ def evaluate(
 
     path = find_weights(weights)
     if is_pattern_policy(path):
-        if (precision, symmetry) != (None, "none"):
-            raise ConfigError(
-                f"{path}: a rollout policy has neither precision nor symmetry; leave them out"
-            )
+        if precision is not None:
+            raise ConfigError(f"{path}: a rollout policy has no precision; leave it out")
         _show_rollout(path, sources, split, positions or None, as_json=as_json)
         return
     from miai_go.learning.training.measuring import evaluate_weights
@@ -148,7 +143,6 @@ def evaluate(
         split=split,
         limit=positions or None,
         precision=precision,
-        symmetry=symmetry,
         note=lambda line: print(line, file=sys.stderr),
     )
     if as_json:

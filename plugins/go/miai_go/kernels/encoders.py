@@ -42,9 +42,6 @@ from miai_go.kernels.trail import AGES, COLOR, HALF_KOMI, PLY, POSITIONS, Trail,
 
 Planes = NDArray[np.uint8]
 
-SIMPLE_TURNS = 4
-SIMPLE_PLANES = 3 + 3 + 1 + SIMPLE_TURNS + 2
-
 OWN, THEIRS, EMPTY, ONES = 0, 1, 2, 3
 SINCE = 4
 CHAIN_LIBERTIES = 12
@@ -261,62 +258,6 @@ def encode_alphago(
         if extra & WITH_KOMI:
             size = np.int64(words[i][SIZE])
             fill(out[i], np.int64(ALPHAGO_PLANES), size * size, komi_of_mover(trails[i]))
-
-
-@kernel
-def encode_simple(
-    words: NDArray[np.uint32],
-    trails: NDArray[np.int16],
-    work: LibertySpace,
-    out: NDArray[np.uint8],
-) -> None:
-    """Write the planes of `simple`."""
-    masks, counts, roots, grid = work
-    width = len(masks) // (len(grid) + 2)
-    for i in range(len(words)):
-        b = words[i]
-        planes = out[i]
-        trail = trails[i]
-        size = np.int64(b[SIZE])
-        points = size * size
-        c = np.int64(trail[COLOR])
-        planes[:] = 0
-        chains = read_liberties(b, width, masks, roots, grid)
-        count_liberties(width, masks, roots, chains, counts)
-        action = np.int64(0)
-        p = HEADER + RECORD * (size + 2)
-        for _row in range(size):
-            for _column in range(size):
-                what = np.int64(b[p])
-                if what != 0:
-                    few = at_most(np.int64(counts[what >> 3]), 3) - 1
-                    planes[(few if what & 3 == c else few + 3) * points + action] = 1
-                    turns = turns_since(trail, action)
-                    if turns <= SIMPLE_TURNS:
-                        planes[(6 + turns) * points + action] = 1
-                action += 1
-                p += RECORD
-            p += RECORD
-        ko = np.int64(b[KO])
-        if ko & 3 == c:
-            planes[6 * points + np.int64(b[(ko & ~3) + ACTION])] = 1
-        fill(planes, 6 + SIMPLE_TURNS + c, points, 1)
-
-
-@kernel
-def encode_oneplane(
-    words: NDArray[np.uint32], trails: NDArray[np.int16], out: NDArray[np.uint8]
-) -> None:
-    """Write 2 for own stones, 1 for empty points, 0 for the opponent's stones."""
-    for i in range(len(words)):
-        trail = trails[i]
-        size = np.int64(words[i][SIZE])
-        here = past(size, np.int64(trail[PLY]))
-        c = trail[COLOR]
-        planes = out[i]
-        for action in range(size * size):
-            stone = trail[here + action]
-            planes[action] = 1 + (stone == c) - (stone == 3 - c)
 
 
 @kernel

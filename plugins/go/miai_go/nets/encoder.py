@@ -87,15 +87,6 @@ class Positions:
         """Return the last actions, newest first, (positions, `trail.REMEMBERED`); -1 for none."""
         return self.trails[:, trail.LAST : trail.LAST + trail.REMEMBERED]
 
-    def stones_before(self, row: int, plies: int) -> NDArray[np.int16] | None:
-        """Return the stones (points,) some plies ago, 0 for now; None if unknown."""
-        ply = int(self.trails[row, trail.PLY]) - plies
-        if ply < 0 or plies >= trail.POSITIONS:
-            return None
-        points = self.size**2
-        here = trail.AGES + points * (1 + ply % trail.POSITIONS)
-        return self.trails[row, here : here + points]
-
 
 @runtime_checkable
 class Encoder(Protocol):

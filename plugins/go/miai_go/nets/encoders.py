@@ -1,4 +1,4 @@
-"""The encoders: planes of AlphaGo, planes of AlphaGo Zero, and two small sets.
+"""The encoders: planes of AlphaGo and planes of AlphaGo Zero.
 
 AlphaGo's planes follow Silver et al. 2016, Extended Data Table 2; AlphaGo Zero's follow Silver et
 al. 2017, Methods.
@@ -135,36 +135,6 @@ class AlphaGoEncoder(CompiledEncoder):
         room = ladders.ladder_room(self.size)
         extra = kernels.WITH_KOMI * self.sees_komi
         kernels.encode_alphago(words, trails, extra, packed(space), after, room, out)
-
-
-class OnePlaneEncoder(CompiledEncoder):
-    """One plane of stones: 2 for own ones, 1 for empty points, 0 for the opponent's.
-
-    The one-plane encoder of the textbooks has 1, 0 and -1. Bytes have no sign, so each value is one
-    higher, which the bias of a convolution absorbs except at the border, where the padding of zeros
-    looks like the opponent's stones. Colour, ko and earlier moves are not shown.
-    """
-
-    PLANES = 1
-
-    def _write(self, words: Words, trails: Trails, out: Planes) -> None:
-        kernels.encode_oneplane(words, trails, out)
-
-
-class SimpleEncoder(CompiledEncoder):
-    """Thirteen planes of zeros and ones.
-
-    - 0 to 2: own stones of chains with one, two, and three or more liberties
-    - 3 to 5: the opponent's stones, likewise
-    - 6: the point forbidden by simple ko
-    - 7 to 10: the stone placed one, two, three, four turns ago, where it still stands
-    - 11, 12: ones when Black, when White is to move; one of the two shows where the board ends
-    """
-
-    PLANES = kernels.SIMPLE_PLANES
-
-    def _write(self, words: Words, trails: Trails, out: Planes) -> None:
-        kernels.encode_simple(words, trails, packed(liberty_space(self.size)), out)
 
 
 class ZeroEncoder(CompiledEncoder):

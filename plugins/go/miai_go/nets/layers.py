@@ -109,8 +109,3 @@ def residual_blocks(channels: int, height: int, every: int) -> nn.Sequential:
     """Return a tower of `ResidualBlock`, with pooling at intervals of `every`; 0: none."""
     pooling = [every > 0 and i % every == every - 1 for i in range(height)]
     return nn.Sequential(*(ResidualBlock(channels, pooling=p) for p in pooling))
-
-
-def two_layers(inputs: int, hidden: int) -> nn.Sequential:
-    """Return a perceptron with one hidden layer and one output."""
-    return nn.Sequential(nn.Linear(inputs, hidden), nn.ReLU(), nn.Linear(hidden, 1))

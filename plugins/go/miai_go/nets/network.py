@@ -25,14 +25,13 @@ from miai.errors import PluginError, WeightsError
 from miai.files import reading
 from miai.plugins.loader import registry
 from miai.tensors import MAX_NAME, FileHeader, Tensors, TrainingRecord
-from miai_go.errors import TrainingError, first_line, require_torch
+from miai_go.errors import TrainingError, require_torch
 from miai_go.kinds import NETWORK
 from miai_go.nets.encoder import Encoder, load_encoder
 from miai_go.rules.sizes import BoardSizes, board_names, plain_sizes, sizes_of
 from miai_go.shipped import SUFFIX
 
 if TYPE_CHECKING:
-    import torch
     from torch import Tensor, nn
 
 
@@ -67,27 +66,15 @@ class Outputs(NamedTuple):
       ownership: the expected owner of each point, float of shape (n, size, size), 1 the player to
         move, -1 the opponent.
       score: the expected lead in points, komi included, float of shape (n,).
-      reply: logits of the opponent's next move, float of shape (n, size * size + 1).
-      margins: logits of the final lead rounded to points, float of shape (n, 2 * size * size + 1),
-        from -size * size.
 
     The tensors and answers of a network that learns several sizes of board must not depend on the
     shape that it was built for: it gets planes of each size.
-
-    Only training uses `reply` and `margins` (Wu 2019, sections 3.4 and 4.1). A network keeps such a
-    head in the attribute of that name, which is None without one, so that `folded` can remove it.
     """
 
     policy: Tensor | None = None
     value: Tensor | None = None
     ownership: Tensor | None = None
     score: Tensor | None = None
-    reply: Tensor | None = None
-    margins: Tensor | None = None
-
-
-TRAINING_ONLY: Final = ("reply", "margins")
-"""Outputs that no search uses."""
 
 
 def build_network(
@@ -129,14 +116,9 @@ def filled_parameters(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
 def folded(network: nn.Module) -> nn.Module:
     """Return a copy for inference, with norms folded into the convolutions before them.
 
-    Heads of `TRAINING_ONLY` are removed. Every module with a method ``inference_form() ->
-    torch.nn.Module`` is replaced by its result.
+    Every module with a method ``inference_form() -> torch.nn.Module`` is replaced by its result.
     """
-    kept = copy.deepcopy(network).eval()
-    for name in TRAINING_ONLY:
-        if getattr(kept, name, None) is not None:
-            setattr(kept, name, None)
-    return _fold(kept).eval().requires_grad_(False)
+    return _fold(copy.deepcopy(network).eval()).eval().requires_grad_(False)
 
 
 def _fold(module: nn.Module) -> nn.Module:
@@ -150,7 +132,7 @@ def _fold(module: nn.Module) -> nn.Module:
 
 
 def outputs_of(network: nn.Module, shape: NetworkShape) -> tuple[str, ...]:
-    """Return the names of the outputs that searches use, from a network's answer for no stones."""
+    """Return the names of a network's outputs, from its answer for no stones."""
     import torch
 
     training = network.training
@@ -159,8 +141,7 @@ def outputs_of(network: nn.Module, shape: NetworkShape) -> tuple[str, ...]:
     with torch.no_grad():
         answers: Outputs = network.eval()(planes.to(parameter.dtype))
     network.train(training)
-    made = (name for name, answer in answers._asdict().items() if answer is not None)
-    return tuple(name for name in made if name not in TRAINING_ONLY)
+    return tuple(name for name, answer in answers._asdict().items() if answer is not None)
 
 
 MAX_PLANES: Final = 512
@@ -204,7 +185,7 @@ class WeightsHeader(FileHeader):
         low, high = self.komi
         if not (-_MAX_KOMI <= low <= high <= _MAX_KOMI) or not math.isfinite(low + high):
             raise ValueError(f"komi of {low} to {high} is not a range of komi")
-        known = [name for name in Outputs._fields if name not in TRAINING_ONLY]
+        known = list(Outputs._fields)
         if strange := set(self.outputs) - set(known):
             raise ValueError(f"outputs {sorted(strange)} are not among {known}")
         return self
@@ -424,8 +405,7 @@ def check_sizes(
 ) -> None:
     """Raise `TrainingError` unless one network serves boards of all sizes.
 
-    Networks made for the smallest and the largest board must have tensors of the same shapes, and
-    with the same weights give the same answers.
+    Networks made for the smallest and the largest board must have tensors of the same shapes.
     """
     if len(sizes) == 1:
         return
@@ -439,62 +419,11 @@ def check_sizes(
         n for n in names if getattr(small.get(n), "shape", ()) != getattr(large.get(n), "shape", ())
     ]
     if sized:
-        reason = f"of its {' and '.join(dict.fromkeys(n.partition('.')[0] for n in sized))}"
-    else:
-        reason = _difference(name, shapes, values)
-    if reason:
+        parts = " and ".join(dict.fromkeys(n.partition(".")[0] for n in sized))
         raise TrainingError(
-            f"{where}: '{name}' cannot learn {board_names(sizes)} together because {reason}; use a "
-            "tower with policy = 'convolution', value = 'pooled' and margins = false, or one size "
-            "of board"
+            f"{where}: '{name}' cannot learn {board_names(sizes)} together because of its {parts}; "
+            "use a tower with value = 'pooled', or one size of board"
         )
-
-
-def _difference(name: str, shapes: Sequence[NetworkShape], values: Mapping[str, Any]) -> str:
-    """Return why networks made for two sizes answer differently on the larger board, or ''.
-
-    Their weights are random: a new network's layers of zeros hide what comes before them.
-    """
-    import torch
-
-    size = shapes[-1].size
-    generator = torch.Generator().manual_seed(size)
-    planes = torch.rand(1, shapes[-1].planes, size, size, generator=generator)
-    networks = [build_network(name, shape, values).eval() for shape in shapes]
-    weights = _random_weights(networks[0], generator)
-    answers: list[Outputs] = []
-    with torch.inference_mode():
-        for shape, network in zip(shapes, networks, strict=True):
-            try:
-                network.load_state_dict(weights)
-                answers.append(network(planes))
-            except Exception as error:  # of any kind, by a plugin's network
-                return (
-                    f"one made for {board_names(shape.size)} fails on {size}x{size} "
-                    f"({first_line(error)})"
-                )
-    alike = all(
-        one is other or (one is not None and other is not None and torch.equal(one, other))
-        for one, other in zip(*answers, strict=True)
-    )
-    return "" if alike else "its answers depend on the size that it was made for"
-
-
-def _random_weights(network: nn.Module, generator: torch.Generator) -> dict[str, torch.Tensor]:
-    """Return weights for a network, none of them zero, that keep its answers moderate.
-
-    Biases and the weights of norms are positive, so that few features are cut off.
-    """
-    import torch
-
-    weights = dict(network.state_dict())
-    for name, tensor in network.named_parameters():
-        if tensor.dim() > 1:
-            drawn = torch.randn(tensor.shape, generator=generator)
-            weights[name] = drawn / max(tensor[0].numel(), 1) ** 0.5
-        else:
-            weights[name] = torch.rand(tensor.shape, generator=generator)
-    return weights
 
 
 def continued(
@@ -523,10 +452,11 @@ def continued(
         raise TrainingError(
             f"network.start: weights for '{header.network}', but the config names '{name}'"
         )
-    filled = filled_parameters(name, {**header.network_parameters, **values})
+    known = filled_parameters(name, header.network_parameters)
+    filled = filled_parameters(name, {**known, **values})
     every = sizes_of({*header.sizes, *sizes})
     check_sizes(name, filled, header.planes, every, where="network.start")
-    if filled == header.network_parameters:
+    if filled == known:
         update: dict[str, Any] = {"size": plain_sizes(sizes)}
         return NetworkWeights(start.network, header.model_copy(update=update))
     if norms == "fixed":
@@ -537,10 +467,9 @@ def continued(
     heads = Outputs._fields
     free = {"height", "pooling", *heads, *(f"{head}_parameters" for head in heads)}
     for key in sorted(filled.keys() - free):
-        before = header.network_parameters.get(key)
-        if filled[key] != before:
+        if filled[key] != known[key]:
             raise TrainingError(
-                f"network.start: weights of '{header.network}' with {key} {before!r}, but "
+                f"network.start: weights of '{header.network}' with {key} {known[key]!r}, but "
                 f"network.parameters say {filled[key]!r}; only height, pooling and heads may "
                 "differ"
             )
@@ -548,7 +477,7 @@ def continued(
     built = build_network(name, shape, filled, seed=seed)
     old, new = (
         {head: (values.get(head), values.get(f"{head}_parameters")) for head in heads}
-        for values in (header.network_parameters, filled)
+        for values in (known, filled)
     )
     _copy_weights(start.network, built, renewed={head for head in heads if old[head] != new[head]})
     update = {

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
+
+from pydantic import model_validator
 
 from miai.parameters import Parameters, parameter
 
@@ -41,22 +44,21 @@ class TowerParameters(Parameters):
     value_parameters: dict[str, Any] = parameter({}, help="Parameters of the value head")
     ownership: bool = parameter(False, help="Predict the owner of each point")
     score: bool = parameter(False, help="Predict the final score")
-    reply: bool = parameter(False, help="Learn to predict the opponent's next move; training only")
-    margins: bool = parameter(
-        False, help="Learn to predict how likely each score is; training only"
-    )
+    moved: ClassVar[Mapping[str, str]] = dict.fromkeys(("reply", "margins"), "is gone")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_absent_heads(cls, values: Any) -> Any:
+        """Drop what the headers of older weights say of heads that their networks do not have."""
+        if not isinstance(values, Mapping):
+            return values
+        return {k: v for k, v in values.items() if v is not False or k not in cls.moved}
 
 
 class ConvolutionPolicyParameters(Parameters):
     """Parameters of `ConvolutionPolicy`."""
 
     channels: int = _channels(32, 512)
-
-
-class DensePolicyParameters(Parameters):
-    """Parameters of `DensePolicy`."""
-
-    channels: int = _channels(2, 64)
 
 
 class DenseValueParameters(Parameters):

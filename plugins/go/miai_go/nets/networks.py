@@ -25,7 +25,6 @@ from miai_go.nets.layers import (
 from miai_go.nets.network import NetworkShape, Outputs
 from miai_go.nets.network_parameters import (
     ConvolutionPolicyParameters,
-    DensePolicyParameters,
     DenseValueParameters,
     TowerParameters,
 )
@@ -54,22 +53,6 @@ class ConvolutionPolicy(nn.Module):
         reduced = torch.relu(self.reduce(features))
         passing = self.passing(board_pool(reduced))
         return torch.cat((self.points(reduced).flatten(1), passing), 1)
-
-
-class DensePolicy(nn.Module):
-    """All logits from all points of few planes at once (Silver et al. 2017)."""
-
-    def __init__(
-        self, shape: NetworkShape, channels: int, parameters: DensePolicyParameters
-    ) -> None:
-        super().__init__()
-        self.reduce = ConvNorm(channels, parameters.channels, kernel=1)
-        self.moves = nn.Linear(parameters.channels * shape.size**2, shape.actions)
-
-    def forward(self, features: Tensor) -> Tensor:
-        """Return logits of shape (n, size * size + 1), the pass last."""
-        logits: Tensor = self.moves(torch.relu(self.reduce(features)).flatten(1))
-        return logits
 
 
 class PooledValue(nn.Module):
@@ -134,24 +117,6 @@ class ScoreHead(nn.Module):
         return score
 
 
-class MarginHead(nn.Module):
-    """Logits of the final lead, from pooled features; see `Outputs.margins`."""
-
-    def __init__(self, shape: NetworkShape, channels: int) -> None:
-        super().__init__()
-        self.margins = nn.Linear(2 * channels, margin_bins(shape))
-
-    def forward(self, features: Tensor) -> Tensor:
-        """Return logits of shape (n, 2 * size * size + 1)."""
-        logits: Tensor = self.margins(board_pool(features))
-        return logits
-
-
-def margin_bins(shape: NetworkShape) -> int:
-    """Return the number of whole leads that a board has room for."""
-    return 2 * shape.size**2 + 1
-
-
 @dataclass(frozen=True, slots=True)
 class TowerShape:
     """The size of a base.
@@ -193,9 +158,6 @@ class Tower(nn.Module):
         self.value = _part(parameters, "value", "go.value-head", shape, width)
         self.ownership = Ownership(width) if parameters.ownership else None
         self.score = ScoreHead(width) if parameters.score else None
-        reply = ConvolutionPolicyParameters()
-        self.reply = ConvolutionPolicy(shape, width, reply) if parameters.reply else None
-        self.margins = MarginHead(shape, width) if parameters.margins else None
 
     def forward(self, planes: Tensor) -> Outputs:
         """Return the outputs for planes of shape (n, planes, size, size)."""

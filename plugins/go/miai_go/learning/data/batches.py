@@ -38,7 +38,6 @@ class Batch:
       action: the move that was played, int64 of shape (n,); size * size is the pass.
       result: 1 the player to move won, -1 lost, 0 drew, nan unknown; float32 of shape (n,).
       score: points to win by, float32 of shape (n,), nan unknown.
-      reply: the move that was played next, int64 of shape (n,); -1 at the end of a game.
       ply: moves played before, int64 of shape (n,).
       game: the game's number in the data set, int64 of shape (n,).
       symmetry: uint8 of shape (n,), see `miai_go.rules.symmetry`.
@@ -58,7 +57,6 @@ class Batch:
     action: NDArray[np.int64]
     result: NDArray[np.float32]
     score: NDArray[np.float32]
-    reply: NDArray[np.int64]
     ply: NDArray[np.int64]
     game: NDArray[np.int64]
     symmetry: NDArray[np.uint8]
@@ -112,7 +110,6 @@ def make_batch(
     planes = encoder.encode(positions) if encoder is not None and positions is not None else None
     side = 1 - 2 * ((gathered["first"] + rows.ply + 1) % 2)  # 1 for Black to move
     turned, row = point_tables(size)[rows.symmetry], np.arange(len(rows))
-    reply = _replies(shards, rows, groups)
     result = gathered["result"].astype(np.float32)
     result[gathered["result"] == UNKNOWN] = np.nan
     policy, ownership = gathered.get("policy"), gathered.get("ownership")
@@ -122,7 +119,6 @@ def make_batch(
         action=turned[row, gathered["moves"]].astype(np.int64),
         result=result * side.astype(np.float32),
         score=gathered["margin"].astype(np.float32) * side.astype(np.float32),
-        reply=np.where(reply < 0, -1, turned[row, reply]).astype(np.int64),
         ply=rows.ply,
         game=rows.number,
         symmetry=rows.symmetry,
@@ -132,19 +128,6 @@ def make_batch(
         ownership=None if ownership is None else _turned_owners(ownership, side, rows, size),
         positions=positions if with_positions else None,
     )
-
-
-def _replies(
-    shards: Sequence[Shard], rows: Rows, groups: list[tuple[int, NDArray[np.int64]]]
-) -> NDArray[np.int64]:
-    """Return the move after the one of each row, int64 of shape (n,); -1 at the end of a game."""
-    replies = np.full(len(rows), -1, np.int64)
-    for s, here in groups:
-        offsets, moves = shards[s].columns["offsets"], shards[s].columns["moves"]
-        after = offsets[rows.game[here]] + rows.ply[here] + 1
-        within = after < offsets[rows.game[here] + 1]
-        replies[here[within]] = moves[after[within]]
-    return replies
 
 
 def _as_float32(values: NDArray[Any] | None) -> NDArray[np.float32] | None:
@@ -270,7 +253,6 @@ class Sampling:
     epoch: int
     symmetries: bool
     shuffle: bool
-    one_per_game: bool
     targets_only: bool
     drop_last: bool
 
@@ -422,32 +404,13 @@ def _order(data: Games, sampling: Sampling) -> tuple[NDArray[np.int32], NDArray[
     lengths = data.lengths()
     kept = data.targets() if sampling.targets_only else None
     begins = np.concatenate(([0], np.cumsum(lengths)))
-    if sampling.one_per_game:
-        positions = _one_each(begins, kept, sampling)
-    else:
-        positions = np.arange(begins[-1]) if kept is None else np.flatnonzero(kept)
+    positions = np.arange(begins[-1]) if kept is None else np.flatnonzero(kept)
     if not len(positions):
         raise DataError("no position is left: the games have no moves, or none has a target")
     if sampling.shuffle:
         positions = sampling.generator(_ORDER).permutation(positions)
     games = np.searchsorted(begins, positions, side="right") - 1
     return games.astype(np.int32), (positions - begins[games]).astype(np.int16)
-
-
-def _one_each(
-    begins: NDArray[np.int64], kept: NDArray[np.bool_] | None, sampling: Sampling
-) -> NDArray[np.int64]:
-    """Return one random position of each game that has any."""
-    if kept is None:
-        counts, before = np.diff(begins), begins[:-1]
-        candidates = None
-    else:
-        candidates = np.flatnonzero(kept)
-        edges = np.searchsorted(candidates, begins)
-        counts, before = np.diff(edges), edges[:-1]
-    drawn = sampling.generator(_PLIES).random(len(counts))
-    chosen = (before + (drawn * counts).astype(np.int64))[counts > 0]
-    return chosen if candidates is None else candidates[chosen]
 
 
 _LOOK_SECONDS: Final = 0.1

@@ -80,8 +80,8 @@ _COLLECTIONS: Final = (
         page="https://www.u-go.net/gamerecords-4d/",
         sizes=(19,),
         licence="not stated; see the page",
-        instructions="Fetch .tar.gz archives from the page, or give one's address by --url, and "
-        "import them: miai go data import KGS4d-*.tar.gz --out DIR --size 19",
+        instructions="Fetch .tar.gz archives from the page and import them: "
+        "miai go data import KGS4d-*.tar.gz --out DIR --size 19",
     ),
     PublicDataset(
         name="nngs",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from pathlib import Path
 from typing import Any, Final, Self, TypeAlias
@@ -19,13 +19,11 @@ from numpy.typing import NDArray
 
 from miai_go.errors import DataError
 from miai_go.learning.data.batches import BatchStream, Sampling
-from miai_go.learning.data.games import FRACTIONS, NAME_BYTES, SPLITS, UNKNOWN, Split, StoredGame
+from miai_go.learning.data.games import FRACTIONS, SPLITS, UNKNOWN, Split, StoredGame
 from miai_go.learning.data.importing import GameFilters, ImportReport, import_games
 from miai_go.learning.data.shards import COLUMNS, Shard, open_shards, sets_in
 from miai_go.nets.encoder import Encoder, Encoders
-from miai_go.rules.coordinates import vertex
 from miai_go.rules.sizes import board_names, sizes_of
-from miai_go.rules.symmetry import point_tables
 
 Sources: TypeAlias = str | Path | Sequence[str | Path]
 EncoderChoice: TypeAlias = Encoder | Encoders | None
@@ -45,8 +43,6 @@ class GoDataset:
         for batches without planes.
       games: maximum number of games, a random sample.
       seed: seed of that sample, and the default seed of batches.
-      avoid: games to leave out: names (16 bytes or 32 hexadecimal digits), another data set, or the
-        name of a split.
       split: part of the games, see `miai_go.learning.data.games`.
       fractions: shares of the games for training, validation and test.
       filters: of imported games; by default all games of the encoders' sizes with a result.
@@ -69,7 +65,6 @@ class GoDataset:
         encoder: EncoderChoice = None,
         games: int | None = None,
         seed: int = 0,
-        avoid: Iterable[str | bytes] | GoDataset | Split = (),
         split: Split = "all",
         fractions: tuple[float, float, float] = FRACTIONS,
         filters: GameFilters | None = None,
@@ -81,7 +76,7 @@ class GoDataset:
             filters = GameFilters(size=sizes) if sizes else GameFilters()
         opener = _opener_for(paths := _as_paths(sources))
         self.shards, self.report = opener(paths, filters=filters, verify=verify)
-        self._set_up(encoder, games, avoid, split, fractions)
+        self._set_up(encoder, games, split, fractions)
 
     @classmethod
     def of_games(
@@ -91,7 +86,6 @@ class GoDataset:
         encoder: EncoderChoice = None,
         games: int | None = None,
         seed: int = 0,
-        avoid: Iterable[str | bytes] | GoDataset | Split = (),
         split: Split = "all",
         fractions: tuple[float, float, float] = FRACTIONS,
     ) -> Self:
@@ -100,7 +94,7 @@ class GoDataset:
             raise DataError("a data set needs at least one game")
         data = cls.__new__(cls)
         data.seed, data.report, data.shards = seed, None, _shards_of(stored)
-        data._set_up(encoder, games, avoid, split, fractions)
+        data._set_up(encoder, games, split, fractions)
         return data
 
     @classmethod
@@ -122,7 +116,7 @@ class GoDataset:
             raise DataError("a data set needs at least one game")
         data = cls.__new__(cls)
         data.seed, data.report, data.shards = seed, None, list(shards)
-        data._set_up(encoder, None, (), split, fractions)
+        data._set_up(encoder, None, split, fractions)
         return data
 
     @property
@@ -220,7 +214,6 @@ class GoDataset:
         start: int = 0,
         symmetries: bool = True,
         shuffle: bool = True,
-        one_per_game: bool = False,
         targets_only: bool = False,
         drop_last: bool = False,
         with_positions: bool = False,
@@ -235,8 +228,6 @@ class GoDataset:
           start: number of the first batch, to continue an epoch.
           symmetries: whether each position gets a random one of the eight symmetries.
           shuffle: whether the order is random; otherwise by size, and games as they are stored.
-          one_per_game: whether an epoch has only one random position of each game (Silver et al.,
-            Mastering the game of Go with deep neural networks and tree search, 2016, for values).
           targets_only: whether to drop positions whose policy target has no weight.
           drop_last: whether to drop the last, smaller batch of each size that has a whole one.
           with_positions: whether batches have positions beside planes.
@@ -250,7 +241,6 @@ class GoDataset:
             epoch=epoch,
             symmetries=symmetries,
             shuffle=shuffle,
-            one_per_game=one_per_game,
             targets_only=targets_only,
             drop_last=drop_last,
         )
@@ -312,20 +302,12 @@ class GoDataset:
         self,
         encoder: EncoderChoice,
         games: int | None,
-        avoid: Iterable[str | bytes] | GoDataset | Split,
         split: Split,
         fractions: tuple[float, float, float],
     ) -> None:
         self._index()
         names = self._column("names")
-        wanted = in_split(names, split, fractions)
-        if isinstance(avoid, GoDataset):
-            wanted &= ~is_listed(names, (row.tobytes() for row in avoid.names()))
-        elif isinstance(avoid, str):
-            wanted &= ~in_split(names, avoid, fractions)
-        else:
-            wanted &= ~is_listed(names, avoid)
-        self._numbers = np.flatnonzero(wanted)
+        self._numbers = np.flatnonzero(in_split(names, split, fractions))
         if games is not None:
             self._numbers = self._numbers[sample_games(names[self._numbers], games, self.seed)]
         if not len(self._numbers):
@@ -403,21 +385,14 @@ def _encoders_for(encoder: EncoderChoice, sizes: tuple[int, ...]) -> dict[int, E
 _RESULTS: Final = {1: "black", -1: "white", 0: "draw", 2: "unknown"}
 
 
-def statistics(data: GoDataset, *, plies: int = 3, openings: int = 10) -> dict[str, Any]:
-    """Return figures of all games in the shards of a data set, as plain data.
-
-    Args:
-      plies: length of the openings, which are counted up to symmetry.
-      openings: number of the most frequent openings to return.
-    """
+def statistics(data: GoDataset) -> dict[str, Any]:
+    """Return figures of all games in the shards of a data set, as plain data."""
     lengths = np.concatenate([shard.lengths() for shard in data.shards])
     results: Counter[str] = Counter()
     komi: Counter[float] = Counter()
-    first_moves: Counter[tuple[int, ...]] = Counter()
     for shard in data.shards:
         results.update(_RESULTS[int(r)] for r in shard.columns["result"])
         komi.update((shard.columns["half_komi"] / 2).tolist())
-        first_moves.update(_openings(shard, plies))
     ratings = np.concatenate([shard.columns["ratings"].ravel() for shard in data.shards])
     known = ratings[np.isfinite(ratings)]
     return {
@@ -430,10 +405,6 @@ def statistics(data: GoDataset, *, plies: int = 3, openings: int = 10) -> dict[s
         "komi": {f"{value:g}": count for value, count in komi.most_common()},
         "rating": _spread(known) if len(known) else None,
         "columns": sorted({name for shard in data.shards for name in shard.columns} - _PLAIN),
-        "openings": [
-            {"moves": [vertex(move, data.size) for move in moves], "games": count}
-            for moves, count in first_moves.most_common(openings)
-        ],
     }
 
 
@@ -447,18 +418,6 @@ def _spread(values: Any) -> dict[str, float]:
         "mean": round(float(values.mean()), 2),
         "greatest": float(values.max()),
     }
-
-
-def _openings(shard: Shard, plies: int) -> list[tuple[int, ...]]:
-    """Return the openings of all long enough games without a set-up, in canonical symmetry."""
-    columns = shard.columns
-    long_enough = shard.lengths() >= plies
-    if "stones" in columns:
-        long_enough &= ~columns["stones"].any(axis=1)
-    begins = columns["offsets"][:-1][long_enough]
-    moves = columns["moves"][begins[:, None] + np.arange(plies)]
-    turned = point_tables(shard.size)[:, moves]
-    return [min(map(tuple, turned[:, g].tolist())) for g in range(len(begins))]
 
 
 # Splits
@@ -486,16 +445,6 @@ def in_split(
     return inside
 
 
-def is_listed(names: NDArray[np.uint8], wanted: Iterable[str | bytes]) -> NDArray[np.bool_]:
-    """Return which games are among `wanted`: names of 16 bytes or 32 hexadecimal digits.
-
-    Raises:
-      DataError: an item of `wanted` is not a name.
-    """
-    listed = {_name(name) for name in wanted}
-    return np.fromiter((row.tobytes() in listed for row in names), np.bool_, len(names))
-
-
 def sample_games(names: NDArray[np.uint8], count: int, seed: int) -> NDArray[np.int64]:
     """Return ascending indices of a random sample of `count` games, or of all if they are fewer.
 
@@ -512,15 +461,3 @@ def sample_games(names: NDArray[np.uint8], count: int, seed: int) -> NDArray[np.
 def _words(names: NDArray[np.uint8]) -> NDArray[np.uint64]:
     words: NDArray[np.uint64] = np.ascontiguousarray(names).view("<u8").astype(np.uint64)
     return words
-
-
-def _name(name: str | bytes) -> bytes:
-    try:
-        digest = bytes.fromhex(name) if isinstance(name, str) else bytes(name)
-    except ValueError:
-        digest = b""
-    if len(digest) != NAME_BYTES:
-        raise DataError(
-            f"{str(name)[:40]!r} is not a game's name, {2 * NAME_BYTES} hexadecimal digits"
-        )
-    return digest

@@ -24,7 +24,6 @@ from miai.tensors import TrainingRecord
 from miai_go.errors import DataError
 from miai_go.learning.training.measuring import evaluate_weights
 from miai_go.nets.network import (
-    TRAINING_ONLY,
     WeightsHeader,
     encoder_of,
     load_weights,
@@ -196,11 +195,7 @@ def _multiply(layer: nn.Linear, factor: float) -> None:
 def _answers(network: nn.Module, planes: Tensor) -> dict[str, Tensor]:
     with torch.no_grad():
         outputs: Outputs = network(planes.double())
-    return {
-        name: answer
-        for name, answer in outputs._asdict().items()
-        if answer is not None and name not in TRAINING_ONLY
-    }
+    return {name: answer for name, answer in outputs._asdict().items() if answer is not None}
 
 
 def _scaled_alone(before: dict[str, Tensor], after: dict[str, Tensor], factor: float) -> bool:

@@ -45,7 +45,6 @@ class Lesson:
       ownership: from -1 to 1, of shape (n, size, size), int8, or of floats where a teacher shares
         in it; all 0 where the owners are unknown.
       score: winning margin in points, float32 of shape (n,).
-      reply: the opponent's next moves, int64 of shape (n,), -1 unknown.
     """
 
     planes: Column
@@ -56,7 +55,6 @@ class Lesson:
     value: Column | None = None
     ownership: Column | None = None
     score: Column | None = None
-    reply: Column | None = None
 
 
 _NEVER: Final = -1e9
@@ -298,14 +296,6 @@ class Learner:
         if outputs.score is not None and share.score and lesson.score is not None:
             loss = _known_mean(outputs.score.float() / 10, self._tensor(lesson.score) / 10, _huber)
             losses["score"] = share.score * loss
-        if outputs.reply is not None and share.reply and lesson.reply is not None:
-            loss = functional.cross_entropy(
-                outputs.reply.float(), self._tensor(lesson.reply), ignore_index=-1, reduction="sum"
-            )
-            losses["reply"] = share.reply * loss / len(lesson.planes)
-        if outputs.margins is not None and share.margins and lesson.score is not None:
-            loss = _margin_loss(outputs.margins.float(), self._tensor(lesson.score))
-            losses["margins"] = share.margins * loss
         if not losses:
             raise TrainingError(
                 "nothing to train: the data has no target for the network's heads, or every loss "
@@ -361,23 +351,6 @@ def _known_mean(answer: Tensor, target: Tensor, loss: Any) -> Tensor:
     """Return the mean loss over the rows whose target is known; 0 where none is."""
     known = ~torch.isnan(target)
     losses: Tensor = loss(answer, torch.where(known, target, answer.detach()))
-    return (losses * known).sum() / known.sum().clamp(min=1)
-
-
-def _margin_loss(logits: Tensor, score: Tensor) -> Tensor:
-    """Return the mean cross-entropy over the rows whose score is known; 0 where none is.
-
-    A score between two whole ones counts for both, by its distance from them.
-    """
-    known = ~torch.isnan(score)
-    most = logits.shape[1] // 2
-    place = torch.where(known, score, 0.0).clamp(-most, most) + most
-    low = place.floor().long()
-    high = (low + 1).clamp(max=2 * most)
-    logs = functional.log_softmax(logits, 1)
-    both = logs.gather(1, torch.stack((low, high), 1))
-    upper = place - low
-    losses = -((1 - upper) * both[:, 0] + upper * both[:, 1])
     return (losses * known).sum() / known.sum().clamp(min=1)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self, cast, get_args
@@ -15,7 +15,7 @@ from miai.errors import ConfigError
 from miai_go.learning.data.dataset import GoDataset
 from miai_go.learning.data.games import SPLITS, Split
 from miai_go.learning.data.importing import GameFilters
-from miai_go.nets.inference import Ensemble, load_oracle, network_header
+from miai_go.nets.inference import load_oracle, network_header
 from miai_go.nets.network import encoder_of
 from miai_go.nets.network_parameters import Precision
 from miai_go.rules.sizes import board_names
@@ -23,7 +23,7 @@ from miai_go.shipped import find_weights
 
 if TYPE_CHECKING:
     from miai_go.nets.network import Outputs
-    from miai_go.nets.oracle import Answers, NetworkOracle
+    from miai_go.nets.oracle import Answers
 
 
 Answering = Callable[[NDArray[np.uint8]], "Outputs | Answers"]
@@ -244,7 +244,6 @@ def evaluate_weights(
     split: str = "all",
     limit: int | None = None,
     precision: str | None = None,
-    symmetry: str = "none",
     note: Callable[[str], None] | None = None,
 ) -> GameMeasures:
     """Measure weights on games.
@@ -260,7 +259,6 @@ def evaluate_weights(
     _check("split", split, SPLITS)
     if precision is not None:
         _check("precision", precision, get_args(Precision))
-    _check("symmetry", symmetry, ("none", "average"))
     path = find_weights(weights)
     header = network_header(path)
     own = "auto" if path.suffix == ".onnx" else "fp32"
@@ -269,13 +267,10 @@ def evaluate_weights(
     data = GoDataset(sources, encoder=encoders, split=cast(Split, split), filters=filters)
     if note is not None and (left_out := data.left_out()):
         note(left_out)
-    opened = {
+    oracles = {
         size: load_oracle(path, size=size, precision=cast("Precision", precision or own))
         for size in data.sizes
     }
-    oracles: Mapping[int, NetworkOracle | Ensemble] = opened
-    if symmetry == "average":
-        oracles = {size: Ensemble(oracle) for size, oracle in opened.items()}
     return measure(lambda planes: oracles[planes.shape[-1]].infer(planes), data, limit=limit)
 
 

@@ -91,10 +91,8 @@ class ResidentLessons:
         planes = self._unpacked(taken.pop("bits"), taken.pop("wide"))
         lesson: dict[str, Any] = {"planes": self._turned(planes, back)}
         for name, values in taken.items():
-            if name in ("action", "reply"):
-                known = values.clamp(min=0).long()
-                moved = to.gather(1, known[:, None]).squeeze(1)
-                lesson[name] = torch.where(values < 0, -1, moved)
+            if name == "action":
+                lesson[name] = to.gather(1, values.long()[:, None]).squeeze(1)
             elif name == "policy":
                 lesson[name] = values.float().gather(1, back)
             elif name == "ownership":
@@ -203,7 +201,6 @@ class ResidentLessons:
 
 _STORED: Final[dict[str, Any]] = {
     "action": np.int16,
-    "reply": np.int16,
     "policy": np.float16,
     "weight": np.float32,
 }

@@ -65,8 +65,6 @@ class LossSection(StrictModel):
     value: float = parameter(1.0, ge=0, help="Weight of the value's mean square error")
     ownership: float = parameter(0.15, ge=0, help="Weight of the ownership's mean square error")
     score: float = parameter(0.02, ge=0, help="Weight of the score's Huber loss, in tens of points")
-    reply: float = parameter(0.15, ge=0, help="Weight of the reply's cross-entropy")
-    margins: float = parameter(0.02, ge=0, help="Weight of the margins' cross-entropy")
 
 
 class TrainingRunSection(StrictModel):

@@ -309,7 +309,6 @@ def lesson_of(
         value=value,
         ownership=batch.ownership,
         score=batch.score,
-        reply=batch.reply,
     )
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from miai_go.learning.training.measuring import Row
     from miai_go.tsumego.data.labelled_positions import LabelledPositions
     from miai_go.tsumego.data.position_sets import MakingSettings, SetCounts
-    from miai_go.tsumego.networks.accuracy import Baselines, LifeMeasures
+    from miai_go.tsumego.networks.accuracy import LifeMeasures
     from miai_go.tsumego.networks.predictor import PredictedFate
     from miai_go.tsumego.problem_sgf import Problem
 
@@ -90,29 +90,9 @@ def make(
         print(f"the problems have no more positions; {positions} were requested")
 
 
-def show(
-    folder: _Set,
-    folds: Annotated[int, typer.Option("--folds", min=2, max=1000, help="Number of folds.")] = 5,
-    seed: Annotated[
-        int, typer.Option("--seed", min=0, help="Seed of the split and the sample.")
-    ] = 0,
-    sample: Annotated[
-        int,
-        typer.Option(
-            "--sample", min=0, max=100_000, help="Sampled positions for nearest neighbours."
-        ),
-    ] = 300,
-    as_json: _Json = False,
-) -> None:
-    """Show the counts of a set, and how close held-out positions are to training positions."""
-    import numpy as np
-
-    from miai_go.tsumego.data.labelled_positions import (
-        SPLITS,
-        LabelledPositions,
-        find_neighbours,
-        folds_of,
-    )
+def show(folder: _Set, as_json: _Json = False) -> None:
+    """Show the counts of a set."""
+    from miai_go.tsumego.data.labelled_positions import LabelledPositions
 
     positions = LabelledPositions.open(folder)
     side, safe = positions.columns["side"], positions.safe()
@@ -123,20 +103,11 @@ def show(
         "safe_defender_first": float(safe[side == 1].mean()),
         "digest": positions.digest,
     }
-    nearest: dict[str, list[tuple[str, int]]] = {}
-    for by in SPLITS if sample else ():
-        split = folds_of(positions, folds=folds, seed=seed, by=by)
-        train, test = np.flatnonzero(split != 0), np.flatnonzero(split == 0)
-        near = find_neighbours(positions, train, test, sample=sample, seed=seed)
-        nearest[by] = near.table()
     if as_json:
-        print(json.dumps({**counts, "nearest": {k: dict(v) for k, v in nearest.items()}}, indent=2))
+        print(json.dumps(counts, indent=2))
         return
     for name, value in counts.items():
         print(f"{name:20} {value:.3f}" if isinstance(value, float) else f"{name:20} {value}")
-    for kind, table in nearest.items():
-        print(f"\nnearest training position, split by {kind} (differing points: positions)")
-        print("  ".join(f"{distance}: {count}" for distance, count in table))
 
 
 def train(
@@ -180,12 +151,6 @@ def evaluate(
     positions: Annotated[
         int, typer.Option("--positions", min=0, help="Maximum positions per fold; 0 for all.")
     ] = 0,
-    sample: Annotated[
-        int,
-        typer.Option(
-            "--sample", min=1, max=100_000, help="Sampled positions for nearest neighbours."
-        ),
-    ] = 300,
     as_json: _Json = False,
 ) -> None:
     """Measure networks on their held-out positions.
@@ -194,7 +159,7 @@ def evaluate(
     """
     _needs_torch("eval")
     from miai_go.tsumego.data.labelled_positions import LabelledPositions
-    from miai_go.tsumego.networks.accuracy import LifeMeasures, find_baselines, measure_file
+    from miai_go.tsumego.networks.accuracy import LifeMeasures, majority_accuracy, measure_file
     from miai_go.tsumego.networks.net_files import NetHeader
 
     opened = LabelledPositions.open(data)
@@ -202,18 +167,16 @@ def evaluate(
         _warn_of_another_set(each, opened, data)
     measured = [measure_file(w, opened, views=views, limit=positions or None) for w in weights]
     together = LifeMeasures.joined(measured)
-    baselines = find_baselines(opened, NetHeader.read(weights[0]), sample=sample)
+    majority = majority_accuracy(opened, NetHeader.read(weights[0]))
     if as_json:
-        print(json.dumps(_evaluation(together, measured, baselines), indent=2))
+        print(json.dumps(_evaluation(together, measured, majority), indent=2))
         return
     for path, measures in zip(weights, measured, strict=True):
         print(f"{path.name}: {measures.line()}")
     if len(weights) > 1:
         print(f"together: {together.line()}")
     print(f"calibration error {together.calibration_error():.4f}")
-    print(f"more common answer per first mover: {baselines.majority:.1%}")
-    print(f"nearest training position: {baselines.neighbour:.1%} (differing points: positions)")
-    print("  ".join(f"{distance}: {count}" for distance, count in baselines.neighbours.table()))
+    print(f"more common answer per first mover: {majority:.1%}")
     for title, rows in (
         ("by first mover", together.by_side()),
         ("by empty points of the zone", together.by_size()),
@@ -281,10 +244,6 @@ def predict(
     svg: Annotated[
         Path | None, typer.Option("--svg", metavar="FILE", help="Picture to write.")
     ] = None,
-    color: Annotated[
-        bool | None,
-        typer.Option("--color/--no-color", help="Colour the text (default: on a terminal)."),
-    ] = None,
     as_json: _Json = False,
 ) -> None:
     """Predict each block's probability to live, for both first movers, and the deciding moves.
@@ -306,9 +265,8 @@ def predict(
     if as_json:
         print(json.dumps([_fate(fate, len(stones)) for fate in fates], indent=2))
         return
-    coloured = sys.stdout.isatty() if color is None else color
     for first in (0, 1):
-        print(text_of(stones, fates, first=first, color=coloured), end="\n\n")
+        print(text_of(stones, fates, first=first), end="\n\n")
     print("\n".join(rows_of(len(stones), fates)))
 
 
@@ -356,15 +314,13 @@ def _warn_of_another_set(weights: Path, positions: LabelledPositions, data: Path
 
 
 def _evaluation(
-    together: LifeMeasures, measured: Sequence[LifeMeasures], baselines: Baselines
+    together: LifeMeasures, measured: Sequence[LifeMeasures], majority: float
 ) -> dict[str, Any]:
     return {
         **together.figures(),
         "calibration_error": together.calibration_error(),
         "folds": [measures.figures() for measures in measured],
-        "baseline_majority": baselines.majority,
-        "baseline_neighbour": baselines.neighbour,
-        "nearest": dict(baselines.neighbours.table()),
+        "baseline_majority": majority,
         "by_first": together.by_side(),
         "by_empty": together.by_size(),
         "calibration": together.calibration(),

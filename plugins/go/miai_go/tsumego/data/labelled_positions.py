@@ -1,4 +1,4 @@
-"""Data sets of life-and-death positions with proved answers: keys, shards, folds, neighbours.
+"""Data sets of life-and-death positions with proved answers: keys, shards, folds.
 
 A position is the stones of a zone, the target, the points next to the zone (wall, or beyond the
 edge of the board) and the first mover. The roles of attacker and defender replace the colours.
@@ -29,8 +29,6 @@ from miai_go.tsumego.data.growth import PASS, LabelledPosition
 from miai_go.tsumego.kernels import planes as kernels
 from miai_go.tsumego.kernels.stones import ZONE_WORDS
 from miai_go.tsumego.networks.zone_planes import (
-    REFERENCE,
-    WINDOW,
     PlaneLayout,
     Views,
     encode,
@@ -381,7 +379,6 @@ def _check(folder: Path, columns: dict[str, NDArray[Any]]) -> None:
 
 By = Literal["problem", "position"]
 FOLDS: Final = 5
-SPLITS: Final[tuple[By, ...]] = ("problem", "position")
 
 
 def folds_of(
@@ -423,113 +420,3 @@ def _groups(positions: LabelledPositions) -> NDArray[np.int64]:
             first, second = second, first
         leader[second] = first
     return np.array([find(problem) for problem in range(positions.problems)], np.int64)
-
-
-# Neighbours
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Neighbours:
-    """Nearest training positions of a sample, with the same first mover.
-
-    Attributes:
-      rows: the sample, int64 of shape (n,).
-      distances: number of differing points, the minimum over all stones of the target as centres
-        and all symmetries, int64 of shape (n,).
-      neighbours: the nearest positions, int64 of shape (n,).
-    """
-
-    rows: NDArray[np.int64]
-    distances: NDArray[np.int64]
-    neighbours: NDArray[np.int64]
-
-    def table(self, limit: int = 8) -> list[tuple[str, int]]:
-        """Return the number of positions by distance; the last row counts `limit` and more."""
-        counts = [(str(d), int((self.distances == d).sum())) for d in range(limit)]
-        return [*counts, (f"{limit}+", int((self.distances >= limit).sum()))]
-
-
-def find_neighbours(
-    positions: LabelledPositions,
-    train: NDArray[np.int64],
-    test: NDArray[np.int64],
-    *,
-    sample: int = 300,
-    seed: int = 0,
-    window: int = WINDOW,
-) -> Neighbours:
-    """Return the nearest neighbours in `train` of a random sample of `test`.
-
-    Training positions are centred on the stone nearest to the target's middle.
-    """
-    rng = np.random.default_rng(seed)
-    rows = np.sort(rng.choice(test, min(sample, len(test)), replace=False))
-    pictures = _pictures(positions, train, window)
-    sides = np.ascontiguousarray(positions.columns["side"][train])
-    distances = np.zeros(len(rows), np.int64)
-    neighbours = np.zeros(len(rows), np.int64)
-    nearest = np.zeros(1, np.int64)
-    for i, row in enumerate(rows.tolist()):
-        side = int(positions.columns["side"][row])
-        distances[i] = kernels.nearest(
-            _all_views(positions, row, window), pictures, sides, side, nearest
-        )
-        neighbours[i] = train[nearest[0]]
-    return Neighbours(rows, distances, neighbours)
-
-
-def _all_views(positions: LabelledPositions, row: int, window: int) -> NDArray[np.uint64]:
-    """Return the distinct pictures of a position, for all centres and symmetries."""
-    c = positions.columns
-    block = np.zeros(1, np.uint64)
-    one = np.array([row])
-    kernels.target_blocks(
-        positions.layout.words,
-        c["problem"][one].astype(np.int64),
-        c["attackers"][one],
-        c["defenders"][one],
-        block,
-    )
-    count = int(block[0]).bit_count()
-    picks, turns = np.divmod(np.arange(8 * count), 8)
-    pictures = _pictures(positions, np.repeat(one, 8 * count), window, picks, turns)
-    return np.unique(pictures, axis=0)
-
-
-def _pictures(
-    positions: LabelledPositions,
-    rows: NDArray[np.int64],
-    window: int,
-    picks: NDArray[np.int64] | None = None,
-    turns: NDArray[np.int64] | None = None,
-) -> NDArray[np.uint64]:
-    """Return the contents of the windows, two bits for each point, uint64 of shape (n, words)."""
-    out = []
-    c = positions.columns
-    for start in range(0, len(rows), 4096):
-        here = slice(start, start + 4096)
-        part = rows[here]
-        planes = encode(
-            positions.layout,
-            c["problem"][part],
-            c["attackers"][part],
-            c["defenders"][part],
-            c["side"][part],
-            planes=REFERENCE,
-            window=window,
-            picks=None if picks is None else picks[here],
-            turns=None if turns is None else turns[here],
-        ).planes.reshape(len(part), -1, window**2)
-        board = planes[:, kernels.ATTACKER_FIRST] | planes[:, kernels.DEFENDER_FIRST]
-        # Empty 00, attacker 10, defender 01, beyond the edge 11.
-        first = planes[:, kernels.OPPOSITE] | (1 - board)
-        second = planes[:, kernels.OWN] | (1 - board)
-        out.append(np.concatenate((_packed(first), _packed(second)), 1))
-    return np.concatenate(out)
-
-
-def _packed(bits: NDArray[np.uint8]) -> NDArray[np.uint64]:
-    words = -(-bits.shape[1] // 64)
-    padded = np.zeros((len(bits), words * 64), np.uint8)
-    padded[:, : bits.shape[1]] = bits
-    return np.packbits(padded, 1).view(np.uint64)

@@ -395,35 +395,3 @@ def playable(zone: Words, side: Int, own: np.uint64, other: np.uint64, p: Int) -
     mine = own | bit(p)
     captured = captured_by(zone, side, mine, other, p)
     return bool(captured != ZERO or has_liberty(zone, side, mine, other, p))
-
-
-@kernel
-def nearest(query: Words, rows: Words, keys: NDArray[np.int8], key: int, row: Ints) -> Int:
-    """Find the row that differs least from any view of a query; return the number of points.
-
-    Args:
-      query: uint64 of shape (views, words), the first half of the words one bit a point, the
-        second half another.
-      rows: uint64 of shape (n, words).
-      keys: rows with another key than `key` are left out.
-      row: the number of the row is written here, -1 if there is none.
-    """
-    words = query.shape[1]
-    half = words // 2
-    least = np.int64(1 << 30)
-    row[0] = -1
-    for i in range(len(rows)):
-        if keys[i] != key:
-            continue
-        for v in range(len(query)):
-            away = np.int64(0)
-            for w in range(half):
-                away += popcount(
-                    (query[v, w] ^ rows[i, w]) | (query[v, half + w] ^ rows[i, half + w])
-                )
-                if away >= least:
-                    break  # no better than the nearest so far
-            if away < least:
-                least = away
-                row[0] = i
-    return least

@@ -1,4 +1,4 @@
-"""Accuracy of life-and-death networks on held-out positions with proved answers; baselines."""
+"""Accuracy of life-and-death networks on held-out positions with proved answers."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from miai_go.learning.training.measuring import Answering, Measures, Row, tenths
 from miai_go.tsumego.data.labelled_positions import (
     LabelledPositions,
-    Neighbours,
-    find_neighbours,
     folds_of,
     policy_targets,
 )
@@ -172,21 +170,6 @@ def area(chance: NDArray[np.float64], safe: NDArray[np.bool_]) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Baselines:
-    """Baselines that need no network.
-
-    Attributes:
-      majority: accuracy of the more common answer for each first mover.
-      neighbour: accuracy of the nearest training position's answer, on a sample.
-      neighbours: that sample with its distances.
-    """
-
-    majority: float
-    neighbour: float
-    neighbours: Neighbours
-
-
-@dataclass(frozen=True, slots=True)
 class QuantisedRow:
     """Accuracy of a network quantized to some bits per weight.
 
@@ -230,19 +213,15 @@ def measure_file(
     return measure(answering(net.network), net.header, positions, rows, views=views)
 
 
-def find_baselines(
-    positions: LabelledPositions, header: NetHeader, *, sample: int = 300, seed: int = 0
-) -> Baselines:
-    """Return the baselines on the split of a network."""
+def majority_accuracy(positions: LabelledPositions, header: NetHeader) -> float:
+    """Return the accuracy of the more common answer for each first mover, as a baseline."""
     train, test = split_rows(positions, header)
     side, safe = positions.columns["side"], positions.safe()
     right = 0
     for mover in (0, 1):
         common = safe[train][side[train] == mover].mean() >= 0.5
         right += int((safe[test][side[test] == mover] == common).sum())
-    near = find_neighbours(positions, train, test, sample=sample, seed=seed, window=header.window)
-    agrees = float((safe[near.rows] == safe[near.neighbours]).mean())
-    return Baselines(right / len(test), agrees, near)
+    return right / len(test)
 
 
 def quantised_table(

@@ -113,7 +113,6 @@ _TITLES: Final = ("attacker first", "defender first")
 _CELL: Final = 24
 _MARGIN: Final = 30
 _FILLS: Final = ("", "#111111", "#fafafa")
-_RESET: Final = "\x1b[0m"
 
 
 def svg_of(stones: NDArray[np.int8], fates: Sequence[PredictedFate]) -> str:
@@ -154,27 +153,14 @@ def svg_of(stones: NDArray[np.int8], fates: Sequence[PredictedFate]) -> str:
     )
 
 
-def text_of(
-    stones: NDArray[np.int8], fates: Sequence[PredictedFate], *, first: int, color: bool = False
-) -> str:
+def text_of(stones: NDArray[np.int8], fates: Sequence[PredictedFate], *, first: int) -> str:
     """Return a board for one first mover, as text: X Black, O White, * the policy's move.
 
     Args:
       first: the first mover, 0 the attacker of a block, 1 its owner.
-      color: whether terminal codes colour the stones, from red, lost, to green.
     """
-    chances = {
-        point: fate.chances[first]
-        for fate in fates
-        if fate.chances is not None
-        for point in fate.points
-    }
     answers = {fate.moves[first] for fate in fates if fate.critical}
     marks = {move: "*" for move in answers if move is not None}
-    if color:
-        for point, chance in chances.items():
-            cell = marks.get(point, STONES[int(stones.flat[point])])
-            marks[point] = f"\x1b[38;5;{_terminal_color(chance)}m{cell}{_RESET}"
     return f"{_TITLES[first]}:\n{draw(stones, marks=marks)}"
 
 
@@ -194,12 +180,6 @@ def rows_of(size: int, fates: Sequence[PredictedFate]) -> list[str]:
             cases.append(f"{title} {chance:.0%}{suffix}")
         out.append(f"{name}  lives with {', '.join(cases)}")
     return out
-
-
-def _terminal_color(chance: float) -> int:
-    """Return one of the 256 terminal colours, from red to green."""
-    red, green = round(5 * min(1.0, 2 - 2 * chance)), round(5 * min(1.0, 2 * chance))
-    return 16 + 36 * red + 6 * green
 
 
 def _at(size: int, point: int) -> tuple[int, int]:
