@@ -196,7 +196,8 @@ def test_the_keys_that_it_names_are_there() -> None:
         for table, key in named
         if key not in ("md", "toml", "csv", "svg", "safetensors")
     ]
-    checked = [(table, key) for table, key in named if table in tables]
+    players = ("network", "precision")  # a parameter of players, not of trainings
+    checked = [(table, key) for table, key in named if table in tables and (table, key) != players]
     assert len(checked) > 8
     for table, key in checked:
         assert key in tables[table], f"{table}.{key}"
