@@ -185,9 +185,9 @@ class ForestSearch(TreeSearch):
         self._tree = self._forest.tree(0)
         self._forest.configure(0, self._settings)
         self._set_root(self.game.new_initial_state())
-        # The first search loads kernels and warms the networks up.
+        # The first search and move load kernels and warm the networks up.
         self._forest.search(_ONE, min(8, budget), self._leaf_valuer())
-        self._tree.best()
+        self._forest.play(0, self._tree.best())
 
     def _set_root(self, state: GoState) -> None:
         superko = self.game.ko_rule != KoRule.SIMPLE
