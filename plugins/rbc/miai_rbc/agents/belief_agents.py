@@ -11,7 +11,6 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -46,7 +45,6 @@ from miai_rbc.kernels.scan import WINDOWS, move_entries
 from miai_rbc.rbc_parameters import (
     MAX_DEPTH,
     BeliefParameters,
-    EmbeddedEngine,
     ModelWeights,
     SamplingParameters,
     SeedParameters,
@@ -197,8 +195,7 @@ class SamplingAgent(BeliefAgent):
 
     def __init__(self, game: RbcGame, parameters: SamplingParameters) -> None:
         engine = "miai_rbc.engines.kernel:KernelEngine"
-        embedded = isinstance(parameters.engine, EmbeddedEngine)
-        with FAMILY.compiling_beside(ANALYSIS, engine) if embedded else nullcontext():
+        with FAMILY.compiling_beside(ANALYSIS, engine):
             super().__init__(game, parameters)
             self.load()
         self.engine = make_engine(self.parameters)

@@ -1,1 +1,1 @@
-"""Engines that value chess positions: the embedded one and any UCI engine, one protocol."""
+"""The embedded engine, which values chess positions."""
