@@ -10,7 +10,7 @@ import math
 import re
 import shlex
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Final, Self, TypeVar, get_args
@@ -218,12 +218,9 @@ def describe_parameters(model: type[BaseModel]) -> list[dict[str, Any]]:
     """Return a row for each parameter: name, type, default, unit, help and limits, plain data.
 
     The parameters of a table are rows of their own, named ``table.name``; those of a choice follow
-    a row with its kinds.
+    a row with its kinds, and name the kinds that have them unless all have.
     """
-    rows: dict[str, dict[str, Any]] = {}
-    for row in _rows(model, None):
-        rows.setdefault(row["name"], row)
-    return list(rows.values())
+    return list(_rows(model, None))
 
 
 def _rows(model: type[BaseModel], filled: BaseModel | None) -> Iterator[dict[str, Any]]:
@@ -246,13 +243,26 @@ def _rows(model: type[BaseModel], filled: BaseModel | None) -> Iterator[dict[str
                 "default": kind,
                 "limits": {"enum": [kind_of(table) for table in tables]},
             }
+        inner: dict[str, dict[str, Any]] = {}
+        owners: dict[str, list[type[BaseModel]]] = {}
         for table in tables:
-            inner = default if isinstance(default, table) else None
-            for below in _rows(table, inner):
-                if field.discriminator and below["name"] == KIND:
-                    continue
-                only = f" ({name} = {kind_of(table)})" if field.discriminator else ""
-                yield {**below, "name": f"{name}.{below['name']}", "help": below["help"] + only}
+            for below in _rows(table, default if isinstance(default, table) else None):
+                inner.setdefault(below["name"], below)
+                owners.setdefault(below["name"], []).append(table)
+        for path, below in inner.items():
+            if field.discriminator and path == KIND:
+                continue
+            kinds = _kinds_with(owners[path], tables, "{}")
+            only = f" ({name} = {kinds})" if kinds else ""
+            yield {**below, "name": f"{name}.{path}", "help": below["help"] + only}
+
+
+def _kinds_with(
+    owners: Sequence[type[BaseModel]], choice: Sequence[type[BaseModel]], form: str
+) -> str:
+    """Return the kinds of a choice that have a parameter; empty if all have it."""
+    every = len(owners) == len(choice)
+    return "" if every else " or ".join(form.format(kind_of(table)) for table in owners)
 
 
 def _row(name: str, field: FieldInfo, default: Any, schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -300,9 +310,8 @@ def build_options(
     except ValidationError as error:
         lines = []
         for detail in mistakes(error):
-            path, _, words = explain(detail, model, "").partition(": ")
-            option = names.get(path.partition("[")[0], "options")
-            lines.append(f"{option}: {words}")
+            path, words = _explained(detail, model, "")
+            lines.append(f"{names.get(path.partition('[')[0], 'options')}: {words}")
         raise ParameterError("\n".join(lines)) from None
 
 
@@ -320,24 +329,31 @@ def mistakes(error: ValidationError) -> list[Mapping[str, Any]]:
 
 def explain(detail: Mapping[str, Any], model: type[BaseModel], where: str) -> str:
     """Return one line that says what is wrong with a parameter, and what to do."""
+    return ": ".join(filter(None, _explained(detail, model, where)))
+
+
+def _explained(detail: Mapping[str, Any], model: type[BaseModel], where: str) -> tuple[str, str]:
+    """Return the path of a mistake, empty for the whole model, and what is wrong there."""
     place = _Place(model)
     for part in detail["loc"]:
         place.enter(part)
     path = where
     for step in place.steps:
         path += f"[{step}]" if isinstance(step, int) else f".{step}" if path else step
-    kinds = [kind_of(table) for table in place.choice]
-    match detail["type"]:
-        case "extra_forbidden":
-            return f"{path}: {place.why_unknown()}"
-        case "missing":
-            return f"{path}: is required"
-        case "union_tag_not_found":
-            return f"{path}: name its {KIND}, one of {', '.join(kinds)}"
-        case "union_tag_invalid":
-            expected = {"expected": ", ".join(map(repr, kinds))}
-            return f"{path}: {_literal(detail['input'][KIND], expected)}"
-    return f"{path}: {wording(detail)}"
+    kinds, kind = [kind_of(table) for table in place.choice], detail["type"]
+    if kind == "extra_forbidden":
+        words = place.why_unknown()
+    elif kind == "missing":
+        words = "is required"
+    elif kind == "union_tag_not_found":
+        words = f"name its {KIND}, one of {', '.join(kinds)}"
+    elif kind == "union_tag_invalid":
+        words = _literal(detail["input"][KIND], {"expected": ", ".join(map(repr, kinds))})
+    elif kinds and kind in ("dict_type", "model_type", "model_attributes_type"):
+        words = f"expected one of {', '.join(kinds)}, or a table, got {_shown(detail['input'])}"
+    else:
+        words = wording(detail)
+    return path, words
 
 
 class _Place:
@@ -385,16 +401,17 @@ class _Place:
         for base in table.__mro__:
             if name in vars(base).get("moved", {}):
                 return str(vars(base)["moved"][name])
-        kinds = [kind_of(t) for t in self._siblings if name in t.model_fields]
-        if kinds:
-            return f"is a parameter of the {KIND} {' or '.join(kinds)} only"
-        inner = [
-            f"{field.alias or key}.{name}"
-            + (f", with {field.alias or key} = '{kind_of(t)}'" if field.discriminator else "")
-            for key, field in table.model_fields.items()
-            for t in tables_of(field)
-            if name in t.model_fields
-        ]
+        owners = [t for t in self._siblings if name in t.model_fields]
+        if owners:
+            named, quoted = (_kinds_with(owners, self._siblings, f) for f in ("{}", "'{}'"))
+            return f"is a parameter of the {KIND} {named} only; write {KIND} = {quoted}"
+        inner = []
+        for key, field in table.model_fields.items():
+            tables, key = tables_of(field), field.alias or key
+            owners = [t for t in tables if name in t.model_fields]
+            if owners:
+                kinds = _kinds_with(owners, tables, "'{}'")
+                inner.append(f"{key}.{name}" + (f", with {key} = {kinds}" if kinds else ""))
         if inner:
             return f"unknown parameter. Write {' or '.join(inner)}."
         names = [field.alias or key for key, field in table.model_fields.items()]
@@ -587,8 +604,10 @@ def wording(detail: Detail) -> str:
     if translate is not None:
         return translate(value, context)
     message = str(detail["msg"]).removeprefix("Value error, ")
-    whole_table = isinstance(value, (Mapping, BaseModel))
-    return message if whole_table else f"{message}, got {_shown(value)}"
+    if isinstance(value, (Mapping, BaseModel)):
+        return message
+    said = isinstance(value, str) and repr(value) in message
+    return message if said else f"{message}, got {_shown(value)}"
 
 
 def _literal(value: Any, context: Mapping[str, Any]) -> str:

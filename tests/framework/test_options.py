@@ -86,7 +86,7 @@ def test_a_mistake_names_the_option(app: typer.Typer) -> None:
     assert str(caught.value).splitlines() == [
         "--komi-spread: 10 is too large; at most 9",
         "--precision: 'fp3' is not one of fp32, int8; did you mean 'fp32'?",
-        "--root.considered: is a parameter of the kind halving only",
+        "--root.considered: is a parameter of the kind halving only; write kind = 'halving'",
     ]
 
 

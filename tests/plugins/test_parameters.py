@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import pytest
+from pydantic import field_validator, model_validator
 
 import miai
 from miai.errors import ParameterError
@@ -174,9 +175,12 @@ class Search(miai.Parameters):
     ("values", "message"),
     [
         ({"root": "gumble"}, "x.root: 'gumble' is not one of puct, gumbel; did you mean 'gumbel'"),
-        ({"root": 3}, "x.root: expected a table of keys and values, got 3"),
+        ({"root": 3}, "x.root: expected one of puct, gumbel, or a table, got 3"),
         ({"root": {"kind": "gumbel", "considered": 0}}, "x.root.considered: 0 is too small"),
-        ({"root": {"considered": 3}}, "x.root.considered: is a parameter of the kind gumbel only"),
+        (
+            {"root": {"considered": 3}},
+            "x.root.considered: is a parameter of the kind gumbel only; write kind = 'gumbel'",
+        ),
         ({"root": {"kind": "gumbel", "consider": 3}}, "x.root.consider: unknown parameter. Did"),
         ({"network": {"precisoin": 1}}, "x.network.precisoin: unknown parameter. Did you mean 'pr"),
         ({"precision": "fp32"}, "x.precision: unknown parameter. Write network.precision."),
@@ -193,6 +197,62 @@ def test_mistakes_in_tables_and_choices_name_the_place(
 ) -> None:
     with pytest.raises(ParameterError, match=re.escape(message)):
         build_parameters(Search, values, where="x")
+
+
+class Halving(Gumbel):
+    kind: Literal["halving"] = "halving"  # type: ignore[assignment]
+    rounds: int = miai.parameter(3, help="Rounds")
+
+
+class Even(Halving):
+    kind: Literal["even"] = "even"  # type: ignore[assignment]
+
+
+class Rooted(miai.Parameters):
+    root: Puct | Halving | Even = miai.parameter(Puct(), help="Root", discriminator=KIND)
+    tail: Halving | Even = miai.parameter(Even(), help="Tail", discriminator=KIND)
+
+
+class Range(miai.Parameters):
+    low: int = 0
+    high: int = 9
+    rank: str = ""
+
+    @field_validator("rank")
+    @classmethod
+    def _check_rank(cls, rank: str) -> str:
+        if rank:
+            raise ValueError("'zz' is not a rank" if rank == "zz" else "an unknown rank")
+        return rank
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.low > self.high:
+            raise ValueError("low is above high")
+        return self
+
+
+def test_kinds_that_share_a_parameter_are_named_together() -> None:
+    rows = {row["name"]: row["help"] for row in describe_parameters(Rooted)}
+    assert rows["root.rounds"] == "Rounds (root = halving or even)"
+    assert rows["tail.rounds"] == "Rounds"
+    message = "Write root.rounds, with root = 'halving' or 'even' or tail.rounds."
+    with pytest.raises(ParameterError, match=message):
+        build_parameters(Rooted, {"rounds": 3})
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"low": 3, "high": 2}, "low is above high"),
+        ({"rank": "zz"}, "rank: 'zz' is not a rank"),
+        ({"rank": "other"}, "rank: an unknown rank, got 'other'"),
+    ],
+)
+def test_a_message_says_a_place_and_a_value_once(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError) as caught:
+        build_parameters(Range, values)
+    assert str(caught.value) == message
 
 
 def test_a_choice_is_named_by_its_kind_or_written_as_a_table() -> None:

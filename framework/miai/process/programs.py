@@ -67,7 +67,7 @@ def installing(program: str, advice: Mapping[str, str]) -> str:
 
 
 def _explain(program: str, where: str, advice: Mapping[str, str]) -> str:
-    how = installing(program, advice) or ": install it, or give its whole path in `command`"
+    how = installing(program, advice) or ": install it, or give its whole path"
     return f"the {_kind(advice)} '{program}' was not found{how}; {where}"
 
 
