@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from miai.cli.main import main
+
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 RANDOM = ("--x", "random", "--o", "random", "--seed", "1", "--quiet")
 
@@ -88,6 +90,18 @@ def test_a_disk_that_is_full_when_the_record_is_written(tmp_path: Path) -> None:
 def test_an_output_that_takes_nothing(words: tuple[str, ...]) -> None:
     done = miai(*words, redirect=">/dev/full")
     assert_one_message(done, "the output cannot be written: No space left on device")
+
+
+def test_a_system_error_that_is_not_of_the_output(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail() -> None:
+        raise OSError("boom")
+
+    monkeypatch.setattr("miai.cli.app.run", fail)
+    with pytest.raises(SystemExit):
+        main()
+    assert capsys.readouterr().err.startswith("miai: OSError: boom; MIAI_TRACEBACK=1")
 
 
 def test_a_game_that_fails(tmp_path: Path) -> None:

@@ -73,9 +73,16 @@ def _printable(message: str) -> str:
 
 
 def _explain(error: OSError) -> str:
-    """Return a message for a system error: about the file it names, or about the output."""
+    """Return a message for a system error: about the file it names, about the output, or neither.
+
+    Standard output has no name, but a write to it fails in few ways.
+    """
+    import errno
+
     if error.filename is not None:
         return f"{error.strerror}: {error.filename}; MIAI_TRACEBACK=1 shows the traceback"
+    if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF):
+        return f"{type(error).__name__}: {error}; MIAI_TRACEBACK=1 shows the traceback"
     _drop_output()
     return f"the output cannot be written: {error.strerror}; free space or redirect it"
 

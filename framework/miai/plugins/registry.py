@@ -112,7 +112,7 @@ class Component(Generic[T]):
         """
         factory, parameters = self.load_factory(), self.fill(values, where=where)
         try:
-            component = factory(*context, parameters)
+            return self.checked(factory(*context, parameters))
         except MiaiError:
             raise
         except Exception as error:
@@ -121,7 +121,6 @@ class Component(Generic[T]):
                 f"{self.title}: its factory failed: {type(error).__name__}: {error}; a defect of "
                 "the plugin, which `miai plugins check` may explain"
             ) from error
-        return self.checked(component)
 
     def checked(self, component: Any) -> T:
         """Return what the factory built. Raises `PluginLoadError` if its type is wrong."""

@@ -45,7 +45,7 @@ from miai_tournaments.config.load import Tournament, rules_of
 from miai_tournaments.config.opening_source import Openings
 from miai_tournaments.config.schema import RunSection, TournamentConfig
 from miai_tournaments.formats.format import Format, how_many
-from miai_tournaments.kinds import EXECUTOR, STORE
+from miai_tournaments.kinds import EXECUTOR
 from miai_tournaments.report.counting import count_store
 from miai_tournaments.report.live import Reporter, one_line
 from miai_tournaments.running.schedule import Schedule, player_seed
@@ -69,7 +69,7 @@ from miai_tournaments.running.stored_run import (
     stored_openings,
     with_judgement,
 )
-from miai_tournaments.store.address import choice, leads_to, settle_draft
+from miai_tournaments.store.address import build_database, choice, leads_to, settle_draft
 from miai_tournaments.store.export import RecordFiles
 from miai_tournaments.store.folder import (
     DRAFT_FILE,
@@ -193,9 +193,7 @@ class _Run:
     def begin(self, tournament: Tournament, stack: ExitStack) -> RunEnding:
         """Begin a run in a folder without one."""
         store_name, values = choice(self.section.store, self.section.store_parameters)
-        registry().build(
-            STORE, store_name, self.folder, values=values, where="run.store"
-        ).check_new()
+        build_database(self.folder, store_name, values).check_new()
         self._watch_valuations(tournament.openings)
         openings = tournament.openings.judged(self.config.tournament.seed)
         tournament = replace(tournament, openings=openings)

@@ -25,11 +25,11 @@ from miai.process.sandbox import (
 )
 from miai_tournaments.config.load import rules_of
 from miai_tournaments.config.schema import LimitsSection, TournamentConfig
-from miai_tournaments.kinds import EXECUTOR
+from miai_tournaments.kinds import EXECUTOR, is_foreign
 from miai_tournaments.running.signals import Stopped
 from miai_tournaments.store.folder import LOGS
 from miai_tournaments.store.rows import PlayerRow
-from miai_tournaments.workers.executor import Executor, Workload
+from miai_tournaments.workers.executor import Executor, GuardedExecutor, Workload
 from miai_tournaments.workers.game_runner import UNNAMED
 from miai_tournaments.workers.jobs import GameJob, Setup
 
@@ -100,7 +100,9 @@ def make_executor(
     Raises:
       MiaiError: there is no such executor, its parameters are wrong, or what it needs is missing.
     """
-    return registry().build(EXECUTOR, name, workload, values=parameters, where="run")
+    component = registry().get(EXECUTOR, name)
+    executor = component.build(workload, values=parameters, where="run")
+    return GuardedExecutor(executor, component.title) if is_foreign(component) else executor
 
 
 def isolation_line(level: Isolation, *, local: bool) -> str:

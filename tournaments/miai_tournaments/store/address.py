@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from miai.errors import MiaiError, StoreError
 from miai.files import reading, sync_folder, write_text, writing
 from miai.plugins.loader import registry
-from miai_tournaments.kinds import STORE
+from miai_tournaments.kinds import STORE, Guarded, blamed, is_foreign
 from miai_tournaments.store.database import Database
 from miai_tournaments.store.folder import ADDRESS_FILE, DRAFT_FILE
 
@@ -40,7 +40,19 @@ def database(folder: Path) -> Database:
       StoreError: the address is malformed.
     """
     path = folder / ADDRESS_FILE
-    return _addressed(folder, path) if path.exists() else registry().build(STORE, SQLITE, folder)
+    return _addressed(folder, path) if path.exists() else build_database(folder, SQLITE, {})
+
+
+def build_database(folder: Path, name: str, values: Mapping[str, Any]) -> Database:
+    """Return a database by the name of its store. Raises `MiaiError` if it cannot be built."""
+    component = registry().get(STORE, name)
+    built = component.build(folder, values=values, where="run.store")
+    if is_foreign(component):
+        with blamed(component.title):
+            json.dumps(None if built.address is None else dict(built.address))
+        guarded: Any = Guarded(built, component.title)
+        return cast("Database", guarded)
+    return built
 
 
 def leads_to(folder: Path, store: str) -> bool:
@@ -104,11 +116,10 @@ def _addressed(folder: Path, path: Path) -> Database:
     """Return the database at an address. Raises `StoreError` if it is malformed."""
     name, values = _read(path)
     try:
-        component = registry().get(STORE, name)
-        component.fill(values)
+        registry().get(STORE, name).fill(values)
     except MiaiError as error:
         raise _malformed(path, str(error).splitlines()[0]) from error
-    return component.build(folder, values=values)
+    return build_database(folder, name, values)
 
 
 def _malformed(path: Path, reason: str = "") -> StoreError:

@@ -12,19 +12,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
-from miai.errors import StoreError
-from miai.plugins.loader import registry
+from miai.errors import MiaiError, PluginError, StoreError
 from miai.record import Termination
-from miai_tournaments.kinds import STORE
 from miai_tournaments.store import reading
-from miai_tournaments.store.address import choice, database, keep_draft, write_draft
+from miai_tournaments.store.address import (
+    build_database,
+    choice,
+    database,
+    keep_draft,
+    write_draft,
+)
 from miai_tournaments.store.database import Connection, StoreBase, Writer, upgrade
-from miai_tournaments.store.folder import has_store
+from miai_tournaments.store.folder import DRAFT_FILE, has_store
 from miai_tournaments.store.rows import (
     GameResult,
     GameRow,
@@ -190,12 +195,18 @@ class Store(StoreBase):
         if has_store(folder):
             raise StoreError(f"{folder}: already contains a tournament; choose another folder")
         name, values = choice(store, parameters)
-        new = registry().build(STORE, name, folder, values=values, where="run.store")
+        new = build_database(folder, name, values)
         # The draft comes first: if the process dies between the two databases, of which neither
         # can commit for the other, the next one finds the tables by it (`settle_draft`).
         if new.address is not None:
             write_draft(folder, name, new.address)
-        new.create(TABLES, lambda writer: extend_run(writer, info, players, games))
+        try:
+            new.create(TABLES, lambda writer: extend_run(writer, info, players, games))
+        except PluginError:  # a plugin's own failure: without the plugin, a draft leads nowhere
+            with suppress(MiaiError, OSError):
+                if not new.exists():
+                    (folder / DRAFT_FILE).unlink(missing_ok=True)
+            raise
         if new.address is not None:
             keep_draft(folder)
         return cls.open(folder)

@@ -8,12 +8,13 @@ kind ``executor``, so that a plugin can bring another.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, Self
 
 from miai.parameters import Parameters
 from miai.process.workers import Finished, Job, JobPool, WorkerPool
+from miai_tournaments.kinds import Guarded, blamed
 from miai_tournaments.workers.game_runner import GameRunner
 from miai_tournaments.workers.jobs import GameJob, Outcome, Setup
 
@@ -189,3 +190,67 @@ def process_executor(workload: Workload, parameters: Parameters) -> PooledExecut
         on_output=workload.on_output,
     )
     return PooledExecutor(pool, workers=workload.workers, local=True)
+
+
+class GuardedExecutor(Guarded):
+    """An executor of a plugin, whose answers are checked too."""
+
+    def __init__(self, executor: Executor, title: str) -> None:
+        super().__init__(executor, title)
+        self._jobs: set[str] = set()
+
+    @property
+    def workers(self) -> int:
+        """Maximum number of games that are played at once."""
+        return self._number("workers")
+
+    @property
+    def capacity(self) -> int:
+        """Maximum number of jobs that it should have at once."""
+        return self._number("capacity")
+
+    def submit(self, job: GameJob) -> None:
+        """Take a job."""
+        self._jobs.add(job.job_id)
+        with blamed(self._title):
+            self._component.submit(job)
+
+    def wait(self, timeout: float | None = None) -> list[Outcome]:
+        """Return the outcomes since the last call."""
+        with blamed(self._title):
+            outcomes = list(self._component.wait(timeout))
+            for outcome in outcomes:
+                if not isinstance(outcome, Outcome):
+                    raise TypeError(f"wait() returned {outcome!r:.60}, which is no Outcome")
+            self._settle(outcome.job_id for outcome in outcomes)
+        return outcomes
+
+    def cancel(self) -> list[str]:
+        """Forget the jobs that no worker has, and return their ids."""
+        with blamed(self._title):
+            return self._settle(self._component.cancel())
+
+    def _settle(self, job_ids: Iterable[str]) -> list[str]:
+        """Forget jobs and return their ids."""
+        settled = list(job_ids)
+        for job_id in settled:
+            if job_id not in self._jobs:
+                raise ValueError(f"it has no job '{job_id}'")
+            self._jobs.remove(job_id)
+        return settled
+
+    def _number(self, name: str) -> int:
+        with blamed(self._title):
+            value = getattr(self._component, name)
+            if not isinstance(value, int) or value < 0:
+                raise TypeError(f"{name} is {value!r:.60}, not a number of games")
+        return value
+
+    def __enter__(self) -> Self:
+        with blamed(self._title):
+            self._component.__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        with blamed(self._title):
+            self._component.__exit__(*error)
