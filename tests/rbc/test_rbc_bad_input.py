@@ -17,6 +17,7 @@ import miai
 from miai import ClockReading, Json, Observation, TimeControl
 from miai.errors import InvalidStateError, ParameterError
 from miai.playing.match import InProcessSeat, play_game
+from miai.plugins.loader import registry
 from miai.record import Termination
 from miai_rbc.agents.belief_agents import BeliefAgent
 from miai_rbc.belief.belief import RbcBelief
@@ -130,6 +131,12 @@ def test_parameters_out_of_range_are_refused_by_name(name: str, value: Any) -> N
 def test_parameters_elsewhere_or_gone_are_refused(parameters: dict[str, Any], said: str) -> None:
     with pytest.raises(ParameterError, match=said):
         miai.make_agent("rbc-strong", rbc(), **parameters)
+
+
+@pytest.mark.parametrize("name", ["blind_first", "singles", "k"])
+def test_parameters_of_the_search_over_beliefs_that_are_gone_say_so(name: str) -> None:
+    with pytest.raises(ParameterError, match=f"{name}: is (gone|now bounds_parameters)"):
+        registry().get("belief-search", "rbc-minimax").fill({name: 1})
 
 
 # -- observations that are none -------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from time import process_time
 from typing import Any
 
@@ -14,7 +15,7 @@ from tests import size
 from tests.tsumego.drawn import empty_corner
 
 import miai
-from miai.errors import MiaiError
+from miai.errors import MiaiError, PluginError
 from miai.plugins.loader import registry
 from miai_go.rules.board import Board
 from miai_go.rules.coordinates import vertex
@@ -374,7 +375,7 @@ def test_a_plugin_adds_an_adviser(monkeypatch: pytest.MonkeyPatch) -> None:
 
         def look(self, board: Board, color: int, *, seconds: float | None = None) -> Advice:
             weights = np.zeros(board.size**2 + 1)
-            weights[self._point] = 5
+            weights[self._point] = 5  # of five purposes
             return Advice(weights, weights < 0, {"wishes": 1})
 
     monkeypatch.setattr(registry(), "_components", dict(registry()._components))
@@ -385,6 +386,38 @@ def test_a_plugin_adds_an_adviser(monkeypatch: pytest.MonkeyPatch) -> None:
     assert state.action_to_string(result.action) == "B1"
     assert result.statistics["advice"] == {"wishes": 1}
     assert mcts(state, simulations=20).search(state).action != result.action
+
+
+@pytest.mark.parametrize(
+    ("advice", "message"),
+    [
+        (lambda: None, "expected Advice of 26 moves, got None"),
+        (lambda: Advice(np.zeros(25), np.zeros(25, np.bool_), {}), "26 moves, got advice of 25"),
+        (lambda: Advice(np.zeros(26), np.zeros(25, np.bool_), {}), "weights are of 26 moves, usel"),
+        (lambda: Advice(np.zeros(26), np.zeros(26), {}), "useless: expected an array of bool"),
+        *(
+            (
+                lambda w=weight: Advice(np.full(26, w), np.zeros(26, np.bool_), {}),
+                f"weights: {weight}",
+            )
+            for weight in (np.nan, np.inf, 1e300, -0.5)
+        ),
+    ],
+)
+def test_wrong_advice_names_its_adviser(
+    advice: Callable[[], Any], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Wrong:
+        def __init__(self, game: GoGame, parameters: miai.Parameters) -> None: ...
+
+        def look(self, board: Board, color: int, *, seconds: float | None = None) -> Any:
+            return advice()
+
+    monkeypatch.setattr(registry(), "_components", dict(registry()._components))
+    registry().add("go.adviser", "wrong", Wrong, summary="Wrong advice")
+    state = GoGame(GoParameters(board_size=5)).new_initial_state()
+    with pytest.raises(PluginError, match=f"go.adviser .wrong. .*{re.escape(message)}"):
+        mcts(state, simulations=20, adviser="wrong").search(state)
 
 
 @pytest.mark.parametrize(

@@ -22,10 +22,18 @@ DEAD_STONES: Kind[DeadStoneJudge] = Kind(
     "Finds the dead stones at the end of play",
 )
 ENCODER: Kind[Encoder] = Kind(
-    "go.encoder", "miai_go.nets.encoder:Encoder", ("size",), "Turns positions of Go into planes"
+    "go.encoder",
+    "miai_go.nets.encoder:Encoder",
+    ("size",),
+    "Turns positions of Go into planes",
+    moved=dict.fromkeys(("oneplane", "simple"), "is gone: 'zero' and 'alphago' say more"),
 )
 NETWORK: Kind[nn.Module] = Kind(
-    "go.network", _MODULE, ("shape",), "A network: planes to miai_go.nets.network.Outputs"
+    "go.network",
+    _MODULE,
+    ("shape",),
+    "A network: planes to miai_go.nets.network.Outputs",
+    moved=dict.fromkeys(("four-conv", "equivariant"), "is gone: train a 'tower'"),
 )
 BASE: Kind[nn.Module] = Kind(
     "go.base", _MODULE, ("shape", "tower"), "The base of a tower: planes to features"
@@ -35,6 +43,7 @@ POLICY_HEAD: Kind[nn.Module | None] = Kind(
     _MODULE,
     ("shape", "channels"),
     "A policy head of a tower: features to logits",
+    moved={"dense": "is gone: use 'convolution'"},
     optional=True,
 )
 VALUE_HEAD: Kind[nn.Module | None] = Kind(

@@ -74,7 +74,7 @@ _COMPONENTS = (
     ),
     (
         *("belief-search", "rbc-minimax", "miai_rbc.search.minimax:minimax_search"),
-        "miai.beliefs.search:BeliefSearchParameters",
+        "miai_rbc.search.minimax:MinimaxSearchParameters",
         "The recursion of 'recursive' for the problem rbc, in plain Python, with any bounds",
     ),
     (

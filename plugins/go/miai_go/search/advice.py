@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from miai.errors import PluginError
+
 if TYPE_CHECKING:
     from miai.game import Game
     from miai.parameters import Parameters
@@ -31,14 +33,35 @@ class Advice:
 
     Attributes:
       weights: of recommended moves, float64 of shape (size * size + 1,), pass last: 1 for an
-        important and certain one, 0 for no recommendation.
+        important and certain one, more for one with several purposes, 0 for no recommendation.
       useless: moves that achieve nothing where they are, bool of that shape.
       statistics: for the statistics of the move.
+
+    Raises:
+      PluginError: shapes or types of arrays are others, or a weight is not from 0 to their number.
     """
 
     weights: NDArray[np.float64]
     useless: NDArray[np.bool_]
     statistics: dict[str, int]
+
+    def __post_init__(self) -> None:
+        for name, kind in (("weights", np.float64), ("useless", np.bool_)):
+            array = getattr(self, name)
+            if not (isinstance(array, np.ndarray) and array.dtype == kind and array.ndim == 1):
+                got = type(array).__name__
+                if isinstance(array, np.ndarray):
+                    got = f"one of {array.dtype}, shape {array.shape}"
+                raise PluginError(
+                    f"{name}: expected an array of {np.dtype(kind)}, one for each move, got {got}"
+                )
+        if self.weights.shape != self.useless.shape:
+            moves = len(self.weights), len(self.useless)
+            raise PluginError("weights are of {} moves, useless of {}".format(*moves))
+        most = len(self.weights)  # a move has at most a purpose for each point
+        wrong = self.weights[~((self.weights >= 0) & (self.weights <= most))]
+        if len(wrong):
+            raise PluginError(f"weights: {wrong[0]} is not from 0 to {most}")
 
     def results(self) -> NDArray[np.int32]:
         """Return virtual results of moves, (size * size + 1,): wins, or losses below 0."""

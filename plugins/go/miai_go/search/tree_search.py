@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miai.clock import ClockReading
+from miai.errors import PluginError
 from miai.game import State
 from miai.plain import Json
 from miai.plugins.loader import registry
@@ -21,12 +22,13 @@ from miai.search.protocol import SearchResult
 from miai.values import ValueUnit
 from miai_go.kinds import ADVISER
 from miai_go.rules.game import GoGame, GoState, Start
+from miai_go.search.advice import Advice
 from miai_go.search.ending import choose, counts_like_a_tree, go_state, root_mask, settled
 from miai_go.search.player_parameters import SearchParameters
 from miai_go.search.tree_view import TreeView
 
 if TYPE_CHECKING:
-    from miai_go.search.advice import Advice, Adviser
+    from miai_go.search.advice import Adviser
 
 _PONDER_SECONDS: Final = 0.02
 """Time between two looks at whether pondering has to stop."""
@@ -323,7 +325,17 @@ class TreeSearch(ABC):
         """Ask the adviser and favour its moves; return None without one or if all is proved."""
         if self._adviser is None or tree.proven:
             return None
-        advice = self._adviser.look(tree.board, tree.to_move, seconds=seconds)
+        title = self._adviser_component.title
+        try:
+            advice = self._adviser.look(tree.board, tree.to_move, seconds=seconds)
+        except PluginError as error:
+            raise PluginError(f"{title}: {error}; a defect of the plugin") from error
+        moves = self.game.size**2 + 1
+        if not isinstance(advice, Advice) or len(advice.weights) != moves:
+            got = f"advice of {len(advice.weights)}" if isinstance(advice, Advice) else repr(advice)
+            raise PluginError(
+                f"{title}: expected Advice of {moves} moves, got {got}; a defect of the plugin"
+            )
         self._favour(advice)
         return advice
 

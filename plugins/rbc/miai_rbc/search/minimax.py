@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -43,6 +43,16 @@ TURN = -1
 """The only action of a node where the opponent's turn comes next."""
 
 _NO_CAPTURE = -1
+
+
+class MinimaxSearchParameters(BeliefSearchParameters):
+    """Parameters of the search `rbc-minimax`."""
+
+    moved: ClassVar[Mapping[str, str]] = {
+        "blind_first": "is gone: bounds of the search decide it",
+        "singles": "is gone: the bounds decide it; those of 'cores' with bounds_parameters.singles",
+        "k": "is now bounds_parameters.k, with the bounds 'minhash'",
+    }
 
 
 class Public(NamedTuple):
@@ -180,7 +190,7 @@ class BoardTree:
 # -- the search ------------------------------------------------------------------------------------
 
 
-def minimax_search(problem: Any, parameters: BeliefSearchParameters) -> RbcMinimaxSearch:
+def minimax_search(problem: Any, parameters: MinimaxSearchParameters) -> RbcMinimaxSearch:
     """Return the search: the component ``rbc-minimax``.
 
     Raises:
