@@ -215,7 +215,7 @@ def set_parameter(values: dict[str, Any], path: str, value: Any, *, where: str =
 
 
 def describe_parameters(model: type[BaseModel]) -> list[dict[str, Any]]:
-    """Return a row for each parameter: name, type, default, unit, help and limits, plain data.
+    """Return a row for each parameter: name, type, default, unit, help and so on, plain data.
 
     The parameters of a table are rows of their own, named ``table.name``; those of a choice follow
     a row with its kinds, and name the kinds that have them unless all have.
@@ -273,6 +273,7 @@ def _row(name: str, field: FieldInfo, default: Any, schema: Mapping[str, Any]) -
         "required": field.is_required(),
         "default": default,
         "unit": schema.get("unit"),
+        "component": schema.get("component"),
         "limits": {
             key: v[key]
             for v in variants

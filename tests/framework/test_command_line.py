@@ -136,6 +136,10 @@ def test_kinds_are_listed() -> None:
             ("play", "go", "--black", "alphazero", "--black.search.considered", "9"),
             "--black.search.considered: is a parameter of the kind gumbel only",
         ),
+        (
+            ("play", "go", "--black", "mcts", "--black.adviser", "slover"),
+            "--black.adviser: no go.adviser is called 'slover' for go. Did you mean 'solver'?",
+        ),
         (("play", "go", "--record", "game.xyz"), "--record game.xyz"),
         (("play", "go", "--record", "no/such/folder/game.sgf"), "create it first"),
         (("play", "phantom_tic_tac_toe", "--x", "mcts"), "hides information"),

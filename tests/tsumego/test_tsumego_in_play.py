@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from time import process_time
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -394,7 +394,10 @@ def test_a_plugin_adds_an_adviser(monkeypatch: pytest.MonkeyPatch) -> None:
         (lambda: None, "expected Advice of 26 moves, got None"),
         (lambda: Advice(np.zeros(25), np.zeros(25, np.bool_), {}), "26 moves, got advice of 25"),
         (lambda: Advice(np.zeros(26), np.zeros(25, np.bool_), {}), "weights are of 26 moves, usel"),
-        (lambda: Advice(np.zeros(26), np.zeros(26), {}), "useless: expected an array of bool"),
+        (
+            lambda: Advice(np.zeros(26), cast("Any", np.zeros(26)), {}),
+            "useless: expected an array of bool",
+        ),
         *(
             (
                 lambda w=weight: Advice(np.full(26, w), np.zeros(26, np.bool_), {}),

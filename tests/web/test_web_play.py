@@ -271,9 +271,10 @@ def test_clicks_in_many_games_at_once_are_answered_soon(games: int, milliseconds
 
 def test_parameters_in_tables_are_fields_of_the_form() -> None:
     agent = registry().get(AGENT, "alphazero", game="go")
-    fields = {field.name: field for field in fields_of(agent, "players.1", {}, {})}
+    fields = {field.name: field for field in fields_of(agent, "go", "players.1", {}, {})}
     assert fields["players.1.search"].choices == ("puct", "gumbel")
     assert fields["players.1.search.considered"].label == "search: considered"
+    assert set(fields["players.1.adviser"].choices) == {"network", "none", "solver"}
     given = {
         "players.0.agent": "me",
         "players.1.agent": "alphazero",
@@ -285,3 +286,6 @@ def test_parameters_in_tables_are_fields_of_the_form() -> None:
     with pytest.raises(FormError) as caught:
         setting_of("go", {**given, "players.1.network.threads": "0"}, browser="b")
     assert caught.value.mistakes == {"players.1.network.threads": "0 is too small; at least 1"}
+    with pytest.raises(FormError, match="Did you mean 'solver'") as caught:
+        setting_of("go", {**given, "players.1.adviser": "slover"}, browser="b")
+    assert set(caught.value.mistakes) == {"players.1.adviser"}

@@ -306,7 +306,8 @@ class PlayerOptions:
         component = registry().get("agent", self.agent, game=game.info.name)
         if self.values and not component.load_parameters().model_fields:
             raise ConfigError(f"{self.texts[-1]}: agent '{self.agent}' takes no parameters")
-        component.fill(self.values, where=f"--{self.player}")
+        filled = component.fill(self.values, where=f"--{self.player}")
+        registry().check_named(filled, game.info.name, where=f"--{self.player}")
         try:
             return make_agent(self.agent, game, **self.values)
         except AgentUnavailableError as error:

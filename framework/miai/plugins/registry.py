@@ -19,6 +19,7 @@ from miai.errors import (
     ConfigError,
     MiaiError,
     MissingExtraError,
+    ParameterError,
     PluginError,
     PluginLoadError,
     RegistrationError,
@@ -356,6 +357,20 @@ class Registry:
     ) -> T:
         """Return a component built in its context. Raises as `get` and `Component.build`."""
         return self.get(kind, name, game=game).build(*context, values=values or {}, where=where)
+
+    def check_named(self, filled: Parameters, game: str, *, where: str) -> None:
+        """Check the components that parameters name, and their own parameters.
+
+        Raises `ParameterError` if a component does not exist, or its parameters are wrong.
+        """
+        from miai.parameters import named_components
+
+        for path, kind, name, values in named_components(filled):
+            try:
+                component = self.get(kind, name, game=game)
+            except UnknownComponentError as error:
+                raise ParameterError(f"{where}.{path}: {error}") from error
+            component.fill(values, where=f"{where}.{path}_parameters")
 
     def dormant(self) -> list[Component[Any]]:
         """Return the components whose kind no loaded plugin declares."""

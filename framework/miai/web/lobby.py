@@ -76,6 +76,7 @@ class Field:
 
 def fields_of(
     component: Component[Any],
+    game: str,
     prefix: str,
     entered: Mapping[str, str],
     mistakes: Mapping[str, str],
@@ -83,22 +84,29 @@ def fields_of(
     """Return the fields of a component's parameters.
 
     Args:
+      game: of which parameters that name a component offer those.
       prefix: of the fields' names.
       entered: the values of the form so far, by name.
       mistakes: what is wrong with them, by name.
     """
     rows = describe_parameters(component.load_parameters())
-    return [_field(row, prefix, entered, mistakes) for row in rows]
+    return [_field(row, game, prefix, entered, mistakes) for row in rows]
 
 
 def _field(
-    row: Mapping[str, Any], prefix: str, entered: Mapping[str, str], mistakes: Mapping[str, str]
+    row: Mapping[str, Any],
+    game: str,
+    prefix: str,
+    entered: Mapping[str, str],
+    mistakes: Mapping[str, str],
 ) -> Field:
     name, kinds, limits = f"{prefix}.{row['name']}", row["type"].split(" or "), row["limits"]
     default = "" if row["default"] is None else _text(row["default"])
     if not default:  # an empty field is null
         kinds = [kind for kind in kinds if kind != "null"]
     kind, choices = "text", tuple(map(str, limits.get("enum", ())))
+    if row["component"]:
+        choices = tuple(each.name for each in registry().components(row["component"], game=game))
     if kinds == ["boolean"]:
         choices = ("true", "false")
     if choices:
@@ -208,7 +216,7 @@ def setting_of(
     """
     mistakes: dict[str, str] = {}
     if parameters is None:
-        parameters = _values(registry().get(GAME, game), "game", entered, mistakes)
+        parameters = _values(registry().get(GAME, game), game, "game", entered, mistakes)
     made = load_game(game)
     if not mistakes:
         try:
@@ -266,11 +274,15 @@ def _chair(
     if agent not in known:
         mistakes[f"{prefix}.agent"] = f"choose who plays for {name}"
         return Chair(agent=agent)
-    return Chair(agent=agent, parameters=_values(known[agent], prefix, entered, mistakes))
+    return Chair(agent=agent, parameters=_values(known[agent], game, prefix, entered, mistakes))
 
 
 def _values(
-    component: Component[Any], prefix: str, entered: Mapping[str, str], mistakes: dict[str, str]
+    component: Component[Any],
+    game: str,
+    prefix: str,
+    entered: Mapping[str, str],
+    mistakes: dict[str, str],
 ) -> dict[str, Any]:
     """Return the parameters that were entered; note what is wrong with them."""
     values = dict[str, Any]()
@@ -280,7 +292,8 @@ def _values(
         if text and text != ("" if row["default"] is None else _text(row["default"])):
             set_parameter(values, row["name"], value_of_text(text, row["type"]))
     try:
-        component.fill(values, where=prefix)
+        filled = component.fill(values, where=prefix)
+        registry().check_named(filled, game, where=prefix)
     except MiaiError as error:
         for line in str(error).splitlines():
             field, _, message = line.partition(": ")
@@ -379,7 +392,7 @@ def form_page(
     try:
         made = _game_of(game, entered, parameters)
         names = players_of(made)
-        fields = fields_of(component, "game", entered, mistakes) if parameters is None else []
+        fields = fields_of(component, game, "game", entered, mistakes) if parameters is None else []
     except MiaiError as error:
         return page("problem.html", problem=one_line(str(error)), status=409)
     agents, ranks = agents_of(game), opponents_of(made)
@@ -389,7 +402,7 @@ def form_page(
         default = ME if player == me else _first_opponent(ranks)
         chosen = entered.get(f"{prefix}.agent", default)
         known = next((agent for agent in agents if agent.name == chosen), None)
-        own = [] if known is None else fields_of(known, prefix, entered, mistakes)
+        own = [] if known is None else fields_of(known, game, prefix, entered, mistakes)
         players.append((prefix, name, chosen, own, mistakes.get(f"{prefix}.agent", "")))
     return page(
         "game.html",
@@ -418,7 +431,7 @@ def _game_of(game: str, entered: Mapping[str, str], parameters: Mapping[str, Any
     """
     mistakes: dict[str, str] = {}
     if parameters is None:
-        parameters = _values(registry().get(GAME, game), "game", entered, mistakes)
+        parameters = _values(registry().get(GAME, game), game, "game", entered, mistakes)
     with contextlib.suppress(MiaiError, ValueError):
         if not mistakes:
             return load_game(game, **parameters)

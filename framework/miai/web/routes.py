@@ -112,7 +112,7 @@ class Pages:
         try:
             component = registry().get(AGENT, agent, game=game)
             prefix = f"players.{request.path_params['player']}"
-            fields = await to_thread.run_sync(fields_of, component, prefix, {}, {})
+            fields = await to_thread.run_sync(fields_of, component, game, prefix, {}, {})
         except MiaiError as error:
             return page("fields.html", fields=[], problem=one_line(str(error)), status=404)
         return page("fields.html", fields=fields, problem="")

@@ -11,7 +11,6 @@ from miai.game import Game
 from miai.plugins.loader import registry
 from miai.search.evaluators import Appraiser, Kind, refuse_seconds, require_suitable_game
 from miai.seeds import derive_seed
-from miai_tournaments.config.entrants import check_named
 from miai_tournaments.config.schema import BalanceSection
 
 _PATH = "openings.balance"
@@ -105,7 +104,7 @@ def check_balance(section: BalanceSection, game: Game) -> Balance:
     component = registry().get(kind, name, game=game.info.name)
     filled = component.fill(section.parameters, where=_PATH)
     refuse_seconds(filled, where=_PATH)
-    check_named(filled, game.info.name, where=_PATH)
+    registry().check_named(filled, game.info.name, where=_PATH)
     require_suitable_game(game, kind, name)
     return Balance(
         kind=kind,

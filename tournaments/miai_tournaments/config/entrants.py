@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from miai.errors import ConfigError, ParameterError, UnknownComponentError
-from miai.parameters import Parameters, named_components
+from miai.errors import ConfigError, ParameterError
 from miai.plugins.loader import registry
 from miai.plugins.registry import Component
 from miai_tournaments.config.problems import Problems
@@ -57,7 +56,7 @@ def player(
     if agent == "human":
         raise ConfigError("people cannot play in tournaments; use `miai play`")
     filled = registry().get("agent", agent, game=game).fill(values, where=where)
-    check_named(filled, game, where=where)
+    registry().check_named(filled, game, where=where)
     return PlayerRow(
         name=name,
         agent=agent,
@@ -65,20 +64,6 @@ def player(
         parameters=filled.model_dump(mode="json"),
         team=team,
     )
-
-
-def check_named(filled: Parameters, game: str, *, where: str) -> None:
-    """Check the components that parameters name, and their own parameters.
-
-    Raises:
-      ParameterError: a component does not exist, or its parameters are wrong.
-    """
-    for field, kind, name, values in named_components(filled):
-        try:
-            component = registry().get(kind, name, game=game)
-        except UnknownComponentError as error:
-            raise ParameterError(f"{where}.{field}: {error}") from error
-        component.fill(values, where=f"{where}.{field}_parameters")
 
 
 def names_of(config: TournamentConfig) -> list[tuple[int, str]]:
