@@ -151,7 +151,9 @@ def check_search(batch: Batch, row: int, game: StoredGame, ply: int, s: int, sig
     assert batch.ownership is not None
     assert batch.root_value is not None
     if game.policy is None:
-        assert batch.weight[row] == 0
+        assert batch.weight[row] == 1
+        assert batch.policy[row].argmax() == batch.action[row]
+        assert batch.policy[row].sum() == 1
         assert np.isnan(batch.root_value[row])
         return
     assert game.weight is not None
@@ -261,8 +263,8 @@ def test_only_positions_with_targets_when_asked(data: GoDataset) -> None:
     expected = {
         (g, ply)
         for g, game in enumerate(GAMES)
-        if game.weight is not None
-        for ply in np.flatnonzero(game.weight).tolist()
+        for ply in range(len(game.moves))
+        if game.weight is None or game.weight[ply]
     }
     batches = list(data.batches(16, targets_only=True))
     found = [(int(g), int(p)) for b in batches for g, p in zip(b.game, b.ply, strict=True)]

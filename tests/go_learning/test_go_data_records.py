@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from tests.warm_command import run_miai
 
 from miai.errors import RecordError
 from miai.record_reader import read_record
+from miai_go.learning.data.dataset import GoDataset
 from miai_go.learning.data.games import UNKNOWN, StoredGame
 from miai_go.learning.data.importing import read_record_game
 from miai_go.learning.data.shards import open_shards
@@ -79,7 +81,8 @@ def test_visits_values_results_and_owners_are_those_of_the_records(played: Path)
             visits = dict(_VISITS.validate_python(move.statistics.get("visits", [])))
             searched = bool(move.statistics.get("top"))
             assert bool(visits) == (searched and agent == "mcts")
-            assert weight_of(game, ply) == bool(visits)
+            assert game.weight is not None
+            assert game.weight[ply] == bool(visits)
             value = move.statistics["value"] if searched else np.nan
             assert root_value_of(game, ply) == pytest.approx(value, abs=1e-3, nan_ok=True)
             if visits:
@@ -89,10 +92,6 @@ def test_visits_values_results_and_owners_are_those_of_the_records(played: Path)
                 np.testing.assert_allclose(game.policy[ply], expected / expected.sum(), atol=1e-3)
                 targets += 1
     assert targets > 20
-
-
-def weight_of(game: StoredGame, ply: int) -> float:
-    return 0.0 if game.weight is None else float(game.weight[ply])
 
 
 def root_value_of(game: StoredGame, ply: int) -> float:
@@ -122,35 +121,74 @@ def test_a_game_that_an_error_decides_has_no_result(played: Path, ending: str, r
     assert game.ownership is None
 
 
-def test_bad_records_are_refused_with_their_reason(played: Path, tmp_path: Path) -> None:
-    def off_board(lines: list[Any]) -> None:
-        lines[5]["statistics"]["visits"] = [[50, 3]]
+def moved(**values: Any) -> Callable[[list[Any]], None]:
+    return lambda lines: lines[4].update(values)
 
-    def no_numbers(lines: list[Any]) -> None:
-        lines[5]["statistics"]["visits"] = "many"
 
-    def chess(lines: list[Any]) -> None:
-        lines[0]["game"] = "chess"
+def visited(pairs: object) -> Callable[[list[Any]], None]:
+    return lambda lines: lines[5]["statistics"].update(visits=pairs)
 
-    def twice(lines: list[Any]) -> None:
-        lines[4]["action"] = lines[3]["action"]
 
-    def suicide(lines: list[Any]) -> None:
-        lines[0]["game_parameters"]["suicide"] = True
-        # White fills the last liberty of two stones in the corner.
-        for line, action in zip(lines[1:6], (1, 0, 14, 41, 8), strict=True):
-            line |= {"action": action, "text": "?"}
-        lines[6] |= {"action": 7, "text": "A2"}
+def headed(**values: Any) -> Callable[[list[Any]], None]:
+    return lambda lines: lines[0].update(values)
 
-    for change, message in (
-        (off_board, "visits of ply 4 are of an action off the board"),
-        (no_numbers, "visits of ply 4: "),
-        (chess, "a record of chess, not of go"),
+
+def small(lines: list[Any]) -> None:
+    lines[0]["game_parameters"]["board_size"] = 5
+
+
+def cut(lines: list[Any]) -> None:
+    del lines[-7:-1]
+
+
+def lost(lines: list[Any]) -> None:
+    lines[-1]["returns"].reverse()
+
+
+def occupied(lines: list[Any]) -> None:
+    lines[5]["statistics"]["visits"] = [[lines[1]["action"], 3]]
+
+
+def suicide(lines: list[Any]) -> None:
+    lines[0]["game_parameters"]["suicide"] = True
+    # White fills the last liberty of two stones in the corner.
+    moves = {"B1": 1, "A1": 0, "A3": 14, "G6": 41, "B2": 8, "A2": 7}
+    for line, (text, action) in zip(lines[1:7], moves.items(), strict=True):
+        line |= {"action": action, "text": text, "statistics": {}}
+    del lines[7:-1]
+    lines[-1] |= {"termination": "resignation", "loser": 0, "returns": [-1.0, 1.0]}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (headed(game="chess"), "a record of chess, not of go"),
+        (headed(game_version=9), "recorded from go version 9, "),
+        (small, "ply [0-9]+: "),
+        (moved(action=10**6), "ply 3: "),
+        (moved(actor=-1), "ply 3: player -1 acted"),
+        (cut, "ended by 'terminal', but the position is not terminal"),
+        (lost, "the record gives returns "),
         (suicide, r"move 6, A2, is suicide, .* suicide = false"),
-    ):
-        with pytest.raises(RecordError, match=message):
-            read_record_game(changed(played, change), "x.jsonl")
-    (tmp_path / "bad.jsonl").write_bytes(changed(played, twice))
+        (visited("many"), "visits of ply 4: "),
+        (visited([[3, 10**400]]), "visits of ply 4: "),
+        (visited([[3, True]]), "visits of ply 4: "),
+        (visited([["7", 3]]), "visits of ply 4: "),
+        (visited([[50, 3]]), "visits of ply 4 are of an action that is not legal"),
+        (occupied, "visits of ply 4 are of an action that is not legal"),
+        (visited([[49, 3], [49, 4]]), "visits of ply 4 name an action twice"),
+    ],
+)
+def test_a_bad_record_is_refused_with_its_reason(
+    played: Path, change: Callable[[list[Any]], None], message: str
+) -> None:
+    with pytest.raises(RecordError, match=message) as refused:
+        read_record_game(changed(played, change), "x.jsonl")
+    assert "\n" not in str(refused.value)
+
+
+def test_games_beside_bad_records_are_imported(played: Path, tmp_path: Path) -> None:
+    (tmp_path / "bad.jsonl").write_bytes(changed(played, moved(action=10**6)))
     (tmp_path / "good.jsonl").write_bytes(changed(played, lambda lines: None))
     done = run_miai(
         ["go", "data", "import", str(tmp_path), "--out", str(tmp_path / "set"), "--size", "7"]
@@ -158,3 +196,15 @@ def test_bad_records_are_refused_with_their_reason(played: Path, tmp_path: Path)
     assert done.returncode == 0, done.stderr
     assert "1  bad:" in done.stdout
     assert "1  written to" in done.stdout
+
+
+def test_without_searches_a_record_has_no_policy_targets(played: Path) -> None:
+    def plain(lines: list[Any]) -> None:
+        for line in lines[1:-1]:
+            line["statistics"] = {}
+
+    game = read_record_game(changed(played, plain), "x.jsonl").stored(komi=7)
+    from_sgf = replace(game, weight=None)
+    assert GoDataset.of_games([game, from_sgf]).targets().tolist() == (
+        [False] * len(game.moves) + [True] * len(game.moves)
+    )

@@ -156,7 +156,8 @@ def test_columns_that_some_games_lack_are_filled() -> None:
     set_up = StoredGame(size=9, moves=moves, half_komi=1, stones=stones, first=2)
     columns = columns_of([plain, searched, set_up])
     assert set(columns) == set(COLUMNS)
-    assert columns["weight"][:5].tolist() == [0] * 5
+    assert columns["weight"][:5].tolist() == [1] * 5
+    assert (columns["policy"][:5] == np.eye(82)[plain.moves]).all()
     assert searched.weight is not None
     assert columns["weight"][5:12].tolist() == searched.weight.tolist()
     assert np.isnan(columns["root_value"][:5]).all()

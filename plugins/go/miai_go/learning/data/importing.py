@@ -17,21 +17,22 @@ from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Annotated, Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import NonNegativeInt, TypeAdapter, ValidationError, field_validator, model_validator
+from pydantic import Field, TypeAdapter, ValidationError, field_validator, model_validator
 
 from miai.errors import MiaiError, RecordError
-from miai.parameters import Parameters, build_parameters, parameter
+from miai.parameters import Parameters, parameter
+from miai.playing.replay import replay
 from miai.record import GameRecord, MoveRecord, Termination
 from miai.record_reader import read_record
 from miai.values import Evaluation
 from miai_go.learning.data.games import BLACK_WON, DRAWN, UNKNOWN, WHITE_WON, StoredGame
 from miai_go.rules.coordinates import MAX_SIZE, vertex
 from miai_go.rules.game import Ending, GoGame, GoState, Phase
-from miai_go.rules.game_parameters import MAX_KOMI, MAX_MOVES, GoParameters
+from miai_go.rules.game_parameters import MAX_KOMI, MAX_MOVES
 from miai_go.rules.scoring import area_score
 from miai_go.rules.sizes import BoardSizes, sizes_of
 from miai_go.sgf.check import SgfError
@@ -283,40 +284,43 @@ def read_record_game(data: bytes, source: str) -> ReadGame:
     """Return the game of a record, with what the searches of its players reported.
 
     A move's policy target is the distribution of the visits, where the player reports all of them
-    (the statistic ``visits``). Other moves have a target of weight 0, and moves without a search
-    no root value. Who owned each point is known after a game that was counted.
+    (the statistic ``visits``). Other moves have the weight 0, and moves without a search no root
+    value. Who owned each point is known after a game that was counted.
 
     Raises:
-      RecordError: the record is malformed, of another game, or its moves are illegal.
+      RecordError: the record is malformed, of another game, contradicts the game (see `replay`),
+        or holds what data sets cannot store.
     """
     record = read_record(data.decode("utf-8", "replace"))
     if record.game != "go":
         raise RecordError(f"a record of {record.game}, not of go")
-    rules = build_parameters(GoParameters, record.game_parameters, where="game_parameters")
-    game = GoGame(rules)
+    end = replay(record)
+    assert isinstance(end, GoState)
+    game = end.game
     state = game.new_initial_state()
     played: list[MoveRecord] = []
+    visits: list[Mapping[int, int]] = []
     for move in record.moves:
         if state.phase == Phase.PLAY:  # the rest is the agreement on dead stones
             played.append(move)
-            lives = state.board.is_legal(move.actor, move.action, suicide=False)
-            if state.is_legal(move.action) and not lives:
+            if not state.board.is_legal(move.actor, move.action, suicide=False):
                 raise RecordError(
                     f"move {len(played)}, {move.text}, is suicide, which data sets cannot store; "
                     "play with suicide = false"
                 )
+            visits.append(_visits(move, state))
         state.apply_action(move.action)
     if any(a.actor == b.actor for a, b in pairwise(played)):
         raise RecordError("a player moves twice, as play was resumed")
-    result, margin, ownership = _end_of(record, state)
-    policy, weight, values = _searched(played, game)
+    result, margin, ownership = _end_of(record, end)
+    policy, weight = _targets(visits, game)
     return ReadGame(
         source=source,
         size=game.size,
         actions=[move.action for move in played],
         komi=game.white_bonus,
-        handicap=rules.handicap > 0,
-        rules=str(rules.rules),
+        handicap=game.parameters.handicap > 0,
+        rules=str(game.parameters.rules),
         black_rank="",
         white_rank="",
         result=result,
@@ -325,7 +329,7 @@ def read_record_game(data: bytes, source: str) -> ReadGame:
         first=1 + game.start.to_move,
         policy=policy,
         weight=weight,
-        root_value=values,
+        root_value=_root_values(played, game),
         ownership=ownership,
     )
 
@@ -360,39 +364,45 @@ _JUDGED: Final = (
 )
 
 
-def _searched(
-    moves: Sequence[MoveRecord], game: GoGame
-) -> tuple[NDArray[np.float16] | None, NDArray[np.float16] | None, NDArray[np.float16] | None]:
-    """Return policy targets, their weights and the values of the roots; None without any."""
-    policy = np.zeros((len(moves), game.pass_action + 1))
+def _targets(
+    visits: Sequence[Mapping[int, int]], game: GoGame
+) -> tuple[NDArray[np.float16] | None, NDArray[np.float16]]:
+    """Return policy targets, None without any, and their weights."""
+    policy = np.zeros((len(visits), game.pass_action + 1))
+    for ply, counts in enumerate(visits):
+        policy[ply, list(counts)] = list(counts.values())
+    total = policy.sum(axis=1, keepdims=True)
+    shares: NDArray[np.float16] = (policy / np.maximum(total, 1)).astype(np.float16)
+    return shares if total.any() else None, (total[:, 0] > 0).astype(np.float16)
+
+
+def _root_values(moves: Sequence[MoveRecord], game: GoGame) -> NDArray[np.float16] | None:
+    """Return the values of the roots, nan where there was no search; None without any."""
     values = np.full(len(moves), np.nan, np.float16)
     for ply, move in enumerate(moves):
-        for action, visits in _visits(move, game):
-            policy[ply, action] = visits
         evaluation = Evaluation.from_statistics(move.statistics)
         if move.statistics.get("top") and evaluation is not None:
             value = evaluation.utility(game.info)
             values[ply] = np.nan if value is None else value
-    total = policy.sum(axis=1, keepdims=True)
-    root_values = None if np.isnan(values).all() else values
-    if not total.any():
-        return None, None, root_values
-    shares: NDArray[np.float16] = (policy / np.maximum(total, 1)).astype(np.float16)
-    return shares, (total[:, 0] > 0).astype(np.float16), root_values
+    return None if np.isnan(values).all() else values
 
 
-def _visits(move: MoveRecord, game: GoGame) -> list[tuple[int, int]]:
-    """Return the actions and visits that a player reported; none if it reported none."""
+def _visits(move: MoveRecord, state: GoState) -> Mapping[int, int]:
+    """Return the visits that a player reported, by legal action; none if it reported none."""
     try:
         pairs = _VISITS.validate_python(move.statistics.get("visits", []))
     except ValidationError as error:
         raise RecordError(f"the visits of ply {move.ply}: {error.errors()[0]['msg']}") from error
-    if any(action > game.pass_action for action, _visits in pairs):
-        raise RecordError(f"the visits of ply {move.ply} are of an action off the board")
-    return pairs
+    visits = dict(pairs)
+    if len(visits) < len(pairs):
+        raise RecordError(f"the visits of ply {move.ply} name an action twice")
+    if not visits.keys() <= set(state.legal_actions() if visits else ()):
+        raise RecordError(f"the visits of ply {move.ply} are of an action that is not legal")
+    return visits
 
 
-_VISITS: Final = TypeAdapter(list[tuple[NonNegativeInt, NonNegativeInt]])
+_Visits = Annotated[int, Field(strict=True, ge=0, le=10**9)]
+_VISITS: Final = TypeAdapter(list[tuple[_Visits, _Visits]])
 
 
 def result_of(text: str) -> tuple[int, float]:

@@ -61,7 +61,7 @@ def columns_of(games: Sequence[StoredGame]) -> dict[str, NDArray[Any]]:
     """Return the columns of one or more games of the same size.
 
     Optional columns that only some of the games have are filled for the others: no stones, Black
-    first, policy targets of weight 0, unknown root values (nan) and no owners (0).
+    first, the moves played as policy targets, weight 1, unknown root values (nan), no owners (0).
 
     Raises:
       DataError: the sizes differ, or an array has the wrong shape.
@@ -99,28 +99,19 @@ def _add_optional(
             continue
         column = COLUMNS[name]
         shape = column_shape(column, size=size, games=len(games), moves=moves)
-        values = np.zeros(shape, column.dtype)
-        if name == "root_value":
-            values[:] = np.nan
+        values = np.full(shape, _MISSING.get(name, 0), column.dtype)
         for g, game in enumerate(games):
+            here = slice(offsets[g], offsets[g + 1])
             row = getattr(game, name)
             if row is not None:
-                values[g if column.per == "game" else slice(offsets[g], offsets[g + 1])] = row
+                values[g if column.per == "game" else here] = row
+            elif name == "policy":
+                values[np.arange(here.start, here.stop), game.moves] = 1
         columns[name] = values
-    if "policy" in columns:
-        _weigh(columns, games)
 
 
-def _weigh(columns: dict[str, NDArray[Any]], games: Sequence[StoredGame]) -> None:
-    """Set the weights that games lack: 1 for moves with a policy target, 0 for the others."""
-    weight = columns.setdefault("weight", np.zeros(len(columns["moves"]), np.float16))
-    offsets = columns["offsets"]
-    for g, game in enumerate(games):
-        here = slice(offsets[g], offsets[g + 1])
-        if game.policy is None:
-            weight[here] = 0
-        elif game.weight is None:
-            weight[here] = 1
+_MISSING: Final = {"root_value": np.nan, "weight": 1}
+"""Entries of games that lack a column, other than 0."""
 
 
 def _check(game: StoredGame, size: int) -> None:
