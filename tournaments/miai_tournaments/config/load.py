@@ -63,8 +63,8 @@ from miai_tournaments.formats.format import (
     Format,
     Variants,
 )
-from miai_tournaments.kinds import EXECUTOR, FORMAT, STORE
-from miai_tournaments.store.address import choice
+from miai_tournaments.kinds import EXECUTOR, FORMAT
+from miai_tournaments.store.address import check_store
 from miai_tournaments.store.folder import has_store
 from miai_tournaments.store.rows import PlayerRow
 
@@ -478,8 +478,7 @@ class _ConfigCheck:
         section = self._section("run", RunSection)
         if section is not None:
             with self._problems.at("run.store"):
-                name, values = choice(section.store, section.store_parameters)
-                registry().get(STORE, name).fill(values, where="run.store")
+                check_store(section.store, section.store_parameters)
 
     def _check_deadline(self, config: TournamentConfig) -> None:
         """Add a problem if the deadline ends games whose players all keep to their clocks."""

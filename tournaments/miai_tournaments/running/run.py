@@ -40,7 +40,7 @@ from miai.game import Game
 from miai.pages.document import counted
 from miai.plugins.loader import registry
 from miai.record import RecordFormat, Termination
-from miai_tournaments.config.extension import refuse_other_config
+from miai_tournaments.config.extension import outgrown, outgrown_line, refuse_other_config
 from miai_tournaments.config.load import Tournament, rules_of
 from miai_tournaments.config.opening_source import Openings
 from miai_tournaments.config.schema import RunSection, TournamentConfig
@@ -69,7 +69,13 @@ from miai_tournaments.running.stored_run import (
     stored_openings,
     with_judgement,
 )
-from miai_tournaments.store.address import build_database, choice, leads_to, settle_draft
+from miai_tournaments.store.address import (
+    build_database,
+    check_store,
+    choice,
+    leads_to,
+    settle_draft,
+)
 from miai_tournaments.store.export import RecordFiles
 from miai_tournaments.store.folder import (
     DRAFT_FILE,
@@ -193,6 +199,7 @@ class _Run:
     def begin(self, tournament: Tournament, stack: ExitStack) -> RunEnding:
         """Begin a run in a folder without one."""
         store_name, values = choice(self.section.store, self.section.store_parameters)
+        check_store(self.section.store, self.section.store_parameters)
         build_database(self.folder, store_name, values).check_new()
         self._watch_valuations(tournament.openings)
         openings = tournament.openings.judged(self.config.tournament.seed)
@@ -222,14 +229,21 @@ class _Run:
     def extend(self, tournament: Tournament, stack: ExitStack) -> RunEnding:
         """Continue the run of the folder's store with a config that may extend it."""
         store = self._open(stack)
-        refuse_other_config(store, tournament)
+        self._warn(refuse_other_config(store, tournament))
         openings = with_judgement(tournament.openings, store.info(), self.folder)
         tournament = replace(tournament, openings=openings)
         return self._continue(stack, store, openings, tournament)
 
     def resume(self, openings: Openings, stack: ExitStack) -> RunEnding:
         """Continue the run of the folder's store as it was begun."""
-        return self._continue(stack, self._open(stack), openings, None)
+        store = self._open(stack)
+        self._warn([".".join(path) for path in outgrown(store.info().resolved.get("results"))])
+        return self._continue(stack, store, openings, None)
+
+    def _warn(self, names: Sequence[str]) -> None:
+        """Say which parameters of the run this version of miai lacks."""
+        if names:
+            self.say(outgrown_line(names))
 
     def until_stopped(self, play: Callable[[ExitStack], RunEnding]) -> RunEnding:
         """Return how `play` ended; a signal to stop at once unwinds its stack."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, cast
 
-from miai.errors import MiaiError, StoreError
+from miai.errors import MiaiError, ParameterError, StoreError
 from miai.files import reading, sync_folder, write_text, writing
 from miai.plugins.loader import registry
 from miai_tournaments.kinds import STORE, Guarded, blamed, is_foreign
@@ -31,6 +31,22 @@ def choice(store: str | None, parameters: Mapping[str, Any]) -> tuple[str, dict[
         return SQLITE, dict(parameters)
     scheme, colon, _ = store.partition(":")
     return scheme.partition("+")[0], {**({"url": store} if colon else {}), **parameters}
+
+
+def check_store(store: str | None, parameters: Mapping[str, Any]) -> None:
+    """Raise `MiaiError` unless the store of a config exists and takes the parameters."""
+    name, values = choice(store, parameters)
+    component = registry().get(STORE, name)
+    of_url = "url" in values and "url" not in parameters
+    if of_url and "url" not in component.load_parameters().model_fields:
+        raise ParameterError(f"run.store: the store '{name}' takes no URL; write store = '{name}'")
+    try:
+        component.fill(values, where="run.store_parameters")
+    except ParameterError as error:
+        text = str(error)
+        if of_url:
+            text = text.replace("run.store_parameters.url:", "run.store:")
+        raise ParameterError(text) from None
 
 
 def database(folder: Path) -> Database:
