@@ -23,9 +23,10 @@ from miai.process.sandbox import (
     sandbox_hindrance,
     strongest_isolation,
 )
+from miai_tournaments.blame import is_foreign
 from miai_tournaments.config.load import rules_of
 from miai_tournaments.config.schema import LimitsSection, TournamentConfig
-from miai_tournaments.kinds import EXECUTOR, is_foreign
+from miai_tournaments.kinds import EXECUTOR
 from miai_tournaments.running.signals import Stopped
 from miai_tournaments.store.folder import LOGS
 from miai_tournaments.store.rows import PlayerRow

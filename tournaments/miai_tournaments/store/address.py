@@ -10,7 +10,8 @@ from typing import Any, Final, cast
 from miai.errors import MiaiError, ParameterError, StoreError
 from miai.files import reading, sync_folder, write_text, writing
 from miai.plugins.loader import registry
-from miai_tournaments.kinds import STORE, Guarded, blamed, is_foreign
+from miai_tournaments.blame import Guarded, blamed, is_foreign
+from miai_tournaments.kinds import STORE
 from miai_tournaments.store.database import Database
 from miai_tournaments.store.folder import ADDRESS_FILE, DRAFT_FILE
 

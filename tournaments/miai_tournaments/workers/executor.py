@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol, Self
 
 from miai.parameters import Parameters
 from miai.process.workers import Finished, Job, JobPool, WorkerPool
-from miai_tournaments.kinds import Guarded, blamed
+from miai_tournaments.blame import Guarded, blamed
 from miai_tournaments.workers.game_runner import GameRunner
 from miai_tournaments.workers.jobs import GameJob, Outcome, Setup
 
