@@ -37,7 +37,7 @@ PLAYERS = (player("deep", "mcts", simulations=30), player("flat", "mcts", simula
 HOLD_OUT = 0.3
 TEXT = config_text(
     *PLAYERS,
-    tournament={"rounds": 12},
+    tournament={"rounds": 12, "seed": 4},
     openings={"random_plies": 1},
     adjudication={"hold_out": HOLD_OUT},
 ) + (rule("resign-agreement", "below = -0.5", "moves = 1") + rule("solved", "nodes = 40"))
