@@ -25,7 +25,7 @@ import numpy as np
 from common.conditions import conditions
 from miai.errors import MiaiError
 from miai_rbc.engines.kernel import KernelEngine, KernelParameters
-from miai_rbc.reconchess.loading import find_stockfish
+from miai_rbc.engines.stockfish import find_engine
 from miai_rbc.rules.actions import move_name
 from miai_rbc.rules.rows import row_of_board
 
@@ -63,7 +63,7 @@ def candidates(seed: int) -> Iterator[chess.Board]:
 def judge(boards: list[chess.Board]) -> list[set[chess.Move]]:
     """Return the moves that Stockfish names for each board."""
     named = []
-    with chess.engine.SimpleEngine.popen_uci(str(find_stockfish())) as stockfish:
+    with chess.engine.SimpleEngine.popen_uci(str(find_engine("stockfish"))) as stockfish:
         stockfish.configure({"Threads": 1, "Hash": 16})
         limit = chess.engine.Limit(depth=JUDGE_DEPTH)
         for board in boards:

@@ -219,6 +219,20 @@ def check_reconchess() -> Check:
     return check
 
 
+def check_uci() -> Check:
+    """What a UCI engine may write."""
+    from miai_rbc.engines.uci import EngineError, _parse
+
+    def check(data: bytes) -> None:
+        lines = [line for line in data.decode("utf-8", "replace").splitlines() if line.split()]
+        with contextlib.suppress(EngineError):
+            _parse([*lines, "bestmove"])
+        with contextlib.suppress(EngineError):
+            _parse([*lines, "bestmove e2e4 ponder e7e5"])
+
+    return check
+
+
 # The framework and tournaments --------------------------------------------------------------------
 
 
@@ -463,6 +477,14 @@ def seeds_reconchess() -> Sequence[bytes]:
     return [path.read_bytes()]
 
 
+def seeds_uci() -> Sequence[bytes]:
+    """Return answers to ``go``."""
+    return [
+        b"info depth 5 seldepth 7 multipv 1 score cp 31 nodes 100 nps 9 time 1 pv e2e4 e7e5",
+        b"info depth 9 multipv 2 score mate -3 lowerbound pv a2a3\ninfo string x\ninfo depth 1",
+    ]
+
+
 def seeds_toml() -> Sequence[bytes]:
     """Return the shipped configs of games without neural networks."""
     texts = [SMALL_CONFIG]
@@ -551,6 +573,12 @@ TARGETS: dict[str, Target] = {
         seeds_reconchess,
         '"type"|"value"|null|true|"senses"|"sense_results"|"requested_moves"|"e2e4"|[|]|{|}|,',
         share=0.7,
+    ),
+    "uci": Target(
+        check_uci,
+        seeds_uci,
+        "info |score |cp |mate |pv |multipv |-|999999999999999999999999999999",
+        share=5.0,
     ),
     "toml": Target(
         check_toml,

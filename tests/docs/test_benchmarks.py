@@ -67,6 +67,7 @@ SMALL = {
         *("--parts", "start", "click", "games", "runner", "spectators", "--repeats", "1"),
         *("--clicks", "2", "--games", "2", "--seconds", "1", "--pairs", "1", "--spectators", "3"),
     ),
+    "uci_client.py": ("--positions", "5", "--rounds", "1"),
     "programs.py": ("--moves", "50", "--simulations", "20"),
     "adaptive.py": ("--players", "8", "--spreads", "400", "--fields", "1"),
     "figures.py": ("--help",),  # measures for many minutes; tests/docs/test_figures.py
@@ -89,6 +90,7 @@ KEYS = {
         *("runner_share_percent", "server_share_percent", "slower_percent"),
         *("click_answered_ms_p95", "dearer_percent"),
     },
+    "uci_client.py": {"rows", "positions", "date"},
     "programs.py": {
         *("moves", "median_ms", "p99_ms", "game_median_ms", "game_p99_ms"),
         *("game_simulations_per_second", "own_simulations_per_second", "date"),

@@ -51,6 +51,7 @@ def test_its_pictures_are_drawn(tmp_path: Path) -> None:
 
 def test_its_tables_name_what_there_is() -> None:
     assert table("Scans") == set(SCANS)
+    assert table("Engines") == {"kernel", "stockfish"}
     agents = {c.name for c in registry().components("agent", game="rbc", adapted=True)}
     assert table("Agents") <= agents
     assert agents - table("Agents") <= {

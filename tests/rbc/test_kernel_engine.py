@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from miai.errors import ParameterError
 from miai.parameters import build_parameters
-from miai_rbc.engines.kernel import BoardEvaluations, KernelEngine, KernelParameters
+from miai_rbc.engines.kernel import KernelEngine, KernelParameters
+from miai_rbc.engines.protocol import BoardEvaluations
 from miai_rbc.kernels import FAMILY
 from miai_rbc.kernels.bits import NO_MOVE, WIN, Words
 from miai_rbc.kernels.board import WORDS, play

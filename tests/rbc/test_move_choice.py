@@ -31,7 +31,8 @@ from miai_rbc.agents.choice import (
     window_values,
 )
 from miai_rbc.belief.scans import CENTRES
-from miai_rbc.engines.kernel import BoardEvaluations, KernelEngine, KernelParameters
+from miai_rbc.engines.kernel import KernelEngine, KernelParameters
+from miai_rbc.engines.protocol import BoardEvaluations
 from miai_rbc.kernels.bits import NO_MOVE, WIN, Words
 from miai_rbc.kernels.board import NOTHING
 from miai_rbc.kernels.filters import find_checks

@@ -59,17 +59,37 @@ class BeliefParameters(Parameters):
     threads: int = parameter(1, ge=1, le=64, help="Threads that expand a large belief")
 
 
-_UCI = "is gone with UCI engines: the embedded engine values boards, within depth, nodes or time"
+class _Engine(Parameters):
+    nodes: int | None = parameter(None, ge=1, help="Node budget of one search")
+    hash_mb: int = parameter(16, ge=1, le=4096, help="Hash table of each engine process, in MB")
+
+
+class EmbeddedEngine(_Engine):
+    """The embedded engine, which needs no program."""
+
+    kind: Literal["kernel"] = "kernel"
+
+
+class UciEngine(_Engine):
+    """Stockfish, or any other UCI engine."""
+
+    kind: Literal["stockfish"] = "stockfish"
+    command: str = parameter("stockfish", help="Program")
+    processes: int = parameter(1, ge=1, le=64, help="Number of processes")
+    threads: int = parameter(1, ge=1, le=256, help="Threads of each process")
+    movetime: float | None = parameter(
+        None, gt=0, le=3600, unit="seconds", help="Time of one search; not reproducible"
+    )
 
 
 class SamplingParameters(BeliefParameters):
-    """What the agents have in common that value moves on sampled boards by the embedded engine."""
+    """What the agents have in common that value moves on sampled boards by an engine."""
 
     DEFAULT_DEPTH: ClassVar[int] = 3
     moved: ClassVar[Mapping[str, str]] = {
-        "engine": "is gone: boards are valued by the embedded engine; its nodes and hash_mb are "
-        "parameters of the agent",
-        **dict.fromkeys(("command", "processes", "movetime", "engine_threads", "longest"), _UCI),
+        "engine_threads": "is now engine.threads, for engine = 'stockfish'",
+        "longest": "is gone: a search longer than 60 s counts as hung; limit it by "
+        "engine.movetime, engine.nodes or depth",
         "mean": "is gone: it is 1 - low",
         **dict.fromkeys(("quantile", "tail", "king", "found", "top", "widest"), _FIXED),
         **dict.fromkeys(("temperature", "blind", "check"), _FIXED),
@@ -80,17 +100,22 @@ class SamplingParameters(BeliefParameters):
         ge=1,
         le=MAX_DEPTH,
         unit="plies",
-        help="Search depth (default 3; unlimited if nodes is set)",
+        help="Search depth (default 3; unlimited if the engine's nodes or movetime is set)",
     )
-    nodes: int | None = parameter(None, ge=1, help="Node budget of the engine's search of a board")
-    hash_mb: int = parameter(16, ge=1, le=4096, help="Hash table of the engine, in MB")
+    engine: EmbeddedEngine | UciEngine = parameter(
+        EmbeddedEngine(),
+        help="Engine that values boards: the embedded one or a UCI engine",
+        discriminator=KIND,
+    )
     samples: int = parameter(50, ge=1, le=10_000, help="Boards on which moves are scored")
 
     @property
     def search_depth(self) -> int | None:
-        """Plies of a search; None when nodes alone limit it."""
-        limited = self.depth is not None or self.nodes is not None
-        return self.depth if limited else self.DEFAULT_DEPTH
+        """Plies of a search; None when nodes or time alone limit it."""
+        engine = self.engine
+        timed = isinstance(engine, UciEngine) and engine.movetime is not None
+        limited = timed or engine.nodes is not None
+        return self.depth if self.depth is not None or limited else self.DEFAULT_DEPTH
 
 
 class SeedParameters(SamplingParameters):
@@ -146,7 +171,7 @@ class StrongParameters(SamplingParameters):
         le=MAX_DEPTH,
         unit="plies",
         help="Search depth at first; remaining time or evaluations make it deeper (default 1; "
-        "unlimited if nodes is set)",
+        "unlimited if the engine's nodes or movetime is set)",
     )
     samples: int = parameter(200, ge=1, le=10_000, help="Boards on which moves are scored")
     evaluations: int = parameter(

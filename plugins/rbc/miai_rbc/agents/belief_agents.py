@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -45,6 +46,7 @@ from miai_rbc.kernels.scan import WINDOWS, move_entries
 from miai_rbc.rbc_parameters import (
     MAX_DEPTH,
     BeliefParameters,
+    EmbeddedEngine,
     ModelWeights,
     SamplingParameters,
     SeedParameters,
@@ -195,7 +197,8 @@ class SamplingAgent(BeliefAgent):
 
     def __init__(self, game: RbcGame, parameters: SamplingParameters) -> None:
         engine = "miai_rbc.engines.kernel:KernelEngine"
-        with FAMILY.compiling_beside(ANALYSIS, engine):
+        embedded = isinstance(parameters.engine, EmbeddedEngine)
+        with FAMILY.compiling_beside(ANALYSIS, engine) if embedded else nullcontext():
             super().__init__(game, parameters)
             self.load()
         self.engine = make_engine(self.parameters)

@@ -15,21 +15,19 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from miai_rbc.belief.scans import CENTRES
+from miai_rbc.engines.protocol import ChessEvaluator
 from miai_rbc.kernels.bits import NO_MOVE, WIN, Words
 from miai_rbc.kernels.board import NOTHING, WHITE, WORDS
 from miai_rbc.kernels.filters import count_king_captures, find_checks, play_requests
-from miai_rbc.rbc_parameters import MAX_DEPTH, SamplingParameters
+from miai_rbc.rbc_parameters import MAX_DEPTH, SamplingParameters, UciEngine
 from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.game import window
-
-if TYPE_CHECKING:
-    from miai_rbc.engines.kernel import KernelEngine
 
 # -- scores of moves on many boards ----------------------------------------------------------------
 
@@ -85,7 +83,7 @@ class Scorer:
       lookups, hits: positions asked for, and those of them that were cached.
     """
 
-    def __init__(self, engine: KernelEngine) -> None:
+    def __init__(self, engine: ChessEvaluator) -> None:
         self.engine = engine
         self.lookups = self.hits = 0
         self._cache: dict[bytes, int] = {}
@@ -164,16 +162,24 @@ class Scorer:
         return best
 
 
-def make_engine(parameters: SamplingParameters) -> KernelEngine:
-    """Return the engine of an agent."""
+def make_engine(parameters: SamplingParameters) -> ChessEvaluator:
+    """Return the engine.
+
+    Raises:
+      AgentUnavailableError: its program is missing.
+    """
+    engine, depth = parameters.engine, parameters.search_depth
+    if isinstance(engine, UciEngine):
+        from miai_rbc.engines.stockfish import StockfishEngine
+
+        return StockfishEngine(engine, depth=depth)
     from miai_rbc.engines.kernel import KernelEngine, KernelParameters
 
-    depth = parameters.search_depth
     return KernelEngine(
         KernelParameters(
             depth=MAX_DEPTH if depth is None else depth,
-            nodes=parameters.nodes,
-            table_mb=parameters.hash_mb,
+            nodes=engine.nodes,
+            table_mb=engine.hash_mb,
         )
     )
 

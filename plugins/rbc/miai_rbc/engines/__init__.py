@@ -1,1 +1,1 @@
-"""The embedded engine, which values chess positions."""
+"""Engines that value chess positions: the embedded one and any UCI engine, one protocol."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Self, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +12,9 @@ from numpy.typing import NDArray
 from miai import State, parameter
 from miai.kernels import packed
 from miai.search.evaluators import uniform_prior
+from miai_rbc.engines.protocol import BoardEvaluations
 from miai_rbc.kernels import FAMILY
-from miai_rbc.kernels.bits import NO_MOVE, Words
+from miai_rbc.kernels.bits import Words
 from miai_rbc.kernels.board import WORDS
 from miai_rbc.kernels.engine import (
     FRAME_WORDS,
@@ -39,27 +39,6 @@ _SLICE = 200_000  # nodes of one call of the kernel, about a tenth of a second
 _FIRST_SPEED = 500_000.0  # nodes per second, until measured
 _ENTRY_BYTES = 16
 _CENTIPAWNS = 400.0
-
-
-@dataclass(frozen=True, slots=True)
-class BoardEvaluations:
-    """The engine's values of a batch of boards.
-
-    Attributes:
-      scores: int32 (n,), centipawns for the side to move.
-      moves: int32 (n, top), moves of `kernels.board`, best first; `NO_MOVE` where there are fewer.
-      move_scores: int32 (n, top), centipawns for the side to move; meaningless without a move.
-    """
-
-    scores: NDArray[np.int32]
-    moves: NDArray[np.int32]
-    move_scores: NDArray[np.int32]
-
-    @classmethod
-    def empty(cls, count: int, top: int) -> Self:
-        """Return an evaluation to fill in, without moves."""
-        moves = np.full((count, top), NO_MOVE, np.int32)
-        return cls(np.zeros(count, np.int32), moves, np.zeros((count, top), np.int32))
 
 
 class KernelParameters(EvaluatorParameters):
@@ -118,17 +97,11 @@ class KernelEngine:
         depth: int | None = None,
         deadline: float | None = None,
     ) -> BoardEvaluations:
-        """Value boards, each by itself, as positions of chess in which capturing the king wins.
+        """Value boards, as `ChessEvaluator.evaluate`.
 
         A search cut short by the deadline or the limit in nodes gives the result of its last
         complete depth. Boards past the deadline get their static value and the first move in the
         root's order.
-
-        Args:
-          rows: uint64 (n, 8).
-          top: number of best moves of each board.
-          depth: plies of each search; None for the engine's own.
-          deadline: on the monotonic clock.
         """
         result = BoardEvaluations.empty(len(rows), top)
         rows = np.require(rows, np.uint64, ["C", "W"])  # one type of array, one compilation

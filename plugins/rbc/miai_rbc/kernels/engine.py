@@ -513,7 +513,7 @@ class BestMoves(NamedTuple):
 
 
 class Evaluations(NamedTuple):
-    """Values of boards, as in `engines.kernel.BoardEvaluations`: (n,), (n, top), (n, top)."""
+    """Values of boards, as in `protocol.BoardEvaluations`: (n,), (n, top), (n, top)."""
 
     scores: Scores
     moves: Scores

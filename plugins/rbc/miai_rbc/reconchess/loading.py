@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from miai.errors import AgentUnavailableError
-from miai.process.programs import find_program
+from miai_rbc.engines.stockfish import find_engine
 
 STOCKFISH = "STOCKFISH_EXECUTABLE"
 """The environment variable where bots look for Stockfish."""
@@ -31,14 +31,6 @@ def import_reconchess() -> ModuleType:
         raise AgentUnavailableError(
             f"bots of reconchess need the package reconchess, which is an extra: {EXTRA} ({error})"
         ) from error
-
-
-def find_stockfish() -> Path:
-    """Return the path of Stockfish; raises as `find_program`."""
-    advice = (
-        "Stockfish: `apt install stockfish` on Debian and Ubuntu, `brew install stockfish` on macOS"
-    )
-    return find_program("stockfish", advice={"stockfish": advice})
 
 
 def load_bot(source: str) -> Callable[[], Any]:
@@ -109,7 +101,7 @@ def make_bot(factory: Callable[[], Any], source: str) -> Any:
     missing: AgentUnavailableError | None = None
     if STOCKFISH not in os.environ:
         try:
-            os.environ[STOCKFISH] = str(find_stockfish())
+            os.environ[STOCKFISH] = str(find_engine("stockfish"))
         except AgentUnavailableError as error:
             missing = error
     try:
