@@ -31,9 +31,9 @@ def roots(seed: int, most: int, count: int) -> list[RbcRoot]:
 @pytest.mark.parametrize(
     ("depth", "most", "count", "senses", "moves"),
     [
-        (1, 200, 12, 4, 4),
-        (2, 40, 4, 4, 4),
-        (2, 8, 3, 6, 40),
+        (1, 60, 4, 4, 4),
+        (2, 20, 2, 4, 4),
+        (2, 6, 2, 4, 12),
         (3, 3, 1, 2, 2),
         pytest.param(2, 300, 20, 4, 4, marks=SLOW),
         pytest.param(3, 5, 12, 3, 3, marks=SLOW),
