@@ -111,7 +111,8 @@ def test_whole_games_come_to_their_end(name: str, opponent: str) -> None:
 @pytest.mark.parametrize("name", [*SMALL, "rbc-minimax"])
 def test_values_are_declared_as_centipawns(name: str) -> None:
     game = rbc(full_turn_limit=4)
-    agents = [miai.make_agent(name, game, **SMALL.get(name, {"nodes": 500})) for _ in range(2)]
+    parameters = SMALL.get(name, {"depth": 1, "boards": 60, "senses": 2, "moves": 3})
+    agents = [miai.make_agent(name, game, **parameters) for _ in range(2)]
     statistics = [move.statistics for move in miai.play(game, agents, seed=2).moves]
     for made in agents:
         made.close()
