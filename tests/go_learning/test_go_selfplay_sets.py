@@ -169,7 +169,7 @@ def test_the_command_plays_and_resumes(tmp_path: Path) -> None:
     app, out = typer.Typer(), tmp_path / "own"
     add_commands(app)
     words = ["go", "data", "play", "--out", str(out), "--games", "2", "--games-a-shard", "2"]
-    words += ["--simulations", "2", "--fast-simulations", "1", "--workers", "1"]
+    words += ["--simulations", "2", "--fast-simulations", "1", "--workers", "1", "--sizes", "9"]
     assert "2  games played" in CliRunner().invoke(app, words).stdout
     assert "0  games played" in CliRunner().invoke(app, words).stdout
     (shard,) = open_shards(out)

@@ -41,7 +41,12 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs")
     config = folder / "x.toml"
     config.write_text(
-        config_text(player("ann"), player("bob"), player("cid"), tournament={"rounds": 1})
+        config_text(
+            player("ann", "mcts", simulations=30),
+            player("bob"),
+            player("cid"),
+            tournament={"rounds": 1},
+        )
     )
     run_tournament("run", config, "--out", folder / EVIL)
     (folder / "b-broken").mkdir()
