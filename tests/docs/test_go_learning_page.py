@@ -240,7 +240,7 @@ def test_the_page_s_plugin_is_found_and_trained(
     header = WeightsHeader.read(
         folder / "runs/edges/checkpoints/step-000000004/weights.safetensors"
     )
-    assert (header.network, header.encoder, header.planes) == ("two-layers", "edges", 14)
+    assert (header.network, header.encoder, header.planes) == ("two-layers", "edges", 19)
     assert header.network_parameters == {"hidden": 64}
     assert header.outputs == ("policy", "value")
 
