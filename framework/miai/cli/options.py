@@ -87,6 +87,7 @@ def add_command(
         """The command with the options of its models, in the place of the arguments."""
 
         def get_params(self, ctx: Any) -> list[Any]:
+            """Return the parameters in the function's order; called for help and to parse."""
             plain = iter(super().get_params(ctx))
             params: list[Any] = []
             for argument in inspect.signature(function).parameters:

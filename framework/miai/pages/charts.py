@@ -468,6 +468,7 @@ class _Layout:
 
     @classmethod
     def of(cls, panel: Panel) -> _Layout:
+        """Return where a panel's values, ticks and labels stand, in pixels."""
         values = [mark.values() for mark in panel.marks]
         xs = [*itertools.chain.from_iterable(x for x, _ in values), *panel.x_levels]
         ys = [*itertools.chain.from_iterable(y for _, y in values), *panel.y_levels]
@@ -490,6 +491,7 @@ class _Layout:
         return 24 + _LINE * bool(self.panel.x.label)
 
     def draw(self) -> Markup:
+        """Return the panel as SVG, with the origin at the corner of its plot."""
         panel, height, width = self.panel, self.panel.height, self.panel.width
         lines = _title_lines(panel.title)
         head = -self.top + _LINE
