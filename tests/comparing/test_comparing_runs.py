@@ -25,7 +25,6 @@ from tests.tournaments.support import player, tournament
 from miai.beliefs import BeliefSearch, named_bounds
 from miai_miniblind.mini_rbc import MiniRbcProblem
 from miai_miniblind.roots import hard_roots
-from miai_tournaments.compare.results import ComparisonStore
 
 
 def write(path: Path, text: str) -> Path:
@@ -307,25 +306,6 @@ def test_a_search_that_was_changed_is_refused(tmp_path: Path) -> None:
         connection.execute("UPDATE searches SET nodes = nodes + 1 WHERE root = 2 AND arm = 'table'")
     error = refused(config, "--out", folder)
     assert "table searches, row 'krk4, root 2, arm table': was damaged or changed" in error
-
-
-def test_a_comparison_of_the_first_schema_goes_on(tmp_path: Path) -> None:
-    config, folder = write(tmp_path / "x.toml", config_text()), tmp_path / "out"
-    compare(config, "--out", folder)
-    before = (folder / "rows.csv").read_text()
-    with sqlite3.connect(folder / "comparison.sqlite") as connection:
-        connection.execute("ALTER TABLE searches DROP COLUMN checksum")
-        connection.execute("DELETE FROM searches WHERE root = 2")
-        connection.execute("PRAGMA user_version = 1")
-    with ComparisonStore.open(folder, alone=False) as store:
-        assert store.searches()
-    compare(config, "--out", folder)
-    with sqlite3.connect(folder / "comparison.sqlite") as connection:
-        (sealed,) = connection.execute("SELECT count(checksum) FROM searches").fetchone()
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-    assert sealed > 0
-    assert version == 2
-    assert len((folder / "rows.csv").read_text().splitlines()) == len(before.splitlines())
 
 
 def test_another_version_of_miai_is_refused(tmp_path: Path) -> None:

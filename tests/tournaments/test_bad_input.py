@@ -12,12 +12,7 @@ from pathlib import Path
 import pytest
 from tests.tournaments.support import RANDOMS, config_text, environment, player, refused, tournament
 
-from miai.errors import ConfigError
-from miai_tournaments.config.extension import outgrown, refuse_other_config
-from miai_tournaments.config.load import load_tournament
-from miai_tournaments.running.stored_run import run_info
 from miai_tournaments.store.folder import FILE_NAME
-from miai_tournaments.store.store import Store
 
 
 def test_config_errors_are_reported_and_nothing_is_written(tmp_path: Path) -> None:
@@ -103,32 +98,6 @@ def test_settings_a_run_may_not_change_are_reported_by_player(tmp_path: Path) ->
     assert "  players[1] (bob): agent: 'random' -> 'mcts'" in rest
     assert "  players[1] (bob): simulations: was added: 3" in rest
     assert not any("dan" in line or "ann" in line for line in rest)
-
-
-def test_a_run_of_an_earlier_version_goes_on_without_parameters_that_are_gone(
-    tmp_path: Path,
-) -> None:
-    path = tmp_path / "x.toml"
-    path.write_text(
-        config_text(player("ann", "policy"), player("bob", "mcts"), game={"name": "go"})
-    )
-    begun = load_tournament(path, ["players[0].network.precision=int8"])
-    info = run_info(begun)
-    players = info.resolved["results"]["players"]
-    players["ann"]["precision"] = players["ann"].pop("network")["precision"]
-    players["bob"].update(reuse=True, unheard_of=3)
-    with Store.create(tmp_path / "out", info, begun.players, ()) as store:
-        gone = ["players.bob.reuse", "players.bob.unheard_of"]
-        assert refuse_other_config(store, begun) == gone
-        assert {".".join(keys) for keys in outgrown(store.info().resolved["results"])} == {
-            "players.ann.precision",
-            *gone,
-        }
-        with pytest.raises(ConfigError) as caught:
-            refuse_other_config(store, load_tournament(path))
-    _, line, remedy = str(caught.value).splitlines()
-    assert line.startswith("  players[0] (ann): network.precision: 'int8' -> ")
-    assert remedy.startswith("The run is of an earlier version of miai, with players.ann.precision")
 
 
 def _foreign(path: Path) -> None:

@@ -9,10 +9,9 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final
 
-from miai_tournaments.store.database import StoreBase, upgrade
+from miai_tournaments.store.database import StoreBase
 from miai_tournaments.store.folder import COMPARISON
 from miai_tournaments.store.reading import (
     COUNT,
@@ -63,8 +62,6 @@ CREATE TABLE searches (
     PRIMARY KEY (game, depth, class, warm, seed, root, arm)
 ) WITHOUT ROWID;
 """
-
-_UPGRADES: Final = (("ALTER TABLE searches ADD COLUMN checksum INTEGER",),)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -199,8 +196,6 @@ _KEYS: Final = len(fields(SearchKey))
 class ComparisonStore(StoreBase):
     """A comparison's store, from `create` or `open`."""
 
-    missing = MappingProxyType({1: {"checksum": "NULL"}})
-
     @classmethod
     def create(cls, folder: Path, info: ComparisonInfo) -> ComparisonStore:
         """Create the store of a new comparison, and its folder if necessary.
@@ -215,23 +210,15 @@ class ComparisonStore(StoreBase):
 
     @classmethod
     def open(cls, folder: Path, *, alone: bool = True) -> ComparisonStore:
-        """Open the store of a folder, for writing with an older schema upgraded.
+        """Open the store of a folder.
 
         Args:
           alone: whether to write, as one process at a time may.
 
         Raises:
-          StoreError: there is none, or it is corrupt, foreign or of a newer schema.
+          StoreError: there is none, or it is corrupt, foreign or of another schema.
         """
-        path = folder / FILE_NAME
-        connection = connect(path, alone=alone, kind=COMPARISON)
-        try:
-            if alone:
-                upgrade(connection, _UPGRADES)
-        except BaseException:
-            connection.close()
-            raise
-        return cls(connection)
+        return cls(connect(folder / FILE_NAME, alone=alone, kind=COMPARISON))
 
     def info(self) -> ComparisonInfo:
         """Return the facts of the comparison."""
@@ -247,8 +234,7 @@ class ComparisonStore(StoreBase):
 
     def searches(self) -> dict[SearchKey, Measurement]:
         """Return all finished searches."""
-        checksum = self._absent.get("checksum", "checksum")
-        query = f"SELECT {', '.join(_SEARCH)}, {checksum} FROM searches"  # noqa: S608 - own names
+        query = f"SELECT {', '.join(_SEARCH)}, checksum FROM searches"  # noqa: S608 - own names
         searches = {}
         with self._explained():
             for *cells, stored in self._connection.query(query):

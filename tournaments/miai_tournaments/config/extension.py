@@ -5,17 +5,13 @@ Most formats allow more rounds or pairs, some also more players.
 
 from __future__ import annotations
 
-import copy
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
 
-from miai.errors import ConfigError, MiaiError
-from miai.parameters import Parameters, tables_of
+from miai.errors import ConfigError
 from miai.plugins.kinds import ADJUDICATOR
 from miai.plugins.loader import registry
 from miai_tournaments.config.entrants import format_component
@@ -58,10 +54,8 @@ def resolved_format(config: TournamentConfig) -> dict[str, Any]:
     return {"name": config.format.name, **filled.model_dump(mode="json")}
 
 
-def refuse_other_config(store: Store, tournament: Tournament) -> list[str]:
-    """Check that the config continues the run in the store; return its `outgrown` parameters.
-
-    Those whose values the config names elsewhere, in a table, are not among them.
+def refuse_other_config(store: Store, tournament: Tournament) -> None:
+    """Check that the config continues the run in the store.
 
     Raises:
       ConfigError: it changes more than the format allows; one line for each difference.
@@ -70,10 +64,6 @@ def refuse_other_config(store: Store, tournament: Tournament) -> list[str]:
     old, new = store.info().resolved.get("results"), resolve(tournament)
     if old is None:
         raise damaged(store.path, "table run, row 'resolved': value has no key 'results'")
-    if isinstance(old, Mapping):
-        old = copy.deepcopy({**_earlier(old), **old})
-    gone = outgrown(old)
-    missed = [path for path, target in gone.items() if not _move(old, new, path, target)]
     lines = [
         f"  {_place(path, tournament)}: {change_text(before, after)}"
         for path, before, after in differences(old, new)
@@ -85,99 +75,11 @@ def refuse_other_config(store: Store, tournament: Tournament) -> list[str]:
     if not tournament.format.may_gain_players and set(stored) == set(named) and stored != named:
         lines.append(f"  players: in the order {', '.join(named)}, begun as {', '.join(stored)}")
     growth = _allowed_growth(tournament.format)
-    names = [".".join(path) for path in gone]
-    refuse_changes(
-        lines, tournament.source, store.folder, growth=growth, noun="run", outgrown=names
-    )
-    return [".".join(path) for path in missed]
-
-
-def outgrown(results: Any) -> dict[Keys, Keys | None]:
-    """Return the parameters that a run records and its components no longer have.
-
-    Args:
-      results: what `resolve` returned in the version that began the run.
-
-    Returns:
-      Where each one was, and the place in a table that took it over, if there is one.
-    """
-    game, rules = str(_at(results, "game").get("name")), _at(results, "adjudication", "rules")
-    components: list[tuple[Keys, str, str]] = [
-        (("game",), "game", game),
-        (("format",), FORMAT.name, str(_at(results, "format").get("name"))),
-        *((("adjudication", "rules", name), ADJUDICATOR.name, name) for name in rules),
-    ]
-    for player, values in _at(results, "players").items():
-        components.append((("players", player), "agent", str(_at(values).get("agent"))))
-    gone: dict[Keys, Keys | None] = {}
-    for path, kind, name in components:
-        with suppress(MiaiError):  # a component that is gone is a difference of its own
-            model = registry().get(kind, name, game=game).load_parameters()
-            head = {"players": "agent", "adjudication": ""}.get(path[0], "name")
-            for own in _unknown(model, _at(results, *path)):
-                if own != (head,):
-                    target = _target(model, own[-1]) if len(own) == 1 else None
-                    gone[*path, *own] = target and (*path, *target)
-    return gone
-
-
-def outgrown_line(names: Iterable[str]) -> str:
-    """Return the warning that a run is continued without some of its parameters."""
-    return (
-        "warning: the run was begun by an earlier version of miai; its games are played on without "
-        f"parameters that are gone: {', '.join(names)}"
-    )
-
-
-def _unknown(model: type[Parameters], values: Mapping[str, Any]) -> Iterator[Keys]:
-    """Yield the keys, also those in tables, that a model has no parameter for."""
-    for name, value in values.items():
-        field = model.model_fields.get(name)
-        if field is None:
-            yield (name,)
-        elif isinstance(value, Mapping) and (tables := tables_of(field)):
-            known = {key for table in tables for key in table.model_fields}
-            yield from ((name, key) for key in value if key not in known)
-
-
-def _target(model: type[Parameters], name: str) -> Keys | None:
-    """Return the only place in a table of a model that took over a parameter."""
-    if match := re.match(r"is now (\w+)\.(\w+)", model.moved.get(name, "")):
-        return match[1], match[2]
-    tables = [
-        key
-        for key, field in model.model_fields.items()
-        if any(name in table.model_fields for table in tables_of(field))
-    ]
-    return (tables[0], name) if len(tables) == 1 else None
-
-
-def _move(old: dict[str, Any], new: Mapping[str, Any], path: Keys, target: Keys | None) -> bool:
-    """Remove an outgrown parameter, or move it to where the new config has it, if it does."""
-    value = _at(old, *path[:-1]).pop(path[-1])
-    if target is None or target[-1] not in _at(new, *target[:-1]):
-        return False
-    table = _at(old, *target[:-2]).setdefault(target[-2], {})
-    if isinstance(table, dict):
-        table.setdefault(target[-1], value)
-    return True
-
-
-def _at(values: Any, *path: str) -> dict[str, Any]:
-    """Return the table at a path; an empty one where there is none."""
-    for key in path:
-        values = values.get(key) if isinstance(values, dict) else None
-    return values if isinstance(values, dict) else {}
+    refuse_changes(lines, tournament.source, store.folder, growth=growth, noun="run")
 
 
 def refuse_changes(
-    lines: Sequence[str],
-    source: str,
-    folder: Path,
-    *,
-    growth: str,
-    noun: str,
-    outgrown: Sequence[str] = (),
+    lines: Sequence[str], source: str, folder: Path, *, growth: str, noun: str
 ) -> None:
     """Raise `ConfigError` if a config changes more than it may.
 
@@ -186,19 +88,12 @@ def refuse_changes(
       source, folder: the config and the run that it should continue.
       growth: what may change, in words.
       noun: what messages call the run.
-      outgrown: the parameters of the run that this version of miai lacks.
     """
     if lines:
-        remedy = f"Restore the config, or begin a new {noun} with --out."
-        if outgrown:
-            remedy = (
-                f"The {noun} is of an earlier version of miai, with {', '.join(outgrown)}; restore "
-                f"the config if it has changed, else begin a new {noun} with --out."
-            )
         raise ConfigError(
             f"{source}: differs from the config that {folder} was begun with; {growth}:\n"
             + "\n".join(lines)
-            + f"\n{remedy}"
+            + f"\nRestore the config and the version of miai, or begin a new {noun} with --out."
         )
 
 
@@ -227,17 +122,6 @@ def differences(old: Any, new: Any, path: tuple[str, ...] = ()) -> Iterator[Diff
             yield from differences(old.get(key, ABSENT), new.get(key, ABSENT), (*path, key))
     elif (list(old) if isinstance(old, tuple) else old) != new:
         yield path, old, new
-
-
-def _earlier(old: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values for what earlier versions did not record: format, teams and rules."""
-    default = TournamentConfig.model_fields["format"].get_default()
-    filled = format_component(default.name).fill(default.parameters)
-    return {
-        "format": {"name": default.name, **filled.model_dump(mode="json")},
-        "teams": {},
-        "adjudication": {"hold_out": 0.0, "order": [], "rules": {}},
-    }
 
 
 def _allowed(path: tuple[str, ...], before: Any, after: Any, format_: Format) -> bool:

@@ -1077,7 +1077,7 @@ def _sprt(facts: Mapping[str, Any]) -> list[Markup]:
 
 
 def _unit(facts: Mapping[str, Any]) -> str:
-    """Return what a sequential test counts; a run of an earlier version does not say it."""
+    """Return what a sequential test counts."""
     return "block" if facts.get("unit") == "block" else "pair"
 
 

@@ -40,7 +40,7 @@ from miai.game import Game
 from miai.pages.document import counted
 from miai.plugins.loader import registry
 from miai.record import RecordFormat, Termination
-from miai_tournaments.config.extension import outgrown, outgrown_line, refuse_other_config
+from miai_tournaments.config.extension import refuse_other_config
 from miai_tournaments.config.load import Tournament, rules_of
 from miai_tournaments.config.opening_source import Openings
 from miai_tournaments.config.schema import RunSection, TournamentConfig
@@ -229,21 +229,14 @@ class _Run:
     def extend(self, tournament: Tournament, stack: ExitStack) -> RunEnding:
         """Continue the run of the folder's store with a config that may extend it."""
         store = self._open(stack)
-        self._warn(refuse_other_config(store, tournament))
+        refuse_other_config(store, tournament)
         openings = with_judgement(tournament.openings, store.info(), self.folder)
         tournament = replace(tournament, openings=openings)
         return self._continue(stack, store, openings, tournament)
 
     def resume(self, openings: Openings, stack: ExitStack) -> RunEnding:
         """Continue the run of the folder's store as it was begun."""
-        store = self._open(stack)
-        self._warn([".".join(path) for path in outgrown(store.info().resolved.get("results"))])
-        return self._continue(stack, store, openings, None)
-
-    def _warn(self, names: Sequence[str]) -> None:
-        """Say which parameters of the run this version of miai lacks."""
-        if names:
-            self.say(outgrown_line(names))
+        return self._continue(stack, self._open(stack), openings, None)
 
     def until_stopped(self, play: Callable[[ExitStack], RunEnding]) -> RunEnding:
         """Return how `play` ended; a signal to stop at once unwinds its stack."""

@@ -28,8 +28,6 @@ from miai_tournaments.store.store import Store
 JUDGED: Final = "openings"
 """The key of `RunInfo.resolved` for the balanced lines of a file of openings."""
 
-_ADDRESS: Final = ("address", "local")
-
 
 def run_info(tournament: Tournament) -> RunInfo:
     """Return what a store records of the run of a tournament."""
@@ -69,14 +67,8 @@ def extend(store: Store, tournament: Tournament, games: Sequence[ScheduledGame])
 
 def stored_config(info: RunInfo, folder: Path) -> TournamentConfig:
     """Return the config of a run. Raises `StoreError` when it is invalid."""
-    config = info.resolved.get("config")
-    if isinstance(config, dict) and isinstance(config.get("run"), dict):
-        # Earlier versions wrote the default address with every executor, also with those that now
-        # refuse one.
-        run = {key: value for key, value in config["run"].items() if (key, value) != _ADDRESS}
-        config = {**config, "run": run}
     try:
-        return TournamentConfig.model_validate(config)
+        return TournamentConfig.model_validate(info.resolved.get("config"))
     except ValidationError as error:
         wrong = explain(error.errors()[0], TournamentConfig, "config")
         raise _not_understood(folder, wrong) from error

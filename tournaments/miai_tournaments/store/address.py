@@ -122,8 +122,7 @@ def _read(path: Path) -> tuple[str, dict[str, Any]]:
         content = file.read(MAX_BYTES)
     try:
         values = dict(json.loads(content))
-        # Earlier versions wrote no name, and PostgreSQL was the only database.
-        name = str(values.pop("store", None) or choice(str(values["url"]), {})[0])
+        name = str(values.pop("store"))
     except (ValueError, TypeError, LookupError, RecursionError):
         raise _malformed(path) from None
     return name, values

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any, ClassVar, Final, Protocol, Self
+from typing import Any, Final, Protocol, Self
 
 from miai.errors import StoreError
+from miai_tournaments.store.folder import TOURNAMENT, RunKind
 
 REMEDY: Final = "restore the file from a copy, or begin a new run in another folder"
 
@@ -18,6 +19,15 @@ REMEDY: Final = "restore the file from a copy, or begin a new run in another fol
 def damaged(path: Path, what: str) -> StoreError:
     """Return the error for malformed content of a store."""
     return StoreError(f"{path}: {what}; {REMEDY}")
+
+
+def other_schema(place: str, version: int, kind: RunKind = TOURNAMENT) -> StoreError:
+    """Return the error for a store whose tables are those of another version of miai."""
+    age = "a newer" if version > kind.schema else "an older"
+    return StoreError(
+        f"{place}: has schema {version} of {age} miai, but this one reads schema {kind.schema}; "
+        f"use the version of miai that began the {kind.noun}, or begin a new one in another folder"
+    )
 
 
 class Writer(Protocol):
@@ -28,12 +38,6 @@ class Writer(Protocol):
 
     def executemany(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
         """Execute a statement for each row of values."""
-
-    def alter(self, statement: str) -> None:
-        """Execute a statement that changes the tables, whose types are those of SQLite."""
-
-    def set_schema(self, version: int) -> None:
-        """Record the version of the tables."""
 
 
 class Connection(Protocol):
@@ -46,10 +50,6 @@ class Connection(Protocol):
 
     path: Path
     entered: str
-
-    @property
-    def schema(self) -> int:
-        """The present version of the tables; a writer may upgrade them at any time."""
 
     def query(self, statement: str, values: Sequence[Any] = ()) -> Iterable[Sequence[Any]]:
         """Return rows."""
@@ -88,7 +88,7 @@ class Database(Protocol):
         """Raise unless a new run can be kept. Called before the players are started."""
 
     def create(self, tables: str, fill: Callable[[Writer], None]) -> None:
-        """Create the tables of a new run, in the newest schema, with their first rows.
+        """Create the tables of a new run with their first rows.
 
         A process that dies meanwhile leaves all of it or nothing.
 
@@ -98,7 +98,7 @@ class Database(Protocol):
         """
 
     def exists(self) -> bool:
-        """Return whether the tables are there, in any schema."""
+        """Return whether the tables are there, of any version of miai."""
 
     def look(self) -> None:
         """Raise `StoreError` if it is no store, as far as one can tell without connecting."""
@@ -110,46 +110,17 @@ class Database(Protocol):
           alone: whether it is that of the one process that writes.
 
         Raises:
-          StoreError: there is no run, or of an unknown schema, or another process writes.
+          StoreError: there is no run, or of another schema, or another process writes.
         """
-
-
-def upgrade(
-    connection: Connection,
-    steps: Sequence[Sequence[str]],
-    *,
-    convert: Callable[[Connection, Writer, int], None] | None = None,
-) -> None:
-    """Bring a store to the newest schema, in one transaction. Raises `StoreError`.
-
-    Args:
-      steps: for each version from 1 on, the statements that lead to the next.
-      convert: converts the rows after the statements; receives the version before them.
-    """
-    with connection.explained():
-        if connection.schema > len(steps):
-            return
-        with connection.transaction() as writer:
-            before = connection.schema
-            for statements in steps[before - 1 :]:
-                for statement in statements:
-                    writer.alter(statement)
-            if convert is not None:
-                convert(connection, writer, before)
-            writer.set_schema(len(steps) + 1)
 
 
 class StoreBase:
     """What all stores share: a connection, its errors and its end; a context manager.
 
     Attributes:
-      missing: for each older schema the columns that it lacks, with the expressions that replace
-        them where it is read as it is.
       folder: folder of the run.
       path: the SQLite file in it, or the file with the address of the database.
     """
-
-    missing: ClassVar[Mapping[int, Mapping[str, str]]] = {}
 
     def __init__(self, connection: Connection) -> None:
         self.path = connection.path
@@ -169,11 +140,6 @@ class StoreBase:
     def check_present(self) -> None:
         """Raise `StoreError` if the store was removed or replaced since it was opened."""
         self._connection.check_present()
-
-    @property
-    def _absent(self) -> Mapping[str, str]:
-        """Expressions that replace columns which the present schema lacks."""
-        return self.missing.get(self._connection.schema, {})
 
     @contextmanager
     def _transaction(self) -> Iterator[Writer]:

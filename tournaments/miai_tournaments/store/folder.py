@@ -55,7 +55,7 @@ class RunKind:
     Attributes:
       noun: what messages call it.
       file_name: name of the store's file.
-      schema: version of the store's tables; older versions are read, and upgraded on writing.
+      schema: version of the store's tables; those of other versions are refused.
       application_id: four letters in the header of the store, which identify the kind whatever the
         file is called.
       begin: the command that begins a run, without the folder at its end.

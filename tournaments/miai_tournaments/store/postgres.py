@@ -20,7 +20,7 @@ from pydantic import model_validator
 
 from miai.errors import StoreError
 from miai.parameters import Parameters, parameter
-from miai_tournaments.store.database import Writer
+from miai_tournaments.store.database import Writer, other_schema
 from miai_tournaments.store.folder import ADDRESS_FILE, TOURNAMENT
 
 if TYPE_CHECKING:
@@ -39,9 +39,6 @@ _LOCK_ATTEMPTS: Final = 10
 _LOCK_PAUSE: Final = 0.1
 
 _logger = logging.getLogger(__name__)
-
-_OLDEST: Final = 2
-"""The first schema of runs in a database."""
 
 _TYPES: Final = (("INTEGER", "BIGINT"), ("REAL", "DOUBLE PRECISION"))
 
@@ -163,12 +160,6 @@ class PostgresConnection:
             self._open()
 
     @property
-    def schema(self) -> int:
-        """The present version of the tables."""
-        ((version,),) = self.query("SELECT version FROM about")
-        return int(version)
-
-    @property
     def _shown(self) -> str:
         """The address for messages."""
         return f"{self._url} ({self._name})"
@@ -279,21 +270,12 @@ class PostgresConnection:
             tables = tables.replace(f"{name} TEXT", f'{name} TEXT COLLATE "C"')
         self.execute(f"CREATE SCHEMA {self._name}")
         self.execute(f"SET search_path TO {self._name}")
-        for statement in tables.split(";"):
-            if statement.strip():
-                self.alter(statement)
+        for old, new in _TYPES:
+            tables = tables.replace(old, new)
+        for statement in filter(str.strip, tables.split(";")):
+            self.execute(statement)
         self.execute("CREATE TABLE about (version BIGINT NOT NULL)")
         self.execute("INSERT INTO about VALUES (?)", (TOURNAMENT.schema,))
-
-    def alter(self, statement: str) -> None:
-        """Execute a statement that changes the tables."""
-        for old, new in _TYPES:
-            statement = statement.replace(old, new)
-        self.execute(statement)
-
-    def set_schema(self, version: int) -> None:
-        """Record the version of the tables."""
-        self.execute("UPDATE about SET version = ?", (version,))
 
     def holds_run(self) -> bool:
         """Return whether the schema exists and contains a run of any version of miai."""
@@ -309,11 +291,9 @@ class PostgresConnection:
             raise StoreError(
                 f"{self._shown}: no longer contains a tournament; begin a new run with --out"
             )
-        if not _OLDEST <= self.schema <= TOURNAMENT.schema:
-            raise StoreError(
-                f"{self._shown}: has schema {self.schema}, but this miai reads schema "
-                f"{TOURNAMENT.schema}; use the version of miai that began the run"
-            )
+        ((version,),) = self.query("SELECT version FROM about")
+        if version != TOURNAMENT.schema:
+            raise other_schema(self._shown, int(version))
 
     def _connect(self) -> sqlalchemy.Connection:
         make_url, pool = self._sqlalchemy.make_url, self._sqlalchemy.pool

@@ -194,10 +194,10 @@ def check_sums(
       columns: of the rows.
       stored: the checksums; None in a row without one.
       names: what to call the rows; by default by their first column.
-      required: the rows that need a checksum; by default none does.
+      required: the rows that need a checksum; by default all do.
     """
     names = columns[0] if names is None else names
-    required = [False] * len(names) if required is None else required
+    required = [True] * len(names) if required is None else required
     rows = zip(names, checksums(columns), stored, required, strict=True)
     for name, actual, expected, needed in rows:
         if needed if expected is None else actual != expected:

@@ -29,8 +29,7 @@ class RunInfo:
       created: beginning of the run, ISO 8601 in UTC.
       resolved: the whole config with its defaults, as plain data.
       config_text, config_path: content and path of the config file.
-      format: ``name`` and all parameters of the format; empty for a round-robin of earlier
-        versions.
+      format: ``name`` and all parameters of the format.
       facts: latest facts of the format: ``text``, a ``ranking``, a verdict, ``open`` while more
         games may follow; see docs/tournaments.md.
     """

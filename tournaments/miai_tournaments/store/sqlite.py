@@ -20,7 +20,7 @@ from urllib.parse import quote
 from miai.errors import StoreError
 from miai.files import absence, reading, sync_folder, writing
 from miai.parameters import Parameters
-from miai_tournaments.store.database import REMEDY, Writer, damaged
+from miai_tournaments.store.database import REMEDY, Writer, damaged, other_schema
 from miai_tournaments.store.folder import TOURNAMENT, RunKind, draft_names, file_identity
 
 CHECKED_BYTES: Final = 1 << 28
@@ -124,7 +124,7 @@ def _why_missing(path: Path, kind: RunKind) -> str:
 
 
 def check_header(path: Path, *, kind: RunKind = TOURNAMENT) -> None:
-    """Raise `StoreError` unless a file has the header of a store with a supported schema.
+    """Raise `StoreError` unless a file has the header of a store of the present schema.
 
     Do not call it while this process has the store open: closing the file releases SQLite's locks.
     """
@@ -141,12 +141,8 @@ def check_header(path: Path, *, kind: RunKind = TOURNAMENT) -> None:
             f"{path}: is a database of another program, which was left unchanged; choose another "
             "folder"
         )
-    if not 1 <= version <= kind.schema:
-        age = "a newer" if version > kind.schema else "an older"
-        raise StoreError(
-            f"{path}: has schema {version} of {age} miai, but this one reads schema "
-            f"{kind.schema}; use the version of miai that began the run"
-        )
+    if version != kind.schema:
+        raise other_schema(str(path), version, kind)
 
 
 @contextmanager
@@ -253,12 +249,6 @@ class SqliteConnection:
         self._connection = connection
         self._identity = file_identity(path)
 
-    @property
-    def schema(self) -> int:
-        """The present version of the tables."""
-        (version,) = self._connection.execute("PRAGMA user_version").fetchone()
-        return int(version)
-
     def query(self, statement: str, values: Sequence[Any] = ()) -> Iterable[Sequence[Any]]:
         """Return rows."""
         return self._connection.execute(statement, values)
@@ -282,14 +272,6 @@ class SqliteConnection:
     def executemany(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
         """Execute a statement for each row of values."""
         self._connection.executemany(statement, rows)
-
-    def alter(self, statement: str) -> None:
-        """Execute a statement that changes the tables."""
-        self._connection.execute(statement)
-
-    def set_schema(self, version: int) -> None:
-        """Record the version of the tables."""
-        self._connection.execute(f"PRAGMA user_version = {version}")
 
     def explained(self) -> AbstractContextManager[None]:
         """Turn SQLite's exceptions in the block into `StoreError`."""

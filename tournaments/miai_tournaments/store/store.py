@@ -28,7 +28,7 @@ from miai_tournaments.store.address import (
     keep_draft,
     write_draft,
 )
-from miai_tournaments.store.database import Connection, StoreBase, Writer, upgrade
+from miai_tournaments.store.database import Connection, StoreBase, Writer
 from miai_tournaments.store.folder import DRAFT_FILE, has_store
 from miai_tournaments.store.rows import (
     GameResult,
@@ -81,33 +81,6 @@ CREATE TABLE records (
 );
 """
 
-UPGRADES: Final = (
-    (
-        "ALTER TABLE players ADD COLUMN team TEXT NOT NULL DEFAULT ''",
-        "ALTER TABLE games ADD COLUMN settings TEXT NOT NULL DEFAULT '{}'",
-        "ALTER TABLE games ADD COLUMN surplus INTEGER NOT NULL DEFAULT 0",
-        "DROP INDEX IF EXISTS games_by_status",
-        "CREATE INDEX games_by_status ON games (surplus, status, round, pair_id, game_id)",
-    ),
-    (
-        "ALTER TABLE games ADD COLUMN checksum INTEGER",
-        "ALTER TABLE records ADD COLUMN checksum INTEGER",
-    ),
-    (),
-)
-"""The statements that lead from schema 1 to 2, and so on. Before 4, checksums do not cover a
-game's status and may be missing; `Store.open` computes them again."""
-
-SEALED: Final = 4
-"""The first schema in which every finished game has a checksum, of all its columns."""
-
-_NEW_IN_3: Final = {"checksum": "NULL"}
-_MISSING: Final[Mapping[int, Mapping[str, str]]] = {
-    1: {"team": "''", "settings": "'{}'", "surplus": "0", **_NEW_IN_3},
-    2: _NEW_IN_3,
-}
-"""For each older schema the columns that it lacks, with their values for reading it as it is."""
-
 REPLACE: Final = (
     "INSERT INTO run (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = "
     "excluded.value"
@@ -119,11 +92,6 @@ _RESULT: Final = tuple(GameResult.__dataclass_fields__)
 _SEALED: Final = reading.GAME_COLUMNS
 """The columns of a finished game that its checksum covers. Only the status ever changes: a game
 becomes surplus."""
-_SEALED_BEFORE: Final = tuple(
-    name for name in _SEALED if name not in ("status", "void_count", "void_reason")
-)
-"""The columns that checksums covered in older schemas."""
-_RECORD: Final = ("game_id", "record")
 _FINISHED: Final = "returns != '[]'"
 _ROWS_AT_ONCE: Final = 4096
 
@@ -164,8 +132,6 @@ def cell(value: Any) -> Any:
 
 class Store(StoreBase):
     """A tournament's store, from `create`, `open` or `read`."""
-
-    missing = _MISSING
 
     @classmethod
     def create(
@@ -213,20 +179,12 @@ class Store(StoreBase):
 
     @classmethod
     def open(cls, folder: Path) -> Store:
-        """Open the store of a folder for writing, with an older schema upgraded.
+        """Open the store of a folder for writing.
 
         Raises:
-          StoreError: there is none, or it is corrupt, foreign or of a newer schema.
+          StoreError: there is none, or it is corrupt, foreign or of another schema.
         """
-        connection = database(folder).connect(alone=True)
-        store = cls(connection)
-        try:
-            with store._explained():
-                upgrade(connection, UPGRADES, convert=_seal_all)
-        except BaseException:
-            connection.close()
-            raise
-        return store
+        return cls(database(folder).connect(alone=True))
 
     @staticmethod
     def look(folder: Path) -> None:
@@ -247,7 +205,7 @@ class Store(StoreBase):
 
     def players(self) -> list[PlayerRow]:
         """Return the players in the order of entry."""
-        columns = ", ".join(self._absent.get(name, name) for name in reading.PLAYER_COLUMNS)
+        columns = ", ".join(reading.PLAYER_COLUMNS)
         query = f"SELECT {columns} FROM players ORDER BY {self._connection.entered}"  # noqa: S608 - constants
         with self._explained():
             players = [reading.player_row(row) for row in self._connection.query(query)]
@@ -283,20 +241,18 @@ class Store(StoreBase):
 
     def cells(self, columns: Sequence[str]) -> Iterator[Sequence[Any]]:
         """Yield raw columns of the finished games that count."""
-        sealed = self._sealed
-        unknown = set(columns) - set(sealed)
+        unknown = set(columns) - set(_SEALED)
         if unknown:
             raise ValueError(f"no columns {sorted(unknown)} that are final")
         self._check_uncounted()
-        query = f"{self._select(sealed)} WHERE {self._surplus} = 0 AND status = 'done'"
-        places = [sealed.index(name) for name in columns]
+        query = f"{_select_games(_SEALED)} WHERE surplus = 0 AND status = 'done'"
+        places = [_SEALED.index(name) for name in columns]
         with self._explained():
             rows = iter(self._connection.query(query))
             while chunk := list(islice(rows, _ROWS_AT_ONCE)):
                 cells = list(zip(*chunk, strict=True))
-                required = [self._all_sealed] * len(chunk)
                 try:
-                    reading.check_sums(cells[:-1], cells[-1], required=required)
+                    reading.check_sums(cells[:-1], cells[-1])
                 except ValueError:
                     self.results()  # names the malformed cell, if there is one
                     raise
@@ -327,23 +283,20 @@ class Store(StoreBase):
         """Return the number of games by status, without surplus ones."""
         counts: dict[Status, int] = {"pending": 0, "running": 0, "done": 0, "void": 0}
         with self._explained():
-            query = f"SELECT status, count(*) FROM games WHERE {self._surplus} = 0 GROUP BY status"  # noqa: S608 - constants
+            query = "SELECT status, count(*) FROM games WHERE surplus = 0 GROUP BY status"
             for status, count in self._connection.query(query):
                 counts[reading.known_status(status)] = count
         return counts
 
     def record(self, game_id: str) -> str:
         """Return the record of a finished game, as JSON lines. Raises `StoreError` if missing."""
-        checksum = self._absent.get("checksum", "checksum")
-        query = f"SELECT game_id, record, {checksum} FROM records WHERE game_id = ?"  # noqa: S608 - constants
+        query = "SELECT game_id, record, checksum FROM records WHERE game_id = ?"
         if not reading.is_name(game_id):  # names become parts of paths
             raise StoreError(f"{self.path}: no finished game '{game_id}'")
         with self._explained():
             rows = list(self._connection.query(query, (game_id,)))
             for name, record, stored in rows:
-                reading.check_sums(
-                    [[name], [record]], [stored], table="records", required=[self._all_sealed]
-                )
+                reading.check_sums([[name], [record]], [stored], table="records")
         if not rows:
             raise StoreError(f"{self.path}: no finished game '{game_id}'")
         return str(rows[0][1])
@@ -426,98 +379,44 @@ class Store(StoreBase):
     def _rows(self, where: str, *, surplus: bool = False) -> list[GameRow]:
         """Return the games that satisfy a condition in SQL, surplus ones or the others."""
         query = (
-            f"{self._select(reading.GAME_COLUMNS)} "
-            f"WHERE {self._surplus} = {int(surplus)} AND {where} ORDER BY round, pair_id, game_id"
+            f"{_select_games(_SEALED)} "
+            f"WHERE surplus = {int(surplus)} AND {where} ORDER BY round, pair_id, game_id"
         )
         names = {player.name for player in self.players()}
-        places = [reading.GAME_COLUMNS.index(name) for name in self._sealed]
         with self._explained():
             rows = list(self._connection.query(query))
             games = [reading.game_row(row[:-1], names) for row in rows]
             if rows:
                 cells = list(zip(*rows, strict=True))
-                required = [self._all_sealed and bool(game.returns) for game in games]
-                sealed = [cells[place] for place in places]
-                reading.check_sums(sealed, cells[-1], required=required)
+                finished = [bool(game.returns) for game in games]
+                reading.check_sums(cells[:-1], cells[-1], required=finished)
             return games
 
     def _check(self, game_id: str) -> None:
         """Raise `ValueError` if a finished game does not match its checksum."""
-        query = f"{self._select(_SEALED)} WHERE game_id = ? AND {_FINISHED}"
+        query = f"{_select_games(_SEALED)} WHERE game_id = ? AND {_FINISHED}"
         for *cells, stored in self._connection.query(query, (game_id,)):
-            reading.check_sums([[cell] for cell in cells], [stored], required=[True])
+            reading.check_sums([[cell] for cell in cells], [stored])
 
     def _check_uncounted(self) -> None:
         """Raise `StoreError` if a game no longer counts because its row was changed."""
-        if self._all_sealed:
-            self._rows(f"({_FINISHED} OR checksum IS NOT NULL)", surplus=True)
-            self._rows(f"status != 'done' AND ({_FINISHED} OR checksum IS NOT NULL)")
-
-    def _select(self, columns: Sequence[str]) -> str:
-        """Return the beginning of a query for columns of games, the checksum last."""
-        return _select("games", (*columns, "checksum"), self._absent)
-
-    @property
-    def _surplus(self) -> str:
-        """The column of this name, or its value in a store of an older schema."""
-        return self._absent.get("surplus", "surplus")
-
-    @property
-    def _all_sealed(self) -> bool:
-        """Whether every finished game has a checksum."""
-        return self._connection.schema >= SEALED
-
-    @property
-    def _sealed(self) -> Sequence[str]:
-        """The columns that checksums cover in this store."""
-        return _SEALED if self._all_sealed else _SEALED_BEFORE
+        self._rows(f"({_FINISHED} OR checksum IS NOT NULL)", surplus=True)
+        self._rows(f"status != 'done' AND ({_FINISHED} OR checksum IS NOT NULL)")
 
 
-def _select(table: str, columns: Sequence[str], absent: Mapping[str, str]) -> str:
-    """Return the beginning of a query for columns of a table."""
-    surplus = absent.get("surplus", "surplus")
-    status = {"status": f"CASE WHEN {surplus} = 1 THEN 'surplus' ELSE status END"}
-    expressions = {**absent, **status} if table == "games" else absent
-    names = (expressions.get(name, name) for name in columns)
-    return f"SELECT {', '.join(names)} FROM {table}"  # noqa: S608 - constants
+def _select_games(columns: Sequence[str]) -> str:
+    """Return the beginning of a query for columns of games, the checksum last."""
+    status = {"status": "CASE WHEN surplus = 1 THEN 'surplus' ELSE status END"}
+    names = [status.get(name, name) for name in columns]
+    return f"SELECT {', '.join(names)}, checksum FROM games"  # noqa: S608 - constants
 
 
 def _seal(connection: Connection, writer: Writer, table: str, game_id: str) -> None:
     """Store the checksum of a row of a finished game, as the database returns its cells."""
-    columns, finished = (_SEALED, _FINISHED) if table == "games" else (_RECORD, "TRUE")
-    query = f"{_select(table, columns, {})} WHERE game_id = ? AND {finished}"
-    for cells in list(connection.query(query, (game_id,))):
+    query = "SELECT game_id, record, checksum FROM records WHERE game_id = ?"
+    if table == "games":
+        query = f"{_select_games(_SEALED)} WHERE game_id = ? AND {_FINISHED}"
+    for *cells, _ in list(connection.query(query, (game_id,))):
         (checksum,) = reading.checksums([[cell] for cell in cells])
-        statement = f"UPDATE {table} SET checksum = ? WHERE game_id = ?"  # noqa: S608 - constants
+        statement = f"UPDATE {table} SET checksum = ? WHERE game_id = ?"  # noqa: S608 - own names
         writer.execute(statement, (checksum, game_id))
-
-
-def _seal_all(connection: Connection, writer: Writer, schema: int) -> None:
-    """Store the checksums of all finished games, within the transaction of an upgrade.
-
-    Args:
-      connection: to a store whose tables are upgraded.
-      writer: of the transaction.
-      schema: the version before the upgrade.
-
-    Raises:
-      ValueError: a row does not match the checksum that it has.
-    """
-    if schema >= SEALED:
-        return
-    for table, before, after, finished in (
-        ("games", _SEALED_BEFORE, _SEALED, _FINISHED),
-        ("records", _RECORD, _RECORD, "TRUE"),
-    ):
-        places = [after.index(name) for name in before]
-        query = f"{_select(table, (*after, 'checksum'), {})} WHERE {finished}"
-        rows = iter(connection.query(query))
-        updates: list[tuple[int, str]] = []
-        while chunk := list(islice(rows, _ROWS_AT_ONCE)):
-            *cells, stored = zip(*chunk, strict=True)
-            reading.check_sums([cells[place] for place in places], stored, table=table)
-            updates += zip(reading.checksums(cells), cells[0], strict=True)
-        writer.executemany(
-            f"UPDATE {table} SET checksum = ? WHERE game_id = ?",  # noqa: S608 - constants
-            updates,
-        )
