@@ -38,15 +38,16 @@ def game_names() -> list[str]:
 def recorded_game(name: str, parameters: Mapping[str, Any]) -> Game:
     """Return the game of a record or a store, which may be of foreign origin.
 
-    A program that it names runs only if this process has started it already, by another order, or
-    if the variable ``MIAI_RUN_PROGRAMS`` of the environment is set to anything but 0.
+    A program that it names, as its rules or as their referee, runs only if this process has started
+    it already, by another order, or if the variable ``MIAI_RUN_PROGRAMS`` of the environment is set
+    to anything but 0.
 
     Raises:
       PluginError: the name or a parameter is wrong, or the plugin is broken.
       ConfigError: it names a program that may not run.
     """
     component = registry().get(GAME, name)
-    if component.load_parameters().names_program:
+    if component.fill(parameters).starts_program():
         from miai.process.program_game import has_started
 
         allowed = os.environ.get("MIAI_RUN_PROGRAMS", "0") not in ("", "0")

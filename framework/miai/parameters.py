@@ -87,13 +87,20 @@ class Parameters(StrictModel):
 
     Attributes:
       names_program: whether they name a program to run, so that they are not taken from a file of
-        foreign origin.
+        foreign origin; see `starts_program`.
       moved: what became of names that the model had, for messages: ``{"precision":
         "is now network.precision"}``.
     """
 
     names_program: ClassVar[bool] = False
     moved: ClassVar[Mapping[str, str]] = {}
+
+    def starts_program(self) -> bool:
+        """Return whether what is built with them may start a program that they name.
+
+        Override it where that depends on their values, such as the name of another component.
+        """
+        return self.names_program
 
     @model_validator(mode="before")
     @classmethod
@@ -140,6 +147,8 @@ def parameter(
 
 class CommandParameters(Parameters):
     """Parameters of a component that starts a program; `command` is also given as one line."""
+
+    names_program: ClassVar[bool] = True
 
     command: tuple[str, ...] = parameter(
         help="Program and arguments, as a list or one line, without a shell", min_length=1

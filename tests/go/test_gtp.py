@@ -27,17 +27,19 @@ from miai.errors import (
     AgentProtocolError,
     AgentTimeoutError,
     AgentUnavailableError,
+    ConfigError,
     ParameterError,
 )
 from miai.parameters import build_parameters
 from miai.playing.match import play
+from miai.playing.replay import record_of_actions, replay
 from miai.process import programs
 from miai.process.agent_process import AgentProcess
 from miai.process.limits import ProcessLimits
 from miai.process.sandbox import Isolation, sandbox_hindrance
 from miai.record import Termination
 from miai_go.gtp import client as gtp_client
-from miai_go.gtp.agent import GtpAgent
+from miai_go.gtp.agent import GtpAgent, GtpJudge
 from miai_go.gtp.client import (
     EngineLog,
     EngineProcess,
@@ -48,6 +50,7 @@ from miai_go.gtp.client import (
 )
 from miai_go.gtp.engine_parameters import GtpParameters, engine_seed
 from miai_go.gtp.engine_setup import ClockDialect, dialect_for, time_left, time_settings
+from miai_go.learning.data.importing import GameFilters, ImportReport, import_games
 from miai_go.rules.coordinates import parse_vertex
 from miai_go.rules.dead_stones import RefereeError
 from miai_go.rules.game import GoGame, GoState, Phase
@@ -1053,6 +1056,24 @@ def test_a_referee_s_dead_stones_are_taken_off_in_whole_chains() -> None:
     state = judged("--dead", "C4,E5")
     assert state.score().dead == (parse_vertex("C3", 5), parse_vertex("C4", 5))
     assert state.returns() == (-1.0, 1.0)
+
+
+def test_a_record_does_not_start_its_referee(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    game = judged().game
+    record = record_of_actions(game, [25, 25], players=["Black", "White"])
+    monkeypatch.setattr(GtpJudge, "dead_points", lambda *_: pytest.fail("the referee was asked"))
+    with pytest.raises(ConfigError, match="names a program, which a file may not start"):
+        replay(record)
+    path = tmp_path / "game.jsonl"
+    path.write_text(record.to_json_lines())
+    report = ImportReport()
+    assert not list(import_games([path], GameFilters(size=5), report))
+    assert "names a program" in report.failures[0][1]
+    monkeypatch.undo()
+    monkeypatch.setenv("MIAI_RUN_PROGRAMS", "1")
+    assert replay(record).is_terminal()
 
 
 @pytest.mark.parametrize(

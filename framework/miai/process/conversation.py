@@ -9,7 +9,7 @@ import time
 from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from pydantic import (
     ConfigDict,
@@ -45,8 +45,6 @@ _CHUNK: Final = 1 << 16
 
 class ProgramParameters(CommandParameters):
     """How a program is started and how long it may take."""
-
-    names_program: ClassVar[bool] = True
 
     cwd: str = parameter("", help="Working directory of the program (default: the current one)")
     environment: dict[str, str] = parameter(

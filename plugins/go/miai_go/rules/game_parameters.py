@@ -232,6 +232,14 @@ class GoParameters(Parameters):
         parse_points(names, self.board_size)
         return self
 
+    def starts_program(self) -> bool:
+        """Return whether the referee is a program, such as a GTP engine."""
+        from miai.plugins.loader import registry
+
+        if self.resolved_rules().dead_stones != "referee":
+            return False
+        return registry().get("go.dead-stones", self.referee).load_parameters().names_program
+
     @property
     def handicap_stones(self) -> int:
         """Number of handicap stones, in fixed places or free."""
