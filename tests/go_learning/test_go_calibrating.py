@@ -120,7 +120,7 @@ def test_what_it_cannot_calibrate_is_named(tmp_path: Path, games: Path) -> None:
     for bad in (tmp_path, tmp_path / "net.txt"):
         with pytest.raises(WeightsError, match=r"--out .*: name a file that ends in \.safetensors"):
             run("calibrate", policy, games, "--out", bad)
-    with pytest.raises(MiaiError, match="--split tests: unknown; choose from"):
+    with pytest.raises(MiaiError, match="--split: 'tests' is not one of"):
         run("calibrate", small_file(tmp_path / "n.safetensors"), games, *out, "--split", "tests")
     assert not out[1].exists()
 

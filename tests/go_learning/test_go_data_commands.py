@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import re
 import socket
 import urllib.request
 from pathlib import Path
@@ -15,7 +16,7 @@ import typer
 from tests.go_learning.go_data_games import random_moves, sgf_of
 from typer.testing import CliRunner, Result
 
-from miai.errors import MiaiError
+from miai.errors import ConfigError, MiaiError
 from miai.plugins.loader import plugin_host
 from miai_go.commands import add_commands
 from miai_go.errors import DataError
@@ -142,6 +143,14 @@ def test_mistakes_are_reported(
     monkeypatch.chdir(tmp_path)
     with pytest.raises(MiaiError, match=message):
         run(*words)
+
+
+def test_a_command_that_is_gone_names_what_takes_its_place() -> None:
+    app = typer.Typer()
+    add_commands(app)
+    result = CliRunner().invoke(app, ["go", "selfplay", "old.toml", "--out", "x", "--help"])
+    assert isinstance(result.exception, ConfigError)
+    assert re.search(r"go selfplay` is gone: `miai tournament run .* import", str(result.exception))
 
 
 def public_datasets() -> list[PublicDataset]:

@@ -23,7 +23,7 @@ from miai_go.learning.data.dataset import GoDataset
 from miai_go.nets.dead_stones import NetworkJudge
 from miai_go.nets.inference import load_oracle
 from miai_go.nets.network import WeightsHeader, load_weights
-from miai_go.nets.network_parameters import NetworkJudgeParameters
+from miai_go.nets.network_parameters import ExportParameters, NetworkJudgeParameters
 from miai_go.nets.onnx_export import export_onnx
 from miai_go.nets.oracle import Answers
 from miai_go.rules.game import GoGame
@@ -44,7 +44,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def exports(path: Path) -> dict[str, Path]:
     """Exports in both precisions; that in int8 is where `auto` looks for it."""
     files = {"fp32": path.with_suffix(".onnx"), "int8": path.with_suffix(".int8.onnx")}
-    result = export_checked(path, files["fp32"], "fp32", positions=96)
+    result = export_checked(path, files["fp32"], ExportParameters(positions=96))
     assert result.positions == 96
     assert set(result.differences) == {"policy", "value", "ownership", "score"}
     export_onnx(load_weights(path), files["int8"], precision="int8", positions=96)

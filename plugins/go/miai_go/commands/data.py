@@ -6,7 +6,7 @@ import json
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -18,26 +18,15 @@ if TYPE_CHECKING:
     from miai_go.learning.data.annotating import AnnotationSettings
     from miai_go.learning.data.dataset import GoDataset
     from miai_go.learning.data.importing import GameFilters, ImportReport
-    from miai_go.learning.selfplay.tree_games import SelfPlaySettings
+    from miai_go.learning.selfplay.tree_games import SelfPlayOrder, SelfPlaySettings
+    from miai_go.nets.network_parameters import NetworkWorkers
     from miai_go.nets.oracle import NetworkOracle
 
 
 _MAX_BAD: Final = 20
 """Bad files listed as text; --json lists more."""
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-_Weights = Annotated[
-    str, typer.Option("--weights", help="Network: a weights file, or the name of shipped ones.")
-]
-_PrecisionName = Literal["auto", "fp32", "bf16", "int8"]
-_Precision = Annotated[
-    _PrecisionName,
-    typer.Option("--precision", help="Precision of the network; auto: the fastest here."),
-]
 _GamesAShard = Annotated[int, typer.Option("--games-a-shard", min=1, help="Games per shard.")]
-_Workers = Annotated[
-    int | None,
-    typer.Option("--workers", min=1, max=256, help="Threads (default: one per processor)."),
-]
 
 
 def add_commands(group: typer.Typer) -> None:
@@ -49,10 +38,12 @@ def add_commands(group: typer.Typer) -> None:
     commands.command("download")(download)
     filters = Options("miai_go.learning.data.importing:GameFilters")
     add_command(commands, "import", import_sources, filters=filters)
+    network = Options("miai_go.nets.network_parameters:NetworkWorkers")
     settings = Options("miai_go.learning.data.annotating:AnnotationSettings")
-    add_command(commands, "annotate", annotate_games, settings=settings)
-    settings = Options("miai_go.learning.selfplay.tree_games:SelfPlaySettings")
-    add_command(commands, "play", play_games, settings=settings)
+    add_command(commands, "annotate", annotate_games, network=network, settings=settings)
+    self_play = "miai_go.learning.selfplay.tree_games"
+    order, settings = (Options(f"{self_play}:{n}") for n in ("SelfPlayOrder", "SelfPlaySettings"))
+    add_command(commands, "play", play_games, order=order, settings=settings)
     commands.command("stats")(show_statistics)
     group.add_typer(commands, name="data")
 
@@ -138,11 +129,8 @@ def import_sources(
 def annotate_games(
     source: Annotated[Path, typer.Argument(help="Shard set, or SGF files.")],
     out: Annotated[Path, typer.Option("--out", help="Folder of the annotated shard set.")],
-    *,
-    weights: _Weights = "policy-7-13",
+    network: NetworkWorkers,
     settings: AnnotationSettings,
-    precision: _Precision = "auto",
-    workers: _Workers = None,
 ) -> None:
     """Add values of a search, and the owners of points at the end, to recorded games.
 
@@ -155,15 +143,15 @@ def annotate_games(
     from miai_go.search.forest import NetworkValuer
     from miai_go.shipped import find_weights
 
-    path = find_weights(weights)
+    path = find_weights(network.weights)
     data = _games_for(source, path)
-    oracles = _oracles(path, [data.size], precision, workers)
-    network = oracles[0][data.size]
+    oracles = _oracles(path, [data.size], network)
+    first = oracles[0][data.size]
     plan = AnnotationPlan(
         **settings.model_dump(),
         games=data.digest(),
-        weights=network.header.sha256,
-        precision=network.precision,
+        weights=first.header.sha256,
+        precision=first.precision,
     )
     began = time.perf_counter()
     with show_activity("annotate") as show:
@@ -179,81 +167,54 @@ def annotate_games(
 
 def play_games(
     out: Annotated[Path, typer.Option("--out", help="Folder of the shard set.")],
-    *,
-    weights: _Weights = "policy-7-13",
-    games: Annotated[
-        int,
-        typer.Option(
-            "--games",
-            min=1,
-            max=10_000_000,
-            help="Total number of games, rounded up to whole shards.",
-        ),
-    ] = 1024,
-    sizes: Annotated[
-        str | None,
-        typer.Option(
-            "--sizes",
-            help="Sizes of board, drawn for each game: 9, 7-13 or 9,13 (default: those of the "
-            "network).",
-        ),
-    ] = None,
+    order: SelfPlayOrder,
     settings: SelfPlaySettings,
-    precision: _Precision = "auto",
-    workers: _Workers = None,
 ) -> None:
     """Play games of a network with itself by tree search, many in step, to train on.
 
     Few moves get a full search, whose visits and value are kept as targets; the others get a fast
     one. Repeat an interrupted command to resume it; more --games extend the set.
     """
-    from miai.errors import ConfigError
     from miai.progress import show_activity
-    from miai_go.learning.selfplay.tree_games import SelfPlayPlan, play_set
+    from miai_go.learning.selfplay.tree_games import SelfPlayPlan, check_komi, play_set
     from miai_go.nets.inference import network_header
-    from miai_go.nets.oracle import follows_komi
     from miai_go.rules.sizes import parse_sizes, plain_sizes
     from miai_go.search.forest import NetworkValuer
     from miai_go.shipped import find_weights
 
-    path = find_weights(weights)
-    chosen = network_header(path).sizes if sizes is None else parse_sizes(sizes)
-    oracles = _oracles(path, chosen, precision, workers)
-    network = oracles[0][chosen[0]]
-    if settings.komi_spread and not follows_komi(network):
-        raise ConfigError(
-            f"--komi-spread {settings.komi_spread:g}: {weights} neither sees komi nor expects "
-            "owners, so its values cannot follow komi; leave the spread out, or choose other "
-            "weights"
-        )
+    path = find_weights(order.weights)
+    sizes = parse_sizes(order.sizes) if order.sizes else network_header(path).sizes
+    oracles = _oracles(path, sizes, order)
+    first = oracles[0][sizes[0]]
+    check_komi(settings, first, weights=order.weights)
     plan = SelfPlayPlan(
         **settings.model_dump(),
-        weights=network.header.sha256,
-        precision=network.precision,
-        size=plain_sizes(chosen),
+        weights=first.header.sha256,
+        precision=first.precision,
+        size=plain_sizes(sizes),
     )
     began = time.perf_counter()
     with show_activity("play") as show:
         played = play_set(
             plan,
-            games,
+            order.games,
             [{size: NetworkValuer(o, o) for size, o in own.items()} for own in oracles],
             out,
-            progress=lambda count: show(f"{min(count, games)} of {games} games"),
+            progress=lambda count: show(f"{min(count, order.games)} of {order.games} games"),
         )
     print(f"{played:8}  games played in {time.perf_counter() - began:.0f} s; {out}")
 
 
 def _oracles(
-    path: Path, sizes: Sequence[int], precision: _PrecisionName, workers: int | None
+    path: Path, sizes: Sequence[int], network: NetworkWorkers
 ) -> list[dict[int, NetworkOracle]]:
     """Return the network of a weights file for each size, loaded once for each worker."""
     from miai.process.processors import available_processors
     from miai_go.nets.inference import load_oracle
 
     return [
-        {size: load_oracle(path, size=size, precision=precision) for size in sizes}
-        for _ in range(workers or available_processors())
+        {size: load_oracle(path, size=size, precision=network.precision) for size in sizes}
+        for _ in range(network.workers or available_processors())
     ]
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
+from miai.cli.options import Options, add_command
 from miai.errors import ConfigError
 from miai.files import removed_if_refused
 
@@ -17,7 +18,11 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from miai_go.learning.training.measuring import GameMeasures
+    from miai_go.learning.training.measuring import (
+        EvaluationSettings,
+        GameMeasures,
+        SplitSettings,
+    )
     from miai_go.learning.training.run_folder import TrainingPlan
 
 ResultT = TypeVar("ResultT")
@@ -47,8 +52,10 @@ def add_commands(group: typer.Typer) -> None:
     train.command("value")(train_value)
     train.command("zero")(train_zero)
     group.add_typer(train, name="train")
-    group.command("eval")(evaluate)
-    group.command("calibrate")(calibrate)
+    measuring = "miai_go.learning.training.measuring"
+    add_command(group, "eval", evaluate, settings=Options(f"{measuring}:EvaluationSettings"))
+    held_out = Options(f"{measuring}:SplitSettings", {"split": "validation"})
+    add_command(group, "calibrate", calibrate, games=held_out)
 
 
 def train_sl(config: _Config, out: _Out = None, settings: _Settings = None) -> None:
@@ -103,22 +110,7 @@ def train_zero(config: _Config, out: _Out = None, settings: _Settings = None) ->
 def evaluate(
     weights: Annotated[str, typer.Argument(help="Weights file, or the name of shipped weights.")],
     sources: Annotated[list[Path], typer.Argument(help="Shard sets, or SGF files and folders.")],
-    split: Annotated[
-        str, typer.Option(help="Games to measure: all, train, validation or test.")
-    ] = ("all"),
-    positions: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            help="Maximum number of positions, for a rollout policy to the end of a game; 0: all.",
-        ),
-    ] = 0,
-    precision: Annotated[
-        str | None,
-        typer.Option(
-            help="Precision: auto, fp32, bf16 or int8 (default: fp32; that of an .onnx file)."
-        ),
-    ] = None,
+    settings: EvaluationSettings,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Measure move prediction, values and their calibration on recorded games.
@@ -131,18 +123,18 @@ def evaluate(
 
     path = find_weights(weights)
     if is_pattern_policy(path):
-        if precision is not None:
+        if settings.precision is not None:
             raise ConfigError(f"{path}: a rollout policy has no precision; leave it out")
-        _show_rollout(path, sources, split, positions or None, as_json=as_json)
+        _show_rollout(path, sources, settings, as_json=as_json)
         return
     from miai_go.learning.training.measuring import evaluate_weights
 
     measures = evaluate_weights(
         weights,
         sources,
-        split=split,
-        limit=positions or None,
-        precision=precision,
+        split=settings.split,
+        limit=settings.positions or None,
+        precision=settings.precision,
         note=lambda line: print(line, file=sys.stderr),
     )
     if as_json:
@@ -156,9 +148,7 @@ def calibrate(
     weights: Annotated[str, typer.Argument(help="Weights file, or the name of shipped weights.")],
     sources: Annotated[list[Path], typer.Argument(help="Shard sets, or SGF files and folders.")],
     out: Annotated[Path, typer.Option("--out", help="Weights file to write.")],
-    split: Annotated[
-        str, typer.Option(help="Games to fit to: all, train, validation or test.")
-    ] = "validation",
+    games: SplitSettings,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Fit the values of a network to the results of games that it did not learn from.
@@ -169,7 +159,7 @@ def calibrate(
     from miai_go.learning.training.calibrating import calibrate as fit
     from miai_go.nets.inference import export_beside
 
-    result = fit(weights, sources, out, split=split)
+    result = fit(weights, sources, out, split=games.split)
     names = ("before", "after")
     figures = {
         "factor": result.factor,
@@ -216,11 +206,12 @@ def _train(
 
 
 def _show_rollout(
-    path: Path, sources: list[Path], split: str, limit: int | None, *, as_json: bool
+    path: Path, sources: list[Path], settings: EvaluationSettings, *, as_json: bool
 ) -> None:
     from miai_go.learning.training.rollout_policy import evaluate_rollout
 
-    report = evaluate_rollout(path, sources, split=split, limit=limit)
+    limit = settings.positions or None
+    report = evaluate_rollout(path, sources, split=settings.split, limit=limit)
     figures = {
         "positions": report.positions,
         "top1": report.top_1,

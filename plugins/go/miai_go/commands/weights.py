@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
+from miai.cli.options import Options, add_command
 from miai.errors import MissingExtraError, WeightsError
 from miai.files import sync_folder, writing
 from miai_go.errors import require_torch
@@ -18,6 +19,7 @@ from miai_go.errors import require_torch
 if TYPE_CHECKING:
     from miai.tensors import FileHeader
     from miai_go.nets.network import WeightsHeader
+    from miai_go.nets.network_parameters import ExportParameters
     from miai_go.nets.oracle import Answers
 
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -34,7 +36,8 @@ def add_commands(group: typer.Typer) -> None:
     commands.command("show")(show)
     commands.command("checksum")(checksum)
     group.add_typer(commands, name="weights")
-    group.command("export")(export)
+    parameters = Options("miai_go.nets.network_parameters:ExportParameters")
+    add_command(group, "export", export, parameters=parameters)
 
 
 def list_weights(as_json: _Json = False) -> None:
@@ -119,14 +122,7 @@ def checksum(
 def export(
     file: Annotated[str, typer.Argument(help="Weights file or a shipped name.")],
     onnx: Annotated[Path, typer.Option("--onnx", help="File to write.")],
-    precision: Annotated[
-        Literal["fp32", "int8"], typer.Option("--precision", help="Precision of the ONNX file.")
-    ] = "fp32",
-    positions: Annotated[
-        int,
-        typer.Option("--positions", min=32, max=65536, help="Number of positions to compare."),
-    ] = 256,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the games to compare on.")] = 0,
+    parameters: ExportParameters,
     as_json: _Json = False,
 ) -> None:
     """Write a network as ONNX, provided that its answers are close to the network's own.
@@ -140,7 +136,7 @@ def export(
     if path.suffix == _ONNX:
         raise WeightsError(f"{path}: is ONNX already; export from its .safetensors file")
     try:
-        comparison = export_checked(path, onnx, precision, positions=positions, seed=seed)
+        comparison = export_checked(path, onnx, parameters)
     except MissingExtraError as error:
         raise MissingExtraError(f"miai go export: {error}") from error
     if as_json:
@@ -262,14 +258,7 @@ class ExportComparison:
     differences: dict[str, float]
 
 
-def export_checked(
-    source: Path,
-    target: Path,
-    precision: Literal["fp32", "int8"],
-    *,
-    positions: int = 256,
-    seed: int = 0,
-) -> ExportComparison:
+def export_checked(source: Path, target: Path, parameters: ExportParameters) -> ExportComparison:
     """Write a weights file's network as ONNX, and compare its answers with torch's.
 
     Raises:
@@ -282,7 +271,7 @@ def export_checked(
     from miai_go.nets.network import load_weights
     from miai_go.nets.onnx_export import export_onnx, own_games
 
-    weights = load_weights(source)
+    weights, precision, seed = load_weights(source), parameters.precision, parameters.seed
     with writing(target, WeightsError):
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as folder:
@@ -294,7 +283,7 @@ def export_checked(
                 own = load_oracle(source, size=size, precision="fp32")
                 exported = load_oracle(draft, size=size)
                 # Another seed than that of the positions on which int8 is calibrated.
-                share = -(-positions // len(sizes))
+                share = -(-parameters.positions // len(sizes))
                 planes = own_games(weights, own.encoder, share, seed=seed + 1)
                 differences = _differences(own.infer(planes), exported.infer(planes))
                 _check(differences, precision, source, size=size)

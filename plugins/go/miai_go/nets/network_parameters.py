@@ -12,18 +12,9 @@ from miai.parameters import Parameters, parameter
 Precision = Literal["auto", "fp32", "bf16", "int8"]
 
 
-def _channels(default: int, most: int) -> Any:
+def _channels(default: int, maximum: int) -> Any:
     help = "Channels of the head's convolution"
-    return parameter(default, ge=1, le=most, unit="channels", help=help)
-
-
-def _hidden(default: int, most: int = 4096) -> Any:
-    return parameter(default, ge=1, le=most, unit="units", help="Units of the value's hidden layer")
-
-
-def _pooling(default: int, most: int) -> Any:
-    help = "Interval in blocks between global pooling; 0: no pooling"
-    return parameter(default, ge=0, le=most, unit="blocks", help=help)
+    return parameter(default, ge=1, le=maximum, unit="channels", help=help)
 
 
 class TowerParameters(Parameters):
@@ -31,7 +22,13 @@ class TowerParameters(Parameters):
 
     height: int = parameter(6, ge=0, le=80, unit="blocks", help="Residual blocks of the base")
     width: int = parameter(64, ge=1, le=512, unit="channels", help="Channels of the base")
-    pooling: int = _pooling(0, 80)
+    pooling: int = parameter(
+        0,
+        ge=0,
+        le=80,
+        unit="blocks",
+        help="Interval in blocks between global pooling; 0: no pooling",
+    )
     base: str = parameter("residual", component="go.base", help="Name of the base")
     base_parameters: dict[str, Any] = parameter({}, help="Parameters of the base")
     policy: str = parameter(
@@ -65,7 +62,9 @@ class DenseValueParameters(Parameters):
     """Parameters of `DenseValue`."""
 
     channels: int = _channels(4, 64)
-    hidden: int = _hidden(64)
+    hidden: int = parameter(
+        64, ge=1, le=4096, unit="units", help="Units of the value's hidden layer"
+    )
 
 
 class PooledValueParameters(DenseValueParameters):
@@ -92,6 +91,26 @@ class ZeroEncoderParameters(Parameters):
     komi: bool = parameter(False, help=_KOMI_HELP)
     legal: bool = parameter(False, help="Add a plane of the points where the mover may play")
     ko: bool = parameter(False, help="Add a plane of the point forbidden by ko")
+
+
+class NetworkWorkers(Parameters):
+    """A network that several threads run, a copy each."""
+
+    weights: str = parameter(
+        "policy-7-13", help="Network: a weights file, or the name of shipped ones"
+    )
+    precision: Precision = parameter(
+        "auto", help="Precision of the network; auto: the fastest here"
+    )
+    workers: int | None = parameter(None, ge=1, le=256, help="Threads (default: one per processor)")
+
+
+class ExportParameters(Parameters):
+    """How a network is written as ONNX and compared with itself."""
+
+    precision: Literal["fp32", "int8"] = parameter("fp32", help="Precision of the ONNX file")
+    positions: int = parameter(256, ge=32, le=65536, help="Number of positions to compare")
+    seed: int = parameter(0, ge=0, help="Seed of the games to compare on")
 
 
 class NetworkJudgeParameters(Parameters):

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, field_validator
 
+from miai.errors import ConfigError
 from miai.parameters import StrictModel, parameter
 from miai.seeds import derive_seed
 from miai_go.errors import DataError
@@ -29,6 +30,8 @@ from miai_go.learning.data.shard_making import (
     make_shards,
 )
 from miai_go.learning.data.shards import set_of_size, sets_in, shard_folders
+from miai_go.nets.network_parameters import NetworkWorkers
+from miai_go.nets.oracle import NetworkOracle, follows_komi
 from miai_go.rules.board import Board, KoRule
 from miai_go.rules.sizes import BoardSizes, sizes_of
 from miai_go.search.forest import Forest, ForestRoot, LeafValuer, TreeSettings
@@ -286,6 +289,28 @@ class SelfPlaySettings(StrictModel):
     games_a_shard: int = parameter(
         512, ge=1, help="Games per shard, played in step; those of each size with several sizes"
     )
+
+
+class SelfPlayOrder(NetworkWorkers):
+    """Whose games of self-play are wanted, and how many."""
+
+    games: int = parameter(
+        1024, ge=1, le=10_000_000, help="Total number of games, rounded up to whole shards"
+    )
+    sizes: str | None = parameter(
+        None,
+        help="Sizes of board, drawn for each game: 9, 7-13 or 9,13 (default: those of the network)",
+    )
+
+
+def check_komi(settings: SelfPlaySettings, network: NetworkOracle, *, weights: str) -> None:
+    """Raise `ConfigError` if komi is drawn that the values of a network cannot follow."""
+    if settings.komi_spread and not follows_komi(network):
+        raise ConfigError(
+            f"--komi-spread {settings.komi_spread:g}: {weights} neither sees komi nor expects "
+            "owners, so its values cannot follow komi; leave the spread out, or choose other "
+            "weights"
+        )
 
 
 class SelfPlayPlan(SelfPlaySettings):

@@ -22,6 +22,7 @@ from torch import Tensor, nn
 from miai.errors import WeightsError
 from miai.tensors import TrainingRecord
 from miai_go.errors import DataError
+from miai_go.learning.data.games import Split
 from miai_go.learning.training.measuring import evaluate_weights
 from miai_go.nets.network import (
     WeightsHeader,
@@ -62,7 +63,7 @@ class Calibration:
 
 
 def calibrate(
-    weights: str, sources: Sequence[Path], out: Path, *, split: str = "validation"
+    weights: str, sources: Sequence[Path], out: Path, *, split: Split = "validation"
 ) -> Calibration:
     """Scale a network's values to fit the results of held-out games, and write the weights.
 
@@ -72,7 +73,6 @@ def calibrate(
       out: file to write.
 
     Raises:
-      ConfigError: the split is unknown.
       WeightsError: the weights cannot be read or written, have no values, or their values cannot be
         scaled because they do not come from a linear layer through tanh.
       DataError: the games cannot be read, or their results tell nothing about a factor.

@@ -6,14 +6,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self, cast, get_args
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from miai.errors import ConfigError
+from miai.parameters import StrictModel, parameter
 from miai_go.learning.data.dataset import GoDataset
-from miai_go.learning.data.games import SPLITS, Split
+from miai_go.learning.data.games import Split
 from miai_go.learning.data.importing import GameFilters
 from miai_go.nets.inference import load_oracle, network_header
 from miai_go.nets.network import encoder_of
@@ -237,13 +237,32 @@ def _rank_and_surprise(
     return rank, total - played
 
 
+class SplitSettings(StrictModel):
+    """The games that a network is measured on."""
+
+    split: Split = parameter("all", help="Games to use")
+
+
+class EvaluationSettings(SplitSettings):
+    """How a network is measured."""
+
+    positions: int = parameter(
+        0,
+        ge=0,
+        help="Maximum number of positions, for a rollout policy to the end of a game; 0: all",
+    )
+    precision: Precision | None = parameter(
+        None, help="Precision (default: fp32; that of an .onnx file)"
+    )
+
+
 def evaluate_weights(
     weights: str,
     sources: Sequence[Path],
     *,
-    split: str = "all",
+    split: Split = "all",
     limit: int | None = None,
-    precision: str | None = None,
+    precision: Precision | None = None,
     note: Callable[[str], None] | None = None,
 ) -> GameMeasures:
     """Measure weights on games.
@@ -253,27 +272,17 @@ def evaluate_weights(
       note: receives a line about omitted SGF games, if any.
 
     Raises:
-      ConfigError: an option has an unknown value.
       WeightsError, DataError: weights or games cannot be read.
     """
-    _check("split", split, SPLITS)
-    if precision is not None:
-        _check("precision", precision, get_args(Precision))
     path = find_weights(weights)
     header = network_header(path)
-    own = "auto" if path.suffix == ".onnx" else "fp32"
+    own: Precision = "auto" if path.suffix == ".onnx" else "fp32"
     encoders = {size: encoder_of(header, where=str(path), size=size) for size in header.sizes}
     filters = GameFilters(size=header.size)
-    data = GoDataset(sources, encoder=encoders, split=cast(Split, split), filters=filters)
+    data = GoDataset(sources, encoder=encoders, split=split, filters=filters)
     if note is not None and (left_out := data.left_out()):
         note(left_out)
     oracles = {
-        size: load_oracle(path, size=size, precision=cast("Precision", precision or own))
-        for size in data.sizes
+        size: load_oracle(path, size=size, precision=precision or own) for size in data.sizes
     }
     return measure(lambda planes: oracles[planes.shape[-1]].infer(planes), data, limit=limit)
-
-
-def _check(name: str, value: str, known: Sequence[str]) -> None:
-    if value not in known:
-        raise ConfigError(f"--{name} {value}: unknown; choose from {', '.join(known)}")

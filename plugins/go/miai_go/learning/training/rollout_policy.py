@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
 
-from miai.errors import ConfigError
 from miai.parameters import StrictModel, parameter
 from miai.tensors import TrainingRecord
 from miai_go.errors import DataError, TrainingError
@@ -22,7 +21,7 @@ from miai_go.kernels import FAMILY, rules, trail
 from miai_go.kernels import patterns as kernels
 from miai_go.kernels.patterns import PatternBuffers
 from miai_go.learning.data.dataset import GoDataset
-from miai_go.learning.data.games import SPLITS, Split
+from miai_go.learning.data.games import Split
 from miai_go.learning.data.importing import GameFilters
 from miai_go.learning.training.run_folder import TrainingJournal, TrainingPlan
 from miai_go.learning.training.sections import DataSection
@@ -237,7 +236,7 @@ def evaluate_rollout(
     weights: Path,
     sources: Sequence[Path],
     *,
-    split: str = "all",
+    split: Split = "all",
     limit: int | None = None,
 ) -> PatternReport:
     """Return the move prediction of a rollout policy's file on games.
@@ -248,11 +247,8 @@ def evaluate_rollout(
       limit: positions after which no further game is taken, in random order.
 
     Raises:
-      ConfigError: the split is unknown.
       WeightsError, DataError: weights or games cannot be read, or are for another size of board.
     """
-    if split not in SPLITS:
-        raise ConfigError(f"--split {split}: unknown; choose from {', '.join(SPLITS)}")
     filters = GameFilters(size=PatternHeader.read(weights).sizes[0])
     data = GoDataset(sources, split=split, filters=filters)
     policy = PatternPolicy.load(weights, size=data.size)
