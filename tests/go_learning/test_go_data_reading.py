@@ -19,6 +19,7 @@ from miai_go.learning.data.importing import (
     GameFilters,
     ImportReport,
     ReadGame,
+    from_sgf,
     import_games,
     rating_of,
     read_games,
@@ -37,15 +38,13 @@ def agree(data: bytes) -> bool:
     plain = scan(data)
     if plain is None:
         return False
-    game = read_bytes(data)[0]
-    line = game.main_line()
-    assert line.start.black == line.start.white == ()
-    assert line.start.to_move == 0
-    assert plain.actions == list(line.actions)
-    assert (plain.size, plain.komi) == (game.size, game.komi)
-    assert game.handicap == 0
-    assert plain.result == game.result.strip()
-    assert plain.rules == game.rules.strip()
+    full = from_sgf(read_bytes(data)[0])
+    assert plain.game.moves.tolist() == full.game.moves.tolist()
+    for name in ("size", "result", "margin", "stones", "first"):
+        np.testing.assert_equal(getattr(plain.game, name), getattr(full.game, name))
+    for name in ("rules", "black_rank", "white_rank"):
+        assert getattr(plain, name) == getattr(full, name).strip()
+    assert (plain.komi, plain.handicap) == (full.komi, full.handicap)
     return True
 
 
@@ -64,7 +63,7 @@ def test_comments_and_escapes_do_not_hide_or_make_moves() -> None:
         games = list(read_games(data, "x.sgf"))
         assert len(games) == 1
         assert isinstance(games[0], ReadGame)
-        assert games[0].actions == random_moves(seed), seed
+        assert games[0].game.moves.tolist() == random_moves(seed), seed
     assert 5 < scanned < 40  # those without variations
 
 
@@ -87,7 +86,7 @@ def test_scanner_and_full_reader_agree(pieces: list[bytes], seed: int) -> None:
     scanned = scan(data)
     if scanned is None:
         return
-    repeated = [a for a in scanned.actions if a != 81]
+    repeated = [a for a in scanned.game.moves.tolist() if a != 81]
     if len(set(repeated)) < len(repeated):
         return  # on an occupied point, which the board of an import refuses
     assert agree(data), data

@@ -115,7 +115,7 @@ def test_a_game_that_an_error_decides_has_no_result(played: Path, ending: str, r
         del lines[-5:-1]
         lines[-1] |= {"termination": ending, "loser": 0, "returns": [-1.0, 1.0]}
 
-    game = read_record_game(changed(played, end), "x.jsonl")
+    game = read_record_game(changed(played, end), "x.jsonl").game
     assert game.result == result
     assert np.isnan(game.margin)
     assert game.ownership is None

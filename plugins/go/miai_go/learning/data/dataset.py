@@ -1,4 +1,7 @@
-"""Data sets of games: selection, splits, batches of positions, statistics.
+"""Data sets of games: selection, splits, streams of batches, statistics.
+
+The order of batches depends on seeds alone. A `Prefetcher` makes them ahead of the training in a
+thread; the kernels release the GIL.
 
 >>> data = GoDataset("games.zip", encoder=encoder, split="train")  # doctest: +SKIP
 >>> for batch in data.batches(256, epoch=0):                       # doctest: +SKIP
@@ -8,9 +11,13 @@
 from __future__ import annotations
 
 import hashlib
+import queue
+import threading
+import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Self, TypeAlias
 
@@ -18,11 +25,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miai_go.errors import DataError
-from miai_go.learning.data.batches import BatchStream, Sampling
+from miai_go.learning.data.batches import Batch, Rows, make_batch
 from miai_go.learning.data.games import FRACTIONS, SPLITS, UNKNOWN, Split, StoredGame
 from miai_go.learning.data.importing import GameFilters, ImportReport, import_games
 from miai_go.learning.data.shards import COLUMNS, Shard, open_shards, sets_in
 from miai_go.nets.encoder import Encoder, Encoders
+from miai_go.rules.coordinates import SYMMETRIES
 from miai_go.rules.sizes import board_names, sizes_of
 
 Sources: TypeAlias = str | Path | Sequence[str | Path]
@@ -46,7 +54,6 @@ class GoDataset:
       split: part of the games, see `miai_go.learning.data.games`.
       fractions: shares of the games for training, validation and test.
       filters: of imported games; by default all games of the encoders' sizes with a result.
-      verify: whether the digests of shards are checked.
 
     Attributes:
       sizes: points on a side of the boards of its games, ascending.
@@ -68,15 +75,12 @@ class GoDataset:
         split: Split = "all",
         fractions: tuple[float, float, float] = FRACTIONS,
         filters: GameFilters | None = None,
-        verify: bool = True,
     ) -> None:
-        self.seed = seed
         if filters is None:
             sizes = tuple(_by_size(encoder))
             filters = GameFilters(size=sizes) if sizes else GameFilters()
-        opener = _opener_for(paths := _as_paths(sources))
-        self.shards, self.report = opener(paths, filters=filters, verify=verify)
-        self._set_up(encoder, games, split, fractions)
+        self.shards, self.report = _opened(_as_paths(sources), filters)
+        self._set_up(encoder, games, split, fractions, seed)
 
     @classmethod
     def of_games(
@@ -89,13 +93,15 @@ class GoDataset:
         split: Split = "all",
         fractions: tuple[float, float, float] = FRACTIONS,
     ) -> Self:
-        """Return a data set of games in memory; arguments as of the class."""
-        if not stored:
-            raise DataError("a data set needs at least one game")
-        data = cls.__new__(cls)
-        data.seed, data.report, data.shards = seed, None, _shards_of(stored)
-        data._set_up(encoder, games, split, fractions)
-        return data
+        """Return a data set of games in memory; arguments and errors as of `of_shards`."""
+        return cls.of_shards(
+            _shards_of(stored),
+            encoder=encoder,
+            games=games,
+            seed=seed,
+            split=split,
+            fractions=fractions,
+        )
 
     @classmethod
     def of_shards(
@@ -103,9 +109,10 @@ class GoDataset:
         shards: Sequence[Shard],
         *,
         encoder: EncoderChoice = None,
+        games: int | None = None,
+        seed: int = 0,
         split: Split = "all",
         fractions: tuple[float, float, float] = FRACTIONS,
-        seed: int = 0,
     ) -> Self:
         """Return a data set of open shards; arguments as of the class.
 
@@ -115,8 +122,8 @@ class GoDataset:
         if not shards:
             raise DataError("a data set needs at least one game")
         data = cls.__new__(cls)
-        data.seed, data.report, data.shards = seed, None, list(shards)
-        data._set_up(encoder, None, split, fractions)
+        data.report, data.shards = None, list(shards)
+        data._set_up(encoder, games, split, fractions, seed)
         return data
 
     @property
@@ -246,24 +253,6 @@ class GoDataset:
         )
         return BatchStream(self, sampling, start=start, with_positions=with_positions)
 
-    def resume(self, state: Mapping[str, Any], *, with_positions: bool = False) -> BatchStream:
-        """Return the remaining batches of a stream with this `BatchStream.state`.
-
-        Raises:
-          DataError: the state is malformed, or of other games.
-        """
-        try:
-            sampling, start = Sampling(**state["sampling"]), int(state["batch"])
-            digest = str(state["games"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise DataError(f"not the state of a stream of batches: {error!r}") from error
-        if digest != self.digest():
-            raise DataError(
-                "the data set has other games than when its batches began: use the same sources, "
-                "split and limits, or start again"
-            )
-        return BatchStream(self, sampling, start=start, with_positions=with_positions)
-
     def locate(self, index: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the shard numbers of games, and the numbers of the games in these shards."""
         numbers = self._numbers[index]
@@ -304,12 +293,14 @@ class GoDataset:
         games: int | None,
         split: Split,
         fractions: tuple[float, float, float],
+        seed: int,
     ) -> None:
+        self.seed = seed
         self._index()
         names = self._column("names")
         self._numbers = np.flatnonzero(in_split(names, split, fractions))
         if games is not None:
-            self._numbers = self._numbers[sample_games(names[self._numbers], games, self.seed)]
+            self._numbers = self._numbers[sample_games(names[self._numbers], games, seed)]
         if not len(self._numbers):
             larger = (
                 f", or give it a larger share (data.{split})"
@@ -331,23 +322,14 @@ def _as_paths(sources: Sources) -> list[Path]:
     return [Path(source) for source in given]
 
 
-_Opened: TypeAlias = tuple[list[Shard], ImportReport | None]
-
-
-def _opener_for(sources: list[Path]) -> Callable[..., _Opened]:
-    """Return what opens the sources: shard sets or SGF. Raises `DataError` for both and none."""
+def _opened(sources: list[Path], filters: GameFilters) -> tuple[list[Shard], ImportReport | None]:
+    """Open shard sets, or import SGF and records. Raises `DataError` for both and for none."""
     are_sets = {source.is_dir() and bool(sets_in(source)) for source in sources}
     if len(are_sets) != 1:
         raise DataError("the sources of a data set are shard sets or SGF, not both and not none")
-    return _open_sets if are_sets == {True} else _import
-
-
-def _open_sets(sources: list[Path], *, filters: GameFilters, verify: bool) -> _Opened:
-    folders = [folder for source in sources for folder in sets_in(source)]
-    return [s for folder in folders for s in open_shards(folder, verify=verify)], None
-
-
-def _import(sources: list[Path], *, filters: GameFilters, verify: bool) -> _Opened:
+    if are_sets == {True}:
+        folders = [folder for source in sources for folder in sets_in(source)]
+        return [shard for folder in folders for shard in open_shards(folder)], None
     report = ImportReport()
     games = list(import_games(sources, filters, report))
     if not games:
@@ -381,6 +363,227 @@ def _encoders_for(encoder: EncoderChoice, sizes: tuple[int, ...]) -> dict[int, E
         )
     return {size: encoders[size] for size in sizes}
 
+
+# Streams of batches
+
+# What a seed is drawn for, so that no two draws are the same.
+_ORDER: Final = 1
+_PLIES: Final = 2
+_TURNS: Final = 3
+_SIZES: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """The sampling of positions; see `GoDataset.batches`."""
+
+    batch_size: int
+    seed: int
+    epoch: int
+    symmetries: bool
+    shuffle: bool
+    targets_only: bool
+    drop_last: bool
+
+    def __post_init__(self) -> None:
+        """Raise `DataError` if a number is out of range."""
+        if self.batch_size < 1 or self.epoch < 0 or self.seed < 0:
+            raise DataError(
+                f"batch_size {self.batch_size}, epoch {self.epoch} and seed {self.seed} must be at "
+                "least 1, 0 and 0"
+            )
+
+    def generator(self, purpose: int, number: int = 0) -> np.random.Generator:
+        """Return the random generator for one purpose in this epoch."""
+        return np.random.default_rng([self.seed, self.epoch, purpose, number])
+
+
+class BatchStream:
+    """Iterator over the batches of one epoch, from a given one.
+
+    Args:
+      data: the games.
+      sampling: how they are drawn.
+      start: number of the first batch.
+      with_positions: whether batches hold positions beside planes.
+
+    Attributes:
+      next_batch: number of the batch that comes next.
+
+    Raises:
+      DataError: no position is left, or the epoch has fewer batches than `start`.
+    """
+
+    def __init__(
+        self, data: GoDataset, sampling: Sampling, *, start: int = 0, with_positions: bool = False
+    ) -> None:
+        self.sampling = sampling
+        self.next_batch = start
+        self._data = data
+        self._with_positions = with_positions
+        self._games, self._plies = _order(data, sampling)
+        self._sizes, self._edges = self._arranged()
+        if not 0 <= start <= len(self):
+            raise DataError(f"there is no batch {start}: the epoch has {len(self)}")
+
+    def __len__(self) -> int:
+        """Number of batches in the epoch, including those before `start`."""
+        return len(self._sizes)
+
+    def __iter__(self) -> Iterator[Batch]:
+        """Return itself."""
+        return self
+
+    def __next__(self) -> Batch:
+        """Return the next batch. Raises `DataError` if a shard is damaged."""
+        if self.next_batch >= len(self):
+            raise StopIteration
+        batch = self.batch(self.next_batch)
+        self.next_batch += 1
+        return batch
+
+    def rows(self, number: int) -> Rows:
+        """Return the positions of a batch by number, without advancing."""
+        sampling = self.sampling
+        here = slice(self._edges[number, 0], self._edges[number, 1])
+        games = self._games[here].astype(np.int64)
+        shard, game = self._data.locate(games)
+        turns = np.zeros(len(games), np.uint8)
+        if sampling.symmetries:
+            drawn = sampling.generator(_TURNS, number).integers(0, SYMMETRIES, len(games))
+            turns = drawn.astype(np.uint8)
+        plies = self._plies[here].astype(np.int64)
+        return Rows(int(self._sizes[number]), shard, game, games, plies, turns)
+
+    def batch(self, number: int) -> Batch:
+        """Return a batch by number, without advancing."""
+        rows = self.rows(number)
+        return make_batch(
+            self._data.shards,
+            rows,
+            self._data.encoders.get(rows.size),
+            with_positions=self._with_positions,
+        )
+
+    def _arranged(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Sort the positions by size; return the size of each batch, and where it lies among them.
+
+        The latter is of shape (batches, 2). The seed draws the order of the sizes; each goes
+        through its positions in their order.
+        """
+        sampling, sizes = self.sampling, self._data.board_sizes()[self._games]
+        if len(self._data.sizes) > 1:
+            by_size = np.argsort(sizes, kind="stable")
+            self._games, self._plies = self._games[by_size], self._plies[by_size]
+        turns, edges, end = [], [], 0
+        for size, count in zip(*np.unique(sizes, return_counts=True), strict=True):
+            begin, end = end, end + int(count)
+            starts = np.arange(begin, end, sampling.batch_size)
+            ends = np.minimum(starts + sampling.batch_size, end)
+            if sampling.drop_last and len(starts) > 1 and end - starts[-1] < sampling.batch_size:
+                starts, ends = starts[:-1], ends[:-1]
+            turns.append(np.full(len(starts), size, np.int64))
+            edges.append(np.stack((starts, ends), 1))
+        order = np.concatenate(turns)
+        if sampling.shuffle and len(turns) > 1:
+            order = sampling.generator(_SIZES).permutation(order)
+        places = np.argsort(np.argsort(order, kind="stable"))
+        return order, np.concatenate(edges)[places]
+
+
+def _order(data: GoDataset, sampling: Sampling) -> tuple[NDArray[np.int32], NDArray[np.int16]]:
+    """Return games and plies of all positions in the order of the epoch."""
+    lengths = data.lengths()
+    kept = data.targets() if sampling.targets_only else None
+    begins = np.concatenate(([0], np.cumsum(lengths)))
+    positions = np.arange(begins[-1]) if kept is None else np.flatnonzero(kept)
+    if not len(positions):
+        raise DataError("no position is left: the games have no moves, or none has a target")
+    if sampling.shuffle:
+        positions = sampling.generator(_ORDER).permutation(positions)
+    games = np.searchsorted(begins, positions, side="right") - 1
+    return games.astype(np.int32), (positions - begins[games]).astype(np.int16)
+
+
+_LOOK_SECONDS: Final = 0.1
+
+
+class Prefetcher:
+    """Iterator over the batches of a stream that makes some of them in advance.
+
+    Used in a ``with`` statement, which ends the thread; the stream is not used beside it.
+
+    Args:
+      stream: what is made ahead.
+      depth: batches that wait at most.
+
+    Attributes:
+      waited: seconds for which the taker of the batches had to wait for them so far.
+    """
+
+    def __init__(self, stream: BatchStream, *, depth: int = 4) -> None:
+        self.waited = 0.0
+        self._stream = stream
+        self._ready: queue.Queue[Batch | BaseException | None] = queue.Queue(max(1, depth))
+        self._stop = threading.Event()
+        self._over = False
+        self._thread = threading.Thread(target=self._make, name="go-batches", daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        """Number of batches in the epoch."""
+        return len(self._stream)
+
+    def __iter__(self) -> Iterator[Batch]:
+        """Return itself."""
+        return self
+
+    def __next__(self) -> Batch:
+        """Return the next batch. Raises the error of making it."""
+        if self._over:
+            raise StopIteration
+        began = time.perf_counter()
+        got = self._ready.get()
+        self.waited += time.perf_counter() - began
+        if isinstance(got, Batch):
+            return got
+        self.close()
+        if got is None:
+            raise StopIteration
+        raise got
+
+    def close(self) -> None:
+        """End the thread and drop the waiting batches."""
+        self._over = True
+        self._stop.set()
+        self._thread.join()
+
+    def _make(self) -> None:
+        try:
+            for batch in self._stream:
+                if not self._put(batch):
+                    return
+            self._put(None)
+        except BaseException as error:
+            self._put(error)  # raised where the batch is asked for
+
+    def _put(self, what: Batch | BaseException | None) -> bool:
+        while not self._stop.is_set():
+            try:
+                self._ready.put(what, timeout=_LOOK_SECONDS)
+            except queue.Full:
+                continue
+            return True
+        return False
+
+
+# Statistics
 
 _RESULTS: Final = {1: "black", -1: "white", 0: "draw", 2: "unknown"}
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -37,7 +37,7 @@ from miai_go.rules.scoring import area_score
 from miai_go.rules.sizes import BoardSizes, sizes_of
 from miai_go.sgf.check import SgfError
 from miai_go.sgf.reading import SgfGame, preset_named, read_bytes
-from miai_go.sgf.sources import SGF, Limits, files_of
+from miai_go.sgf.sources import SGF, files_of
 
 # Reading
 
@@ -66,27 +66,7 @@ _UNICODE: Final = frozenset({b"UTF-8", b"utf-8", b"UTF8", b"utf8"})
 _READ: Final = (b"RU", b"RE", b"BR", b"WR")
 
 
-@dataclass(frozen=True, slots=True)
-class PlainGame:
-    """The game of a plain SGF file.
-
-    Attributes:
-      size: points on a side.
-      actions: the moves, Black first, the players in turn.
-      komi: in points; None if missing.
-      rules, result, black_rank, white_rank: RU, RE, BR and WR as written; empty if missing.
-    """
-
-    size: int
-    actions: list[int]
-    komi: float | None
-    rules: str
-    result: str
-    black_rank: str
-    white_rank: str
-
-
-def scan(data: bytes) -> PlainGame | None:
+def scan(data: bytes, source: str = "SGF") -> ReadGame | None:
     """Return the game of plain SGF data, or None if the data is not plain."""
     if len(data) > _MAX_BYTES or b"\0" in data:
         return None
@@ -105,14 +85,21 @@ def scan(data: bytes) -> PlainGame | None:
     if actions is None or len(actions) > MAX_MOVES:
         return None
     texts = {name: head.get(name, b"").decode("ascii", "replace") for name in _READ}
-    return PlainGame(
-        int(size),
-        actions,
-        None if komi is None else float(komi),
-        texts[b"RU"],
-        texts[b"RE"],
-        texts[b"BR"],
-        texts[b"WR"],
+    result, margin = result_of(texts[b"RE"])
+    return ReadGame(
+        source=source,
+        komi=None if komi is None else float(komi),
+        handicap=False,
+        rules=texts[b"RU"],
+        black_rank=texts[b"BR"],
+        white_rank=texts[b"WR"],
+        game=StoredGame(
+            size=int(size),
+            moves=np.array(actions, np.int16),
+            half_komi=0,
+            result=result,
+            margin=margin,
+        ),
     )
 
 
@@ -184,54 +171,31 @@ class ReadGame:
 
     Attributes:
       source: file and place, for reports.
-      size: points on a side.
-      actions: the moves after the set-up.
       komi: in points; None if missing.
       handicap: whether it has a handicap.
       rules, black_rank, white_rank: as written; empty if missing.
-      result, margin, stones, first, policy, weight, root_value, ownership: see `StoredGame`.
+      game: moves and result, without komi and ratings.
     """
 
     source: str
-    size: int
-    actions: list[int]
     komi: float | None
     handicap: bool
     rules: str
     black_rank: str
     white_rank: str
-    result: int
-    margin: float
-    stones: NDArray[np.int8] | None = None
-    first: int = 1
-    policy: NDArray[np.float16] | None = None
-    weight: NDArray[np.float16] | None = None
-    root_value: NDArray[np.float16] | None = None
-    ownership: NDArray[np.int8] | None = None
+    game: StoredGame
 
     def stored(self, *, komi: float) -> StoredGame:
         """Return the game as data sets store it, with a komi in points."""
-        return StoredGame(
-            size=self.size,
-            moves=np.array(self.actions, np.int16),
-            half_komi=round(2 * komi),
-            result=self.result,
-            margin=self.margin,
-            ratings=(rating_of(self.black_rank), rating_of(self.white_rank)),
-            stones=self.stones,
-            first=self.first,
-            policy=self.policy,
-            weight=self.weight,
-            root_value=self.root_value,
-            ownership=self.ownership,
-        )
+        ratings = (rating_of(self.black_rank), rating_of(self.white_rank))
+        return replace(self.game, half_komi=round(2 * komi), ratings=ratings)
 
 
 def read_games(data: bytes, source: str) -> Iterator[ReadGame | SgfError]:
     """Yield the main lines of the games of SGF data; an error in place of each bad game."""
-    plain = scan(data)
+    plain = scan(data, source)
     if plain is not None:
-        yield _from_plain(plain, source)
+        yield plain
         return
     try:
         games = read_bytes(data, source=source)
@@ -240,43 +204,31 @@ def read_games(data: bytes, source: str) -> Iterator[ReadGame | SgfError]:
         return
     for game in games:
         try:
-            yield _from_sgf(game)
+            yield from_sgf(game)
         except SgfError as error:
             yield error
 
 
-def _from_plain(game: PlainGame, source: str) -> ReadGame:
-    result, margin = result_of(game.result)
-    return ReadGame(
-        source=source,
-        size=game.size,
-        actions=game.actions,
-        komi=game.komi,
-        handicap=False,
-        rules=game.rules,
-        black_rank=game.black_rank,
-        white_rank=game.white_rank,
-        result=result,
-        margin=margin,
-    )
-
-
-def _from_sgf(game: SgfGame) -> ReadGame:
+def from_sgf(game: SgfGame) -> ReadGame:
+    """Return the main line of a game. Raises `SgfError`."""
     line = game.main_line()
     result, margin = result_of(game.result)
     return ReadGame(
         source=": ".join(part for part in (game.source, game.place) if part),
-        size=game.size,
-        actions=list(line.actions),
         komi=game.komi,
         handicap=game.handicap > 0,
         rules=game.rules,
         black_rank=game.black_rank,
         white_rank=game.white_rank,
-        result=result,
-        margin=margin,
-        stones=line.start.stones(game.size),
-        first=1 + line.start.to_move,
+        game=StoredGame(
+            size=game.size,
+            moves=np.array(line.actions, np.int16),
+            half_komi=0,
+            result=result,
+            margin=margin,
+            stones=line.start.stones(game.size),
+            first=1 + line.start.to_move,
+        ),
     )
 
 
@@ -316,21 +268,24 @@ def read_record_game(data: bytes, source: str) -> ReadGame:
     policy, weight = _targets(visits, game)
     return ReadGame(
         source=source,
-        size=game.size,
-        actions=[move.action for move in played],
         komi=game.white_bonus,
         handicap=game.parameters.handicap > 0,
         rules=str(game.parameters.rules),
         black_rank="",
         white_rank="",
-        result=result,
-        margin=margin,
-        stones=game.start.stones(game.size),
-        first=1 + game.start.to_move,
-        policy=policy,
-        weight=weight,
-        root_value=_root_values(played, game),
-        ownership=ownership,
+        game=StoredGame(
+            size=game.size,
+            moves=np.array([move.action for move in played], np.int16),
+            half_komi=0,
+            result=result,
+            margin=margin,
+            stones=game.start.stones(game.size),
+            first=1 + game.start.to_move,
+            policy=policy,
+            weight=weight,
+            root_value=_root_values(played, game),
+            ownership=ownership,
+        ),
     )
 
 
@@ -490,18 +445,19 @@ class GameFilters(Parameters):
             raise ValueError("the maximum of moves is less than the minimum")
         return self
 
-    def refuses(self, game: ReadGame) -> str | None:
+    def refuses(self, read: ReadGame) -> str | None:
         """Return the reason to drop a game, the same words for many games; None to import it."""
+        game = read.game
         if game.size not in sizes_of(self.size):
             return "another board size"
-        if not self.setups and (game.handicap or game.stones is not None or game.first != 1):
+        if not self.setups and (read.handicap or game.stones is not None or game.first != 1):
             return "handicap or set-up"
-        length = len(game.actions)
+        length = len(game.moves)
         if length < self.min_moves or (self.max_moves is not None and length > self.max_moves):
             return "too short" if length < self.min_moves else "too long"
         if not self.any_result and game.result == UNKNOWN:
             return "result unknown"
-        return self._komi_refuses(game.komi) or self._players_refuse(game)
+        return self._komi_refuses(read.komi) or self._players_refuse(read)
 
     def komi(self, game: ReadGame) -> float:
         """Return the komi of a game that passes."""
@@ -613,7 +569,6 @@ def import_games(
     *,
     known: Iterable[bytes] = (),
     progress: Callable[[ImportReport], None] | None = None,
-    limits: Limits | None = None,
 ) -> Iterator[StoredGame]:
     """Yield the games of SGF files, game records, folders and archives that pass the filters.
 
@@ -621,14 +576,13 @@ def import_games(
       report: updated with every game.
       known: names of games that count as duplicates.
       progress: called after every file.
-      limits: of archives.
 
     Raises:
       DataError: a source is missing or of an unknown kind, or an archive is damaged.
     """
     seen = set(known)
     for source in sources:
-        for file in files_of(source, limits=limits, kinds=(SGF, RECORD)):
+        for file in files_of(source, kinds=(SGF, RECORD)):
             report.files += 1
             if file.data is None:
                 report.games += 1

@@ -16,8 +16,8 @@ from pydantic import Field
 
 from miai.parameters import StrictModel
 from miai_go.errors import DataError, TrainingError
-from miai_go.learning.data.batches import Batch, BatchStream, Prefetcher
-from miai_go.learning.data.dataset import EncoderChoice, GoDataset
+from miai_go.learning.data.batches import Batch
+from miai_go.learning.data.dataset import BatchStream, EncoderChoice, GoDataset, Prefetcher
 from miai_go.learning.data.importing import GameFilters
 from miai_go.learning.training.calibrating import scaled_values
 from miai_go.learning.training.initial_network import make_network
