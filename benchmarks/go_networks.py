@@ -32,6 +32,7 @@ from miai_go.learning.training.learner import Learner
 from miai_go.learning.training.measuring import measure
 from miai_go.learning.training.sections import (
     EncoderSection,
+    LearningTables,
     LessonSection,
     LossSection,
     NetworkSection,
@@ -42,7 +43,6 @@ from miai_go.learning.training.supervised import (
     batches_of,
     endless_streams,
     lesson_of,
-    open_games,
     root_sharpness,
 )
 from miai_go.nets.network import NetworkWeights, WeightsHeader, folded
@@ -96,7 +96,7 @@ def trained(
     size = only_size(sizes_of(data.size), what="this benchmark")
     network, encoders, header = make_network(size, encoder, design.network, seed=1)
     feeder = encoders[size]
-    train, _validation = open_games(data, feeder)
+    train, _validation = data.open(feeder)
     test = GoDataset.of_shards(
         train.shards,
         encoder=feeder,
@@ -110,7 +110,8 @@ def trained(
         run = TrainingRunSection(steps=steps, precision=arguments.precision, average=0.995)
         optimiser = OptimiserSection(rate=arguments.rate, batch=BATCH)
         loss = LossSection(ownership=0.5, score=0.05)
-        learner = Learner(network, feeder.scales, optimiser=optimiser, loss=loss, run=run)
+        tables = LearningTables(optimiser=optimiser, loss=loss, run=run)
+        learner = Learner(network, feeder.scales, tables)
         batches = batches_of(endless_streams(train, BATCH, seed=1, symmetries=data.symmetries))
         learner.learn(lesson_of(next(batches)))  # loads libraries
         began = time.process_time()

@@ -38,9 +38,8 @@ from miai_go.learning.training.learner import Learner
 from miai_go.learning.training.run_folder import TrainingJournal, load_plan
 from miai_go.learning.training.sections import (
     EncoderSection,
-    LossSection,
+    LearningTables,
     NetworkSection,
-    OptimiserSection,
     TrainingRunSection,
 )
 from miai_go.learning.training.supervised import (
@@ -153,13 +152,8 @@ def measure_steps(games: Path, arguments: argparse.Namespace, precision: str) ->
         seed=arguments.seed,
     )
     encoder = encoders[SIZE]
-    learner = Learner(
-        network,
-        encoder.scales,
-        optimiser=OptimiserSection(),
-        loss=LossSection(),
-        run=TrainingRunSection.model_validate({"precision": precision, "steps": arguments.steps}),
-    )
+    run = TrainingRunSection.model_validate({"precision": precision, "steps": arguments.steps})
+    learner = Learner(network, encoder.scales, LearningTables(run=run))
     stream = GoDataset(games, encoder=encoder).batches(arguments.batch, drop_last=True)
     lessons = [lesson_of(batch) for batch in islice(stream, KEPT)]
     learner.learn(lessons[0])

@@ -5,9 +5,9 @@ changes some of them. All have about the same processor time: a pilot of two rou
 rounds fit. The weights at the end play a match against those of the first run, with equally many
 simulations. Runs that are in the folder already are not repeated, so that it can be interrupted.
 
-    python benchmarks/go_zero.py runs/go-zero-settings search.forced=2 run.average=0
+    python benchmarks/go_zero.py runs/go-zero-settings search.method=gumbel run.average=0
     python benchmarks/go_zero.py FOLDER --minutes 5 --seed 2 --json search.simulations=64
-    python benchmarks/go_zero.py FOLDER search.first_simulations=8,search.simulations=56
+    python benchmarks/go_zero.py FOLDER search.full_share=0.25,search.simulations=80
 
 A setting is one of `configs/go-zero-7x7.toml`, written as for `--set`, several with commas between.
 """

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from tests.go_learning.go_training_games import rollout_games, write_games
 
-from miai.errors import ConfigError
 from miai_go.errors import DataError, TrainingError
 from miai_go.learning.data.shards import ShardWriter
 from miai_go.learning.training.learner import Lesson
@@ -151,24 +150,6 @@ def test_komi_is_drawn_only_for_a_network_that_sees_it(tmp_path: Path) -> None:
     drawn = replace(plan, config=plan.config.model_copy(update={"game": game}))
     with pytest.raises(TrainingError, match=r"komi_spread.*does not show komi"):
         train_zero(drawn)
-
-
-def test_searches_grow_from_round_to_round(tmp_path: Path) -> None:
-    config = tmp_path / "zero.toml"
-    config.write_text(
-        "[search]\nfirst_simulations = 8\nsimulations = 32\n[selfplay]\nrounds = 5\n"
-        "[game]\nkomi_spread = 1.5\n"
-    )
-    plan = load_plan(config, ZeroConfig, kind="zero", out=tmp_path / "out").config
-    rules = [plan.games(number) for number in range(6)]
-    assert [r.simulations for r in rules] == [8, 14, 20, 26, 32, 32]
-    assert rules[0].komi_spread == 3
-    with pytest.raises(ConfigError, match=r"give 8 .fast_simulations. to 32"):
-        load_plan(config, ZeroConfig, kind="zero", assignments=["search.first_simulations=4"])
-    with pytest.raises(ConfigError, match=r"forced is an option of PUCT: set method"):
-        load_plan(config, ZeroConfig, kind="zero", assignments=["search.forced=2"])
-    steady = plan.search.model_copy(update={"first_simulations": None})
-    assert plan.model_copy(update={"search": steady}).games(0).simulations == 32
 
 
 def test_a_network_that_learns_plays_as_one_for_the_komi_of_its_games(tmp_path: Path) -> None:

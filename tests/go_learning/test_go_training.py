@@ -38,6 +38,7 @@ from miai_go.learning.training.reinforce import advantages
 from miai_go.learning.training.run_folder import TrainingJournal, load_plan
 from miai_go.learning.training.sections import (
     EncoderSection,
+    LearningTables,
     LossSection,
     NetworkSection,
     OptimiserSection,
@@ -77,14 +78,8 @@ def small_learner(
     network = NetworkSection(name="tower", parameters=parameters, start="")
     built, feeders, _header = make_network(SIZE, encoder, network, seed=1)
     optimiser = OptimiserSection.model_validate({"rate": rate, "warm_steps": 0})
-    return Learner(
-        built,
-        feeders[SIZE].scales,
-        optimiser=optimiser,
-        loss=LossSection(),
-        run=settings,
-        fixed_norms=fixed_norms,
-    )
+    tables = LearningTables(optimiser=optimiser, run=settings)
+    return Learner(built, feeders[SIZE].scales, tables, norms="fixed" if fixed_norms else "batch")
 
 
 def test_positions_of_fast_searches_are_left_out_when_asked() -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 import torch
@@ -19,7 +19,7 @@ from torch.nn import functional
 
 from miai.process.processors import available_processors
 from miai_go.errors import DivergedError, TrainingError
-from miai_go.learning.training.sections import LossSection, OptimiserSection, TrainingRunSection
+from miai_go.learning.training.sections import LearningTables, OptimiserSection, TrainingRunSection
 from miai_go.nets.encoder import Encoder
 from miai_go.nets.network import NetworkWeights, Outputs, WeightsHeader, save_weights
 from miai_go.nets.torch_oracle import TorchOracle
@@ -67,7 +67,8 @@ class Learner:
     Args:
       network: trained in place, on the device of `run`.
       scales: factor of each plane, float32 of shape (planes,).
-      fixed_norms: whether batch norms keep the statistics that they have. Otherwise each batch is
+      config: optimiser, losses and run.
+      norms: ``fixed``: batch norms keep the statistics that they have. Otherwise each batch is
         scaled by its own; as the edge is a larger part of a small board, a network that learns from
         batches of one size each then answers differently once it uses the mean statistics of all.
 
@@ -81,20 +82,19 @@ class Learner:
         self,
         network: nn.Module,
         scales: NDArray[np.float32],
+        config: LearningTables,
         *,
-        optimiser: OptimiserSection,
-        loss: LossSection,
-        run: TrainingRunSection,
-        fixed_norms: bool = False,
+        norms: Literal["batch", "fixed"] = "batch",
     ) -> None:
-        self._fixed_norms = fixed_norms
+        run, optimiser = config.run, config.optimiser
+        self._fixed_norms = norms == "fixed"
         self._device = torch.device(run.device)
         self.network = network.to(self._device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.steps = 0
         self._began = math.inf
         self._before = 0.0
         self._run = run
-        self._loss = loss
+        self._loss = config.loss
         self._settings = optimiser
         self._scales = torch.from_numpy(scales.copy()).to(self._device).view(1, -1, 1, 1)
         self._average = {n: t.detach().clone() for n, t in network.state_dict().items()}

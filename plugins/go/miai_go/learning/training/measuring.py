@@ -192,37 +192,24 @@ def measure(
     Raises:
       DataError: a game cannot be played.
     """
-    plies, ranks, surprises, values, results = [], [], [], [], []
-    games, sizes = [], []
-    done = 0
     stream = data.batches(
         _BATCH, symmetries=False, shuffle=limit is not None, targets_only=targets_only
     )
+    parts, done = list[GameMeasures](), 0
     for batch in stream:
         assert batch.planes is not None
         outputs = answers(batch.planes)
-        plies.append(batch.ply)
-        sizes.append(np.full(len(batch), batch.size))
-        results.append(batch.result.astype(np.float64))
-        games.append(batch.game)
+        rank, surprise, value = np.zeros(0, np.int64), np.zeros(0), np.zeros(0)
         if outputs.policy is not None:
             rank, surprise = _rank_and_surprise(np.asarray(outputs.policy), batch.action)
-            ranks.append(rank)
-            surprises.append(surprise)
         if outputs.value is not None:
-            values.append(np.asarray(outputs.value).astype(np.float64))
+            value = np.asarray(outputs.value).astype(np.float64)
+        result, size = batch.result.astype(np.float64), np.full(len(batch), batch.size)
+        parts.append(GameMeasures(batch.ply, rank, surprise, value, result, batch.game, size))
         done += len(batch)
         if limit is not None and done >= limit:
             break
-    return GameMeasures(
-        np.concatenate(plies)[:limit],
-        np.concatenate(ranks)[:limit] if ranks else np.zeros(0, np.int64),
-        np.concatenate(surprises)[:limit] if surprises else np.zeros(0),
-        np.concatenate(values)[:limit] if values else np.zeros(0),
-        np.concatenate(results)[:limit],
-        np.concatenate(games)[:limit],
-        np.concatenate(sizes)[:limit],
-    )
+    return GameMeasures.joined(parts).only(np.arange(done) < (limit or done))
 
 
 def _rank_and_surprise(

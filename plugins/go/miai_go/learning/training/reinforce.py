@@ -21,13 +21,7 @@ from miai_go.learning.selfplay.policy_games import PolicyGames
 from miai_go.learning.training.initial_network import make_network
 from miai_go.learning.training.learner import Learner, Lesson, learning_threads, prepare_torch
 from miai_go.learning.training.run_folder import TrainingJournal, TrainingPlan
-from miai_go.learning.training.sections import (
-    EncoderSection,
-    LossSection,
-    NetworkSection,
-    OptimiserSection,
-    TrainingRunSection,
-)
+from miai_go.learning.training.sections import NetworkTraining
 from miai_go.learning.training.training_run import Checkpoint, LossMeans, RoundsResult, TrainingRun
 from miai_go.nets.network import load_weights
 from miai_go.nets.oracle import Oracle
@@ -103,18 +97,13 @@ class MatchSection(StrictModel):
     opening: int = parameter(6, ge=0, unit="moves", help="Opening moves sampled at temperature 1")
 
 
-class ReinforceConfig(StrictModel):
+class ReinforceConfig(NetworkTraining):
     """The config of ``miai go train rl``."""
 
     game: PolicyGameSection = Field(default=PolicyGameSection())
     pool: PoolSection = Field(default=PoolSection())
     gradient: GradientSection = Field(default=GradientSection())
     match: MatchSection = Field(default=MatchSection())
-    encoder: EncoderSection = Field(default=EncoderSection())
-    network: NetworkSection = Field(default=NetworkSection())
-    optimiser: OptimiserSection = Field(default=OptimiserSection())
-    loss: LossSection = Field(default=LossSection())
-    run: TrainingRunSection = Field(default=TrainingRunSection())
 
 
 def train_by_gradient(
@@ -140,14 +129,7 @@ class _Reinforcement:
             config.game.size, config.encoder, config.network, seed=config.run.seed
         )
         self._encoder = encoders[config.game.size]
-        self._learner = Learner(
-            network,
-            self._encoder.scales,
-            optimiser=config.optimiser,
-            loss=config.loss,
-            run=config.run,
-            fixed_norms=config.network.norms == "fixed",
-        )
+        self._learner = Learner(network, self._encoder.scales, config, norms=config.network.norms)
         self._first = self._learner.playing_copy(self._header, self._encoder)
         self._pool: list[int] = []
         self._opened: dict[int, Oracle] = {}

@@ -1,7 +1,4 @@
-"""Training the policy of rollouts, a table of patterns, on recorded games.
-
-Training the pattern policy by softmax regression on the moves of games.
-"""
+"""Training the policy of rollouts, a table of patterns, by softmax regression on recorded games."""
 
 from __future__ import annotations
 
@@ -198,17 +195,8 @@ def train_rollout(
     """
     config = plan.config
     size = only_size(sizes_of(config.data.size), what="data.size: a rollout policy")
-    fractions = (1 - config.data.validation - config.data.test, config.data.validation)
-    parts = (*fractions, config.data.test)
-    games = GoDataset(
-        config.data.sources,
-        games=config.data.games,
-        split="train",
-        fractions=parts,
-        filters=GameFilters(size=size, min_moves=config.data.min_moves),
-    )
     held_out: Split = "test" if config.data.test else "validation"
-    others = GoDataset.of_shards(games.shards, split=held_out, fractions=parts)
+    games, others = config.data.open(None, held_out=held_out)
     policy = PatternPolicy.untrained(size)
     policy.header = policy.header.model_copy(update={"licence": config.patterns.licence})
     record = plan.record(data=f"{len(games)} games, {games.digest()}")

@@ -25,7 +25,7 @@ from pydantic import BaseModel, ValidationError
 from miai.errors import ConfigError
 from miai.files import locked, write_text, writing
 from miai.parameters import assign, fill, read_toml
-from miai.plain import dumps
+from miai.plain import dumps, loads
 from miai.plugins.configs import refuse_other_config
 from miai.tensors import TrainingRecord
 from miai_go.errors import TrainingError
@@ -149,18 +149,21 @@ def _kept(path: Path, model: type[BaseModel]) -> Any:
 
 def _comparable(settings: str) -> Any:
     """Return settings without what may change when a run goes on."""
-    from miai.plain import loads
-
     values = loads(settings)
-    if isinstance(values, dict) and isinstance(values.get("run"), dict):
-        for free in ("steps", "minutes", "threads", "device", "log_every", "checkpoint_every"):
-            values["run"].pop(free, None)
-    if isinstance(values, dict) and isinstance(values.get("data"), dict):
-        values["data"].pop("resident", None)
-    for section in ("game", "selfplay"):  # more rounds of the same, too
+    for section, free in _FREE.items():
         if isinstance(values, dict) and isinstance(values.get(section), dict):
-            values[section].pop("rounds", None)
+            for name in free:
+                values[section].pop(name, None)
     return values
+
+
+_FREE: Final = {
+    "run": ("steps", "minutes", "threads", "device", "log_every", "checkpoint_every"),
+    "data": ("resident",),
+    "game": ("rounds",),
+    "selfplay": ("rounds",),
+}
+"""The settings that may change when a run goes on, by table."""
 
 
 _FILE: Final = "log.csv"

@@ -7,7 +7,11 @@ from typing import Any, Literal, Self
 from pydantic import Field, model_validator
 
 from miai.parameters import StrictModel, parameter
-from miai_go.rules.sizes import BoardSizes
+from miai_go.errors import DataError
+from miai_go.learning.data.dataset import EncoderChoice, GoDataset
+from miai_go.learning.data.games import Split
+from miai_go.learning.data.importing import GameFilters
+from miai_go.rules.sizes import BoardSizes, board_names, sizes_of
 
 
 class EncoderSection(StrictModel):
@@ -95,6 +99,21 @@ class TrainingRunSection(StrictModel):
     licence: str = parameter("", help="SPDX licence expression of the weights")
 
 
+class LearningTables(StrictModel):
+    """What a `miai_go.learning.training.learner.Learner` needs of a config."""
+
+    optimiser: OptimiserSection = Field(default=OptimiserSection())
+    loss: LossSection = Field(default=LossSection())
+    run: TrainingRunSection = Field(default=TrainingRunSection())
+
+
+class NetworkTraining(LearningTables):
+    """The tables of every training of a network of `go.network`."""
+
+    encoder: EncoderSection = Field(default=EncoderSection())
+    network: NetworkSection = Field(default=NetworkSection())
+
+
 class DataSection(StrictModel):
     """Games to train on."""
 
@@ -111,6 +130,33 @@ class DataSection(StrictModel):
     validation: float = parameter(0.05, ge=0, lt=1, help="Share of games for validation")
     test: float = parameter(0.05, ge=0, lt=1, help="Share of games for the final measurement")
     symmetries: bool = parameter(True, help="Turn each position by a random symmetry")
+
+    def open(
+        self, encoder: EncoderChoice, *, held_out: Split = "validation"
+    ) -> tuple[GoDataset, GoDataset]:
+        """Return the games to train on, and those of a split that is held out.
+
+        Raises:
+          DataError: the games cannot be read, a split of them is empty, or a size has no games to
+            train on.
+        """
+        fractions = (1 - self.validation - self.test, self.validation, self.test)
+        train = GoDataset(
+            self.sources,
+            encoder=encoder,
+            games=self.games,
+            split="train",
+            fractions=fractions,
+            filters=GameFilters(size=self.size, min_moves=self.min_moves),
+        )
+        if missing := set(sizes_of(self.size)) - set(train.sizes):
+            raise DataError(
+                f"data.size: the sources have no game of {board_names(missing)} to train on; leave "
+                "it out, or add a source"
+            )
+        return train, GoDataset.of_shards(
+            train.shards, encoder=encoder, split=held_out, fractions=fractions
+        )
 
 
 class LessonSection(DataSection):

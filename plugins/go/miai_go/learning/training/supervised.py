@@ -14,29 +14,19 @@ import torch
 from numpy.typing import NDArray
 from pydantic import Field
 
-from miai.parameters import StrictModel
-from miai_go.errors import DataError, TrainingError
+from miai_go.errors import TrainingError
 from miai_go.learning.data.batches import Batch
-from miai_go.learning.data.dataset import BatchStream, EncoderChoice, GoDataset, Prefetcher
-from miai_go.learning.data.importing import GameFilters
+from miai_go.learning.data.dataset import BatchStream, GoDataset, Prefetcher
 from miai_go.learning.training.calibrating import scaled_values
 from miai_go.learning.training.initial_network import make_network
 from miai_go.learning.training.learner import Learner, Lesson, prepare_torch
 from miai_go.learning.training.measuring import PLIES_PER_ROW, GameMeasures, measure
 from miai_go.learning.training.resident import ResidentLessons
 from miai_go.learning.training.run_folder import TrainingJournal, TrainingPlan
-from miai_go.learning.training.sections import (
-    DataSection,
-    EncoderSection,
-    LessonSection,
-    LossSection,
-    NetworkSection,
-    OptimiserSection,
-    TrainingRunSection,
-)
+from miai_go.learning.training.sections import LessonSection, NetworkTraining
 from miai_go.learning.training.teacher import Teacher, TeacherSection
 from miai_go.learning.training.training_run import Checkpoint, TrainingResult, TrainingRun
-from miai_go.rules.sizes import board_names, sizes_of
+from miai_go.rules.sizes import sizes_of
 
 
 def endless(
@@ -96,16 +86,11 @@ _MEASURED: Final = 20_000
 """Validation positions of a measurement."""
 
 
-class SupervisedConfig(StrictModel):
+class SupervisedConfig(NetworkTraining):
     """The config of ``miai go train sl``."""
 
     data: LessonSection
-    encoder: EncoderSection = Field(default=EncoderSection())
-    network: NetworkSection = Field(default=NetworkSection())
     teacher: TeacherSection = Field(default=TeacherSection())
-    optimiser: OptimiserSection = Field(default=OptimiserSection())
-    loss: LossSection = Field(default=LossSection())
-    run: TrainingRunSection = Field(default=TrainingRunSection())
 
 
 def train_supervised(
@@ -129,7 +114,7 @@ def train_supervised(
     network, encoders, header = make_network(
         sizes_of(config.data.size), config.encoder, config.network, seed=config.run.seed
     )
-    train, validation = open_games(config.data, encoders)
+    train, validation = config.data.open(encoders)
     teacher = None
     if config.teacher.weights:
         teacher = Teacher(config.teacher, encoders, header, config.run)
@@ -141,12 +126,7 @@ def train_supervised(
         seed=config.run.seed,
     )
     learner = Learner(
-        network,
-        next(iter(encoders.values())).scales,
-        optimiser=config.optimiser,
-        loss=config.loss,
-        run=config.run,
-        fixed_norms=config.network.norms == "fixed",
+        network, next(iter(encoders.values())).scales, config, norms=config.network.norms
     )
 
     def restore(checkpoint: Checkpoint) -> None:
@@ -254,33 +234,6 @@ class _Lessons:
     def _lesson(self, batch: Batch) -> Lesson:
         share = self._config.data.root_share
         return lesson_of(batch, root_share=share, sharpness=self._sharpness.get(batch.size))
-
-
-def open_games(data: DataSection, encoder: EncoderChoice) -> tuple[GoDataset, GoDataset]:
-    """Return the training and the validation games of a config.
-
-    Raises:
-      DataError: the games cannot be read, a split of them is empty, or a size has no games to train
-        on.
-    """
-    fractions = (1 - data.validation - data.test, data.validation, data.test)
-    train = GoDataset(
-        data.sources,
-        encoder=encoder,
-        games=data.games,
-        split="train",
-        fractions=fractions,
-        filters=GameFilters(size=data.size, min_moves=data.min_moves),
-    )
-    if missing := set(sizes_of(data.size)) - set(train.sizes):
-        raise DataError(
-            f"data.size: the sources have no game of {board_names(missing)} to train on; leave it "
-            "out, or add a source"
-        )
-    held_out = GoDataset.of_shards(
-        train.shards, encoder=encoder, split="validation", fractions=fractions
-    )
-    return train, held_out
 
 
 def lesson_of(

@@ -12,7 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from pydantic import Field
 
 from miai.parameters import StrictModel, parameter
 from miai_go.learning.data.games import StoredGame
@@ -22,14 +21,7 @@ from miai_go.learning.training.initial_network import make_network
 from miai_go.learning.training.learner import learning_threads
 from miai_go.learning.training.measuring import GameMeasures
 from miai_go.learning.training.run_folder import TrainingJournal, TrainingPlan
-from miai_go.learning.training.sections import (
-    EncoderSection,
-    LessonSection,
-    LossSection,
-    NetworkSection,
-    OptimiserSection,
-    TrainingRunSection,
-)
+from miai_go.learning.training.sections import LessonSection, NetworkTraining
 from miai_go.learning.training.supervised import SupervisedConfig, train_supervised
 from miai_go.learning.training.training_run import TrainingResult
 from miai_go.nets.inference import load_oracle
@@ -101,15 +93,10 @@ class ValueGameSection(StrictModel):
     validation: float = parameter(0.05, gt=0, lt=1, help="Share of validation games")
 
 
-class ValueConfig(StrictModel):
+class ValueConfig(NetworkTraining):
     """The config of ``miai go train value``."""
 
     game: ValueGameSection
-    encoder: EncoderSection = Field(default=EncoderSection())
-    network: NetworkSection = Field(default=NetworkSection())
-    optimiser: OptimiserSection = Field(default=OptimiserSection())
-    loss: LossSection = Field(default=LossSection())
-    run: TrainingRunSection = Field(default=TrainingRunSection())
 
 
 def train_value(

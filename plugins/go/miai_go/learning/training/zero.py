@@ -42,7 +42,7 @@ from miai_go.learning.selfplay.tree_games import (
 from miai_go.learning.training.initial_network import make_network
 from miai_go.learning.training.learner import Learner, Lesson, learning_threads, prepare_torch
 from miai_go.learning.training.run_folder import ProgressTicker, TrainingJournal, TrainingPlan
-from miai_go.learning.training.supervised import endless, lesson_of, open_games
+from miai_go.learning.training.supervised import endless, lesson_of
 from miai_go.learning.training.training_run import Checkpoint, LossMeans, RoundsResult, TrainingRun
 from miai_go.learning.training.zero_config import ZeroConfig
 from miai_go.nets.encoder import Encoder
@@ -218,7 +218,7 @@ class Replay:
         self._encoder = encoder
         self._games = games
         data = config.recorded.data(config.game.size)
-        self.recorded = open_games(data, encoder)[0] if data else None
+        self.recorded = data.open(encoder)[0] if data else None
 
     def digest(self) -> str | None:
         """Return the digest of the recorded games; None without any."""
@@ -320,14 +320,7 @@ class _Zero:
         self._replay = Replay(config, self._encoder, self._folder)
         # Its copies play this komi while it learns.
         self._header = self._header.model_copy(update={"komi": self._replay.komi()})
-        self._learner = Learner(
-            network,
-            self._encoder.scales,
-            optimiser=config.optimiser,
-            loss=config.loss,
-            run=config.run,
-            fixed_norms=config.network.norms == "fixed",
-        )
+        self._learner = Learner(network, self._encoder.scales, config, norms=config.network.norms)
         self._best: int | None = None  # the step whose weights play, where there is a gate
         self._seconds = 0.0
         self._training = TrainingRun(
@@ -440,7 +433,7 @@ class _Zero:
                     )[0]
                 )
                 table = TreeSelfPlay(
-                    self._config.games(number),
+                    self._config.games(),
                     games=shares[group],
                     at_once=section.at_once,
                     seed=seed,

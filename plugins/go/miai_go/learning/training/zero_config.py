@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from miai.parameters import StrictModel, parameter
 from miai_go.learning.selfplay.tree_games import TreeGames
-from miai_go.learning.training.sections import (
-    DataSection,
-    EncoderSection,
-    LossSection,
-    NetworkSection,
-    OptimiserSection,
-    TrainingRunSection,
-)
+from miai_go.learning.training.sections import DataSection, NetworkTraining
 from miai_go.search.forest import TreeSettings
 
 
@@ -41,13 +34,6 @@ class ZeroSearchSection(StrictModel):
 
     method: Literal["gumbel", "puct"] = parameter("gumbel", help="Search method")
     simulations: int = parameter(32, ge=2, unit="simulations", help="Simulations of a full search")
-    first_simulations: int | None = parameter(
-        None,
-        ge=2,
-        unit="simulations",
-        help="Simulations of a full search in the first round, at least fast_simulations, growing "
-        "evenly to simulations in the last (default: the same in all rounds)",
-    )
     fast_simulations: int = parameter(
         8, ge=1, unit="simulations", help="Simulations of a fast search"
     )
@@ -63,29 +49,6 @@ class ZeroSearchSection(StrictModel):
     warm_moves: int = parameter(
         10, ge=0, unit="moves", help="PUCT: opening moves sampled by visits"
     )
-    forced: float = parameter(
-        0.0,
-        ge=0,
-        le=100,
-        help="PUCT: weight of forced playouts at the root, left out of the policy target where "
-        "they do not pay; KataGo's is 2",
-    )
-
-    @model_validator(mode="after")
-    def _check_forced(self) -> Self:
-        if self.forced and self.method != "puct":
-            raise ValueError('forced is an option of PUCT: set method = "puct", or leave it out')
-        return self
-
-    @model_validator(mode="after")
-    def _check_growth(self) -> Self:
-        first = self.first_simulations
-        if first is not None and not self.fast_simulations <= first <= self.simulations:
-            raise ValueError(
-                f"first_simulations is {first}; give {self.fast_simulations} (fast_simulations) to "
-                f"{self.simulations} (simulations)"
-            )
-        return self
 
 
 class ResignSection(StrictModel):
@@ -171,7 +134,7 @@ class LadderSection(StrictModel):
     opening: int = parameter(4, ge=0, unit="moves", help="Opening moves sampled from the priors")
 
 
-class ZeroConfig(StrictModel):
+class ZeroConfig(NetworkTraining):
     """The config of ``miai go train zero``; ``run.steps`` are spread evenly over the rounds."""
 
     game: ZeroGameSection = Field(default=ZeroGameSection())
@@ -182,11 +145,6 @@ class ZeroConfig(StrictModel):
     recorded: RecordedSection = Field(default=RecordedSection())
     gate: GateSection = Field(default=GateSection())
     ladder: LadderSection = Field(default=LadderSection())
-    encoder: EncoderSection = Field(default=EncoderSection())
-    network: NetworkSection = Field(default=NetworkSection())
-    optimiser: OptimiserSection = Field(default=OptimiserSection())
-    loss: LossSection = Field(default=LossSection())
-    run: TrainingRunSection = Field(default=TrainingRunSection())
 
     def tree(self) -> TreeSettings:
         """Return the tree settings of self-play."""
@@ -197,23 +155,18 @@ class ZeroConfig(StrictModel):
             c_puct=search.c_puct,
             fpu=search.fpu,
             root_fpu=0.0 if search.noise_share else search.fpu,
-            forced=search.forced,
         )
 
-    def games(self, number: int) -> TreeGames:
-        """Return the game settings of the self-play of a round, counted from 0."""
+    def games(self) -> TreeGames:
+        """Return the game settings of self-play."""
         search = self.search
-        first, done = search.first_simulations, number / max(self.selfplay.rounds - 1, 1)
-        simulations = search.simulations
-        if first is not None:
-            simulations = round(first + (search.simulations - first) * min(done, 1.0))
         return TreeGames(
             size=self.game.size,
             half_komi=round(2 * self.game.komi),
             komi_spread=round(2 * self.game.komi_spread),
             max_moves=self.game.max_moves,
             tree=self.tree(),
-            simulations=simulations,
+            simulations=search.simulations,
             fast_simulations=search.fast_simulations,
             full_share=search.full_share,
             noise_share=search.noise_share,

@@ -16,7 +16,7 @@ from miai.parameters import StrictModel, parameter, read_toml
 from miai_go.errors import TrainingError
 from miai_go.learning.training.learner import Learner, Lesson, prepare_torch
 from miai_go.learning.training.run_folder import TrainingJournal, TrainingPlan, load_plan
-from miai_go.learning.training.sections import LossSection, OptimiserSection, TrainingRunSection
+from miai_go.learning.training.sections import LearningTables
 from miai_go.learning.training.training_run import Checkpoint, TrainingResult, TrainingRun
 from miai_go.nets.network import tensors_of
 from miai_go.tsumego.data.labelled_positions import LabelledPositions, folds_of, policy_targets
@@ -63,15 +63,12 @@ class NetSection(StrictModel):
     parameters: dict[str, Any] = Field(default={})
 
 
-class TsumegoConfig(StrictModel):
+class TsumegoConfig(LearningTables):
     """The config of ``miai go tsumego train``."""
 
     data: PositionSection
     planes: PlanesSection = Field(default=PlanesSection())
     network: NetSection = Field(default=NetSection())
-    optimiser: OptimiserSection = Field(default=OptimiserSection())
-    loss: LossSection = Field(default=LossSection())
-    run: TrainingRunSection = Field(default=TrainingRunSection())
 
 
 def load_tsumego_plan(
@@ -103,7 +100,7 @@ def train_net(
     header = _header(config, positions)
     network = build_net(header, seed=config.run.seed)
     scales = np.ones(header.shape.planes, np.float32)
-    learner = Learner(network, scales, optimiser=config.optimiser, loss=config.loss, run=config.run)
+    learner = Learner(network, scales, config)
 
     def restore(checkpoint: Checkpoint) -> None:
         if checkpoint.state.get("data") != positions.digest:
