@@ -383,9 +383,6 @@ class Distances:
     def statistics(self) -> dict[str, float]:
         return {}
 
-    def close(self) -> None:
-        pass
-
 
 def player_of(game: GoGame, search: Peeking) -> SessionPlayer:
     return SearchPlayer(SearchAgent(game, search), 0)

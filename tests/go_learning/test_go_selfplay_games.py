@@ -125,9 +125,6 @@ class Preferring:
     def statistics(self) -> dict[str, float]:
         return {}
 
-    def close(self) -> None:
-        pass
-
 
 SMALL, LARGE = (Preferring(np.linspace(s, -s, 26).astype(np.float32)) for s in (50, -50))
 """One prefers low numbers, the other high ones, the pass first of all."""

@@ -6,7 +6,7 @@ from miai.errors import MiaiError, MissingExtraError
 
 
 class InferenceError(MiaiError):
-    """A network, or the server that runs it, cannot answer."""
+    """A network cannot answer."""
 
 
 class DataError(MiaiError):

@@ -159,13 +159,6 @@ class SearchPlayer(SessionPlayer):
         """Return the network of the search, or None."""
         return getattr(self.search, "oracle", None)
 
-    def close(self) -> None:
-        """Close the agent and, if it has a method for it, the search."""
-        super().close()
-        close = getattr(self.search, "close", None)
-        if close is not None:
-            close()
-
 
 PlayerMaker: TypeAlias = Callable[[GoGame, int], SessionPlayer]
 """Makes the player of a game, with this seed."""

@@ -55,10 +55,6 @@ class Ensemble:
         """Return the statistics of the network's oracle, whose positions are copies."""
         return self._oracle.statistics()
 
-    def close(self) -> None:
-        """Close the network's oracle."""
-        self._oracle.close()
-
 
 def _softmax(logits: Floats) -> Floats:
     """Return probabilities, all above zero, so that they have a logarithm."""

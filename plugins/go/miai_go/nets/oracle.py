@@ -65,9 +65,6 @@ class Oracle(Protocol):
     def statistics(self) -> dict[str, float]:
         """Return counts and times of the work so far; see `NetworkOracle.statistics`."""
 
-    def close(self) -> None:
-        """Release its resources. The oracle is not used again."""
-
 
 def known_komi(oracle: Oracle) -> tuple[float, float] | None:
     """Return the range of komi, in points, beyond which answers are for the nearest komi in it.
@@ -160,9 +157,6 @@ class NetworkOracle(ABC):
                 "seconds": self._seconds,
                 "mean_batch": self._positions / max(self._batches, 1),
             }
-
-    def close(self) -> None:  # noqa: B027 - nothing outside this object to release
-        """Do nothing: the memory is released with the object."""
 
     @abstractmethod
     def _run(self, batch: Planes) -> Answers:

@@ -692,18 +692,9 @@ class NetworkValuer:
         return encoder.encode(leaves, room[:count])
 
     def statistics(self) -> dict[str, float]:
-        """Return the statistics of the networks: positions, batches, mean batch."""
-        if self.policy is None:
-            return self.value.statistics() if self.value is not None else {}
-        figures = self.policy.statistics()
-        if self.value is not None and self.value is not self.policy:
-            figures |= {f"value_{name}": x for name, x in self.value.statistics().items()}
-        return figures
-
-    def close(self) -> None:
-        """Release the networks."""
-        for oracle in {id(o): o for o in (self.policy, self.value) if o is not None}.values():
-            oracle.close()
+        """Return the statistics of the network with the priors; empty without a network."""
+        oracle = self.policy or self.value
+        return {} if oracle is None else oracle.statistics()
 
 
 class RememberingValuer:

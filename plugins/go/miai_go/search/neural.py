@@ -6,7 +6,6 @@ The first two grow a forest of one tree; ``policy`` plays a network's moves with
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
@@ -147,12 +146,6 @@ class ForestSearch(TreeSearch):
         """The network with the priors; None before it is loaded, or without one."""
         valuer = self._valuer
         return valuer.policy or valuer.value if isinstance(valuer, NetworkValuer) else None
-
-    def close(self) -> None:
-        """Release the valuer."""
-        close = getattr(self._valuer, "close", None)
-        if close is not None:
-            close()
 
     def _plant(self, seed: int) -> None:
         if not self._planted:
@@ -302,12 +295,8 @@ class AlphaZero(ForestSearch):
 
         def valuer() -> NetworkValuer:
             path = find_weights(own.weights, size=game.size)
-            with ExitStack() as opened:  # closed unless it can be used
-                oracle = open_oracle(path, own.network, size=game.size)
-                opened.callback(oracle.close)
-                network = NetworkValuer(oracle, oracle, score_weight=own.score_weight)
-                opened.pop_all()
-            return network
+            oracle = open_oracle(path, own.network, size=game.size)
+            return NetworkValuer(oracle, oracle, score_weight=own.score_weight)
 
         gumbel = own.search if isinstance(own.search, GumbelParameters) else None
         settings = _tree_settings(own, gumbel=gumbel.considered if gumbel else 0)
@@ -328,18 +317,13 @@ class AlphaGo(ForestSearch):
 
         def valuer() -> NetworkValuer:
             path = find_weights(own.policy, size=game.size)
-            with ExitStack() as opened:  # closed unless all can be used
-                policy = open_oracle(path, own.network, size=game.size)
-                opened.callback(policy.close)
-                value: Oracle | None = policy  # one evaluation has both answers
-                if mixed is not None and mixed.mix == 1:
-                    value = None
-                elif not same_weights(value_path := _value_path(own, path, size=game.size), path):
-                    value = open_oracle(value_path, own.network, size=game.size)
-                    opened.callback(value.close)
-                networks = NetworkValuer(policy, value, score_weight=own.score_weight)
-                opened.pop_all()
-            return networks
+            policy = open_oracle(path, own.network, size=game.size)
+            value: Oracle | None = policy  # one evaluation has both answers
+            if mixed is not None and mixed.mix == 1:
+                value = None
+            elif not same_weights(value_path := _value_path(own, path, size=game.size), path):
+                value = open_oracle(value_path, own.network, size=game.size)
+            return NetworkValuer(policy, value, score_weight=own.score_weight)
 
         settings = _tree_settings(
             own,
@@ -424,9 +408,7 @@ class PolicyPlayer:
         )
 
     def close(self) -> None:
-        """Release the network."""
-        if self._valuer is not None:
-            self._valuer.close()
+        """Do nothing: the network ends with the player."""
 
     def _ask(self, state: GoState) -> tuple[NDArray[np.float64], float | None]:
         """Return the logits (size * size + 1,) and the value for the player to move."""
@@ -435,7 +417,6 @@ class PolicyPlayer:
             path = find_weights(own.weights, size=size)
             oracle = open_oracle(path, own.network, size=size)
             if not oracle.has_policy:
-                oracle.close()
                 raise WeightsError("policy: these weights have no policy head; choose others")
             self._valuer = NetworkValuer(oracle, oracle if oracle.has_value else None)
         logits, values = self._valuer.value_leaves(positions_of([state]))
