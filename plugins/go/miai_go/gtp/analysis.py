@@ -15,12 +15,12 @@ from miai.values import Evaluation
 from miai_go.gtp.session_table import FreeState
 from miai_go.gtp.wire import COLORS, GtpError, number, point, whole
 from miai_go.nets.encoder import positions_of
+from miai_go.nets.inference import turned_answers
 from miai_go.nets.oracle import Answers, Oracle, shown_positions
 from miai_go.rules.board import BLACK
 from miai_go.rules.coordinates import SYMMETRIES, vertex
 from miai_go.rules.game import GoState
 from miai_go.rules.playouts import Playouts
-from miai_go.rules.symmetry import INVERSES, turned_planes, turned_policy
 
 AnalysisDialect: TypeAlias = Literal["lz", "kata"]
 
@@ -268,12 +268,11 @@ def raw_answers(oracle: Oracle, state: GoState, symmetry: int) -> str:
     if oracle.encoder.size != size:
         raise GtpError(f"the network is for boards of size {oracle.encoder.size}")
     planes = oracle.encoder.encode(shown_positions(oracle, positions_of([state])))
-    # The board is turned on the way in, and the answers back on the way out.
-    answers = oracle.infer(turned_planes(planes, np.array([symmetry], np.uint8)))
-    return "\n".join([f"symmetry {symmetry}", *_lines(answers, state, INVERSES[symmetry])])
+    answers = turned_answers(oracle, planes, np.array([symmetry], np.uint8))
+    return "\n".join([f"symmetry {symmetry}", *_lines(answers, state)])
 
 
-def _lines(answers: Answers, state: GoState, back: int) -> list[str]:
+def _lines(answers: Answers, state: GoState) -> list[str]:
     """Return KataGo's keys with their values, from White's point of view."""
     white = -1.0 if state.to_move == BLACK else 1.0
     lines = []
@@ -282,14 +281,13 @@ def _lines(answers: Answers, state: GoState, back: int) -> list[str]:
         lines += [f"whiteWin {win:.6f}", f"whiteLoss {1 - win:.6f}", "noResult 0.000000"]
     if answers.score is not None:
         lines.append(f"whiteLead {white * float(answers.score[0]):.3f}")
-    turn = np.array([back], np.uint8)
     if answers.policy is not None:
-        chances = _chances(turned_policy(answers.policy, turn)[0], state)
+        chances = _chances(answers.policy[0], state)
         lines += ["policy", *_grid(chances[:-1], state.game.size)]
         lines.append(f"policyPass {chances[-1]:.6f}")
     if answers.ownership is not None:
-        owners = white * turned_planes(answers.ownership[:, None], turn)[0, 0]
-        lines += ["whiteOwnership", *_grid(owners.reshape(-1), state.game.size)]
+        owners = white * answers.ownership[0].reshape(-1)
+        lines += ["whiteOwnership", *_grid(owners, state.game.size)]
     return lines
 
 

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from contextlib import nullcontext
-from typing import ClassVar, Final, TypeVar
+from typing import Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from miai.kernels import packed
-from miai.parameters import Parameters
 from miai_go.kernels import FAMILY, ladders
 from miai_go.kernels import encoders as kernels
 from miai_go.kernels.liberties import LibertySpace
@@ -35,14 +34,10 @@ _LOADED: set[type[CompiledEncoder]] = set()
 class CompiledEncoder(ABC):
     """An `Encoder` that is one call of a kernel. May be used by several threads at once."""
 
-    PLANES: ClassVar = 0
-
-    def __init__(
-        self, size: int, parameters: Parameters | None = None, *, planes: int | None = None
-    ) -> None:
+    def __init__(self, size: int, planes: int) -> None:
         check_size(size)
         self.size = size
-        self.planes: int = self.PLANES if planes is None else planes
+        self.planes = planes
         self.scales: NDArray[np.float32] = np.ones(self.planes, np.float32)
 
     def encode(self, positions: Positions, out: Planes | None = None) -> Planes:
@@ -120,14 +115,12 @@ class AlphaGoEncoder(CompiledEncoder):
     The plane of the komi is that of `ZeroEncoder`.
     """
 
-    PLANES = kernels.ALPHAGO_PLANES
-
     def __init__(self, size: int, parameters: AlphaGoEncoderParameters | None = None) -> None:
         own = parameters or AlphaGoEncoderParameters()
-        super().__init__(size, own, planes=self.PLANES + own.komi)
+        super().__init__(size, kernels.ALPHAGO_PLANES + own.komi)
         self.sees_komi = own.komi
         if own.komi:
-            self.scales[self.PLANES] = KOMI_SCALE
+            self.scales[kernels.ALPHAGO_PLANES] = KOMI_SCALE
 
     def _write(self, words: Words, trails: Trails, out: Planes) -> None:
         space = liberty_space(self.size)
@@ -155,7 +148,7 @@ class ZeroEncoder(CompiledEncoder):
     def __init__(self, size: int, parameters: ZeroEncoderParameters | None = None) -> None:
         own = parameters or ZeroEncoderParameters()
         planes = 2 * own.history + 2
-        super().__init__(size, own, planes=planes + own.komi + own.legal + own.ko)
+        super().__init__(size, planes + own.komi + own.legal + own.ko)
         self.sees_komi = own.komi
         if own.komi:
             self.scales[planes] = KOMI_SCALE

@@ -13,10 +13,24 @@ from miai_go.errors import InferenceError, require_torch
 from miai_go.nets.encoder import Encoder
 from miai_go.nets.network import WeightsHeader, encoder_of, load_weights
 from miai_go.nets.network_parameters import Precision
-from miai_go.nets.oracle import Answers, Floats, NetworkOracle, Planes, check_planes
+from miai_go.nets.oracle import Answers, Floats, NetworkOracle, Oracle, Planes, check_planes
 from miai_go.rules.coordinates import SYMMETRIES
 from miai_go.rules.symmetry import inverse, turned_planes, turned_policy
 from miai_go.shipped import SUFFIX
+
+
+def turned_answers(oracle: Oracle, planes: Planes, symmetries: NDArray[np.uint8]) -> Answers:
+    """Return the answers for planes that are turned on the way in, turned back on the way out.
+
+    Args:
+      symmetries: of each row of the planes, (n,).
+    """
+    answers = oracle.infer(turned_planes(planes, symmetries))
+    back, policy, owner = inverse(symmetries), answers.policy, answers.ownership
+    return answers._replace(
+        policy=None if policy is None else turned_policy(policy, back),
+        ownership=None if owner is None else turned_planes(owner[:, None], back)[:, 0],
+    )
 
 
 class Ensemble:
@@ -38,18 +52,10 @@ class Ensemble:
         """Return the network's answers over the symmetric copies of positions."""
         check_planes(planes, self.encoder)
         symmetries = np.tile(np.arange(SYMMETRIES, dtype=np.uint8), len(planes))
-        answers = self._turned(np.repeat(planes, SYMMETRIES, axis=0), symmetries)
+        copies = np.repeat(planes, SYMMETRIES, axis=0)
+        answers = turned_answers(self._oracle, copies, symmetries)
         policy = None if answers.policy is None else np.log(_mean(_softmax(answers.policy)))
         return answers._replace(policy=None).each(_mean)._replace(policy=policy)
-
-    def _turned(self, planes: Planes, symmetries: NDArray[np.uint8]) -> Answers:
-        """Return the answers for turned planes, turned back."""
-        answers = self._oracle.infer(turned_planes(planes, symmetries))
-        back, policy, owner = inverse(symmetries), answers.policy, answers.ownership
-        return answers._replace(
-            policy=None if policy is None else turned_policy(policy, back),
-            ownership=None if owner is None else turned_planes(owner[:, None], back)[:, 0],
-        )
 
     def statistics(self) -> dict[str, float]:
         """Return the statistics of the network's oracle, whose positions are copies."""

@@ -25,28 +25,23 @@ def opponents(game: Game, parameters: Parameters) -> Opponents:
     return Opponents(
         (
             Opponent(name="random", agent="fast-random", summary="random moves"),
-            _mcts(20),
-            _mcts(200),
-            _mcts(2_000),
-            _mcts(20_000),
-            *([_alphago(50), _alphago(400)] if networks else []),
+            *(
+                Opponent(
+                    name=f"mcts-{count}",
+                    agent="mcts",
+                    parameters={"simulations": count},
+                    summary=f"tree search, {count:,} playouts per move",
+                )
+                for count in (20, 200, 2_000, 20_000)
+            ),
+            *(
+                Opponent(
+                    name=f"alphago-{count}",
+                    agent="alphago",
+                    parameters={"simulations": count},
+                    summary=f"tree search with networks, {count:,} simulations per move",
+                )
+                for count in ((50, 400) if networks else ())
+            ),
         )
-    )
-
-
-def _mcts(simulations: int) -> Opponent:
-    return Opponent(
-        name=f"mcts-{simulations}",
-        agent="mcts",
-        parameters={"simulations": simulations},
-        summary=f"tree search, {simulations:,} playouts per move",
-    )
-
-
-def _alphago(simulations: int) -> Opponent:
-    return Opponent(
-        name=f"alphago-{simulations}",
-        agent="alphago",
-        parameters={"simulations": simulations},
-        summary=f"tree search with networks, {simulations:,} simulations per move",
     )

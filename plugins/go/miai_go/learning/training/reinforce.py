@@ -157,35 +157,32 @@ class _Reinforcement:
         games = self._play(own, rng)
         learning_threads(config.run)
         figures = self._learn(games, rng)
-        results = [g.result * (1 if i % 2 == 0 else -1) for i, g in games]
-        figures["won"] = 0.5 + 0.5 * float(np.mean(results))
-        figures["moves"] = float(np.mean([len(g.moves) for _i, g in games]))
+        figures["won"] = _score_of_even(games)
+        figures["moves"] = float(np.mean([len(game.moves) for game in games]))
         text = "  ".join(f"{name} {value:.3g}" for name, value in figures.items())
         line = f"[{number + 1}/{config.game.rounds}] {text}"
         journal.note(self._learner.steps, figures, line=line)
         if (number + 1) % config.match.every == 0:
             self._match(number, journal)
 
-    def _play(self, own: Oracle, rng: np.random.Generator) -> list[tuple[int, StoredGame]]:
-        """Return numbered games; the learner is Black in the even ones."""
+    def _play(self, own: Oracle, rng: np.random.Generator) -> list[StoredGame]:
+        """Return the games of a round; the learner is Black in the even ones."""
         config = self._config.game
         pool = [self._first, *(self._opponent(step) for step in self._pool)]
-        count = config.games
-        opponents = 1 + rng.integers(0, len(pool), count)
-        even = np.arange(count) % 2 == 0
-        rules = PolicyGames(
-            size=config.size,
-            half_komi=round(2 * config.komi),
-            max_moves=config.max_moves,
-            temperature=config.temperature,
+        opponents = 1 + rng.integers(0, len(pool), config.games)
+        even = np.arange(config.games) % 2 == 0
+        black, white = np.where(even, 0, opponents), np.where(even, opponents, 0)
+        return self._rules(config.temperature).play([own, *pool], black, white, rng=rng)
+
+    def _rules(self, temperature: float, *, opening: int = 0) -> PolicyGames:
+        game = self._config.game
+        return PolicyGames(
+            size=game.size,
+            half_komi=round(2 * game.komi),
+            max_moves=game.max_moves,
+            temperature=temperature,
+            opening=opening,
         )
-        played = rules.play(
-            [own, *pool],
-            np.where(even, 0, opponents),
-            np.where(even, opponents, 0),
-            rng=rng,
-        )
-        return list(enumerate(played))
 
     def _opponent(self, step: int) -> Oracle:
         """Return the network of an earlier step, ready to play."""
@@ -198,12 +195,10 @@ class _Reinforcement:
             )
         return self._opened[step]
 
-    def _learn(
-        self, games: list[tuple[int, StoredGame]], rng: np.random.Generator
-    ) -> dict[str, float]:
+    def _learn(self, games: list[StoredGame], rng: np.random.Generator) -> dict[str, float]:
         """Train one pass over the learner's own moves; return mean losses."""
         config = self._config
-        data = GoDataset.of_games([game for _i, game in games], encoder=self._encoder)
+        data = GoDataset.of_games(games, encoder=self._encoder)
         batches = data.batches(_CHUNK, symmetries=False, shuffle=False, with_positions=True)
         parts = list(batches)
         planes = np.concatenate([p.planes for p in parts if p.planes is not None])
@@ -241,20 +236,12 @@ class _Reinforcement:
         return out
 
     def _match(self, number: int, journal: TrainingJournal) -> None:
-        config, game = self._config.match, self._config.game
+        config = self._config.match
         own = self._learner.playing_copy(self._header, self._encoder)
-        rules = PolicyGames(
-            size=game.size,
-            half_komi=round(2 * game.komi),
-            max_moves=game.max_moves,
-            temperature=config.temperature,
-            opening=config.opening,
-        )
-        even = np.arange(config.games) % 2
+        odd = np.arange(config.games) % 2
         rng = np.random.default_rng([self._config.run.seed, number, 1])
-        games = rules.play([own, self._first], even, 1 - even, rng=rng)
-        points = [g.result * (1 if i % 2 == 0 else -1) for i, g in enumerate(games)]
-        score = float(np.mean(points) + 1) / 2
+        rules = self._rules(config.temperature, opening=config.opening)
+        score = _score_of_even(rules.play([own, self._first], odd, 1 - odd, rng=rng))
         line = f"  against the initial weights: {score:.1%} of {config.games} games"
         journal.note(self._learner.steps, {"match_score": score}, line=line)
 
@@ -268,6 +255,12 @@ class _Reinforcement:
         komi = (game.komi, game.komi)
         header = self._header.trained(record, komi=komi, licence=run.licence)
         self._learner.save(path, header)
+
+
+def _score_of_even(games: list[StoredGame]) -> float:
+    """Return the share of the points won by the player who is Black in the even games."""
+    results = [game.result * (1 if number % 2 == 0 else -1) for number, game in enumerate(games)]
+    return 0.5 + 0.5 * float(np.mean(results))
 
 
 def _allowed(batch: Batch) -> NDArray[np.bool_]:

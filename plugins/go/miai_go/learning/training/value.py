@@ -7,7 +7,6 @@ its result, and a network would memorise the games.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,48 +26,6 @@ from miai_go.learning.training.training_run import TrainingResult
 from miai_go.nets.inference import load_oracle
 from miai_go.nets.oracle import Oracle
 from miai_go.shipped import find_weights
-
-
-def make_value_games(
-    folder: Path,
-    players: tuple[Oracle, Oracle],
-    rules: PolicyGames,
-    *,
-    games: int,
-    batch: int,
-    last_random: int,
-    seed: int,
-    progress: Callable[[int], None],
-) -> None:
-    """Write games into a shard set until it has `games`; existing ones are kept.
-
-    Args:
-      players: the network before the random move, and the one after it.
-      batch: games in step, and games per shard.
-      last_random: latest ply of the random move, from 0.
-      progress: called with the number of games in the set.
-
-    Raises:
-      DataError: the folder cannot be written.
-      InferenceError: a network cannot answer.
-    """
-    number = len(shard_folders(folder)) if folder.is_dir() else 0
-    done = sum(s.games for s in open_shards(folder, verify=False)) if number else 0
-    while done < games:
-        rng = np.random.default_rng([seed, number])
-        at = rng.integers(0, last_random + 1, batch)
-        zeros = np.zeros(batch, np.int64)
-        played = rules.play(players, zeros, zeros, rng=rng, random_at=at, after=zeros + 1)
-        kept = [
-            marked(game, int(ply) + 1)
-            for game, ply in zip(played, at, strict=True)
-            if len(game.moves) > ply + 1
-        ]
-        with ShardWriter(folder, size=rules.size, sources=("self-play",)) as writer:
-            for game in kept:
-                writer.add(game)
-        number, done = number + 1, done + len(kept)
-        progress(done)
 
 
 def marked(game: StoredGame, ply: int) -> StoredGame:
@@ -112,7 +69,7 @@ def train_value(
     make_network(config.game.size, config.encoder, config.network, seed=config.run.seed)
     players = _players(config)
     with journal or TrainingJournal(plan.folder / "making") as own:
-        _make_games(plan, players, own)
+        _make_games(games, players, config, own)
     learning_threads(config.run)  # self-play left torch with one
     learning = SupervisedConfig(
         data=LessonSection(
@@ -145,22 +102,35 @@ def _players(config: ValueConfig) -> tuple[Oracle, Oracle]:
 
 
 def _make_games(
-    plan: TrainingPlan[ValueConfig], players: tuple[Oracle, Oracle], journal: TrainingJournal
+    folder: Path, players: tuple[Oracle, Oracle], config: ValueConfig, journal: TrainingJournal
 ) -> None:
-    game, run = plan.config.game, plan.config.run
+    """Play games into a shard set until it has as many as the config says; keep those there are.
+
+    `players` are the network before the random move, and the one after it. Raises `DataError` if
+    the folder cannot be written, `InferenceError` if a network cannot answer.
+    """
+    section = config.game
     rules = PolicyGames(
-        size=game.size,
-        half_komi=round(2 * game.komi),
-        max_moves=game.max_moves,
-        temperature=game.temperature,
+        size=section.size,
+        half_komi=round(2 * section.komi),
+        max_moves=section.max_moves,
+        temperature=section.temperature,
     )
-    make_value_games(
-        plan.folder / "games",
-        players,
-        rules,
-        games=game.games,
-        batch=game.batch,
-        last_random=game.last_random,
-        seed=run.seed,
-        progress=lambda done: journal.say(f"{done}/{game.games} games"),
-    )
+    number = len(shard_folders(folder)) if folder.is_dir() else 0
+    done = sum(s.games for s in open_shards(folder, verify=False)) if number else 0
+    before = np.zeros(section.batch, np.int64)
+    while done < section.games:
+        # Each shard has random numbers of its own, so that a run that goes on makes the same games.
+        rng = np.random.default_rng([config.run.seed, number])
+        plies = rng.integers(0, section.last_random + 1, section.batch)
+        played = rules.play(players, before, before, rng=rng, random_at=plies, after=before + 1)
+        marked_games = [
+            marked(game, ply + 1)
+            for game, ply in zip(played, plies.tolist(), strict=True)
+            if len(game.moves) > ply + 1
+        ]
+        with ShardWriter(folder, size=section.size, sources=("self-play",)) as writer:
+            for game in marked_games:
+                writer.add(game)
+        number, done = number + 1, done + len(marked_games)
+        journal.say(f"{done}/{section.games} games")

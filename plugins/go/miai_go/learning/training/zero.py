@@ -23,11 +23,12 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from pydantic import TypeAdapter
 
 from miai.files import write_text
 from miai.pages.charts import Axis, Panel, Points, figure
 from miai.process.processors import available_processors
-from miai_go.errors import TrainingError
+from miai_go.errors import TrainingError, first_line
 from miai_go.learning.data.dataset import GoDataset
 from miai_go.learning.data.games import StoredGame
 from miai_go.learning.data.shards import Shard, ShardWriter, shard_folders
@@ -117,6 +118,9 @@ class Rung:
     seconds: float
 
 
+_RUNG: Final = TypeAdapter(Rung)
+
+
 def next_rung(
     before: Rung | None,
     result: MatchResult,
@@ -154,10 +158,10 @@ def read_ladder(folder: Path) -> list[Rung]:
         return []
     try:
         with path.open(newline="", encoding="utf-8") as file:
-            return [_rung(row) for row in csv.DictReader(file)]
-    except (OSError, KeyError, ValueError, TypeError) as error:
+            return [_RUNG.validate_strings(row) for row in csv.DictReader(file)]
+    except (OSError, ValueError) as error:
         raise TrainingError(
-            f"{path}: is not a ladder: {error!r}; delete it to start again"
+            f"{path}: is not a ladder: {first_line(error)}; delete it to start again"
         ) from error
 
 
@@ -169,14 +173,6 @@ def write_ladder(folder: Path, rungs: list[Rung]) -> None:
     rows.writerows(astuple(rung) for rung in rungs)
     write_text(folder / FILE, text.getvalue())
     _draw(folder / PICTURE, rungs)
-
-
-def _rung(row: dict[str, str]) -> Rung:
-    kinds = {field.name: float if field.name in _REAL else int for field in fields(Rung)}
-    return Rung(**{name: kind(row[name]) for name, kind in kinds.items()})  # type: ignore[arg-type]
-
-
-_REAL: Final = frozenset({"elo", "margin", "seconds"})
 
 
 def _draw(path: Path, rungs: list[Rung]) -> None:
