@@ -283,6 +283,7 @@ def _import(
         games_a_shard=games_a_shard,
     )
     with writing as writer, show_activity("import") as show:
+        # Names of the games that are there: an import that was interrupted goes on without doubles.
         known = [
             row.tobytes()
             for folder in shard_folders(out)

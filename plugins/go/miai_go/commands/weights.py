@@ -275,6 +275,7 @@ def export_checked(source: Path, target: Path, parameters: ExportParameters) -> 
     with writing(target, WeightsError):
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as folder:
+            # Written beside the target and moved there only if the answers are close enough.
             draft = Path(folder) / target.name
             export_onnx(weights, draft, precision=precision, seed=seed)
             count, greatest = 0, dict[str, float]()

@@ -177,6 +177,8 @@ class GtpAgent(Agent):
           AgentFloodError: it wrote more than the limits allow.
         """
         limit, margin = clock.limit, clock.control.margin
+        # The referee judges the time by its own clock; this only ends a wait that has become
+        # pointless.
         allowed = self._parameters.timeouts.move if limit is None else limit + margin
         until = time.monotonic() + allowed
         client = self._running

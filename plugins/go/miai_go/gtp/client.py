@@ -185,6 +185,8 @@ class ResponseReader:
         return self._head is None and not bytes(self._buffer).strip()
 
     def _next_line(self) -> str | None:
+        # What was searched before is not searched again, or a long line in small pieces would take
+        # time that grows with its square.
         end = self._buffer.find(b"\n", self._scanned)
         if end < 0:
             self._scanned = len(self._buffer)
@@ -507,6 +509,7 @@ class GtpClient:
 
     def _converse(self, command: str, until: float) -> Response:
         self._streams.drain()
+        # Output that was there before the command cannot be its answer.
         if self._reader.next() is not None or not self._reader.is_idle():
             raise AgentProtocolError("wrote a response that nobody asked for")
         self._count += 1

@@ -281,6 +281,7 @@ def time_left(reading: ClockReading, color: str, dialect: ClockDialect) -> str:
 
 
 def _plain_settings(control: TimeControl) -> str:
+    # Canadian overtime of one stone is a period that every move renews.
     main, period = control.seconds, 0.0
     if control.kind == "none":
         return "0 1 0"

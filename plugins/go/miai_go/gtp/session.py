@@ -75,6 +75,7 @@ class Session:
         With `begin`, a new game begins, with new clocks and a new seed. Raises `MiaiError` if the
         table refuses it, or no player can be made; nothing is then changed.
         """
+        # A controller that is refused goes on with the game that it had, so the table is put back.
         before = self.table.values, list(self.table.moves)
         change()
         try:

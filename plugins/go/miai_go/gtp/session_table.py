@@ -159,6 +159,8 @@ class SessionTable:
 
     def restore(self, values: Mapping[str, Any], moves: list[Move]) -> None:
         """Set all parameters and moves. Raises `MiaiError` if one is wrong; nothing is changed."""
+        # All moves are played again, for `undo` as well: captures, superko and prisoners are then
+        # right by construction, and a session has few moves.
         before = self._values, self.game, self.state, self.moves
         try:
             self.game = _game(values)

@@ -153,5 +153,6 @@ def _private_output() -> BinaryIO:
     """Return standard output for responses alone, and redirect all other prints to stderr."""
     sys.stdout.flush()
     private = os.dup(sys.stdout.fileno())
+    # At the level of descriptors, as libraries of C print too.
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     return os.fdopen(private, "wb", buffering=0)

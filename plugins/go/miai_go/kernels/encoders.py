@@ -161,6 +161,7 @@ def mark_ladders(  # noqa: C901  kernels read from top to bottom
                 x = member(width, masks, chain, np.int64(k))
                 y = member(width, masks, chain, np.int64(1 - k))
                 p = point_of(b, x)
+                # Illegal, or known already to capture another chain.
                 if after[x] == 0 or out[capture + x] == 1:
                     continue
                 if slips_out(b, chain, x, y, width, masks) and not takes_stones(b, p, c, counts):
@@ -170,6 +171,7 @@ def mark_ladders(  # noqa: C901  kernels read from top to bottom
         # Escapes: extend the chain, or capture attackers beside it that are in atari.
         elif chain & 3 == c and liberties == 1:
             x = member(width, masks, chain, np.int64(0))
+            # Three liberties after the move escape without reading, as in `ladders`.
             if after[x] >= 3:
                 out[escape + x] = 1
             elif after[x] == 2 and out[escape + x] == 0:
@@ -223,6 +225,7 @@ def alphago_planes(
                 out[(OWN if what & 3 == c else THEIRS) * points + action] = 1
                 out[(SINCE + turns_since(trail, action) - 1) * points + action] = 1
                 liberties = np.int64(counts[what >> 3])
+                # For the ladder reader; see SAFE in `ladders`.
                 room[safe + (p >> 3)] = liberties
                 out[(CHAIN_LIBERTIES + at_most(liberties, STEPS) - 1) * points + action] = 1
             else:
@@ -286,6 +289,7 @@ def encode_zero(  # noqa: C901  kernels read from top to bottom
                 fill(planes, np.int64(2 * t), points, 0)
                 fill(planes, np.int64(2 * t + 1), points, 0)
                 continue
+            # Positions are kept as stones: whose they are depends on who moves now, not then.
             here = past(size, ply - t)
             for action in range(points):
                 stone = trail[here + action]

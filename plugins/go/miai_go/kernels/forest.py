@@ -188,6 +188,8 @@ def exploration(weights: Floats, visits: float) -> float:
     """Return the factor of a child's prior at a node with some visits."""
     spread = weights[C_PUCT]
     if weights[C_BASE] > 0:
+        # Long searches explore a little more (Silver et al. 2018, "A general reinforcement learning
+        # algorithm that masters chess, shogi, and Go through self-play").
         spread += math.log((visits + weights[C_BASE] + 1) / weights[C_BASE])
     return float(spread * math.sqrt(max(visits, 1.0)))
 
@@ -265,6 +267,7 @@ def transformed(ints: Ints, floats: Floats, weights: Floats, node: Int, out: Flo
     for child in range(first, first + count):
         times = np.int64(ints[VISITS, child])
         highest_visits = times if times > highest_visits else highest_visits
+    # The more visits, the more values count beside priors (Danihelka et al. 2022, equation 8).
     scale = (weights[C_VISIT] + highest_visits) * weights[C_SCALE] / 2
     unknown = mixed_value(ints, floats, node)
     for k in range(count):
@@ -307,6 +310,8 @@ def lagging(ints: Ints, floats: Floats, weights: Floats, node: Int, out: Floats)
     highest = -math.inf
     for k in range(count):
         i = first + k
+        # Not a draw from the policy: visits follow its shares as closely as whole numbers can
+        # (Danihelka et al. 2022, section 5).
         lag = out[k] - (ints[VISITS, i] + ints[PENDING, i]) / (1.0 + visits)
         lag += _SETTLED * ints[STATUS, i]
         if lag > highest:
@@ -330,6 +335,8 @@ def halving(
     highest = -math.inf
     for k in range(np.int64(ints[COUNT, 0])):
         i: Int = first + k
+        # The schedule says how often the move was visited. Proofs and superko disturb it, so that
+        # the nearest count has to do.
         off = abs(np.int64(ints[VISITS, i]) + np.int64(ints[PENDING, i]) - wanted)
         score = out[k] + noise[k] - _SETTLED * off
         if ints[STATUS, i] == LOST:
@@ -407,6 +414,7 @@ def carry_up(
     for d in range(depth + 1):
         node = path[d]
         ints[VISITS, node] += 1
+        # The pending visit becomes one that counts.
         ints[PENDING, node] -= pending
         floats[TOTAL, node] += sign * value
         sign = -sign
@@ -439,6 +447,7 @@ def descend(
     ints, floats, settings = tree.ints, tree.floats, tree.settings
     size = np.int64(b[SIZE])
     key = get_hash(b)
+    # Positions of the path are written behind those of the game: superko looks back over both.
     positions = settings[HISTORY]
     passes = settings[PASSES]
     c = np.int64(trail[COLOR])
@@ -522,6 +531,7 @@ def gather(  # noqa: C901  kernels read from top to bottom
                 trail[i] = trees.trails[g, i]
             reset_unread(b)
             tries += 1
+            # The number of the simulation, not the tree, says which visits are due.
             gumbel = settings[GUMBEL] != 0
             wanted = np.int64(trees.schedule[g, settings[DONE]]) if gumbel else np.int64(0)
             depth, passes = descend(b, trail, path, tree, wanted, space.scores)
@@ -639,6 +649,7 @@ def prune_forced(ints: Ints, floats: Floats, weights: Floats, out: NDArray[np.in
             least = left - int(forced_visits(weights[FORCED], floats[PRIOR, i], visits))
             while left > max(least, 0) and value + bonus / left < bar:
                 left -= 1
+            # A move that was tried once and not again is no target (Wu 2019, section 3.2).
             if left == 1:
                 left = 0
         out[k] = left
@@ -738,6 +749,7 @@ def forbid_repeats(games: NDArray[np.int32], all_trees: Trees) -> None:
         total = 0.0
         for i in range(first, last):
             p = np.int64(ints[POINT, i])
+            # A pass repeats the stones, but is always legal.
             open_ = p != 0 and ints[STATUS, i] == OPEN
             if open_ and repeats(trees.history[g], settings[HISTORY], key ^ move_key(b, p, c)):
                 ints[STATUS, i] = FORBIDDEN

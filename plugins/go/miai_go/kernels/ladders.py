@@ -90,6 +90,7 @@ def flood(
     """
     stones = FRONT + block * len(grid)
     marked = FRONT + marks * len(grid)
+    # A new mark each time, so that the marks of earlier floods need not be cleared.
     room[STAMP] += 1
     stamp = room[STAMP]
     color = grid[start]
@@ -112,6 +113,7 @@ def flood(
                 room[np.uint32(marked + q)] = stamp
                 room[np.uint32(LIBERTIES + liberties)] = q
                 liberties += 1
+                # Whether there are one, two or three liberties is all that reading asks.
                 if liberties == limit:
                     return liberties, count
     return liberties, count
@@ -202,6 +204,7 @@ def list_captures(
         for q in around(s, stride):
             if grid[q] != 3 - color or room[np.uint32(FRONT + q)] > base:
                 continue
+            # An attacker that had more liberties than stones were laid since cannot be in atari.
             if room[np.uint32(safe + q)] <= laid + 1 and open_sides(grid, stride, q) < 2:
                 free, _ = flood(grid, stride, q, room, NEAR_LIST, MARKS, 2)
                 if free == 1:
@@ -275,6 +278,7 @@ def try_move(grid: Grid, stride: Int, chain: Int, room: Room, level: Int) -> Int
         y = np.int64(room[LIBERTIES + 1])
         first = holds(grid, stride, chain, x, y, room, over, laid, stamp)
         second = holds(grid, stride, chain, y, x, room, over, laid, stamp)
+        # Only where both atari hold the attacker has a choice, which the budget limits.
         budget = np.int64(room[frame + BUDGET]) - np.int64(first and second)
         if (first or second) and budget >= 0:
             room[frame + OVER] = over
@@ -297,6 +301,7 @@ def read(  # noqa: C901  kernels read from top to bottom
     """
     level: Int = np.int64(1)
     color = np.int64(grid[chain])
+    # The deepest level that has a frame; a chain that gets beyond it counts as escaped.
     last = (len(room) - frame_of(grid, np.int64(0))) // (len(grid) + FRAME) - 2
     while True:
         room[MOVES] += 1
@@ -386,6 +391,7 @@ def ladder_works(grid: Grid, stride: Int, chain: Int, x: Int, y: Int, room: Room
     room[frame + STRETCH] = y
     room[frame + PENDING] = 0
     room[frame + BUDGET_AFTER] = CHOICES
+    # No chain is marked yet: `lay` looks at all of them.
     room[frame + STAMPED] = -1
     start_attack(grid, stride, chain, room, np.int64(0))
     return not read(grid, stride, chain, room, np.int64(0))

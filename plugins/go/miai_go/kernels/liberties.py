@@ -87,6 +87,7 @@ def read_liberties(b: Words, width: Int, masks: Masks, roots: Numbers, grid: Gri
         for _column in range(size):
             what = np.int64(b[p])
             grid[p >> 3] = what & 3
+            # A chain is collected once: at the point that names it.
             if what & ~3 == p:
                 roots[chains] = what
                 chains += 1
@@ -152,6 +153,7 @@ def unite(b: Words, p: Int, c: Int, width: Int, masks: Masks, union: Masks) -> N
         union[(action + 1) >> 6] |= bit_of(action + 1)
     if c3 == 0:
         union[(action + size) >> 6] |= bit_of(action + size)
+    # The stone takes a liberty from the chains that it joins.
     union[action >> 6] &= ~bit_of(action)
 
 
@@ -192,6 +194,7 @@ def take_into(b: Words, p: Int, c: Int, counts: Numbers, union: Masks) -> Int:
         repeated = False
         for j in range(i):
             repeated |= near[j] == chain
+        # Several sides of a point may touch the same chain, which is taken once.
         if repeated or chain & 3 != 3 - c or counts[np.uint32(chain >> 3)] != 1:
             continue
         first = chain & ~3
@@ -232,6 +235,7 @@ def may_play(b: Words, p: Int, c: Int, counts: Numbers) -> bool:
     for q in sides_of(p, stride):
         chain = np.int64(b[q])
         liberties = counts[np.uint32(chain >> 3)]
+        # Saved by an own chain with another liberty, or by a capture.
         if (chain & 3 == c and liberties > 1) or (chain & 3 == 3 - c and liberties == 1):
             return True
     return False

@@ -101,6 +101,7 @@ def lowest_symmetry(
 @part
 def row_of(key: np.uint64, rows: int) -> Int:
     """Return the row of the table on which a key falls."""
+    # The lowest bit is always set, see `recall`: it tells no rows apart.
     return np.int64((key >> np.uint64(1)) & np.uint64(rows - 1))
 
 
@@ -122,6 +123,7 @@ def recall(
         key, best = lowest_symmetry(words[n], turns, hashing.codes, hashing.hashes)
         if trails[n, COLOR] == 2:
             key ^= hashing.extras[0]
+        # After a pass another one ends the game, so the same stones have another value.
         if trails[n, LAST] == actions - 1:
             key ^= hashing.extras[1]
         key |= np.uint64(1)  # 0 is an empty row
@@ -133,6 +135,7 @@ def recall(
             unknown += 1
             continue
         for action in range(actions):
+            # The table has the answer as turned by `best`; reading through the same turn undoes it.
             batch.logits[n, action] = table.logits[row, turns[best, action]]
         batch.values[n] = table.values[row]
     return unknown

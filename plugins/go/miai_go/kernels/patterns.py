@@ -64,6 +64,7 @@ OFFSETS = (
     *((1, 2), (2, 1), (2, -1), (1, -2), (-1, -2), (-2, -1), (-2, 1), (-1, 2)),
     *((0, 3), (3, 0), (0, -3), (-3, 0)),
 )
+# How many of `OFFSETS` each pattern has: the eight neighbours, a diamond, a disc, a larger diamond.
 RINGS = (8, 12, 20, 24)
 NEAR = 4  # rows and columns within which a last move is part of a pattern
 SIDE = 2 * NEAR + 1
@@ -123,6 +124,8 @@ KEYS = PATTERN_KEYS + PLACES * PLACE_KEYS
 def entry(family: Int, feature: Int) -> Int:
     """Return the entry of a family's table for a 32-bit feature."""
     bits = BITS[family]
+    # Fibonacci hashing (Knuth, The Art of Computer Programming, 6.4): the upper bits of a product
+    # with the golden ratio are spread best. Features that collide share a weight.
     spread = (np.uint64(feature) * _GOLDEN) & _LOW
     where: Int = STARTS[family] + np.int64(spread >> np.uint64(32 - bits))
     return where
@@ -155,6 +158,8 @@ def add_ring(
     for k in range(first, last):
         state = np.int64(codes[np.uint32(center + steps[k])])
         i = np.uint32((k * STATES + state) * 8)
+        # Sums do not depend on the order of points, so a turned position has the same eight, in
+        # another order.
         h0 += keys[i]
         h1 += keys[i + np.uint32(1)]
         h2 += keys[i + np.uint32(2)]
@@ -226,6 +231,7 @@ def read_codes(b: Words, c: Int, counts: Numbers, codes: Grid) -> None:
     for _row in range(size):
         for _column in range(size):
             what = np.int64(b[p])
+            # Entry 0 of the counts is 0, so that empty points need no branch.
             few = np.int64(counts[what >> 3])
             few = few if few < 3 else np.int64(3)
             codes[q] = few + (0 if what & 3 == c or what == 0 else 3)
@@ -305,6 +311,7 @@ def tactics(b: Words, p: Int, c: Int, width: Int, masks: Masks, counts: Numbers,
     else:
         unite(b, p, c, width, masks, union)
         if takes:
+            # The points of captured stones become liberties, which this adds to the union.
             taken = up_to_3(take_into(b, p, c, counts, union))
             saves = rescues(b, p, c, counts)
         after = united(width, union)
@@ -449,6 +456,8 @@ def score_moves(b: Words, trail: Trail, weights: Weights, room: PatternBuffers) 
     """Write the scores of `room.moves`, then that of the pass; return the number of moves."""
     n = read_moves(b, trail, room)
     for i in range(n):
+        # The logarithm of the product of the features' strengths, as in the generalised Bradley-
+        # Terry model of Coulom 2007.
         score = np.float32(0)
         for f in range(i * FAMILIES, (i + 1) * FAMILIES):
             score += weights[np.uint32(room.features[np.uint32(f)])]
@@ -502,6 +511,7 @@ def draw_move(n: Int, room: PatternBuffers, rng: NDArray[np.uint64]) -> Int:
         total += np.exp(room.scores[i] - highest)
         room.scores[i] = total
     rng[0] += GAMMA
+    # 24 bits are as many as a float32 holds exactly.
     drawn = np.float32(scramble(rng[0]) >> _40) * total / np.float32(1 << 24)
     for i in range(n):
         if drawn < room.scores[i]:

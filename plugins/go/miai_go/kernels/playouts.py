@@ -94,6 +94,8 @@ def true_eye(b: Words, p: Int, c: Int) -> bool:
         np.uint32(p + stride - 8),
         np.uint32(p + stride + 8),
     ):
+        # At the edge two of the diagonal points are off the board, in a corner three; together they
+        # count as one hostile point.
         hostile += b[q] & 3 == 3 - c
         edge |= b[q] & 3 == BORDER
     return hostile + edge < 2
@@ -127,6 +129,7 @@ def light_playout(b: Words, c: Int, passes: int, record: Words, rng: NDArray[np.
         # Draw without replacement: a candidate that is refused goes behind the remaining ones.
         candidates = n
         while candidates > 0:
+            # A multiplication instead of a division; its bias is below a millionth on any board.
             slot = LISTED_0 + RECORD * ((bits * candidates) >> 32)
             state += GAMMA
             bits = upper_half(state)
@@ -166,6 +169,8 @@ def light_playout(b: Words, c: Int, passes: int, record: Words, rng: NDArray[np.
             if takes:
                 listed = n
                 n = capture(b, o, n, n0, n1, n2, n3)
+                # Ko: a single stone was taken by one with only hostile stones or the border around
+                # it.
                 if n == listed + 1 and (around >> (4 * o - 4)) & 7 == 4:
                     ko = b[LISTED_0 + RECORD * listed] + o
             record[moves] = p + c

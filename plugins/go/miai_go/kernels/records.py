@@ -42,6 +42,7 @@ def lay_out(
         if c != 0:
             if c < 0 or c > 2:
                 return False
+            # A set-up in which a stone is captured is not a position.
             if put(b, point_of(b, np.int64(table[action])), c) != 0:
                 return False
     b[KO] = 0

@@ -38,6 +38,7 @@ Words = NDArray[np.uint32]
 Hashes = NDArray[np.uint64]
 Int = int | np.signedinteger[Any] | np.unsignedinteger[Any]
 
+# Powers of two: the number of a record is its index shifted.
 HEADER = 16
 RECORD = 8
 
@@ -95,6 +96,8 @@ def empty_board(size: int) -> Words:
     border = (row == 0).astype(int) + (row == size - 1) + (column == 0) + (column == size - 1)
     records[place, CHAIN] = 0
     records[place, ACTION] = row * size + column
+    # The border counts as a neighbour of both colours: a point at the edge is surrounded by a
+    # colour when its other neighbours are.
     records[place, AROUND] = border * (ONE_BLACK + ONE_WHITE) + (4 - border) * ONE_EMPTY
     return b
 
@@ -110,6 +113,7 @@ def scramble(z: np.uint64) -> np.uint64:
 @part
 def zobrist(b: Words, p: Int, c: Int) -> np.uint64:
     """Return the key of a stone of colour `c` on point `p`."""
+    # Computed rather than looked up, so that kernels need no table of keys.
     return scramble(ZOBRIST_SEED + np.uint64(2 * b[p + ACTION] + c) * GAMMA)
 
 
@@ -186,6 +190,8 @@ def lift(b: Words, chain: Int, n: Int) -> Int:
     first = chain - c
     s = first
     while True:
+        # Stones of the chain that are still there are credited too, which does no harm: the word of
+        # a lifted chain is not read again.
         b[s] = 0
         n0 = np.uint32(s - stride)
         n1 = np.uint32(s - 8)
@@ -237,6 +243,7 @@ def settle(
     comes = (1 << (4 * c - 4)) - ONE_EMPTY
     recount(b, n0, n1, n2, n3, comes)
     chain = p + c
+    # The word may still have the counts of an earlier chain with this number.
     b[chain + CHAIN_INFO] = 0
     b[p + NEXT] = p
 
@@ -292,6 +299,7 @@ def put(b: Words, p: Int, c: Int) -> Int:
     debit(b, c0, c1, c2, c3)
     chain = settle(b, p, c, n0, n1, n2, n3, c0, c1, c2, c3)
     removed = capture(b, o, np.int64(0), n0, n1, n2, n3)
+    # Captures come before suicide: a stone that takes others has their points as liberties.
     b[PRISONERS + o] += removed
     b[KO] = 0
     # Ko: a single stone taken by one that stood among hostile stones alone.
@@ -342,6 +350,8 @@ def move_key(b: Words, p: Int, c: Int) -> np.uint64:
         return key  # no neighbour is hostile
     c0, c1, c2, c3 = chains_beside(b, p)
     debit(b, c0, c1, c2, c3)
+    # With the point taken from all of them, chains without liberties are those that the move
+    # captures, or in a suicide its own.
     safe = bool(around >= ONE_EMPTY)
     lost = np.uint64(0)  # own stones, which a suicide removes
     near = (c0, c1, c2, c3)
@@ -437,6 +447,7 @@ def drop_repeats(
         key = before ^ move_key(b, point_of(b, np.int64(points[i])), c)
         repeated = False
         for h in range(len(history)):
+            # Without an early exit the loop becomes vectors.
             repeated |= history[h] == key
         if not repeated:
             points[kept] = points[i]
@@ -485,6 +496,7 @@ def chain_at(b: Words, action: Int, stones: NDArray[np.int16], free: NDArray[np.
         count += 1
         for q in (np.uint32(s - stride), np.uint32(s - 8), np.uint32(s + 8), np.uint32(s + stride)):
             if b[q] == 0:
+                # A liberty of several stones is listed once; the list is short, so it is searched.
                 point = b[q + ACTION]
                 repeated = False
                 for i in range(liberties):

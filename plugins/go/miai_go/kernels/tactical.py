@@ -50,6 +50,7 @@ CARELESS = 16
 @part
 def only_liberty(b: Words, chain: Int) -> Int:
     """Return the liberty of a chain in atari, 0 for any other chain."""
+    # Pseudo-liberties exclude most chains without a look at their stones.
     info = b[chain + CHAIN_INFO]
     if info >= 5 * LIBERTY or (info >= 2 * LIBERTY and info & (LIBERTY - 1) < 3):
         return np.int64(0)  # a point touches at most four stones, and only one of two
@@ -79,6 +80,8 @@ def escapes(b: Words, p: Int, c: Int, chain: Int) -> bool:
     for q in (p - stride, p - 8, p + 8, p + stride):
         other = np.int64(b[np.uint32(q)])
         if other & 3 == c:
+            # The other chain loses a pseudo-liberty for each side of the point that it touches,
+            # fewer than 4 - free as `chain` touches one, so at least one remains.
             if other != chain and b[other + CHAIN_INFO] >= (4 - free) * LIBERTY:
                 return True
         elif other & 3 == 3 - c and only_liberty(b, other) == p:
@@ -155,6 +158,7 @@ def tactical_playout(  # noqa: C901  kernels read from top to bottom
         mine = 4 * c - 4
         candidates = n
         p: Int = np.int64(0)
+        # The low bits decide this, the high ones the draw below.
         if last != 0 and bits & (CARELESS - 1) != 0:
             p = reply(b, last, c, ko)
         last = np.int64(0)

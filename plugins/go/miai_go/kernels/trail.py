@@ -51,6 +51,7 @@ def trail_words(size: int) -> int:
 def past(size: Int, ply: Int) -> Int:
     """Return where in the trail the position after `ply` begins."""
     points = size * size
+    # A ring: a new position overwrites the oldest, and none is moved.
     where: Int = AGES + points * (1 + ply % POSITIONS)
     return where
 

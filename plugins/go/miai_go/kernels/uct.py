@@ -110,6 +110,7 @@ def expand(
     first = settings[USED]
     if first + points + 1 > nodes.shape[1]:
         return False
+    # The upper half of the product is uniform over the rows, without a division.
     row = (upper_half(state) * size) >> 32
     child = first
     for _row in range(size):
@@ -139,6 +140,7 @@ def select(
     """
     first = np.int64(nodes[FIRST, node])
     count = np.int64(nodes[COUNT, node])
+    # The logarithm is that of all children, so it is taken once.
     spread = np.float32(weights[EXPLORATION] * math.sqrt(math.log(nodes[VISITS, node] + 1)))
     fpu = np.float32(weights[FPU])
     rave = np.float32(weights[RAVE] if weights[RAVE] > 1e-9 else 1e-9)  # never 0 / 0
@@ -148,6 +150,7 @@ def select(
         visits = np.float32(nodes[VISITS, i])
         played = np.float32(nodes[AMAF_VISITS, i])
         inverse = one / (visits if visits > one else one)
+        # A child that was never played first has no AMAF value: its weight is 0.
         beta = (played if played < one else one) * np.float32(
             math.sqrt(rave / (np.float32(3) * visits + rave))
         )
@@ -194,6 +197,7 @@ def follow_superko(
     A position that is not a repetition is written behind the first `positions` of the history.
     Only `fresh` moves are compared; any other has been compared with the same history.
     """
+    # The hash is known before the move is played, so that a repetition need not be undone.
     after = key if p == 0 else key ^ move_key(b, p, c)
     mark = mark_of_turn(ko_rule, c)
     if p != 0 and fresh and repeats(history, positions, after ^ mark):
@@ -361,6 +365,7 @@ def search(  # noqa: C901  kernels read from top to bottom
 
         # Back up along the path: rewards are for the player who moved.
         for d in range(depth + 1):
+            # The one who moved to the root is the opponent of the one to move there.
             mover = 3 - root_color if d % 2 == 0 else root_color
             nodes[VISITS, path[d]] += 1
             nodes[REWARD, path[d]] += result if mover == 1 else -result
@@ -381,6 +386,7 @@ def keep_subtree(nodes: Nodes, fresh: Nodes, root: int) -> int:
         for field in range(FIELDS):
             for i in range(count):
                 fresh[field, used + i] = nodes[field, first + i]
+        # The children stay one block, whose place alone changes.
         fresh[FIRST, done] = used
         used += count
         done += 1

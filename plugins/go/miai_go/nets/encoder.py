@@ -153,6 +153,7 @@ def trail_of(state: GoState) -> NDArray[np.int16]:
     trail.begin_trail(board.words, out, np.int64(state.start.to_move + 1), half_komi)
     suicide = state.game.rules.suicide
     count = trail.extend_trail(board.words, out, actions, suicide)
+    # The trail knows neither marked chains nor a game that goes on after two passes.
     if count < len(actions) or (board.stones() != state.board.stones()).any():
         trail.begin_trail(state.board.copy().words, out, np.int64(state.to_move + 1), half_komi)
     return out

@@ -161,6 +161,7 @@ def _exported(
     from miai_go.nets.onnx_oracle import OnnxOracle, open_onnx
 
     model = open_onnx(export, "auto", threads=threads)
+    # An export that was left behind by a later training would play with other weights.
     same = model.header.sha256 == WeightsHeader.read(weights).sha256
     if not same or model.precision != "int8":
         return None

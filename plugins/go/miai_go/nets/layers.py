@@ -47,6 +47,7 @@ def fold_norm(weight: Tensor, norm: nn.BatchNorm2d) -> nn.Conv2d:
     assert norm.running_var is not None
     assert norm.running_mean is not None
     outputs, inputs, kernel, _ = weight.shape
+    # In double precision: rounding twice in fp32 would add up over the blocks of a tower.
     scale = norm.weight.double() / torch.sqrt(norm.running_var.double() + norm.eps)
     bias = norm.bias.double() - norm.running_mean.double() * scale
     folded = nn.Conv2d(inputs, outputs, kernel, padding=kernel // 2).to(weight)

@@ -140,6 +140,7 @@ def outputs_of(network: nn.Module, shape: NetworkShape) -> tuple[str, ...]:
     planes = torch.zeros(1, shape.planes, shape.size, shape.size, device=parameter.device)
     with torch.no_grad():
         answers: Outputs = network.eval()(planes.to(parameter.dtype))
+    # Norms of a network that is training must not be left in the mode of evaluation.
     network.train(training)
     return tuple(name for name, answer in answers._asdict().items() if answer is not None)
 
@@ -454,6 +455,7 @@ def continued(
         )
     known = filled_parameters(name, header.network_parameters)
     filled = filled_parameters(name, {**known, **values})
+    # Sizes of the start too: its tensors must be those of a network for any of them.
     every = sizes_of({*header.sizes, *sizes})
     check_sizes(name, filled, header.planes, every, where="network.start")
     if filled == known:

@@ -131,6 +131,7 @@ class NetworkOracle(ABC):
             self._positions += len(planes)
             self._batches += len(begins)
         for name, array in answers.arrays().items():
+            # A search would carry a nan up to the root, where every comparison with it is false.
             if not np.isfinite(array).all():
                 raise InferenceError(
                     f"{self._where}: its {name} is not finite; the weights are damaged: train them "

@@ -52,6 +52,7 @@ def pattern_keys() -> NDArray[np.uint32]:
     index = {offset: k for k, offset in enumerate(OFFSETS)}
     plain = rng.integers(1 << 32, size=(len(OFFSETS), STATES), dtype=np.uint32)
     far = RINGS[0]
+    # Beyond the first ring liberties share a key, as only colours count there.
     plain[far:] = plain[far:, :4][:, _COLOR_OF]
     patterns = np.empty((len(OFFSETS), STATES, 8), np.uint32)
     for k, offset in enumerate(OFFSETS):

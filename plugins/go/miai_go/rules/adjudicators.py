@@ -78,6 +78,8 @@ def find_safe(stones: Stones, color: int, *, suicide: bool) -> Safe:
     chain_of = {point: number for number, points in enumerate(chains) for point in points}
     areas = connected_parts((p for p, s in enumerate(flat) if s != own), around.__getitem__)
     regions = [_region(sorted(a), flat, chain_of, around, suicide=suicide) for a in areas]
+    # Begin with all chains, and drop what does not hold until nothing changes: the largest set of
+    # chains and regions that support each other remains.
     alive = set(range(len(chains)))
     while True:
         regions = [r for r in regions if r.chains <= alive]

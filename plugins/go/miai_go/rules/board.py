@@ -111,6 +111,8 @@ class Board:
 
     def copy(self) -> Self:
         """Return an independent board in the same position."""
+        # Without `__init__`, which would set up an empty board first: searches copy boards all the
+        # time.
         twin = object.__new__(type(self))
         twin.size = self.size
         twin.words = self.words.copy()

@@ -85,7 +85,9 @@ def playout_owners(board: Board, count: int) -> NDArray[np.float64]:
 
     Half of the playouts begin with each player; they are seeded by the position.
     """
+    # Seeded by the position, so that a judge gives the same answer to both players and to a replay.
     playouts = Playouts(board.size, board.hash)
+    # Both players begin half of them: who is to move must not decide which stones are dead.
     results = [playouts.run(board, color, count // 2, komi=0.0) for color in (BLACK, WHITE)]
     black: NDArray[np.float64] = np.mean([r.ownership for r in results], axis=0)
     return black.reshape(-1)

@@ -239,6 +239,7 @@ class GoState(State):
         """
         digest = hashlib.blake2b(self.board.stones().tobytes(), digest_size=16)
         digest.update(repr(self._memory()).encode())
+        # Sorted: which positions may not recur matters, not when they occurred.
         digest.update(np.sort(self.positions()).tobytes())
         return digest.digest()
 
@@ -391,6 +392,7 @@ class GoState(State):
         black, white = self._pass_stones
         self._pass_stones = (black + (self.to_move == BLACK), white + (self.to_move == WHITE))
         self.to_move = 1 - self.to_move
+        # After a pass the stones are the same, but not who is to move.
         if self.game.ko_rule == KoRule.SITUATIONAL:
             self._remember()
         if self.passes < 2:
@@ -419,6 +421,7 @@ class GoState(State):
     def _end(self, ending: Ending) -> None:
         self.phase = Phase.OVER
         self.ending = ending
+        # A proposal of dead stones that was cut short is void.
         if ending == Ending.MAX_MOVES:
             self.dead = ()
 

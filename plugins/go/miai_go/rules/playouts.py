@@ -113,6 +113,8 @@ def load_rules() -> None:
     """Load the kernels that a game's moves call."""
     with FAMILY.compiling("rules"):
         board = Board(WARM_UP_SIZE)
+        # Each kernel is called once, on types that games use: numba compiles for types, not for
+        # sizes.
         points = board.legal_points(BLACK)
         board.without_repeats(BLACK, points, np.zeros(1, np.uint64), KoRule.POSITIONAL)
         board.is_legal(BLACK, _CENTRE)

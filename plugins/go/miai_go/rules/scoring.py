@@ -75,6 +75,7 @@ def territory_score(
     stones = board.stones()
     cleared = without_dead(board, dead)
     owners = cleared.owners()
+    # Under territory scoring stones are no points, only what they surround.
     owners[cleared.stones() != EMPTY] = 0
     if not rules.seki_territory:
         owners[in_seki(cleared.stones(), owners)] = 0

@@ -36,6 +36,7 @@ def point_tables(size: int) -> NDArray[np.int16]:
         to_column = size - 1 - column if s & 2 else column
         tables[s, :-1] = to_column * size + to_row if s & 4 else to_row * size + to_column
         tables[s, -1] = size * size
+    # Shared by all callers through the cache.
     tables.flags.writeable = False
     return tables
 

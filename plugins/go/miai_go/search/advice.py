@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from miai.parameters import Parameters
     from miai_go.rules.board import Board
 
+# So many virtual wins decide which move is tried first, and some hundred simulations outweigh them.
 _WINS: Final = 30
 _LOSSES: Final = 5
 _DOUBTED: Final = 0.2

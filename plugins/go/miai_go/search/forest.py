@@ -103,10 +103,12 @@ def _halved(considered: int, simulations: int) -> NDArray[np.int32]:
     parts: list[NDArray[np.int32]] = []
     remaining, alive = simulations, considered
     while remaining > 0:
+        # Each phase gets the same share of the simulations, but at least one round of visits.
         for _ in range(max(1, simulations // (phases * alive))):
             parts.append(visits[:alive].copy())
             visits[:alive] += 1
             remaining -= alive
+        # Two moves stay to the end: a single one would get all remaining visits without a rival.
         alive = max(2, alive // 2)
     return np.concatenate(parts)[:simulations]
 
@@ -120,6 +122,7 @@ class Rollouts:
 
     def __init__(self, size: int, policy: PatternPolicy | None = None) -> None:
         points = size * size
+        # Room for the moves of a playout; a longer limit is cut to it.
         self.longest = 4 * points + 8
         self._policy = policy
         self._trail = np.zeros(trail.trail_words(size), np.int16)
@@ -408,6 +411,7 @@ class Forest:
     def configure(self, game: int, settings: TreeSettings) -> None:
         """Set how a tree searches from now on."""
         settings.write(self._settings[game], self._weights[game])
+        # The rows of `Leaves.paths` have room for no more.
         self._settings[game, kernels.DEPTH] = min(settings.depth, MAX_DEPTH)
 
     def set_root(self, game: int, root: ForestRoot) -> None:
@@ -446,6 +450,7 @@ class Forest:
             self._history[game],
             action,
         )
+        # A child without children holds nothing worth keeping.
         if child and self._ints[game, kernels.COUNT, child]:
             settings[kernels.USED] = kernels.keep_branch(
                 self._ints[game], self._floats[game], *self._spare, child
@@ -479,6 +484,7 @@ class Forest:
 
         Afterwards their moves are the legal ones of the game, superko included.
         """
+        # A root is valued as a simulation of depth 0, for which the budget is lent and taken back.
         fresh = games[self._ints[games, kernels.VALUED, 0] == 0]
         if len(fresh):
             self._settings[fresh, kernels.DONE] = 0
@@ -508,6 +514,8 @@ class Forest:
         self.value_roots(games, valuer)
         for game, budget in zip(games.tolist(), np.broadcast_to(budgets, len(games)), strict=True):
             self._settings[game, kernels.BUDGET] = self._budgets[game] = budget
+            # The schedule is for the moves that may be chosen: more would plan visits that none of
+            # them can get.
             if considered := int(self._settings[game, kernels.GUMBEL]):
                 moves = int(
                     (self._ints[game, kernels.STATUS, self._trees[game].children()] >= 0).sum()
@@ -521,6 +529,7 @@ class Forest:
                 break
             settings = self._settings[active]
             unfinished = settings[:, kernels.DONE] < settings[:, kernels.BUDGET]
+            # A proven root needs no more simulations.
             unfinished &= self._ints[active, kernels.STATUS, 0] == kernels.OPEN
             active = active[unfinished]
         done: NDArray[np.int64] = self._settings[games, kernels.DONE]
@@ -591,6 +600,7 @@ def shifted_values(
     """
     uncertain = (1 - ownership**2).sum(axis=(1, 2))
     deviations = gains / np.sqrt(_LEAST_VARIANCE + _OPEN_VARIANCE * uncertain)
+    # A value of 1 has infinite log odds, which no difference in points could move.
     logits = np.arctanh(np.clip(values, -0.9999, 0.9999)) + _LOGISTIC * deviations
     shifted: NDArray[np.float32] = np.tanh(logits).astype(np.float32)
     return shifted
@@ -656,6 +666,7 @@ class NetworkValuer:
                 "score_weight: the value's weights have no score head; set it to 0, or choose "
                 "weights that have one"
             )
+        # On the scale of `miai_go.kernels.rollouts.outcome`, which values finished games.
         lead = np.tanh((answers.score + gain) / leaves.size)
         mixed: NDArray[np.float32] = ((1 - share) * value + share * lead).astype(np.float32)
         return mixed
@@ -713,8 +724,11 @@ class RememberingValuer:
 
     def __init__(self, valuer: LeafValuer, *, size: int, positions: int) -> None:
         self.valuer = valuer
+        # A power of two, so that the kernel finds a row by a mask.
         rows = 1 << max(positions - 1, 0).bit_length()
         actions = size * size + 1
+        # A fixed seed: with other keys other positions would share a row of the table, and moves
+        # would differ from process to process.
         rng = np.random.default_rng(0)
         self._hashing = packed(
             memory_kernels.Hashing(

@@ -147,6 +147,7 @@ class UctTree(TreeView):
             raise BoardError(f"the results have shape {targets.shape}, not ({self._pass + 1},)")
         self._search(0)
         block, actions = self.children(), self.actions()
+        # Only the difference to earlier results is added: a root may be favoured more than once.
         times = (np.abs(targets) - np.abs(self._favoured))[actions]
         rewards = (targets - self._favoured)[actions]
         for visits, reward in (
@@ -162,6 +163,8 @@ class UctTree(TreeView):
 
         The caller checks superko. Raises `IllegalPointError` if the move breaks the basic rules.
         """
+        # Virtual results are for this root. In the subtree they would pass for visits that somebody
+        # made.
         if self._favoured.any():
             self.favour(np.zeros_like(self._favoured))
         child = self.child(action)
@@ -197,6 +200,7 @@ class UctTree(TreeView):
         if simulations is None and seconds is None and stop is None:
             raise ValueError("give a budget: simulations, seconds or a stop function")
         started = perf_counter()
+        # Under a clock the first chunk is small, for slow machines; then the measured rate decides.
         chunk = 16 if seconds is not None else _CHUNK
         total = 0
         while simulations is None or total < simulations:
@@ -343,6 +347,8 @@ def warm_up(game: GoGame) -> None:
     _warm.update((game.rules, small.rules))  # before the search below, which warms up too
     state = small.new_initial_state()
     search = GoMcts(small, GoMctsParameters(simulations=20, max_nodes=1000))
+    # Two moves: the first search plants a tree, the second one is in a tree that followed a move,
+    # which other kernels do.
     for action in (4, 0):
         search.search(state)
         state.apply_action(action)

@@ -165,6 +165,7 @@ class ForestSearch(TreeSearch):
             self._memory = RememberingValuer(
                 self._valuer, size=self.game.size, positions=parameters.remembered
             )
+        # The schedule of a Gumbel search is allocated once, for the longer of the two budgets.
         budget = max(self._budget(parameters.simulation_limit(timed=t)) for t in (False, True))
         self._forest = Forest(
             self.game.size,
@@ -191,6 +192,7 @@ class ForestSearch(TreeSearch):
                 trail=trail_of(state),
                 komi=self.game.white_bonus,
                 passes=state.passes,
+                # The forest adds the present position itself.
                 history=state.positions()[:-1] if superko else (),
                 ko_rule=self.game.ko_rule,
                 suicide=self.game.rules.suicide,

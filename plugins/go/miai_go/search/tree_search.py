@@ -58,6 +58,9 @@ def clock_moves(size: int, plies: int) -> float:
     the most time.
     """
     points = size * size
+    # Fewer moves are assumed than a game still has, and fewer the longer it lasts, so that the
+    # early middle game gets the most time. The floors keep late moves from taking the rest of the
+    # clock.
     return max((0.75 * points - 1.5 * plies) / 2, 0.375 * points / 2, _LEAST_MOVES)
 
 
@@ -90,6 +93,7 @@ class SearchClock:
         self._visits = visits
         self._leader = -1
         self._changed = 0.0  # seconds after which the most visited move was another
+        # Visits that a kept tree brings along say nothing about the rate of this search.
         self._before = int(visits().sum()) if visits is not None else 0
 
     def remaining(self) -> float:
@@ -152,6 +156,7 @@ class TreeSearch(ABC):
 
     def new_game(self, seed: int) -> None:
         """Forget everything, seed the randomness, and load or compile kernels and networks."""
+        # A new adviser for each game: what it remembers of boards must not depend on earlier games.
         self._adviser = self._adviser_component.build(
             self.game, values=self.parameters.adviser_parameters
         )
@@ -243,6 +248,7 @@ class TreeSearch(ABC):
         own = self.parameters.seconds
         limits = [limit for limit in (own, seconds) if limit is not None]
         advice = self._advice(tree, min(limits, default=None))
+        # A kept tree begins with the visits of earlier moves, which are not charged to this one.
         before = tree.simulations
 
         def result_after(simulations: int) -> SearchResult:
@@ -316,6 +322,8 @@ class TreeSearch(ABC):
         trusted = tree.proven == 0 or counts_like_a_tree(self.game)
         if not (self._start == state.start and self._line == state.history() and trusted):
             self._set_root(state)
+            # The line of actions, not the board, says which position the tree is of: superko and
+            # encoders look at the history.
             self._start, self._line = state.start, state.history()
         self._expand_root()
         tree.restrict(root_mask(state, tree.allowed()))

@@ -75,6 +75,7 @@ class TreeView(ABC):
     @property
     def proven(self) -> int:
         """1 if the player to move at the root is proven to win, -1 to lose, 0 if neither."""
+        # Status and totals of a node are for the player who moved there: at the root, the opponent.
         return -int(self._nodes[STATUS, 0])
 
     @property

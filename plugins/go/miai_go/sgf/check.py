@@ -49,6 +49,7 @@ _COUNTED: Final = {
     b"[": (MAX_VALUES, "property values"),
 }
 _STEPS: Final = {b"(": 1, b")": -1, b";": 0, b"[": 0}
+# Possessive quantifiers: no text makes the search of a bracket's end backtrack.
 _TOKEN = re.compile(rb"\[(?P<value>(?:[^\\\]]++|\\.)*+)(?P<end>\]?)|[();]", re.DOTALL)
 
 
@@ -83,6 +84,7 @@ def check(data: bytes, *, source: str) -> None:
     for token in _TOKEN.finditer(data):
         head = token[0][:1]
         counts[head] += 1
+        # Text before the first tree may hold a closing bracket.
         depth = max(depth + _STEPS[head], 0)
         limit, what = _COUNTED[head]
         cause = _value_error(token) if head == b"[" else ""

@@ -127,6 +127,8 @@ class _LineFollower:
         action = size * size if move is None else move[0] * size + move[1]
         if move is not None and self._board.color_at(action) != EMPTY:
             raise self._refuse(f"the move at {vertex(action, size)} is on an occupied point")
+        # Ko and suicide are not checked here: files of all rule sets are read, and the game that
+        # replays them checks.
         self._board.play_unchecked(color, action)
         self._actions.append(action)
         self._to_move = 1 - color
@@ -244,6 +246,7 @@ def read_each(data: bytes, *, source: str = "SGF") -> Iterator[SgfGame | SgfErro
     except ValueError as error:
         raise SgfError(f"is not SGF: {error}", source=source) from error
     many = len(trees) > 1
+    # Collections name the same charset in every game; the whole data is checked once for each.
     charsets: dict[bytes | None, str] = {}
     for number, tree in enumerate(trees, 1):
         named = tree.sequence[0].get("CA", [None])[0]

@@ -218,6 +218,7 @@ def _of_zip(path: Path, *, limits: Limits, kinds: tuple[str, ...]) -> Iterator[S
 
 def _member(path: Path, inner: str, size: int, archive: Any, member: Any) -> SourceFile:
     """Return a member of an archive of either kind, read up to the limit."""
+    # A name in an archive may hold anything; it is shown, never opened.
     shown = "".join(c if c.isprintable() else "?" for c in inner[-200:])
     name = f"{path}: {shown}"
     if size > MAX_FILE_BYTES:

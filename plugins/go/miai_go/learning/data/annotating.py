@@ -107,6 +107,8 @@ def _annotated(
     searched = [
         (number, ply)
         for number, length in zip(numbers.tolist(), lengths.tolist(), strict=True)
+        # The first searched ply differs from game to game, so that both players are searched
+        # equally.
         for ply in range(number % plan.every, length, plan.every)
     ]
     found = np.zeros(len(searched))
@@ -141,6 +143,7 @@ def search_positions(
     forest = Forest(
         data.size,
         _AT_ONCE,
+        # A simulation expands at most one node, to a child for each action.
         max_nodes=(data.size**2 + 1) * (plan.simulations + 2),
         leaves=plan.leaves,
         seed=seed,

@@ -96,6 +96,7 @@ def make_batch(
       DataError: the moves of a game cannot be played: the shard is damaged.
     """
     size = rows.size
+    # The rows come from all shards in any order; one index for each shard and column reads them.
     groups = [(int(s), np.flatnonzero(rows.shard == s)) for s in np.unique(rows.shard)]
     gathered = _gather(shards, rows, groups)
     _aim_at_moves(shards, groups, gathered)

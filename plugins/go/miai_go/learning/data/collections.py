@@ -199,6 +199,7 @@ def save(
             file.write(chunk)
             if progress is not None:
                 progress(count)
+        # Inside the block, so that a file with another digest never gets its name.
         if expected and digest.hexdigest() != expected:
             raise DataError(
                 f"{path.name}: has SHA-256 {digest.hexdigest()}, not {expected}; not stored"

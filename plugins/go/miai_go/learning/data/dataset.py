@@ -395,6 +395,8 @@ class Sampling:
 
     def generator(self, purpose: int, number: int = 0) -> np.random.Generator:
         """Return the random generator for one purpose in this epoch."""
+        # A generator for each purpose and batch, so that a batch depends on its number and not on
+        # which were made before it.
         return np.random.default_rng([self.seed, self.epoch, purpose, number])
 
 
@@ -487,6 +489,8 @@ class BatchStream:
         order = np.concatenate(turns)
         if sampling.shuffle and len(turns) > 1:
             order = sampling.generator(_SIZES).permutation(order)
+        # The rank of each batch among those of its size: however the sizes are mixed, each goes
+        # through its positions in their order.
         places = np.argsort(np.argsort(order, kind="stable"))
         return order, np.concatenate(edges)[places]
 
@@ -502,6 +506,7 @@ def _order(data: GoDataset, sampling: Sampling) -> tuple[NDArray[np.int32], NDAr
     if sampling.shuffle:
         positions = sampling.generator(_ORDER).permutation(positions)
     games = np.searchsorted(begins, positions, side="right") - 1
+    # Six bytes a position: the order of ten million positions takes 60 MB.
     return games.astype(np.int32), (positions - begins[games]).astype(np.int16)
 
 
@@ -576,6 +581,7 @@ class Prefetcher:
     def _put(self, what: Batch | BaseException | None) -> bool:
         while not self._stop.is_set():
             try:
+                # With a timeout, so that the thread notices that nobody takes batches any more.
                 self._ready.put(what, timeout=_LOOK_SECONDS)
             except queue.Full:
                 continue
@@ -641,6 +647,8 @@ def in_split(
     if split == "all":
         return np.ones(len(names), np.bool_)
     place = [*SPLITS].index(split) - 1
+    # The first half of a name decides its split, the second whether it is sampled, so that a sample
+    # is the same share of every split.
     position = _words(names)[:, 0] / 2.0**64
     begin = sum(fractions[:place])
     end = begin + fractions[place] if split != "test" else np.inf
@@ -655,6 +663,8 @@ def sample_games(names: NDArray[np.uint8], count: int, seed: int) -> NDArray[np.
     """
     order = np.random.default_rng(seed).integers(0, 2**64, dtype=np.uint64)
     with np.errstate(over="ignore"):
+        # The games with the least hashes: whether one is among them hardly depends on the others,
+        # so a sample changes little when games are added.
         mixed = (_words(names)[:, 1] ^ order) * np.uint64(0x9E3779B97F4A7C15)
     mixed ^= mixed >> np.uint64(32)
     chosen: NDArray[Any] = np.sort(np.argsort(mixed, kind="stable")[:count])

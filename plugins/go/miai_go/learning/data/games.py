@@ -79,6 +79,7 @@ class StoredGame:
 
         Komi, result and players do not change it.
         """
+        # The least of the eight turned texts is the same for all eight copies of a game.
         tables = point_tables(self.size)
         turned = tables[:, self.moves].astype("<i2")
         if self.stones is None:
@@ -90,6 +91,8 @@ class StoredGame:
                 setups[s, tables[s, :-1]] = self.stones
             least = min(setups[s].tobytes() + turned[s].tobytes() for s in range(SYMMETRIES))
             head = bytes((self.size, self.first, 1))
+        # Size and first player are the key of the hash, so that equal moves on other boards have
+        # other names.
         return hashlib.blake2b(least, digest_size=NAME_BYTES, key=head).digest()
 
     def legal_moves(self) -> int:

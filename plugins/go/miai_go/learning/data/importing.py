@@ -44,8 +44,11 @@ from miai_go.sgf.sources import SGF, files_of
 _MAX_BYTES: Final = 256 * 1024
 """Below all limits of `miai_go.sgf.check`: on values, nodes and files."""
 
+# Quantifiers are possessive (`*+`, `++`): a file that is not plain fails without backtracking, so
+# the time is linear in its length, whatever it holds.
 _SPACE: Final = rb"[ \t\r\n]*+"
 _VALUES: Final = rb"(?:\[(?:[^\\\]]++|\\.)*+\]" + _SPACE + rb")++"
+# Set-up and turns are excluded here, so that a file with any of them is not plain.
 _PROPERTIES: Final = rb"(?:(?!(?:A[BWE]|PL|[BW])\[)[A-Z]{1,64}+" + _VALUES + rb")*+"
 _MOVE: Final = rb";" + _SPACE + _PROPERTIES + rb"([BW])\[((?:[a-z][a-z])?)\]" + _SPACE + _PROPERTIES
 
@@ -135,6 +138,7 @@ def _actions(moves: list[tuple[bytes, bytes]], size: int) -> list[int] | None:
     if not moves:
         return []
     colors, points = zip(*moves, strict=True)
+    # One comparison for the whole game is faster than one for each move.
     if b"".join(colors) != (b"BW" * len(moves))[: len(moves)]:
         return None
     names = _names(size)
@@ -615,6 +619,7 @@ def _accepted(
     if isinstance(game, MiaiError):
         report.refuse(file, str(game).removeprefix(f"{file}: "))
         return None
+    # Cheap filters first; the board then checks the moves, which names rely on.
     reason = filters.refuses(game)
     if reason is not None:
         report.dropped[reason] += 1

@@ -110,6 +110,7 @@ class ShardFormat(Generic[M]):
         """
         path = folder / MANIFEST
         with reading(path, DataError, remedy=self.remedy), path.open("rb") as file:
+            # One byte more tells a file that is too long without reading all of it.
             data = file.read(_MAX_MANIFEST_BYTES + 1)
         if len(data) > _MAX_MANIFEST_BYTES:
             raise DataError(f"{path}: larger than {_MAX_MANIFEST_BYTES} bytes; {self.remedy}")
@@ -164,6 +165,8 @@ class ShardFormat(Generic[M]):
             text = json.dumps({**head, **fields, "columns": files}, indent=1)
             write_text(draft / MANIFEST, text)
             shard = folder / f"{number:06}"
+            # The rename shows the whole shard at once; syncing the folder keeps it after a power
+            # failure.
             draft.rename(shard)
             sync_folder(folder)
         except OSError as error:
@@ -201,8 +204,10 @@ class ShardFormat(Generic[M]):
 
     def _load(self, path: Path, file: ColumnFile, *, verify: bool) -> NDArray[Any]:
         with reading(path, DataError):
+            # The digest first: nothing of a file that was changed is parsed.
             if verify and digest_of(path) != file.sha256:
                 raise DataError(f"{path}: is not what its manifest says; {self.remedy}")
+            # An empty array cannot be mapped.
             mode: Any = None if 0 in file.shape else "r"
             try:
                 array: NDArray[Any] = np.load(path, mmap_mode=mode, allow_pickle=False)

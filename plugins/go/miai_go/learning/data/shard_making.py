@@ -83,6 +83,7 @@ def _make_missing(
 ) -> int:
     """Make shards by their numbers in `parts` and write them in order; return how many games."""
     report(len(parts) - len(missing))
+    # Taking from a list and appending to it are atomic, so the threads need no lock.
     free, stopped = list(workers), threading.Event()
 
     def made(part: int) -> list[StoredGame]:
@@ -97,6 +98,8 @@ def _make_missing(
         ahead: deque[Future[list[StoredGame]]] = deque()
         try:
             for index, part in enumerate(missing):
+                # Two parts for each worker are begun before the next one is written: enough to keep
+                # all busy while a part is slow, and a bound on the games in memory.
                 for begun in missing[index + len(ahead) : index + 2 * len(workers)]:
                     ahead.append(pool.submit(made, begun))
                 games = ahead.popleft().result()
@@ -104,6 +107,7 @@ def _make_missing(
                 written += len(games)
                 report(len(parts) - len(missing) + index + 1)
         except BaseException:
+            # Also after Ctrl-C: threads cannot be killed, so they look at the event between moves.
             stopped.set()
             pool.shutdown(cancel_futures=True)
             raise

@@ -29,6 +29,8 @@ from miai_go.learning.data.shard_files import (
 from miai_go.rules.coordinates import MAX_SIZE
 from miai_go.rules.sizes import board_names
 
+# Byte order and widths are fixed, so that a set has the same bytes on every machine. Games have
+# different lengths: their moves follow each other without padding, found by offsets.
 COLUMNS: Final[Mapping[str, ShardColumn]] = {
     "moves": ShardColumn("<i2", "move"),
     "offsets": ShardColumn("<i8", "offset"),
@@ -283,6 +285,7 @@ def _check_contents(folder: Path, columns: Mapping[str, NDArray[Any]], *, size: 
 # Writing
 
 GAMES_A_SHARD: Final = 20_000
+# Bounds the largest column: a policy on 9x9 takes 164 bytes a move, so 330 MB a shard.
 MOVES_A_SHARD: Final = 2_000_000
 
 
@@ -298,6 +301,7 @@ def write_shard(
     Raises:
       DataError: the shard cannot be written.
     """
+    # After the highest number, not their count: where a shard is missing, none is overwritten.
     number = max((int(shard.name) for shard in numbered_folders(folder)), default=-1) + 1
     fields = {
         "size": games[0].size,
@@ -348,6 +352,7 @@ class ShardWriter:
         self._limits = (games_a_shard, moves_a_shard)
         self._games: list[StoredGame] = []
         self._moves = 0
+        # The lock is kept only if the set can be extended.
         with ExitStack() as lock:
             lock.enter_context(locked_set(folder))
             self._check_size()

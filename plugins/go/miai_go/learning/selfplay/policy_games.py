@@ -67,6 +67,7 @@ class PolicyGames:
             heat = np.where(ply < self.opening, 1.0, self.temperature)
             if random_at is not None:
                 chance = ply == random_at[rows]
+                # Equal logits at temperature 1: a uniform draw from the sensible moves.
                 logits[chance] = 0
                 heat = np.where(chance, 1.0, heat)
             table.step(logits, heat, rng)
@@ -76,6 +77,7 @@ class PolicyGames:
         self, players: Sequence[Oracle], who: NDArray[np.int64], positions: Positions
     ) -> NDArray[np.float32]:
         logits = np.zeros((len(positions), self.size**2 + 1), np.float32)
+        # A batch for each policy rather than each game.
         for number in np.unique(who).tolist():
             here = np.flatnonzero(who == number)
             chosen = Positions(self.size, positions.words[here], positions.trails[here])

@@ -153,6 +153,8 @@ class TreeSelfPlay:
         slots = np.array(self._active, np.int32)
         full = self._rng.random(len(slots)) < rules.full_share
         forest.value_roots(slots, valuer)
+        # A fast search only chooses a move. Forced playouts and noise explore for the sake of the
+        # target, which it does not have (Wu 2019, section 3.1).
         fast = replace(rules.tree, forced=0.0)
         for slot, thorough in zip(slots.tolist(), full.tolist(), strict=True):
             self._forest.configure(slot, rules.tree if thorough else fast)
@@ -205,6 +207,8 @@ class TreeSelfPlay:
         tree = self._forest.tree(game)
         pruned = full and self._rules.tree.forced > 0
         visits = (tree.pruned_visits() if pruned else tree.visits()).astype(float)
+        # After a proof the visits say where the search was before it; the target is the winning
+        # move.
         if tree.proven > 0 or not visits.any():
             visits[:] = 0
             visits[tree.best()] = 1
@@ -235,6 +239,7 @@ class TreeSelfPlay:
             half_komi += int(self._rng.integers(-spread, spread + 1))
         self._forest.configure(game, rules.tree)
         self._forest.set_root(game, empty_root(rules.size, half_komi, self._ko))
+        # Drawn before the game, so that the games held out are a fair sample of all.
         may_resign = bool(self._rng.random() >= rules.hold_out)
         self._running[game] = _Running(half_komi=half_komi, may_resign=may_resign)
 
@@ -411,6 +416,7 @@ def play_set(
     ) -> list[StoredGame]:
         size, count = shards[part]
         rules = plan.rules(size)
+        # Larger trees, fewer games in step: the memory of all trees together is bounded.
         at_once = max(min(_AT_ONCE, _NODES // nodes_of(rules)), 1)
         seed = derive_seed(plan.seed, part)
         table = TreeSelfPlay(rules, games=count, at_once=at_once, seed=seed)
@@ -527,6 +533,7 @@ class MatchResult:
         Half a win and half a loss are added, which keeps the Elo of a clean score finite.
         """
         games = self.games + 1
+        # Draws vary less than wins and losses, so with draws the interval is wider than need be.
         score = (self.wins + self.draws / 2 + 0.5) / games
         lead = 400 * math.log10(score / (1 - score))
         deviation = math.sqrt(score * (1 - score) / games)
@@ -588,6 +595,7 @@ class _Match:
             self._forests[0].value_roots(pairs, self._players[0].valuer)
             for game in pairs.tolist():
                 priors = self._forests[0].tree(game).priors()
+                # An opening without passes, which could end the game at once.
                 priors[-1] = 0.0
                 if not priors.any() or self._done[game] is not None:
                     continue

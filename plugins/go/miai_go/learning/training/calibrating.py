@@ -147,6 +147,7 @@ def fitted_factor(values: NDArray[np.float64], results: NDArray[np.float64]) -> 
             f"{len(values)} positions with results determine no factor of the values between "
             f"{low:g} and {high:g}; use more games, or weights that tell who wins"
         )
+    # Bisect on a logarithmic scale, on which 1/2 is as far from 1 as 2.
     while high / low > 1 + 1e-9:
         middle = (low * high) ** 0.5
         low, high = (middle, high) if slope(middle) > 0 else (low, middle)
@@ -163,6 +164,8 @@ def scale_values(network: nn.Module, factor: float, planes: Tensor, *, where: st
     Raises:
       WeightsError: the network's values are not the tanh of such a layer; it is unchanged.
     """
+    # On a copy, so that a network that does not fit is unchanged; in double precision, so that a
+    # difference is not rounding.
     trial = copy.deepcopy(network).double().eval()
     layer = _last_linear(trial)
     if layer is not None:

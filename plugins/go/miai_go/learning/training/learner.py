@@ -57,6 +57,7 @@ class Lesson:
     score: Column | None = None
 
 
+# Not minus infinity: its logarithm times a target of 0 would be nan.
 _NEVER: Final = -1e9
 """A logit whose probability is 0, but finite."""
 
@@ -107,6 +108,8 @@ class Learner:
         Raises:
           DivergedError: a loss is not a finite number; the weights were not changed.
         """
+        # From the first step on, so that loading games and compiling are not part of the limit; a
+        # monotonic clock, which setting the time of day does not move.
         self._began = min(self._began, time.monotonic())
         self._train()
         rate = self._rate()
@@ -116,6 +119,7 @@ class Learner:
         losses = self._losses(outputs, lesson)
         total = torch.stack(list(losses.values())).sum()
         known = torch.stack((*losses.values(), total)).tolist()  # waits once for the device
+        # Before the backward pass: the weights are still those of the last good step.
         if not math.isfinite(known[-1]):
             raise DivergedError(
                 f"the loss of step {self.steps + 1} is {known[-1]}: lower the rate or check the "
@@ -322,6 +326,7 @@ class Learner:
         return column.to(self._device)
 
     def _follow_average(self) -> None:
+        # At first the average follows closely, or the random weights of the start would stay in it.
         decay = min(self._run.average, self.steps / (self.steps + 10.0))
         if not self._run.average:
             return
@@ -394,6 +399,7 @@ def prepare_torch(run: TrainingRunSection) -> None:
         torch.set_num_threads(run.threads)
     device = _known_device(run.device)
     if device.type == "cuda":
+        # Batches have few shapes, so trying which algorithm is fastest for each pays off.
         torch.backends.cudnn.benchmark = True
     else:
         torch.use_deterministic_algorithms(True, warn_only=True)

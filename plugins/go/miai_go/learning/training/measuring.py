@@ -220,6 +220,7 @@ def _rank_and_surprise(
     played = wide[np.arange(len(wide)), action]
     highest = wide.max(1)
     total = highest + np.log(np.exp(wide - highest[:, None]).sum(1))
+    # Ties count against the network: one with equal logits everywhere would else always be right.
     rank: NDArray[np.int64] = (wide >= played[:, None]).sum(1).astype(np.int64) - 1
     return rank, total - played
 

@@ -209,8 +209,11 @@ class _Reinforcement:
         result = np.concatenate([p.result for p in parts])
         values = self._values(planes)
         gains = advantages(values, result, game, trace=config.gradient.trace)
+        # The learner is Black, with the even plies, in the even games. Only its own moves are
+        # learnt; those of opponents serve the values between them.
         mine = np.flatnonzero(ply % 2 == game % 2)
         gain = gains[mine]
+        # Standardised, so that the size of a step does not depend on how one-sided a round was.
         gains[mine] = (gain - gain.mean()) / (gain.std() + 1e-6)
         order = rng.permutation(mine)
         means = LossMeans()

@@ -174,6 +174,8 @@ class ResidentLessons:
 
         yield encoded(0)  # kernels are compiled once, and wide planes seen early
         with ThreadPoolExecutor(available_processors()) as pool:
+            # In groups of a quarter of a million positions: `map` would otherwise run ahead and
+            # keep all.
             for begin in range(0, len(games), _AT_ONCE * 64):
                 several = range(begin, min(begin + _AT_ONCE * 64, len(games)), _AT_ONCE)
                 yield from pool.map(encoded, several)

@@ -76,6 +76,7 @@ def train(
         raise TrainingError(f"training needs a rate and epochs, not {rate} and {epochs}")
     learner = _Learner(games, size)
     weights = policy.weights.copy()
+    # Sums that began at zero would make the first step of every weight as large as the rate.
     squares = np.ones_like(weights)
     rng = np.random.default_rng(seed)
     report = PatternReport(0, 0.0, 0.0, 0)

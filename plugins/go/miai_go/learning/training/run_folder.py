@@ -235,6 +235,7 @@ class TrainingJournal:
             self._rows.writerow([step, name, f"{value:.6g}", f"{now:.1f}"])
             if self._events is not None:
                 self._events.add_scalar(name, value, step)
+        # Each step at once, so that a killed run has its log.
         self._file.flush()
         if line:
             self.say(line)

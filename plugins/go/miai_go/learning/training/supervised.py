@@ -74,6 +74,7 @@ def endless_streams(
             targets_only=targets_only,
             drop_last=True,
         )
+        # Skip whole epochs and batches by their numbers: nothing of them is made.
         stream.next_batch = min(first, len(stream))
         first -= stream.next_batch
         if stream.next_batch < len(stream):

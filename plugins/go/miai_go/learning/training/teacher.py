@@ -107,6 +107,8 @@ class Teacher:
         known = torch.ones(len(answer), device=self._device)
         if lesson.weight is not None:
             known = self._tensor(lesson.weight)
+        # A target without weight is from a search too fast to learn from: there the answer stands
+        # alone.
         aimed = (known > 0)[:, None]
         mixed = torch.where(aimed, torch.lerp(target, answer, self._share), answer)
         return mixed, torch.where(known > 0, known, self._share)

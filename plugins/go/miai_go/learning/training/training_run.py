@@ -118,6 +118,7 @@ class Checkpoints:
             write_tensors(draft / _MEMORY, arrays, {_STATE: dumps(dict(state))})
             if final.exists():
                 shutil.rmtree(final)
+            # Complete or absent: a run that is killed here resumes from the checkpoint before.
             draft.rename(final)
             sync_folder(self.folder)
         except OSError as error:
@@ -166,6 +167,8 @@ class Checkpoints:
 
     def _thin(self) -> None:
         for folder in self._folders()[: -self._keep]:
+            # The weights stay: policy gradients and the loop of AlphaGo Zero play against older
+            # ones.
             (folder / _MEMORY).unlink(missing_ok=True)
 
     def _unwritten(self, reason: str) -> TrainingError:

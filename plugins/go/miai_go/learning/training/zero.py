@@ -423,6 +423,8 @@ class _Zero:
         def play(group: int) -> tuple[list[StoredGame], ResignTally]:
             mine = free.pop()
             try:
+                # A group has a seed of its own, so that its games do not depend on the thread that
+                # plays it.
                 seed = int(
                     np.random.SeedSequence([self._config.run.seed, number, group]).generate_state(
                         1, np.uint64
@@ -445,6 +447,7 @@ class _Zero:
 
         with ThreadPoolExecutor(workers) as pool:
             try:
+                # In the order of the groups, whichever ends first.
                 parts = list(pool.map(play, range(section.groups)))
             except BaseException:
                 stopped.set()  # the other threads end with their next game
