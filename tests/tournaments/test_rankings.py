@@ -14,10 +14,17 @@ from numpy.typing import NDArray
 from tests.tournaments.leagues import League, race
 
 from miai.errors import ConfigError
-from miai_tournaments.ratings.bootstrap import bootstrap_rankings
+from miai_tournaments.ratings.bootstrap import bootstrap_ratings
 from miai_tournaments.ratings.plackett_luce import RankingModel
-from miai_tournaments.ratings.rankings import RankedGame, Ranking, Rankings, ranks_of, share_ahead
-from miai_tournaments.ratings.ratings import ELO, fit_counted, fit_rankings, fit_ratings
+from miai_tournaments.ratings.rankings import (
+    RankedGame,
+    Ranking,
+    Rankings,
+    ranks_of,
+    results_of,
+    share_ahead,
+)
+from miai_tournaments.ratings.ratings import ELO, fit_rankings, fit_ratings, fit_results
 
 NAMES = ("ann", "bob", "cid", "dee")
 
@@ -165,7 +172,7 @@ def test_counted_games_of_two_are_fitted_as_pairs() -> None:
         (("bob", "ann"), (1, 0)): 1,
     }
     games = [("ann", "bob", 1.0, 3), ("bob", "ann", 0.5, 2), ("bob", "ann", 0.0, 1)]
-    fit = fit_counted(counts, players=("ann", "bob"))
+    fit = fit_results(results_of(counts, players=("ann", "bob")))
     assert (fit.elo == fit_ratings(games).elo).all()
     assert fit.seats == ()
 
@@ -285,12 +292,12 @@ def test_the_bootstrap_draws_whole_blocks_of_the_same_players() -> None:
     games = race(np.random.default_rng(4), elo, (0.0, 0.0, 0.0), 2)
     once = [(str(n), seats, returns) for n, (seats, returns, *_) in enumerate(games)]
     fourfold = [game for game in once for _ in range(4)]
-    single = bootstrap_rankings(once, replicates=200, seed=1, players=NAMES)
-    repeated = bootstrap_rankings(fourfold, replicates=200, seed=1, players=NAMES)
+    single = bootstrap_ratings(once, replicates=200, seed=1, players=NAMES)
+    repeated = bootstrap_ratings(fourfold, replicates=200, seed=1, players=NAMES)
     fit = fit_rankings(Rankings.from_games(games, players=NAMES))
     assert single.standard_errors == pytest.approx(fit.standard_errors, rel=0.25)
     assert repeated.standard_errors == pytest.approx(single.standard_errors, rel=0.2)
-    again = bootstrap_rankings(once[::-1], replicates=200, seed=1, players=NAMES)
+    again = bootstrap_ratings(once[::-1], replicates=200, seed=1, players=NAMES)
     assert (again.elo == single.elo).all()
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 import random
 import time
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -13,7 +14,7 @@ from scipy import optimize, stats
 from tests.tournaments.leagues import NATURAL, League, davidson, naive_loss
 
 from miai.errors import ConfigError
-from miai_tournaments.ratings.bootstrap import Bootstrap, bootstrap_ratings
+from miai_tournaments.ratings.bootstrap import BlockGame, Bootstrap, bootstrap_ratings
 from miai_tournaments.ratings.model import PairingCounts, Posterior, maximise
 from miai_tournaments.ratings.pair_results import PairResults
 from miai_tournaments.ratings.ratings import ELO, Ratings, fit_ratings
@@ -618,10 +619,15 @@ def swapped_pairs(rng: np.random.Generator, *, pairs: int, alike: bool) -> list[
     return played
 
 
+def in_blocks(played: Sequence[Paired]) -> list[BlockGame]:
+    """Return the games of pairs as the bootstrap takes them."""
+    return [(pair, (one, other), (score, 1 - score)) for pair, one, other, score in played]
+
+
 def test_bootstrap_agrees_with_the_fit_on_independent_games() -> None:
     played = swapped_pairs(np.random.default_rng(7), pairs=100, alike=False)
     fit = fit_ratings([game[1:] for game in played])
-    bootstrap = bootstrap_ratings(played, seed=8)
+    bootstrap = bootstrap_ratings(in_blocks(played), seed=8)
     assert bootstrap.players == fit.players
     np.testing.assert_allclose(bootstrap.standard_errors, fit.standard_errors, rtol=0.2)
     np.testing.assert_allclose(bootstrap.elo.mean(axis=0), fit.elo, atol=4)
@@ -632,14 +638,14 @@ def test_bootstrap_agrees_with_the_fit_on_independent_games() -> None:
 
 def test_intervals_of_the_bootstrap_leave_out_one_replicate_in_forty_at_each_end() -> None:
     elo = np.stack([np.arange(1001.0), -3 * np.arange(1001.0)[::-1]], axis=1)
-    replicates = Bootstrap(players=("a", "b"), elo=elo, first_player_advantage=None, seed=0)
+    replicates = Bootstrap(players=("a", "b"), elo=elo, seed=0)
     np.testing.assert_allclose(replicates.intervals(), [[25, 975], [-2925, -75]])
 
 
 def test_bootstrap_sees_that_the_games_of_a_pair_hang_together() -> None:
     played = swapped_pairs(np.random.default_rng(9), pairs=100, alike=True)
     fit = fit_ratings([game[1:] for game in played])
-    bootstrap = bootstrap_ratings(played, seed=10)
+    bootstrap = bootstrap_ratings(in_blocks(played), seed=10)
     # Two games that always agree tell as much as one.
     ratio = bootstrap.standard_errors / fit.standard_errors
     np.testing.assert_allclose(ratio, math.sqrt(2), rtol=0.2)
@@ -662,7 +668,7 @@ def test_bootstrap_is_what_drawing_pairs_one_by_one_gives() -> None:
         ]
         ratings.append(fit_ratings(drawn, players=["p0", "p1", "p2", "p3"]).elo)
     bootstrap = bootstrap_ratings(
-        played, seed=14, replicates=3000, players=["p0", "p1", "p2", "p3"]
+        in_blocks(played), seed=14, replicates=3000, players=["p0", "p1", "p2", "p3"]
     )
     naive = np.array(ratings)
     error = naive.std(axis=0, ddof=1) / math.sqrt(len(naive))
@@ -675,7 +681,7 @@ def test_bootstrap_depends_on_the_seed_and_not_on_the_order() -> None:
     played = swapped_pairs(np.random.default_rng(15), pairs=5, alike=False)
     everybody = ["p0", "p1", "p2", "p3"]
     one, two, other = (
-        bootstrap_ratings(games, seed=seed, replicates=50, players=everybody).elo
+        bootstrap_ratings(in_blocks(games), seed=seed, replicates=50, players=everybody).elo
         for games, seed in ((played, 1), (played[::-1], 1), (played, 2))
     )
     np.testing.assert_allclose(one, two, atol=1e-6)
@@ -689,7 +695,7 @@ def test_bootstrap_of_an_anchored_league_with_draws_and_an_unfinished_pair() -> 
         ("2", "a", "b", 0.0),
         ("3", "c", "a", 1.0),
     ]
-    bootstrap = bootstrap_ratings(played, anchor="b", anchor_elo=1500.0, replicates=20)
+    bootstrap = bootstrap_ratings(in_blocks(played), anchor="b", anchor_elo=1500.0, replicates=20)
     np.testing.assert_allclose(bootstrap.elo[:, bootstrap.players.index("b")], 1500.0)
     assert np.isfinite(bootstrap.elo).all()
 
@@ -701,13 +707,9 @@ def test_bootstrap_draws_within_each_two_players_pairs() -> None:
         played += [(f"ab{n}", "a", "b", 1.0), (f"ab{n}", "b", "a", 0.5)]
         played += [(f"bc{n}", "b", "c", 0.5), (f"bc{n}", "c", "b", 0.5)]
     played += [("ac", "a", "c", 0.0)]
-    bootstrap = bootstrap_ratings(played, replicates=30)
+    bootstrap = bootstrap_ratings(in_blocks(played), replicates=30)
     fit = fit_ratings([game[1:] for game in played])
     np.testing.assert_allclose(bootstrap.elo, np.tile(fit.elo, (30, 1)), atol=1e-6)
-    assert fit.first_player_advantage is not None
-    assert bootstrap.first_player_advantage is not None
-    worth = np.full(30, fit.first_player_advantage.value)
-    np.testing.assert_allclose(bootstrap.first_player_advantage, worth, atol=1e-6)
 
 
 def test_bootstrap_of_nothing() -> None:
@@ -718,4 +720,4 @@ def test_bootstrap_of_nothing() -> None:
 @pytest.mark.parametrize("replicates", [-1, 1, 10**9])
 def test_bootstrap_refuses_a_number_of_replicates(replicates: int) -> None:
     with pytest.raises(ConfigError, match="replicates"):
-        bootstrap_ratings([("1", "a", "b", 1.0)], replicates=replicates)
+        bootstrap_ratings([("1", ("a", "b"), (1.0, 0.0))], replicates=replicates)

@@ -189,14 +189,6 @@ def test_later_pairs_change_nothing(elo: float) -> None:
     assert sprt.decide([*pairs[: state.pairs], *[0.0] * 5000]) == state
 
 
-def test_pair_by_pair_is_all_at_once() -> None:
-    pairs, sprt = draw(3, 40), Sprt(0, 60)
-    state = sprt.decide([])
-    for number in range(len(pairs) + 1):
-        state = sprt.decide(pairs[:number], after=state)
-        assert state == sprt.decide(pairs[:number])
-
-
 @pytest.mark.parametrize("model", ["normalised", "logistic"])
 def test_the_course_is_the_ratio_of_every_beginning(model: Model) -> None:
     pairs, sprt = draw(5, 60), Sprt(0, 60, model=model)
@@ -330,9 +322,3 @@ def test_invalid_hypotheses_are_refused(arguments: dict[str, float], output: str
 def test_a_pair_with_other_points_is_refused(score: float) -> None:
     with pytest.raises(ValueError, match="a pair has"):
         Sprt(0, 5).decide([1.0, score])
-
-
-def test_a_state_of_more_pairs_is_refused() -> None:
-    sprt = Sprt(0, 5)
-    with pytest.raises(ValueError, match="state has 2 pairs"):
-        sprt.decide([1.0], after=sprt.decide([1.0, 1.5]))

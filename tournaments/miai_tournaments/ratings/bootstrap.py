@@ -1,33 +1,36 @@
 """The pair bootstrap: a check of the ratings' intervals.
 
 The fit treats games as independent. The two games of a colour-swapped pair share their opening and
-seeds, so they may not be. The bootstrap resamples whole pairs with replacement, within each two
-players' pairs, and refits every replicate; its spread includes the dependence within pairs (Efron
-and Tibshirani, An Introduction to the Bootstrap, 1993). With few pairs per pairing it is too
-narrow, since it cannot draw what never happened.
+seeds, so they may not be; nor may those of a block of more players. The bootstrap resamples whole
+pairs and blocks with replacement, within those of the same players, and refits every replicate; its
+spread includes the dependence within them (Efron and Tibshirani, An Introduction to the Bootstrap,
+1993). With few pairs per pairing it is too narrow, since it cannot draw what never happened.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from miai_tournaments.ratings import model as newton
-from miai_tournaments.ratings.model import Floats, Integers, PairingCounts, Posterior, check_range
+from miai_tournaments.ratings.model import (
+    Floats,
+    Integers,
+    LogPosterior,
+    PairingCounts,
+    Posterior,
+    check_range,
+)
 from miai_tournaments.ratings.plackett_luce import RankingModel
 from miai_tournaments.ratings.rankings import Ranking, Rankings, ranks_of
 from miai_tournaments.ratings.ratings import ELO, PRIOR_GAMES, check_options, gauge
 
-PairedGame = tuple[str, str, str, float]
-"""Pair's identity, first player, second player, and the first player's score."""
-
 BlockGame = tuple[str, Sequence[str], Sequence[float]]
-"""Block's identity, players in seat order, and their returns."""
+"""Identity of the pair or block, players in seat order, and their returns."""
 
 _MOST_REPLICATES: Final = 100_000
 _CHUNK_NUMBERS: Final = 1 << 17
@@ -41,13 +44,11 @@ class Bootstrap:
     Attributes:
       players: names, K of them.
       elo: ``(R, K)`` ratings of R replicates, relative to the anchor or the mean.
-      first_player_advantage: ``(R,)`` Elo; None if not fitted.
       seed: seed of the replicates.
     """
 
     players: tuple[str, ...]
     elo: Floats
-    first_player_advantage: Floats | None
     seed: int
 
     @property
@@ -61,17 +62,16 @@ class Bootstrap:
 
 
 def bootstrap_ratings(
-    games: Iterable[PairedGame],
+    games: Iterable[BlockGame],
     *,
     replicates: int = 1000,
     seed: int = 0,
     anchor: str | None = None,
     anchor_elo: float = 0.0,
     prior_games: float = PRIOR_GAMES,
-    first_player_advantage: bool = True,
     players: Sequence[str] = (),
 ) -> Bootstrap:
-    """Return the ratings of leagues resampled from the pairs of a league.
+    """Return the ratings of leagues resampled from the pairs or blocks of a league.
 
     The result depends on the games and the seed, not on the order of the games.
 
@@ -85,183 +85,131 @@ def bootstrap_ratings(
     """
     check_range("bootstrap", replicates, 2, _MOST_REPLICATES, "a number of replicates")
     sample = _Sample(games, players)
-    check_options(sample.players, anchor, anchor_elo, prior_games)
-    k = len(sample.players)
-
-    def posterior(counts: PairingCounts) -> Posterior:
-        return Posterior(
-            counts,
-            k,
-            prior_games=prior_games,
-            advantage=first_player_advantage,
-            draws=sample.drawn,
-        )
-
+    names, k = sample.players, len(sample.players)
+    check_options(names, anchor, anchor_elo, prior_games)
+    prepare = _pair_posteriors if sample.of_two else _ranking_posteriors
+    posterior, numbers = prepare(sample, prior_games)
     rng = np.random.default_rng(seed)
+    # All replicates start from the league's own fit: they are close to it, so Newton needs fewer
+    # steps than from equal players.
     start = newton.maximise(posterior(sample.original())).parameters
-    chunk = max(1, _CHUNK_NUMBERS // max(1, sample.pattern.size, (k + 2) ** 2))
-    fits = [
-        newton.maximise(posterior(sample.draw(rng, size)), start=start).parameters
-        for size in (min(chunk, replicates - done) for done in range(0, replicates, chunk))
-    ]
-    parameters = np.concatenate(fits)
-    shift = gauge(sample.players, anchor)
-    return Bootstrap(
-        players=sample.players,
-        elo=ELO * parameters[:, :k] @ shift.T + anchor_elo,
-        first_player_advantage=ELO * parameters[:, k] if first_player_advantage else None,
-        seed=seed,
-    )
-
-
-def bootstrap_rankings(
-    games: Iterable[BlockGame],
-    *,
-    replicates: int = 1000,
-    seed: int = 0,
-    anchor: str | None = None,
-    anchor_elo: float = 0.0,
-    prior_games: float = PRIOR_GAMES,
-    players: Sequence[str] = (),
-) -> Bootstrap:
-    """Return the ratings of leagues of games of any number of players, resampled block by block.
-
-    As `bootstrap_ratings`; the blocks of the same players take the place of the pairs.
-
-    Raises:
-      ConfigError: as `bootstrap_ratings`.
-    """
-    check_range("bootstrap", replicates, 2, _MOST_REPLICATES, "a number of replicates")
-    sample = _Blocks(games, players)
-    check_options(sample.rankings.players, anchor, anchor_elo, prior_games)
-    model, k = RankingModel(sample.rankings), len(sample.rankings.players)
-
-    def fit(counts: Floats, start: Floats | None = None) -> Floats:
-        posterior = model.posterior(counts, prior_games=prior_games)
-        return newton.maximise(posterior, start=start).parameters
-
-    rng = np.random.default_rng(seed)
-    start = fit(sample.original())
-    chunk = max(1, _CHUNK_NUMBERS // max(1, model.cells, (k + 2) ** 2))
+    chunk = max(1, _CHUNK_NUMBERS // max(1, numbers, (k + 2) ** 2))
     sizes = (min(chunk, replicates - done) for done in range(0, replicates, chunk))
-    parameters = np.concatenate([fit(sample.draw(rng, size), start) for size in sizes])
-    shift = gauge(sample.rankings.players, anchor)
-    return Bootstrap(
-        players=sample.rankings.players,
-        elo=ELO * parameters[:, :k] @ shift.T + anchor_elo,
-        first_player_advantage=None,
-        seed=seed,
-    )
+    fits = [newton.maximise(posterior(sample.draw(rng, size)), start=start) for size in sizes]
+    parameters = np.concatenate([fit.parameters for fit in fits])
+    elo = ELO * parameters[:, :k] @ gauge(names, anchor).T + anchor_elo
+    return Bootstrap(players=names, elo=elo, seed=seed)
 
 
-class _Blocks:
-    """The blocks of a league, prepared for resampling.
+Posteriors = tuple[Callable[[Floats], LogPosterior], int]
+"""Makes the posterior of leagues from their counts of outcomes; and the numbers a league takes."""
 
-    Blocks with the same rankings are one *pattern*, as the pairs of `_Sample`.
 
-    Attributes:
-      rankings: those that occurred.
-    """
+def _pair_posteriors(sample: _Sample, prior_games: float) -> Posteriors:
+    """Return the model of `fit_ratings`, over ordered pairings."""
+    k = max(len(sample.players), 1)
+    index = {name: i for i, name in enumerate(sample.players)}
+    cells = np.array([index[a] * k + index[b] for (a, b), _ in sample.outcomes], dtype=np.int64)
+    scores = np.array([(1 + second - first) / 2 for _, (first, second) in sample.outcomes])
+    # Outcomes of one pairing stand side by side, so that one `reduceat` adds them up.
+    order = np.argsort(cells, kind="stable")
+    pairings, starts = np.unique(cells[order], return_index=True)
+    drawn = scores == 0.5
 
-    def __init__(self, games: Iterable[BlockGame], players: Sequence[str]) -> None:
-        blocks: dict[str, list[Ranking]] = {}
-        for block, seats, returns in games:
-            blocks.setdefault(block, []).append((tuple(seats), ranks_of(returns)))
-        patterns = Counter(tuple(sorted(block)) for block in blocks.values())
-        outcomes = sorted({game for pattern in patterns for game in pattern})
-        outcomes.sort(key=lambda game: len(game[0]))  # kind after kind, as in `Rankings`
-        self.rankings = Rankings.from_games(
-            ((seats, [-rank for rank in ranks]) for seats, ranks in outcomes), players=players
+    def posterior(counts: Floats) -> Posterior:
+        games, points, draws = (
+            _segment_sums(part[:, order], starts)
+            for part in (counts, counts * scores, counts * drawn)
         )
-        index = {game: number for number, game in enumerate(outcomes)}
-        self._times = np.zeros((len(patterns), len(outcomes)))
-        strata: dict[tuple[str, ...], list[tuple[int, int]]] = {}
-        for number, (pattern, count) in enumerate(sorted(patterns.items())):
-            strata.setdefault(tuple(sorted(pattern[0][0])), []).append((number, count))
-            for game in pattern:
-                self._times[number, index[game]] += 1
-        self._strata = [np.array(stratum, dtype=np.int64).T for stratum in strata.values()]
+        return Posterior(
+            PairingCounts(
+                first=pairings // k, second=pairings % k, games=games, points=points, draws=draws
+            ),
+            len(sample.players),
+            prior_games=prior_games,
+            advantage=True,
+            draws=bool(drawn.any()),
+        )
 
-    def original(self) -> Floats:
-        """Return the counts of the league's own rankings, ``(1, outcomes)``."""
-        blocks = np.zeros((1, len(self._times)))
-        for number, count in self._strata:
-            blocks[0, number] = count
-        return np.asarray(blocks @ self._times)
+    return posterior, sample.entries
 
-    def draw(self, rng: np.random.Generator, replicates: int) -> Floats:
-        """Return the counts of resampled leagues, each with every stratum's number of blocks."""
-        blocks = np.zeros((replicates, len(self._times)))
-        for number, count in self._strata:
-            total = count.sum()
-            blocks[:, number] = rng.multinomial(total, count / total, size=replicates)
-        return np.asarray(blocks @ self._times)
+
+def _ranking_posteriors(sample: _Sample, prior_games: float) -> Posteriors:
+    """Return the model of `fit_rankings`."""
+    games = ((seats, [-rank for rank in ranks]) for seats, ranks in sample.outcomes)
+    model = RankingModel(Rankings.from_games(games, players=sample.players))
+    return lambda counts: model.posterior(counts, prior_games=prior_games), model.cells
 
 
 class _Sample:
-    """The pairs of a league, prepared for resampling.
+    """The pairs or blocks of a league, prepared for resampling.
 
-    Pairs of the same players with the same results are one *pattern*. Counts of patterns are
+    Those of the same players with the same results are one *pattern*. Counts of patterns are
     multinomial, so a million games cost no more than their few patterns.
 
     Attributes:
       players: names.
-      drawn: whether any game was drawn.
-      pattern: ``(E,)`` patterns; an entry is the contribution of a pattern to an ordered pairing.
+      outcomes: the different rankings, games of equally many players together as in `Rankings`.
+      entries: number of rankings in all patterns.
     """
 
-    def __init__(self, games: Iterable[PairedGame], players: Sequence[str]) -> None:
+    def __init__(self, games: Iterable[BlockGame], players: Sequence[str]) -> None:
         names = dict.fromkeys(players)
-        pairs: dict[str, list[tuple[str, str, float]]] = {}
-        for pair, first, second, score in games:
-            names[first] = names[second] = None
-            pairs.setdefault(pair, []).append((first, second, score))
+        blocks: dict[str, list[Ranking]] = {}
+        for block, seats, returns in games:
+            names.update(dict.fromkeys(seats))
+            blocks.setdefault(block, []).append((tuple(seats), ranks_of(returns)))
         self.players = tuple(names)
-        patterns = Counter(tuple(sorted(pair)) for pair in pairs.values())
+        patterns = Counter(tuple(sorted(block, key=_order)) for block in blocks.values())
+        ordered = sorted(patterns, key=lambda pattern: tuple(map(_order, pattern)))
+        self._patterns = len(ordered)
+        # Resampling stays within the blocks of the same players: how often they met is the
+        # schedule's choice, not chance.
         strata: dict[tuple[str, ...], list[tuple[int, int]]] = {}
-        entries: list[tuple[int, int, float, bool]] = []
-        index = {name: i for i, name in enumerate(self.players)}
-        for number, (pattern, count) in enumerate(sorted(patterns.items())):
-            pair_players = tuple(sorted({name for game in pattern for name in game[:2]}))
-            strata.setdefault(pair_players, []).append((number, count))
-            for first, second, score in pattern:
-                cell = index[first] * len(index) + index[second]
-                entries.append((cell, number, score, score == 0.5))
-        self._strata = [np.array(stratum, dtype=np.int64) for stratum in strata.values()]
-        self._patterns = len(patterns)
-        table = np.array(sorted(entries), dtype=np.float64).reshape(-1, 4)
-        self._cell, self._start = np.unique(table[:, 0].astype(np.int64), return_index=True)
-        self.pattern: Integers = table[:, 1].astype(np.int64)
-        self._score, self._draw = table[:, 2], table[:, 3]
-        self.drawn = bool(self._draw.any())
+        for number, pattern in enumerate(ordered):
+            who = tuple(sorted({name for seats, _ in pattern for name in seats}))
+            strata.setdefault(who, []).append((number, patterns[pattern]))
+        self._strata = [np.array(stratum, dtype=np.int64).T for stratum in strata.values()]
+        rankings = {game for pattern in ordered for game in pattern}
+        self.outcomes = sorted(rankings, key=lambda game: (len(game[0]), *_order(game)))
+        index = {game: number for number, game in enumerate(self.outcomes)}
+        pairs = sorted((index[game], n) for n, pattern in enumerate(ordered) for game in pattern)
+        table = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+        self._starts = np.unique(table[:, 0], return_index=True)[1]
+        self._pattern, self.entries = table[:, 1], len(table)
 
-    def original(self) -> PairingCounts:
-        """Return the counts of the league itself."""
+    @property
+    def of_two(self) -> bool:
+        """Whether all games are of two players."""
+        return all(len(seats) == 2 for seats, _ in self.outcomes)
+
+    def original(self) -> Floats:
+        """Return the counts of the league's own outcomes, ``(1, outcomes)``."""
         times = np.zeros((1, self._patterns))
-        for number, count in (stratum.T for stratum in self._strata):
+        for number, count in self._strata:
             times[0, number] = count
         return self._counts(times)
 
-    def draw(self, rng: np.random.Generator, replicates: int) -> PairingCounts:
-        """Return the counts of resampled leagues, each with every stratum's number of pairs."""
+    def draw(self, rng: np.random.Generator, replicates: int) -> Floats:
+        """Return the counts of resampled leagues, each with every stratum's number of blocks."""
         times = np.zeros((replicates, self._patterns))
-        for number, count in (stratum.T for stratum in self._strata):
+        for number, count in self._strata:
             total = count.sum()
             times[:, number] = rng.multinomial(total, count / total, size=replicates)
         return self._counts(times)
 
-    def _counts(self, times: Floats) -> PairingCounts:
-        entries = times[:, self.pattern]
-        k = max(len(self.players), 1)
-        return PairingCounts(
-            first=self._cell // k,
-            second=self._cell % k,
-            games=self._by_pairing(entries),
-            points=self._by_pairing(entries * self._score),
-            draws=self._by_pairing(entries * self._draw),
-        )
+    def _counts(self, times: Floats) -> Floats:
+        return _segment_sums(times[:, self._pattern], self._starts)
 
-    def _by_pairing(self, entries: NDArray[np.float64]) -> Floats:
-        if not self._start.size:  # no games at all
-            return np.zeros((len(entries), 0))
-        return np.asarray(np.add.reduceat(entries, self._start, axis=1))
+
+def _order(game: Ranking) -> tuple[object, ...]:
+    """Return the place of a ranking among others: by players, the worst for the first one first."""
+    seats, ranks = game
+    return seats, -ranks[0], ranks[1:]
+
+
+def _segment_sums(values: Floats, starts: Integers) -> Floats:
+    """Return the sums of the segments that begin at `starts`, along the second axis."""
+    if not len(starts):  # no games at all, which `reduceat` refuses
+        return np.zeros((len(values), 0))
+    return np.asarray(np.add.reduceat(values, starts, axis=1))

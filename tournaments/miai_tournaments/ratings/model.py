@@ -276,13 +276,11 @@ class RatingFit:
       parameters: ``(B, P)``.
       information: ``(B, P, P)``, minus the Hessian at the maximum; positive definite.
       log_posterior: ``(B,)``, at the maximum, up to a constant.
-      iterations: Newton steps taken.
     """
 
     parameters: Floats
     information: Floats
     log_posterior: Floats
-    iterations: int
 
 
 def maximise(posterior: LogPosterior, *, start: Floats | None = None) -> RatingFit:
@@ -305,7 +303,7 @@ def maximise(posterior: LogPosterior, *, start: Floats | None = None) -> RatingF
     point = posterior.at(parameters)
     settled = np.zeros(posterior.leagues, dtype=np.bool_)
     previous = np.full(posterior.leagues, np.inf)
-    for iteration in range(1, MAX_ITERATIONS + 1):
+    for _ in range(MAX_ITERATIONS):
         gradient = point.gradient()
         step = solve(point.information(), gradient)
         decrement = (gradient * step).sum(axis=1)
@@ -317,7 +315,6 @@ def maximise(posterior: LogPosterior, *, start: Floats | None = None) -> RatingF
                 parameters=point.parameters,
                 information=point.information(),
                 log_posterior=point.value(),
-                iterations=iteration,
             )
         previous = decrement
         point = _line_search(posterior, point, step, decrement)

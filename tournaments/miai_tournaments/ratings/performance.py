@@ -1,7 +1,6 @@
 """Performance by opening.
 
-It works on rows ``(opening, first player, second player, first player's score)``. Openings are
-arbitrary texts; games without an opening share one, such as the empty text.
+Openings are arbitrary texts; games without an opening share one, such as the empty text.
 """
 
 from __future__ import annotations
@@ -13,8 +12,8 @@ from typing import Final
 
 from miai_tournaments.ratings.ratings import Z95
 
-Row = tuple[str, str, str, float]
-"""Opening, first player, second player, and the first player's score: 0, 0.5 or 1."""
+Row = tuple[str, float]
+"""Opening, and the first player's score: 0, 0.5 or 1."""
 
 _SCORES: Final = (1.0, 0.5, 0.0)
 
@@ -65,7 +64,7 @@ def measure_performance(rows: Iterable[Row]) -> list[PerformanceRow]:
     Raises `ValueError` for an invalid score.
     """
     openings: dict[str, list[int]] = {}
-    for opening, _, _, score in rows:
+    for opening, score in rows:
         openings.setdefault(opening, [0, 0, 0])[_outcome(score)] += 1
     lines = []
     for opening, (wins, draws, losses) in openings.items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -184,3 +184,20 @@ class Rankings:
         free = sum(kind.size - 1 for kind in self.kinds)
         rank = np.linalg.matrix_rank
         return bool(self.kinds) and rank(normal) < rank(strengths) + free
+
+
+def results_of(
+    counts: Mapping[Ranking, float], *, players: Sequence[str] = ()
+) -> PairResults | Rankings:
+    """Return counted games: as pairs, which fit faster, if all are of two players, else rankings.
+
+    Args:
+      counts: number of games with each ranking.
+      players: names that come first, with or without games.
+    """
+    if all(len(seats) == 2 for seats, _ in counts):
+        pairs = ((a, b, (1 + rank - first) / 2, n) for ((a, b), (first, rank)), n in counts.items())
+        return PairResults.from_games(pairs, players=players)
+    rankings = sorted(counts.items())  # not in the order in which games ended
+    games = ((seats, [-rank for rank in ranks], n) for (seats, ranks), n in rankings)
+    return Rankings.from_games(games, players=players)

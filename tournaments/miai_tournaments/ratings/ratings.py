@@ -12,7 +12,7 @@ difference of 400 Elo means odds of ten to one for winning.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypedDict
 
@@ -23,7 +23,7 @@ from miai_tournaments.ratings import model as newton
 from miai_tournaments.ratings.model import Floats, Posterior, outcomes
 from miai_tournaments.ratings.pair_results import Game, PairResults
 from miai_tournaments.ratings.plackett_luce import RankingModel
-from miai_tournaments.ratings.rankings import Ranking, Rankings
+from miai_tournaments.ratings.rankings import Rankings
 
 ELO: Final = 400 / math.log(10)
 """Elo points per unit of a natural logarithm of odds."""
@@ -82,7 +82,6 @@ class Ratings:
       hides_first_move: whether only the prior separates strength from the value of moving first;
         see `PairResults.hides_first_move`.
       log_posterior: log-posterior at the fit, up to a constant.
-      iterations: number of Newton steps.
       seats: of a fit of rankings, for each kind of game the value of each seat in Elo, relative to
         the mean of the seats.
     """
@@ -102,7 +101,6 @@ class Ratings:
     one_sided: tuple[tuple[str, ...], ...]
     hides_first_move: bool = False
     log_posterior: float
-    iterations: int
     seats: tuple[tuple[Estimate, ...], ...] = ()
 
     @property
@@ -156,6 +154,28 @@ class Ratings:
             raise KeyError(f"no player '{player}'. {near_matches(player, self.players)}") from None
 
 
+class FitOptions(TypedDict):
+    """The options that all fits have; see `fit_ratings`."""
+
+    anchor: str | None
+    anchor_elo: float
+    prior_games: float
+
+
+def fit_results(
+    results: PairResults | Rankings,
+    *,
+    anchor: str | None = None,
+    anchor_elo: float = 0.0,
+    prior_games: float = PRIOR_GAMES,
+) -> Ratings:
+    """Return the ratings of results of either kind, by `fit_ratings` or `fit_rankings`."""
+    options = FitOptions(anchor=anchor, anchor_elo=anchor_elo, prior_games=prior_games)
+    if isinstance(results, Rankings):
+        return fit_rankings(results, **options)
+    return fit_ratings(results, **options)
+
+
 def fit_ratings(
     results: PairResults | Iterable[Game],
     *,
@@ -195,7 +215,7 @@ def fit_ratings(
     parameters = fit.parameters[0]
     covariance = newton.covariance(fit.information)[0]
     errors = np.sqrt(np.diagonal(covariance))
-    scale = _Options(anchor=anchor, anchor_elo=anchor_elo, prior_games=prior_games)
+    scale = FitOptions(anchor=anchor, anchor_elo=anchor_elo, prior_games=prior_games)
     return replace(
         _strengths(fit, covariance, results, results, **scale),
         first_player_advantage=(
@@ -234,7 +254,7 @@ def fit_rankings(
     posterior = model.posterior(counts[None], prior_games=prior_games)
     fit = newton.maximise(posterior)
     parameters, covariance = fit.parameters[0], newton.covariance(fit.information)[0]
-    scale = _Options(anchor=anchor, anchor_elo=anchor_elo, prior_games=prior_games)
+    scale = FitOptions(anchor=anchor, anchor_elo=anchor_elo, prior_games=prior_games)
     return replace(
         _strengths(fit, covariance, rankings, rankings.pairs(), **scale),
         hides_first_move=rankings.hides_seats(),
@@ -272,51 +292,7 @@ def _strengths(
         groups=pairs.groups(),
         one_sided=pairs.one_sided(strengths),
         log_posterior=float(fit.log_posterior[0]),
-        iterations=fit.iterations,
     )
-
-
-def fit_counted(
-    counts: Mapping[Ranking, float],
-    *,
-    players: Sequence[str] = (),
-    anchor: str | None = None,
-    anchor_elo: float = 0.0,
-    prior_games: float = PRIOR_GAMES,
-) -> Ratings:
-    """Return the ratings of counted games, by `fit_ratings` if all are of two players.
-
-    Args:
-      counts: number of games with each ranking.
-      players: names to rate besides those in the games.
-
-    The other arguments are those of `fit_ratings`.
-
-    Raises:
-      ConfigError: as `fit_ratings`.
-    """
-    options = _Options(anchor=anchor, anchor_elo=anchor_elo, prior_games=prior_games)
-    if all(len(seats) == 2 for seats, _ in counts):
-        pairs = ((a, b, (1 + rank - first) / 2, n) for ((a, b), (first, rank)), n in counts.items())
-        return fit_ratings(pairs, players=players, **options)
-    rankings = sorted(counts.items())  # not in the order in which games ended
-    games = ((seats, [-rank for rank in ranks], n) for (seats, ranks), n in rankings)
-    return fit_rankings(Rankings.from_games(games, players=players), **options)
-
-
-def fit_results(
-    results: PairResults | Rankings, *, anchor: str | None = None, anchor_elo: float = 0.0
-) -> Ratings:
-    """Return the ratings of results of either kind, by `fit_ratings` or `fit_rankings`."""
-    if isinstance(results, Rankings):
-        return fit_rankings(results, anchor=anchor, anchor_elo=anchor_elo)
-    return fit_ratings(results, anchor=anchor, anchor_elo=anchor_elo)
-
-
-class _Options(TypedDict):
-    anchor: str | None
-    anchor_elo: float
-    prior_games: float
 
 
 def _seat_values(

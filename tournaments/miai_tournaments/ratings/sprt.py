@@ -302,7 +302,7 @@ class Sprt(SequentialTest):
         """The bound at which H1 is accepted."""
         return math.log((1 - self.beta) / self.alpha)
 
-    def decide(self, pairs: Sequence[float], *, after: SprtState | None = None) -> SprtState:
+    def decide(self, pairs: Sequence[float]) -> SprtState:
         """Return the verdict at the first pair that reaches a bound.
 
         Later pairs change nothing: the verdict depends on the order of the schedule, not on the
@@ -310,17 +310,12 @@ class Sprt(SequentialTest):
 
         Args:
           pairs: points of the first player in each pair or block, in the order of the schedule.
-          after: the state of this test after a prefix of `pairs`, which is not read again.
 
         Raises:
           ValueError: a pair has other points than 0, 1/2, 1, 3/2 or 2, a block others than those of
-            `outcomes`, or `after` is of more pairs.
+            `outcomes`.
         """
-        if after is not None and after.pairs > len(pairs):
-            raise ValueError(
-                f"the earlier state has {after.pairs} pairs, but only {len(pairs)} are given"
-            )
-        state = after or self._state(0.0, np.zeros(self.outcomes, dtype=np.int64))
+        state = self._state(0.0, np.zeros(self.outcomes, dtype=np.int64))
         size = _FIRST_CHUNK
         while state.verdict is None and state.pairs < len(pairs):
             state = self._advance(state, pairs[state.pairs : state.pairs + size])

@@ -371,7 +371,7 @@ def game_of(info: RunInfo | None) -> Game | None:
 
 def _performance(rows: Iterable[GameRow], name: Callable[[GameRow], str]) -> list[Row]:
     """Return the games for `measure_performance`, grouped by `name`."""
-    return [(name(row), row.players[0], row.players[1], (outcome(row) + 1) / 2) for row in rows]
+    return [(name(row), (outcome(row) + 1) / 2) for row in rows]
 
 
 def _by_settings(rows: Iterable[GameRow], names: OpeningNames) -> list[PerformanceRow]:

@@ -24,7 +24,7 @@ from miai.plugins.loader import plugin_host
 from miai_tournaments.config.opening_source import plain_lines
 from miai_tournaments.ratings.model import Integers
 from miai_tournaments.ratings.pair_results import PairResults
-from miai_tournaments.ratings.rankings import GameKind, Ranking, Rankings, ranks_of
+from miai_tournaments.ratings.rankings import GameKind, Ranking, Rankings, ranks_of, results_of
 from miai_tournaments.report.details import OpeningNames
 from miai_tournaments.store.rows import GameRow, PlayerRow, RunInfo
 from miai_tournaments.store.store import Store
@@ -433,16 +433,7 @@ class _Counter:
     def results(self) -> PairResults | Rankings:
         """Return the results; players are called by their numbers."""
         names = [str(number) for number in range(len(self.identities))]
-        if all(len(seats) == 2 for seats, _ in self._counts):
-            pairs = (
-                (a, b, (1 + rank - first) / 2, n)
-                for ((a, b), (first, rank)), n in self._counts.items()
-            )
-            return PairResults.from_games(pairs, players=names)
-        games = (
-            (seats, [-rank for rank in ranks], n) for (seats, ranks), n in self._counts.items()
-        )
-        return Rankings.from_games(games, players=names)
+        return results_of(self._counts, players=names)
 
     def _number(self, name: str, versions: Mapping[str, str]) -> int:
         distribution = self._distributions[name]

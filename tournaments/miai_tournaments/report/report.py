@@ -11,18 +11,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, TypedDict
+from typing import TYPE_CHECKING, Any, Final
 
 from miai.errors import ConfigError
 from miai.plain import Json
-from miai_tournaments.ratings.bootstrap import Bootstrap, bootstrap_rankings, bootstrap_ratings
-from miai_tournaments.ratings.ratings import PRIOR_GAMES, Ratings, fit_counted
+from miai_tournaments.ratings.bootstrap import Bootstrap, bootstrap_ratings
+from miai_tournaments.ratings.rankings import results_of
+from miai_tournaments.ratings.ratings import PRIOR_GAMES, FitOptions, Ratings, fit_results
 from miai_tournaments.report.counting import (
     PlayerStanding,
     Standings,
     count_games,
     count_store,
-    outcome,
 )
 from miai_tournaments.report.details import (
     ReportContents,
@@ -205,13 +205,17 @@ def build_report(
         payoffs = info is not None and info.payoff_bound() is not None
         standings = count_games(rows, players=players, payoffs=payoffs)
     ratings = resampled = None
-    options = _FitOptions(anchor=anchor, anchor_elo=anchor_elo, prior_games=prior_games)
+    options = FitOptions(anchor=anchor, anchor_elo=anchor_elo, prior_games=prior_games)
     if standings.payoffs is None:
-        ratings = fit_counted(standings.rankings, players=tuple(standings.players), **options)
+        names = tuple(standings.players)
+        ratings = fit_results(results_of(standings.rankings, players=names), **options)
+        if bootstrap:
+            blocks = [(r.pair_id, r.players, r.returns) for r in rows if r.status == "done"]
+            resampled = bootstrap_ratings(
+                blocks, players=names, replicates=bootstrap, seed=bootstrap_seed, **options
+            )
     else:
         _refuse_ratings(anchor=anchor, bootstrap=bootstrap, superiority=superiority)
-    if bootstrap:
-        resampled = _resample(rows, standings, bootstrap, bootstrap_seed, options)
     report = TournamentReport(
         info=info,
         standings=standings,
@@ -223,32 +227,6 @@ def build_report(
         adjudications=adjudications,
     )
     return _detailed(report) if details else report
-
-
-class _FitOptions(TypedDict):
-    """The options of `ratings.fit_ratings`."""
-
-    anchor: str | None
-    anchor_elo: float
-    prior_games: float
-
-
-def _resample(
-    rows: Sequence[GameRow],
-    standings: Standings,
-    replicates: int,
-    seed: int,
-    options: _FitOptions,
-) -> Bootstrap:
-    done = [row for row in rows if row.status == "done"]
-    names = tuple(standings.players)
-    if standings.seats == 2:
-        pairs = (
-            (row.pair_id, row.players[0], row.players[1], (outcome(row) + 1) / 2) for row in done
-        )
-        return bootstrap_ratings(pairs, players=names, replicates=replicates, seed=seed, **options)
-    blocks = ((row.pair_id, row.players, row.returns) for row in done)
-    return bootstrap_rankings(blocks, players=names, replicates=replicates, seed=seed, **options)
 
 
 def _refuse_ratings(**options: object) -> None:
