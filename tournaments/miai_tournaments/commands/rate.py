@@ -216,6 +216,7 @@ def rate_runs(
       ConfigError: the runs cannot be joined (see `join_runs`), or the anchor is unknown.
     """
     from miai.errors import ConfigError
+    from miai_tournaments.commands.report import option_named
     from miai_tournaments.ratings.ratings import fit_results
     from miai_tournaments.report.joint_ratings import join_runs, read_run
 
@@ -226,11 +227,8 @@ def rate_runs(
         resolved[folder.resolve()] = folder
     runs = tuple(read_run(folder) for folder in folders)
     joined = join_runs(runs, unlinked=unlinked, across_games=across_games)
-    try:
+    with option_named():
         ratings = fit_results(joined.results, anchor=anchor, anchor_elo=anchor_elo)
-    except ConfigError as error:  # begins with the argument's name
-        name, _, message = str(error).partition(":")
-        raise ConfigError(f"--{name.replace('_', '-')}:{message}") from None
     return RateList(runs=runs, joined=joined, ratings=ratings)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 import webbrowser
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -69,9 +71,16 @@ def parse_request(
 
 def build(store: Store, **options: Any) -> TournamentReport:
     """Return the report; a `ConfigError` names the faulty option."""
-    try:
+    with option_named():
         return build_report(store, **options)
-    except ConfigError as error:  # begins with the argument's name
+
+
+@contextmanager
+def option_named() -> Iterator[None]:
+    """Name the option instead of the argument with which a `ConfigError` begins."""
+    try:
+        yield
+    except ConfigError as error:
         name, _, message = str(error).partition(":")
         raise ConfigError(f"--{name.replace('_', '-')}:{message}") from None
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations, islice
-from typing import Any, Final, Generic, TypeVar
+from typing import Annotated, Any, Final, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic_core import from_json
 
 from miai.errors import StoreError
@@ -169,7 +170,6 @@ class Standings:
       pairings: results by ``(first, second)``, from the first player's point of view; of more
         players, by each two of a game in seat order: who finished ahead of whom.
       statuses: number of games by status.
-      void_attempts: total number of void attempts.
       voids: games with a void attempt.
       forfeits: games that were lost by an agent's fault.
       payoffs: the payoffs, where results are payoffs; None where games are won, drawn or lost.
@@ -182,14 +182,13 @@ class Standings:
     """
 
     players: dict[str, PlayerStanding]
-    pairings: dict[tuple[str, str], Tally]
-    statuses: Mapping[str, int]
-    void_attempts: int
-    voids: tuple[GameRow, ...]
-    forfeits: tuple[GameRow, ...]
-    lengths: Mean
-    versions: Mapping[str, tuple[str, ...]]
-    started: tuple[str, ...]
+    pairings: dict[tuple[str, str], Tally] = field(default_factory=dict)
+    statuses: Mapping[str, int] = field(default_factory=dict)
+    voids: tuple[GameRow, ...] = ()
+    forfeits: tuple[GameRow, ...] = ()
+    lengths: Mean = field(default_factory=Mean)
+    versions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    started: tuple[str, ...] = ()
     payoffs: Payoffs | None = None
     pairs: dict[str, Tally] = field(default_factory=dict)
     rankings: dict[Ranking, int] = field(default_factory=dict)
@@ -198,6 +197,11 @@ class Standings:
     def seats(self) -> int:
         """Number of players of a game, 2 before the first one."""
         return max((len(players) for players, _ in self.rankings), default=2)
+
+    @property
+    def void_attempts(self) -> int:
+        """Total number of void attempts."""
+        return sum(row.void_count for row in self.voids)
 
     def note(self, row: GameRow) -> None:
         """Count one more finished game in the players' standings, pairings and lengths.
@@ -209,7 +213,9 @@ class Standings:
         for seat, name in enumerate(row.players):
             self.players.setdefault(name, PlayerStanding()).measure(row, seat)
         self.count(row.players, ranks_of(row.returns), row.termination)
-        _add_to_pairs(self.pairs, self.players, row)
+        if len(self.players) == 2:
+            sign = 1 if row.players[0] == next(iter(self.players)) else -1
+            self.pairs.setdefault(row.pair_id, Tally()).add(sign * outcome(row))
         self.lengths.add(row.moves)
         if self.payoffs is not None:
             self.payoffs.add(row.pair_id, row.players, row.returns)
@@ -262,8 +268,10 @@ def count_games(
     Raises:
       StoreError: a finished game has no result.
     """
-    standing = {name: PlayerStanding() for name in players}
-    pairs: dict[str, Tally] = {}
+    standings = Standings(
+        players={name: PlayerStanding() for name in players},
+        payoffs=Payoffs() if payoffs else None,
+    )
     done: list[GameRow] = []
     statuses: Counter[str] = Counter()
     voids: list[GameRow] = []
@@ -273,45 +281,21 @@ def count_games(
         if row.void_count:
             voids.append(row)
         for name in row.players:
-            standing.setdefault(name, PlayerStanding())
+            standings.players.setdefault(name, PlayerStanding())
         if row.status == "done":
             done.append(row)
-            for seat, name in enumerate(row.players):
-                standing[name].measure(row, seat)
-            _add_to_pairs(pairs, standing, row)
+    # Whether it is a match of two is known only now, so games are counted in a second round.
+    for row in done:
+        standings.note(row)
     started = sorted(row.started for row in done if row.started)
-    standings = Standings(
-        players=standing,
-        pairings={},
+    return replace(
+        standings,
         statuses=statuses,
-        void_attempts=sum(row.void_count for row in voids),
         voids=tuple(voids),
         forfeits=tuple(row for row in done if row.termination in FORFEITS),
-        lengths=Mean(sum(row.moves for row in done), len(done)),
         versions=_versions(row.versions for row in done),
         started=(started[0], started[-1]) if started else (),
-        payoffs=_payoffs((r.pair_id, r.players, r.returns) for r in done) if payoffs else None,
-        pairs=pairs if len(standing) == 2 else {},
     )
-    for row in done:
-        standings.count(row.players, ranks_of(row.returns), row.termination)
-    return standings
-
-
-def _add_to_pairs(
-    pairs: dict[str, Tally], players: Mapping[str, PlayerStanding], row: GameRow
-) -> None:
-    """Count a game of a match in its pair."""
-    if len(players) == 2:
-        sign = 1 if row.players[0] == next(iter(players)) else -1
-        pairs.setdefault(row.pair_id, Tally()).add(sign * outcome(row))
-
-
-def _payoffs(games: Iterable[tuple[str, Sequence[str], Sequence[float]]]) -> Payoffs:
-    payoffs = Payoffs()
-    for pair_id, players, returns in games:
-        payoffs.add(pair_id, players, returns)
-    return payoffs
 
 
 def outcome(row: GameRow) -> int:
@@ -359,6 +343,15 @@ class _OddError(Exception):
     """A column holds something unexpected."""
 
 
+_LARGEST: Final = 1e300
+_STRICT: Final = ConfigDict(strict=True)
+_Utility = Annotated[float, Field(ge=-_LARGEST, le=_LARGEST, allow_inf_nan=False)]
+_Moves = Annotated[int, Field(ge=0, lt=1 << 53)]
+_UTILITIES: Final = TypeAdapter(tuple[_Utility, ...], config=_STRICT)
+_COUNTS: Final = TypeAdapter(tuple[_Moves, ...], config=_STRICT)
+_VERSIONS: Final = TypeAdapter(dict[str, str], config=_STRICT)
+
+
 def count_store(store: Store) -> Standings:
     """Return the standings of a store's games.
 
@@ -392,7 +385,10 @@ class _Texts(Generic[K]):
         for text in set(texts) - self.numbers.keys():
             if not isinstance(text, str):
                 raise _OddError
-            self.values.append(self.read(text))
+            try:
+                self.values.append(self.read(text))
+            except ValidationError:
+                raise _OddError from None
             self.numbers[text] = len(self.numbers)
         numbers = self.numbers
         return np.fromiter((numbers[text] for text in texts), np.int64, len(texts))
@@ -406,10 +402,10 @@ class _Count:
         self.places = {name: number for number, name in enumerate(names)}
         self.seats = 0
         self.players = _Texts(self._seated)
-        self.returns = _Texts(_utilities)
-        self.moves = _Texts(_counts)
+        self.returns = _Texts(_UTILITIES.validate_json)
+        self.moves = _Texts(_COUNTS.validate_json)
         self.endings = _Texts(str)
-        self.versions = _Texts(_texts)
+        self.versions = _Texts(_VERSIONS.validate_json)
         self.rankings: dict[tuple[int, ...], int] = {}
         """Numbers of the rankings."""
         self.ranking_of: list[int] = []
@@ -481,13 +477,10 @@ class _Count:
     def standings(self, store: Store) -> Standings:
         """Return the standings, with the forfeits and voids of a store as rows."""
         found = {name: PlayerStanding() for name in self.names}
-        voids = tuple(store.voided())
         standings = Standings(
             players=found,
-            pairings={},
             statuses={status: n for status, n in store.counts().items() if n},
-            void_attempts=sum(row.void_count for row in voids),
-            voids=voids,
+            voids=tuple(store.voided()),
             forfeits=tuple(store.ended(sorted(FORFEITS & set(self.endings.values)))),
             lengths=self.length,
             versions=_versions(self.versions.values),
@@ -516,41 +509,13 @@ class _Count:
         return places
 
     def _looked_up(
-        self, column: _Texts[tuple[float, ...]], texts: Sequence[str]
+        self, column: _Texts[tuple[float, ...]] | _Texts[tuple[int, ...]], texts: Sequence[str]
     ) -> tuple[Integers, Floats]:
         """Return the numbers ``(n,)`` and the values ``(n, seats)`` of texts."""
         numbers = column.of(texts)
         if any(len(values) != self.seats for values in column.values):
             raise _OddError
         return numbers, np.array(column.values, np.float64)[numbers]
-
-
-def _texts(text: str) -> dict[str, str]:
-    try:
-        values = json.loads(text)
-    except (ValueError, RecursionError):
-        raise _OddError from None
-    if not isinstance(values, dict) or not all(isinstance(value, str) for value in values.values()):
-        raise _OddError
-    return values
-
-
-def _utilities(text: str) -> tuple[float, ...]:
-    return _numbers(text, lambda value: type(value) in (int, float) and abs(value) <= 1e300)
-
-
-def _counts(text: str) -> tuple[float, ...]:
-    return _numbers(text, lambda value: type(value) is int and 0 <= value < 1 << 53)
-
-
-def _numbers(text: str, check: Callable[[Any], bool]) -> tuple[float, ...]:
-    try:
-        values = json.loads(text)
-    except (ValueError, RecursionError):
-        raise _OddError from None
-    if not (isinstance(values, list) and all(map(check, values))):
-        raise _OddError
-    return tuple(values)
 
 
 def _durations(texts: Sequence[str], seats: int) -> Floats:
@@ -564,6 +529,6 @@ def _durations(texts: Sequence[str], seats: int) -> Floats:
         raise _OddError from None
     if values.shape != (len(texts), seats) or not bool(np.all(np.isnan(values) | (values >= 0))):
         raise _OddError
-    if bool(np.any(values > 1e300)):
+    if bool(np.any(values > _LARGEST)):
         raise _OddError
     return values

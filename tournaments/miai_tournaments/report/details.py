@@ -31,7 +31,7 @@ from miai_tournaments.ratings.performance import (
 )
 from miai_tournaments.ratings.rankings import ranks_of
 from miai_tournaments.ratings.ratings import Estimate, Ratings
-from miai_tournaments.report.counting import FORFEITS, Mean, Standings, Tally, outcome
+from miai_tournaments.report.counting import FORFEITS, PlayerStanding, Standings, Tally, outcome
 from miai_tournaments.store.database import damaged
 from miai_tournaments.store.reading import is_int
 from miai_tournaments.store.rows import GameRow, PlayerRow, RunInfo
@@ -106,50 +106,32 @@ class TimeUse:
     lost_on_time: int
 
 
-class _Sums:
-    def __init__(self) -> None:
-        self.seconds, self.cpu = Mean(), Mean()
-        self.games: list[float] = []
-        self.longest, self.lost = 0.0, 0
-
-    def add(self, row: GameRow, seat: int) -> None:
-        if row.loser == seat and row.termination == Termination.TIME:
-            self.lost += 1
-        if seat >= len(row.seconds) or seat >= len(row.player_moves):
-            return
-        seconds, moves = row.seconds[seat], row.player_moves[seat]
-        self.longest = max(self.longest, seconds)
-        if not moves:
-            return
-        self.seconds.add(seconds, moves)
-        self.games.append(seconds / moves)
-        cpu = row.cpu_seconds[seat] if seat < len(row.cpu_seconds) else None
-        if cpu is not None:
-            self.cpu.add(cpu, moves)
-
-
-def time_uses(rows: Iterable[GameRow], players: Sequence[str]) -> list[TimeUse]:
+def time_uses(
+    rows: Iterable[GameRow], standings: Mapping[str, PlayerStanding], players: Sequence[str]
+) -> list[TimeUse]:
     """Return the players' use of time in games that are done, in the order given."""
-    sums = {name: _Sums() for name in players}
+    means: dict[str, list[float]] = {name: [] for name in players}
+    longest, lost = dict.fromkeys(players, 0.0), Counter[str]()
     for row in rows:
-        if row.status == "done":
-            for seat, name in enumerate(row.players):
-                sums[name].add(row, seat)
-    return [_use(name, sums[name]) for name in players]
-
-
-def _use(name: str, sums: _Sums) -> TimeUse:
-    found = np.quantile(sums.games, QUANTILES).tolist() if sums.games else []
-    return TimeUse(
-        player=name,
-        games=len(sums.games),
-        per_move=sums.seconds.value,
-        cpu_per_move=sums.cpu.value,
-        quantiles=tuple(found),
-        longest_game=sums.longest,
-        total=sums.seconds.total,
-        lost_on_time=sums.lost,
-    )
+        if row.loser is not None and row.termination == Termination.TIME:
+            lost[row.players[row.loser]] += 1
+        for name, seconds, moves in zip(row.players, row.seconds, row.player_moves, strict=False):
+            longest[name] = max(longest[name], seconds)
+            if moves:
+                means[name].append(seconds / moves)
+    return [
+        TimeUse(
+            player=name,
+            games=len(means[name]),
+            per_move=standings[name].seconds.value,
+            cpu_per_move=standings[name].cpu_seconds.value,
+            quantiles=tuple(np.quantile(means[name], QUANTILES).tolist()) if means[name] else (),
+            longest_game=longest[name],
+            total=standings[name].seconds.total,
+            lost_on_time=lost[name],
+        )
+        for name in players
+    ]
 
 
 _MOST_PLIES = 40
@@ -347,7 +329,7 @@ def build_details(
     listed = sorted(openings, key=lambda line: -line.games)
     named = len(listed) > 1 or any(line.opening for line in listed)
     return Details(
-        times=time_uses(done, names),
+        times=time_uses(done, report.standings.players, names),
         openings=listed[:MOST_OPENINGS] if named else [],
         opening_count=len(listed) if named else 0,
         settings=_by_settings(scored, opening_names),

@@ -6,8 +6,8 @@ import csv
 import importlib
 import io
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,31 +21,6 @@ if TYPE_CHECKING:
 
 FOLDER: Final = "report"
 """Where reports are written, in the run's folder."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReportFormat:
-    """A format of reports.
-
-    Attributes:
-      file: name of its file, or of its folder, in the folder ``report``.
-      write: writes a report there.
-    """
-
-    file: str
-    write: Callable[[TournamentReport, Path, Sequence[GameRow]], None]
-
-
-def _text(report: TournamentReport, path: Path, replays: Sequence[GameRow]) -> None:
-    write_whole(path, report.to_text())
-
-
-def _json(report: TournamentReport, path: Path, replays: Sequence[GameRow]) -> None:
-    write_whole(path, json.dumps(report.to_json(), indent=2) + "\n")
-
-
-def _html(report: TournamentReport, path: Path, replays: Sequence[GameRow]) -> None:
-    write_whole(path, report_page(report, replays=replays))
 
 
 def report_page(
@@ -67,28 +42,15 @@ def report_page(
     )
 
 
-def _markdown(report: TournamentReport, path: Path, replays: Sequence[GameRow]) -> None:
-    write_whole(path, report.to_markdown())
-
-
-def _csv_folder(report: TournamentReport, path: Path, replays: Sequence[GameRow]) -> None:
-    for name, content in csv_files(report).items():
-        write_whole(path / name, content)
-
-
-def _parquet(report: TournamentReport, path: Path, replays: Sequence[GameRow]) -> None:
-    write_parquet(report.rows, path)
-
-
 FORMATS: Final = {
-    "text": ReportFormat("report.txt", _text),
-    "html": ReportFormat("index.html", _html),
-    "markdown": ReportFormat("report.md", _markdown),
-    "csv": ReportFormat("csv", _csv_folder),
-    "json": ReportFormat("report.json", _json),
-    "parquet": ReportFormat("games.parquet", _parquet),
+    "text": "report.txt",
+    "html": "index.html",
+    "markdown": "report.md",
+    "csv": "csv",
+    "json": "report.json",
+    "parquet": "games.parquet",
 }
-"""Formats by name."""
+"""Formats by name, each with the name of its file, or of its folder, in the folder ``report``."""
 
 
 def write_report(
@@ -111,9 +73,21 @@ def write_report(
       ConfigError: a package that the format needs is not installed.
       StoreError: the report cannot be written.
     """
-    format = FORMATS[name]
-    path = out or folder / FOLDER / format.file
-    format.write(report, path, replays)
+    path = out or folder / FOLDER / FORMATS[name]
+    match name:
+        case "text":
+            write_whole(path, report.to_text())
+        case "html":
+            write_whole(path, report_page(report, replays=replays))
+        case "markdown":
+            write_whole(path, report.to_markdown())
+        case "csv":
+            for file, content in csv_files(report).items():
+                write_whole(path / file, content)
+        case "json":
+            write_whole(path, json.dumps(report.to_json(), indent=2) + "\n")
+        case "parquet":
+            write_parquet(report.rows, path)
     return path
 
 
@@ -131,7 +105,9 @@ def csv_files(report: TournamentReport) -> dict[str, str]:
     files = {
         "players.csv": csv_text([_flat(player) for player in document["players"]]),
         "crosstable.csv": csv_text(document["crosstable"]),
-        "games.csv": csv_text([_game(row) for row in report.rows], _COLUMNS),
+        "games.csv": csv_text(
+            ({name: getattr(row, name) for name in _COLUMNS} for row in report.rows), _COLUMNS
+        ),
     }
     details = document.get("details") or {}
     for name in ("openings", "times", "teams"):
@@ -177,10 +153,6 @@ def _schema(pyarrow: Any) -> Any:
 
 def _parquet_cell(name: str, value: Any) -> Any:
     return json.dumps(value) if name in _AS_JSON else value
-
-
-def _game(row: GameRow) -> dict[str, Any]:
-    return {name: getattr(row, name) for name in _COLUMNS}
 
 
 _WHOLE: Final = frozenset(("terminations", "parameters"))

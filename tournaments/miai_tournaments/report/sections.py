@@ -401,40 +401,44 @@ def _rating_cells(report: ReportContents, ratings: Ratings) -> dict[str, list[Ce
     """Return rating, margin and bar of each player with games."""
     standings = report.standings.players
     estimates = {n: ratings.estimate(n) for n, player in standings.items() if player.total.games}
-    ends = [ratings.anchor_elo, *(end for e in estimates.values() for end in (e.low, e.high))]
-    extent = charts.widened(ends)
-    cells: dict[str, list[Cell | str]] = {}
-    for name, estimate in estimates.items():
-        value, low, high = estimate.value, estimate.low, estimate.high
-        span = f"{signed(value)}, {low:.0f} to {high:.0f}"
-        zero = ratings.anchor_elo
-        bar = charts.rating_bar(value, low, high, zero=zero, extent=extent, label=span)
-        cells[name] = [
-            Cell(signed(value), value, "elo"),
-            Cell(_margin(estimate), high - value),
-            Cell(span, low, "low", title=span, markup=bar),
-        ]
-    return cells
+    numbers = {name: (e.value, e.high - e.value) for name, e in estimates.items()}
+    return _estimate_cells(numbers, "elo", zero=ratings.anchor_elo, value=signed, end=".0f")
 
 
 def _payoff_cells(report: ReportContents) -> dict[str, list[Cell | str]]:
     """Return mean payoff, margin and bar of each player with games."""
     payoffs = report.standings.payoffs or Payoffs()
     means = {name: mean for name in report.standings.players if (mean := payoffs.of(name))}
-    ends = [0.0]
-    for mean in means.values():
-        ends += (mean.value - (mean.margin or 0.0), mean.value + (mean.margin or 0.0))
-    extent = charts.widened(ends)
+    numbers = {name: (mean.value, mean.margin) for name, mean in means.items()}
+    return _estimate_cells(numbers, "mean_return", zero=0.0, value="{:+.3f}".format, end="+.3f")
+
+
+def _estimate_cells(
+    numbers: Mapping[str, tuple[float, float | None]],
+    key: str,
+    *,
+    zero: float,
+    value: Callable[[float], str],
+    end: str,
+) -> dict[str, list[Cell | str]]:
+    """Return value, margin and bar of each player; all bars have the same axis.
+
+    Args:
+      numbers: values, and half the widths of their intervals.
+      zero: the value at which the axis is marked.
+      value, end: how to write values, and the format of the intervals' ends.
+    """
+    spread = [x + sign * (m or 0.0) for x, m in numbers.values() for sign in (-1, 1)]
+    extent = charts.widened([zero, *spread])
     cells: dict[str, list[Cell | str]] = {}
-    for name, mean in means.items():
-        value, margin = mean.value, mean.margin
-        row: list[Cell | str] = [Cell(f"{value:+.3f}", value, "mean_return"), NONE, ""]
+    for name, (middle, margin) in numbers.items():
+        cells[name] = [Cell(value(middle), middle, key), NONE, ""]
         if margin is not None:
-            low, high = value - margin, value + margin
-            span = f"{value:+.3f}, {low:+.3f} to {high:+.3f}"
-            bar = charts.rating_bar(value, low, high, zero=0.0, extent=extent, label=span)
-            row[1:] = [Cell(f"{margin:.3f}", margin), Cell(span, low, "low", span, markup=bar)]
-        cells[name] = row
+            low, high = middle - margin, middle + margin
+            span = f"{value(middle)}, {low:{end}} to {high:{end}}"
+            bar = charts.rating_bar(middle, low, high, zero=zero, extent=extent, label=span)
+            shown = f"{margin:{end.removeprefix('+')}}"
+            cells[name][1:] = [Cell(shown, margin), Cell(span, low, "low", span, markup=bar)]
     return cells
 
 
@@ -1058,27 +1062,10 @@ def _sprt(facts: Mapping[str, Any]) -> list[Markup]:
     llr, lower, upper = (facts.get(key) for key in ("llr", "lower", "upper"))
     if not (_is_number(llr) and _is_number(lower) and _is_number(upper)):
         return []
-    pictures = [charts.ratio_bar(llr, lower, upper)]
-    curve = facts.get("curve")
-    if isinstance(curve, (list, tuple)) and len(curve) > 1 and all(map(_is_point, curve)):
-        xs, ys = ([float(point[i]) for point in curve] for i in (0, 1))
-        title = "log-likelihood ratio"
-        pictures.append(
-            charts.line_chart(
-                [charts.PlotLine(Markup.escape(title), title, xs, ys)],
-                x_label=f"{_unit(facts)}s of games",
-                y_label="LLR",
-                label=f"the {title} over {xs[-1]:.0f} {_unit(facts)}s",
-                space=0.3,
-                levels={"H1 is accepted": upper, "H0 is accepted": lower},
-            )
-        )
-    return pictures
-
-
-def _unit(facts: Mapping[str, Any]) -> str:
-    """Return what a sequential test counts."""
-    return "block" if facts.get("unit") == "block" else "pair"
+    title = "log-likelihood ratio"
+    levels = {"H1 is accepted": upper, "H0 is accepted": lower}
+    course = _course(facts, {title: facts.get("curve")}, levels, y_label="LLR", label=title)
+    return [charts.ratio_bar(llr, lower, upper), *course]
 
 
 def _payoff_test(facts: Mapping[str, Any]) -> list[Markup]:
@@ -1086,23 +1073,36 @@ def _payoff_test(facts: Mapping[str, Any]) -> list[Markup]:
     limits, curves = [facts.get(f"limit_h{n}") for n in (0, 1)], facts.get("curve")
     if not (all(map(_is_number, limits)) and isinstance(curves, (list, tuple))):
         return []
-    lines = []
-    for number, curve in enumerate(curves[:2]):
-        if isinstance(curve, (list, tuple)) and len(curve) > 1 and all(map(_is_point, curve)):
-            xs, ys = ([float(point[i]) for point in curve] for i in (0, 1))
-            title = f"evidence against H{number}"
-            lines.append(charts.PlotLine(Markup.escape(title), title, xs, ys))
-    if not lines:
-        return []
     levels = {f"H{n} is rejected": float(x) for n, x in enumerate(limits) if _is_number(x)}
     if len(set(levels.values())) == 1:
         levels = {"H0 or H1 is rejected": next(iter(levels.values()))}
+    named = {f"evidence against H{n}": curve for n, curve in enumerate(curves[:2])}
+    return _course(facts, named, levels, y_label="ln of the capital", label="evidence")
+
+
+def _course(
+    facts: Mapping[str, Any],
+    curves: Mapping[str, Any],
+    levels: Mapping[str, float],
+    *,
+    y_label: str,
+    label: str,
+) -> list[Markup]:
+    """Return a chart of a test's curves; none where the facts have no curve of two points."""
+    lines = []
+    for title, curve in curves.items():
+        if isinstance(curve, (list, tuple)) and len(curve) > 1 and all(map(_is_point, curve)):
+            xs, ys = ([float(point[i]) for point in curve] for i in (0, 1))
+            lines.append(charts.PlotLine(Markup.escape(title), title, xs, ys))
+    if not lines:
+        return []
+    unit = "blocks" if facts.get("unit") == "block" else "pairs"
     return [
         charts.line_chart(
             lines,
-            x_label=f"{_unit(facts)}s of games",
-            y_label="ln of the capital",
-            label=f"the evidence over {lines[0].x[-1]:.0f} {_unit(facts)}s",
+            x_label=f"{unit} of games",
+            y_label=y_label,
+            label=f"the {label} over {lines[0].x[-1]:.0f} {unit}",
             space=0.3,
             levels=levels,
         )
