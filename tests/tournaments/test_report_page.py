@@ -23,8 +23,8 @@ from tests.tournaments.test_report import (
 from miai.pages.charts import Scale, ticks
 from miai_tournaments.report.details import variants
 from miai_tournaments.report.files import report_page
+from miai_tournaments.report.rating_tables import shade
 from miai_tournaments.report.report import TournamentReport, build_report
-from miai_tournaments.report.sections import shade
 from miai_tournaments.store.rows import GameResult, GameRow, PlayerRow, RunInfo, ScheduledGame
 from miai_tournaments.store.store import Store
 

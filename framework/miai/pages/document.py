@@ -1,6 +1,6 @@
 """Documents: sections of paragraphs, tables and figures, independent of how they are shown.
 
-`miai_tournaments.report.sections` builds the document of a report.
+`miai_tournaments.report.outline` builds the document of a report.
 `miai_tournaments.report.printing` shows documents on terminals, as plain text and as Markdown,
 `miai_tournaments.report.files` as HTML. All texts of a document are printable (see `printable`).
 """

@@ -165,7 +165,7 @@ class RateList:
     def to_table(self) -> Table:
         """Return the list as a table for a terminal."""
         from miai.pages.document import NONE, Column, Table, counted, printable
-        from miai_tournaments.report.sections import PLAYER, RANK, percent, signed
+        from miai_tournaments.report.rating_tables import PLAYER, RANK, percent, signed
 
         columns = (
             RANK,

@@ -32,7 +32,7 @@ def report_page(
       replays: games whose replays are in `replay_folder`, relative to the page.
     """
     from miai.pages.document_page import document_page
-    from miai_tournaments.report.sections import report_document
+    from miai_tournaments.report.outline import report_document
 
     return document_page(
         report_document(report, replays=replays, replay_folder=replay_folder),

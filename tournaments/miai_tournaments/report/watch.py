@@ -20,9 +20,10 @@ from rich.text import Text
 
 from miai.pages.document import Block, cut, printable, printable_block
 from miai.progress import clock_text
+from miai_tournaments.report.outline import verdict
 from miai_tournaments.report.printing import renderable
+from miai_tournaments.report.rating_tables import crosstable, results_tables
 from miai_tournaments.report.report import TournamentReport, build_report
-from miai_tournaments.report.sections import crosstable, results_tables, verdict
 from miai_tournaments.store.folder import has_store, is_paused, runner_of
 from miai_tournaments.store.rows import GameRow
 from miai_tournaments.store.store import Store

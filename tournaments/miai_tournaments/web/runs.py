@@ -33,9 +33,9 @@ from miai.record import GameRecord
 from miai.render import DrawingRenderer
 from miai.web.sections import Site
 from miai.web.templating import TYPES, assets, page
+from miai_tournaments.report.outline import report_document
 from miai_tournaments.report.replays import chosen, record_of, replay_of
 from miai_tournaments.report.report import build_report
-from miai_tournaments.report.sections import report_document
 from miai_tournaments.report.watch import MOST_BOARDS, RunReading
 from miai_tournaments.store.folder import (
     COMPARISON,
