@@ -22,7 +22,7 @@ from miai.api import load_game, opponents_of
 from miai.errors import MiaiError
 from miai_tournaments.config.load import check_tournament
 from miai_tournaments.report.live import Reporter
-from miai_tournaments.running.run import Options, play_tournament
+from miai_tournaments.running.tournament_run import RunOptions, play_tournament
 from miai_tournaments.store.store import Store
 
 
@@ -40,7 +40,7 @@ def play(folder: Path, game: str, *, rounds: int, workers: int, seed: int) -> No
     text = json.dumps(raw)
     tournament = check_tournament(raw, source="opponents.py", folder=Path(), text=text)
     with contextlib.redirect_stdout(sys.stderr):
-        ending = play_tournament(tournament, folder, Options(make_reporter=lambda _: Reporter()))
+        ending = play_tournament(tournament, folder, RunOptions(make_reporter=lambda _: Reporter()))
     if ending.kind != "complete":
         sys.exit(f"{folder}: {ending.kind}; the same command goes on")
 

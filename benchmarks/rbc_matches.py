@@ -33,7 +33,7 @@ from miai_rbc.rbc_parameters import BeliefParameters, RbcParameters
 from miai_rbc.rules.game import RbcGame
 from miai_tournaments.config.load import check_tournament
 from miai_tournaments.report.live import Reporter
-from miai_tournaments.running.run import Options, play_tournament
+from miai_tournaments.running.tournament_run import RunOptions, play_tournament
 from miai_tournaments.store.store import Store
 
 OPPONENTS: dict[str, dict[str, Any]] = {
@@ -64,7 +64,7 @@ def play(folder: Path, arguments: argparse.Namespace, opponent: str) -> None:
     text = json.dumps(raw)
     tournament = check_tournament(raw, source="rbc_matches.py", folder=Path(), text=text)
     with contextlib.redirect_stdout(sys.stderr):
-        ending = play_tournament(tournament, folder, Options(make_reporter=lambda _: Reporter()))
+        ending = play_tournament(tournament, folder, RunOptions(make_reporter=lambda _: Reporter()))
     if ending.kind != "complete":
         sys.exit(f"{folder}: {ending.kind}; the same command goes on")
 

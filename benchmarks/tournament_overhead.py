@@ -25,9 +25,9 @@ from typing import Any
 import miai
 from common.conditions import conditions
 from miai_tournaments.config.load import check_tournament
-from miai_tournaments.report.counting import Standings
 from miai_tournaments.report.live import Reporter
-from miai_tournaments.running.run import Options, play_tournament
+from miai_tournaments.report.standings import Standings
+from miai_tournaments.running.tournament_run import RunOptions, play_tournament
 from miai_tournaments.store.rows import GameResult, ScheduledGame
 
 OVERHEAD_TARGET = 0.005
@@ -70,7 +70,7 @@ def play(players: list[dict[str, Any]], *, rounds: int, workers: int) -> tuple[f
         "players": players,
     }
     watch = Stopwatch()
-    options = Options(make_reporter=lambda _: watch, workers=workers)
+    options = RunOptions(make_reporter=lambda _: watch, workers=workers)
     with tempfile.TemporaryDirectory() as folder:
         tournament = check_tournament(raw, source="benchmark", folder=Path(folder), text="")
         began = time.perf_counter()

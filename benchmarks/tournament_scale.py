@@ -47,8 +47,8 @@ from miai_tournaments.config.load import Tournament, load_tournament
 from miai_tournaments.ratings.model import outcomes
 from miai_tournaments.ratings.pair_results import PairResults
 from miai_tournaments.ratings.ratings import fit_ratings
-from miai_tournaments.report.files import report_page
 from miai_tournaments.report.report import build_report
+from miai_tournaments.report.report_files import report_page
 from miai_tournaments.running.schedule import Schedule
 from miai_tournaments.running.start import make_executor
 from miai_tournaments.running.stored_run import run_info

@@ -30,7 +30,8 @@ import miai.cli.app, miai.cli.main, miai.api, miai.playing.match, miai.plugins.l
 import numpy, pydantic, rich.live, typer
 import miai_tournaments.commands.tournament, miai_tournaments.report.live
 import miai_tournaments.report.report
-import miai_tournaments.running.run, miai_go.rules.game, miai_go.rules.agents, miai_rbc.rules.game
+import miai_tournaments.running.tournament_run
+import miai_go.rules.game, miai_go.rules.agents, miai_rbc.rules.game
 from importlib.metadata import entry_points
 plugins = [each.load() for each in entry_points(group="miai")]
 gc.collect()

@@ -58,8 +58,8 @@ def test_they_are_the_same_bytes_each_time(folder: Path) -> None:
 
 def test_of_too_many_cells_the_deepest_are_shown_and_a_note_says_so() -> None:
     cells = {(game, depth, "hard", False): (game, depth) for game in "ab" for depth in (1, 3, 2)}
-    assert shown(cells, most=6) == (list(cells.values()), "")
-    found, note = shown(cells, most=5)
+    assert shown(cells, limit=6) == (list(cells.values()), "")
+    found, note = shown(cells, limit=5)
     assert found == [("a", 3), ("b", 3)]
     assert "2 of 6 cells" in note
 

@@ -26,10 +26,10 @@ from miai.record import GameRecord, Termination
 from miai.record_reader import read_record
 from miai_tournaments.config.extension import refuse_other_config
 from miai_tournaments.config.load import load_tournament
-from miai_tournaments.report.files import report_page
 from miai_tournaments.report.joint_ratings import read_run
 from miai_tournaments.report.replays import replay_of
 from miai_tournaments.report.report import build_report
+from miai_tournaments.report.report_files import report_page
 from miai_tournaments.running.stored_run import run_info
 from miai_tournaments.store.store import Store
 

@@ -16,7 +16,7 @@ from miai.errors import MiaiError, StoreError
 from miai_tournaments.config.load import load_tournament
 from miai_tournaments.report.live import make_reporter, read_status
 from miai_tournaments.report.report import build_report
-from miai_tournaments.running.run import Options, play_tournament, resume_tournament
+from miai_tournaments.running.tournament_run import RunOptions, play_tournament, resume_tournament
 from miai_tournaments.store import sqlite
 from miai_tournaments.store.folder import FILE_NAME
 from miai_tournaments.store.rows import GameResult, PlayerRow, RunInfo
@@ -92,11 +92,11 @@ def _report(finished: Finished, folder: Path) -> None:
 
 
 def _resume(finished: Finished, folder: Path) -> None:
-    resume_tournament(folder, Options(make_reporter=make_reporter, executor="serial"))
+    resume_tournament(folder, RunOptions(make_reporter=make_reporter, executor="serial"))
 
 
 def _run(finished: Finished, folder: Path) -> None:
-    options = Options(make_reporter=make_reporter, executor="serial", records=("jsonl",))
+    options = RunOptions(make_reporter=make_reporter, executor="serial", records=("jsonl",))
     play_tournament(load_tournament(finished.config), folder, options)
 
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from miai.errors import StoreError
 from miai.record import Termination
-from miai_tournaments.report import counting
-from miai_tournaments.report.counting import Standings, count_games, count_store
+from miai_tournaments.report import standings as module
+from miai_tournaments.report.standings import Standings, count_games, count_store
 from miai_tournaments.store.folder import FILE_NAME
 from miai_tournaments.store.rows import GameResult, PlayerRow, RunInfo, ScheduledGame
 from miai_tournaments.store.store import Store
@@ -86,10 +86,10 @@ def test_columns_add_up_to_what_rows_do(
     tmp_path_factory: pytest.TempPathFactory,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(counting, "CHUNK", 7)
+    monkeypatch.setattr(module, "CHUNK", 7)
     with stored(tmp_path_factory.mktemp("store") / "x", output) as store:
         by_rows = count_games(store.games(), players=NAMES)
-        monkeypatch.setattr(counting, "count_games", None)  # by columns, or not at all
+        monkeypatch.setattr(module, "count_games", None)  # by columns, or not at all
         by_columns = count_store(store)
         monkeypatch.undo()
     assert plain(by_columns) == plain(by_rows)

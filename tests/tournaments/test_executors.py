@@ -20,7 +20,7 @@ from tests.tournaments.support import actions
 from miai.process.workers import JobPool, WorkerPool
 from miai_tournaments.running.start import make_executor
 from miai_tournaments.workers.executor import GAME_WORKER, Executor, PooledExecutor, Workload
-from miai_tournaments.workers.jobs import GameJob, Outcome, Setup
+from miai_tournaments.workers.jobs import GameJob, JobOutcome, Setup
 
 SETUP = Setup(
     game="tic_tac_toe",
@@ -86,8 +86,8 @@ def serial() -> AbstractContextManager[Executor]:
     return make_executor("serial", Workload(setup=SETUP, workers=1, on_output=SAID.append))
 
 
-def perform(executor: Executor, jobs: list[GameJob]) -> dict[str, Outcome]:
-    waiting, outcomes = list(jobs), dict[str, Outcome]()
+def perform(executor: Executor, jobs: list[GameJob]) -> dict[str, JobOutcome]:
+    waiting, outcomes = list(jobs), dict[str, JobOutcome]()
     handed = 0
     while len(outcomes) < len(jobs):
         while waiting and handed - len(outcomes) < executor.capacity:
@@ -126,7 +126,7 @@ def test_a_start_job_reports_the_agents_that_cannot_start(children_find_mischief
     for make in makers:
         with make() as executor:
             outcomes = perform(executor, jobs)
-        assert outcomes["ann"] == Outcome(job_id="ann")
+        assert outcomes["ann"] == JobOutcome(job_id="ann")
         assert outcomes["lost"].fault == "unavailable"
         assert "the engine 'mischief' is missing" in outcomes["lost"].reason
 
@@ -150,7 +150,7 @@ def test_a_dead_worker_costs_the_job_it_was_at_and_no_other() -> None:
             executor.submit(each)
         rest = jobs[executor.capacity :]
         os.kill(executor.pids[0], signal.SIGKILL)
-        outcomes: list[Outcome] = []
+        outcomes: list[JobOutcome] = []
         while len(outcomes) < len(jobs):
             outcomes += executor.wait(30)
             while rest and len(jobs) - len(rest) - len(outcomes) < executor.capacity:

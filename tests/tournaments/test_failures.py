@@ -11,10 +11,10 @@ import pytest
 from tests.tournaments.support import config_text, player, refused, rule, tournament
 from tests.tournaments.test_executors import SETUP, job, perform, processes
 
-from miai_tournaments.running.run import judge
+from miai_tournaments.running.tournament_run import judge
 from miai_tournaments.store.rows import GameResult
 from miai_tournaments.store.store import Store
-from miai_tournaments.workers.jobs import Outcome
+from miai_tournaments.workers.jobs import JobOutcome
 
 WAYS = {
     "raise": ("crash", "RuntimeError: mischief"),
@@ -156,9 +156,9 @@ def test_check_reports_the_errors_of_every_player(tmp_path: Path, mischief: dict
     ) in output.splitlines()
 
 
-def outcome(termination: str = "", **more: object) -> Outcome:
+def outcome(termination: str = "", **more: object) -> JobOutcome:
     result = GameResult(returns=(1.0, -1.0), termination=termination) if termination else None
-    return Outcome(job_id="g", result=result, **more)  # type: ignore[arg-type]  # of any field
+    return JobOutcome(job_id="g", result=result, **more)  # type: ignore[arg-type]  # of any field
 
 
 @pytest.mark.parametrize(
@@ -175,6 +175,6 @@ def outcome(termination: str = "", **more: object) -> Outcome:
         (outcome(fault="defect"), "void", "dropped"),
     ],
 )
-def test_the_verdict_on_each_outcome(given: Outcome, running: str, stopping: str) -> None:
+def test_the_verdict_on_each_outcome(given: JobOutcome, running: str, stopping: str) -> None:
     assert judge(given, stopping=False) == running
     assert judge(given, stopping=True) == stopping

@@ -32,12 +32,12 @@ from tests.tournaments.test_executors import SETUP, ProcessExecutor, job, perfor
 from miai.errors import AgentUnavailableError, StoreError
 from miai.process import agent_process
 from miai.process.agent_process import BEAT, STANDSTILL, Heartbeat
-from miai_tournaments.running.run import MOST_STANDSTILLS, judge
 from miai_tournaments.running.start import start_players
+from miai_tournaments.running.tournament_run import MOST_STANDSTILLS, judge
 from miai_tournaments.store.folder import FILE_NAME, LOCK
 from miai_tournaments.store.sqlite import SqliteConnection, created
 from miai_tournaments.store.store import Store
-from miai_tournaments.workers.jobs import GameJob, Outcome
+from miai_tournaments.workers.jobs import GameJob, JobOutcome
 
 SLOW = player("slow", "mischief", delay=0.2)
 LONG = {"rounds": 200}
@@ -91,7 +91,7 @@ def stopped(pid: int, *, after: float, seconds: float) -> threading.Thread:
     return thread
 
 
-def outcome_of_a_stopped_game(delay: float, *, stop: bool) -> Outcome:
+def outcome_of_a_stopped_game(delay: float, *, stop: bool) -> JobOutcome:
     """Return the outcome of a game in which an agent thinks for `delay` s of the clock's 1 s."""
     agents = {"slow": ("mischief", {"delay": delay}), "ann": ("random", {})}
     control = {"kind": "per-move", "seconds": 1.0, "margin": 0.0}

@@ -16,10 +16,10 @@ from tests.seeds import seed_of_test
 from tests.tournaments.support import command, environment, games_of, refused, tournament
 
 from miai_tournaments.config.load import load_tournament
-from miai_tournaments.report.files import report_page
 from miai_tournaments.report.live import Reporter
 from miai_tournaments.report.report import build_report
-from miai_tournaments.running.run import Options, RunEnding, play_tournament
+from miai_tournaments.report.report_files import report_page
+from miai_tournaments.running.tournament_run import RunEnding, RunOptions, play_tournament
 from miai_tournaments.store.folder import FILE_NAME
 from miai_tournaments.store.store import Store
 
@@ -70,7 +70,7 @@ def run(path: Path, folder: Path, *, executor: str = "serial", workers: int = 1)
         def note(self, text: str) -> None:
             said.append(text)
 
-    options = Options(
+    options = RunOptions(
         make_reporter=lambda _: Lines(), executor=executor, workers=workers, say=said.append
     )
     ending = play_tournament(load_tournament(path), folder, options)

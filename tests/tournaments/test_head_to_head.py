@@ -15,11 +15,11 @@ from tests.tournaments.pages import read_page
 from tests.tournaments.test_report import INFO, game, small_tournament
 
 from miai_tournaments.ratings.ratings import fit_ratings
-from miai_tournaments.report.counting import count_games, count_store, outcome
-from miai_tournaments.report.files import report_page
 from miai_tournaments.report.head_to_head import head_to_head
 from miai_tournaments.report.live import LiveReporter
 from miai_tournaments.report.report import build_report
+from miai_tournaments.report.report_files import report_page
+from miai_tournaments.report.standings import count_games, count_store, outcome
 from miai_tournaments.store.rows import GameResult, GameRow, PlayerRow, ScheduledGame
 from miai_tournaments.store.store import Store
 

@@ -29,7 +29,7 @@ from miai_tournaments.report.joint_ratings import (
     read_run,
 )
 from miai_tournaments.report.live import Reporter
-from miai_tournaments.running.run import Options, play_tournament
+from miai_tournaments.running.tournament_run import RunOptions, play_tournament
 
 
 def agent(name: str, version: str = "miai 1.0", **parameters: object) -> Identity:
@@ -162,7 +162,7 @@ def play(folder: Path, *players: object, seed: int = 3, size: int = 3) -> Path:
     head = {"seed": seed, "rounds": 2, "name": folder.name}
     game = {"name": "tic_tac_toe"} if size == 3 else {"name": "go", "board_size": size}
     path.write_text(config_text(*players, tournament=head, game=game))  # type: ignore[arg-type]
-    options = Options(make_reporter=lambda _: Reporter(), executor="serial")
+    options = RunOptions(make_reporter=lambda _: Reporter(), executor="serial")
     assert play_tournament(load_tournament(path), folder, options).kind == "complete"
     return folder
 
@@ -205,7 +205,7 @@ def test_games_with_parameters_of_their_own_are_left_out(tmp_path: Path) -> None
         '[[format.pairings]]\nfirst = "bob"\nsecond = "ann"\nsettings = {komi = 0.5}\n'
     )
     path.write_text(config_text(*RANDOMS[:2], game={"name": "go", "board_size": 3}) + pairings)
-    options = Options(make_reporter=lambda _: Reporter(), executor="serial")
+    options = RunOptions(make_reporter=lambda _: Reporter(), executor="serial")
     play_tournament(load_tournament(path), tmp_path / "run", options)
     found = read_run(tmp_path / "run")
     assert found.games == found.left_out == 4

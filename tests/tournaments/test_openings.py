@@ -26,11 +26,16 @@ from miai_tournaments.report.details import build_details, game_of
 from miai_tournaments.report.live import Reporter
 from miai_tournaments.report.report import build_report
 from miai_tournaments.running.check import check_players
-from miai_tournaments.running.run import Options, RunEnding, play_tournament, resume_tournament
 from miai_tournaments.running.schedule import Schedule
 from miai_tournaments.running.signals import Stopped
 from miai_tournaments.running.start import ValuationWatch
 from miai_tournaments.running.stored_run import run_info, stored_openings
+from miai_tournaments.running.tournament_run import (
+    RunEnding,
+    RunOptions,
+    play_tournament,
+    resume_tournament,
+)
 from miai_tournaments.store.rows import ScheduledGame
 from miai_tournaments.store.store import Store
 
@@ -214,7 +219,7 @@ def never() -> None:
 
 
 def play(t: Tournament, folder: Path, *, executor: str = "serial", workers: int = 1) -> None:
-    options = Options(make_reporter=lambda _: Reporter(), executor=executor, workers=workers)
+    options = RunOptions(make_reporter=lambda _: Reporter(), executor=executor, workers=workers)
     assert play_tournament(t, folder, options) == RunEnding("complete")
 
 
@@ -245,7 +250,7 @@ def test_the_lines_that_are_kept_are_found_once(tmp_path: Path) -> None:
     longer.openings.balance.watch = never
     with pytest.raises(AssertionError, match="was valued"):
         longer.openings.judged(3)
-    options = Options(make_reporter=lambda _: Reporter(), executor="serial")
+    options = RunOptions(make_reporter=lambda _: Reporter(), executor="serial")
     # The watch is the run's own from here on; were a line valued, this component would break.
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Balance, "value", lambda *_, **__: never())

@@ -30,9 +30,9 @@ from miai_classics.tic_tac_toe import TicTacToe
 from miai_tournaments.formats.format import Meeting, Pairing
 from miai_tournaments.formats.match import PayoffTestParameters
 from miai_tournaments.ratings.payoffs import MeanPayoff, Payoffs, PayoffTest, student_quantile
-from miai_tournaments.report.counting import count_games
 from miai_tournaments.report.details import build_details
 from miai_tournaments.report.report import build_report
+from miai_tournaments.report.standings import count_games
 from miai_tournaments.store.rows import PAYOFFS, GameRow, PlayerRow, RunInfo
 from miai_tournaments.store.store import Store
 

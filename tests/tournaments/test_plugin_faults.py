@@ -12,7 +12,7 @@ from miai.errors import PluginError
 from miai.plugins.loader import registry
 from miai_tournaments.api import run_tournament
 from miai_tournaments.workers.executor import SerialExecutor
-from miai_tournaments.workers.jobs import Outcome
+from miai_tournaments.workers.jobs import JobOutcome
 
 CONFIG = {
     "tournament": {"name": "t", "seed": 7, "rounds": 1},
@@ -40,7 +40,7 @@ def fail(*_: object, **__: object) -> Any:
         ("submit", fail, "OSError: boom"),
         ("wait", fail, "OSError: boom"),
         ("wait", lambda *_: [None], r"wait\(\) returned None"),
-        ("wait", lambda *_: [Outcome(job_id="x")], "it has no job 'x'"),
+        ("wait", lambda *_: [JobOutcome(job_id="x")], "it has no job 'x'"),
         ("capacity", "many", "capacity is 'many'"),
         ("running", property(fail), "OSError: boom"),
     ],

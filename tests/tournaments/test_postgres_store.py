@@ -29,7 +29,7 @@ from tests.tournaments.support import (
 from miai.errors import MiaiError, ParameterError, StoreError
 from miai_tournaments.config.load import load_tournament
 from miai_tournaments.report.live import Reporter
-from miai_tournaments.running.run import Options, RunEnding, play_tournament
+from miai_tournaments.running.tournament_run import RunEnding, RunOptions, play_tournament
 from miai_tournaments.store import postgres
 from miai_tournaments.store import store as store_module
 from miai_tournaments.store.folder import ADDRESS_FILE, DRAFT_FILE
@@ -175,7 +175,7 @@ def address_in(folder: Path, name: str = ADDRESS_FILE) -> dict[str, str]:
 
 
 def play(config: Path, folder: Path, url: str | None) -> None:
-    options = Options(make_reporter=lambda _: Reporter(), executor="serial", store=url)
+    options = RunOptions(make_reporter=lambda _: Reporter(), executor="serial", store=url)
     assert play_tournament(load_tournament(config), folder, options) == RunEnding("complete")
 
 

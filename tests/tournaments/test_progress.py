@@ -13,8 +13,8 @@ from rich.console import Console
 from tests.tournaments.support import config_text, environment, player
 
 from miai.progress import Progress, clock_text, show_activity
-from miai_tournaments.report.counting import count_games
 from miai_tournaments.report.live import LiveReporter, Reporter, describe, one_line
+from miai_tournaments.report.standings import count_games
 from miai_tournaments.store.rows import GameResult, ScheduledGame
 
 GAME = ScheduledGame(

@@ -25,7 +25,7 @@ from tests.tournaments.test_executors import (
 from miai.errors import ConfigError
 from miai_tournaments.running.start import make_executor
 from miai_tournaments.workers.executor import PooledExecutor, Workload
-from miai_tournaments.workers.jobs import GameJob, Outcome, Setup
+from miai_tournaments.workers.jobs import GameJob, JobOutcome, Setup
 from miai_tournaments.workers.ray_executor import RayPool
 
 pytest.importorskip("ray")
@@ -50,8 +50,8 @@ def actors(
         yield RayExecutor(pool)
 
 
-def outcomes_of(executor: RayExecutor, count: int) -> list[Outcome]:
-    found: list[Outcome] = []
+def outcomes_of(executor: RayExecutor, count: int) -> list[JobOutcome]:
+    found: list[JobOutcome] = []
     until = time.monotonic() + 120
     while len(found) < count and time.monotonic() < until:
         found += executor.wait(5)
@@ -77,7 +77,7 @@ def test_it_gives_the_games_of_the_others_and_a_death_costs_one_job(
             executor,
             [GameJob(job_id=name, kind="start", players=(name,)) for name in ("ann", "lost")],
         )
-        assert started["ann"] == Outcome(job_id="ann")
+        assert started["ann"] == JobOutcome(job_id="ann")
         assert started["lost"].fault == "unavailable"
         assert "the engine 'mischief' is missing" in started["lost"].reason
         found = perform(executor, jobs)

@@ -14,8 +14,8 @@ from tests.tournaments.pages import read_page
 from tests.tournaments.support import config_text, player, refused, tournament
 from tests.tournaments.test_report import INFO, game, small_tournament
 
-from miai_tournaments.report.files import csv_files, report_page, write_parquet
 from miai_tournaments.report.report import build_report
+from miai_tournaments.report.report_files import csv_files, report_page, write_parquet
 from miai_tournaments.store.store import Store
 
 pytestmark = pytest.mark.long

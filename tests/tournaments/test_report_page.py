@@ -21,10 +21,10 @@ from tests.tournaments.test_report import (
 )
 
 from miai.pages.charts import Scale, ticks
-from miai_tournaments.report.details import variants
-from miai_tournaments.report.files import report_page
+from miai_tournaments.report.details import parameter_series
 from miai_tournaments.report.rating_tables import shade
 from miai_tournaments.report.report import TournamentReport, build_report
+from miai_tournaments.report.report_files import report_page
 from miai_tournaments.store.rows import GameResult, GameRow, PlayerRow, RunInfo, ScheduledGame
 from miai_tournaments.store.store import Store
 
@@ -193,7 +193,7 @@ def test_strength_is_drawn_over_the_one_number_in_which_players_differ() -> None
     entered.append(PlayerRow(name="agent-5", agent="another", parameters=another))
     report = replace(made(rows), entered=entered)
     assert report.ratings is not None
-    [group] = variants(entered)
+    [group] = parameter_series(entered)
     names = ["agent-1", "agent-2", "agent-0", "agent-4"]  # neither of another setting nor agent
     assert (group.agent, group.parameter) == ("mcts", "size")
     assert list(group.players.items()) == list(zip([1, 10, 100, 1000], names, strict=True))

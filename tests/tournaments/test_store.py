@@ -27,7 +27,7 @@ from miai_tournaments.store.folder import (
     runner_of,
 )
 from miai_tournaments.store.postgres import RECONNECT_PAUSES
-from miai_tournaments.store.reading import _RUN, is_duration
+from miai_tournaments.store.row_checks import _RUN, is_duration
 from miai_tournaments.store.rows import GameResult, PlayerRow, RunInfo, ScheduledGame
 from miai_tournaments.store.store import Store
 

@@ -37,7 +37,7 @@ from miai_tournaments.config.load import load_tournament
 from miai_tournaments.report import watch as watch_module
 from miai_tournaments.report.live import Reporter
 from miai_tournaments.report.watch import rate, watch
-from miai_tournaments.running.run import Options, play_tournament
+from miai_tournaments.running.tournament_run import RunOptions, play_tournament
 from miai_tournaments.store.rows import PlayerRow, RunInfo, ScheduledGame
 from miai_tournaments.store.store import Store
 from miai_tournaments.workers import game_runner as boards_module
@@ -107,7 +107,7 @@ def test_a_swiss_stopped_between_rounds_is_not_complete(
     config.write_text(
         config_text(*map(player, "abcd"), format=swiss).replace("rounds = 2\n", "", 1)
     )
-    options = Options(make_reporter=lambda _: Reporter(), executor="serial")
+    options = RunOptions(make_reporter=lambda _: Reporter(), executor="serial")
     with monkeypatch.context() as patched:
         # Where a runner stands that is killed when a round's last game has been committed.
         patched.setattr(Store, "schedule", Mock(side_effect=KeyboardInterrupt))

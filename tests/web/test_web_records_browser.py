@@ -14,8 +14,8 @@ from tests.web.server import both_looks
 
 import miai
 from miai.pages.replay_page import replay_page
-from miai_tournaments.report.files import report_page
 from miai_tournaments.report.report import build_report
+from miai_tournaments.report.report_files import report_page
 
 if TYPE_CHECKING:
     from playwright.sync_api import FilePayload, Page

@@ -49,7 +49,7 @@ def run_tournament(
     from miai_tournaments.config.load import apply_overrides, check_tournament, load_tournament
     from miai_tournaments.report.live import Reporter
     from miai_tournaments.report.report import build_report
-    from miai_tournaments.running.run import Options, play_tournament
+    from miai_tournaments.running.tournament_run import RunOptions, play_tournament
     from miai_tournaments.store.store import Store
 
     say = show or (lambda _: None)
@@ -62,7 +62,7 @@ def run_tournament(
         )
     else:
         tournament = load_tournament(Path(config), overrides)
-    options = Options(
+    options = RunOptions(
         make_reporter=lambda _: Reporter(_Lines(say)), say=say, executor=executor, workers=workers
     )
     ending = play_tournament(tournament, Path(folder), options)
@@ -92,9 +92,9 @@ def run_comparison(
       TournamentStoppedError: the comparison was stopped before its end.
       MiaiError: the folder is in use or holds something else, or a search failed.
     """
+    from miai_tournaments.compare.comparison_run import run_searches
     from miai_tournaments.compare.config import load_comparison
     from miai_tournaments.compare.results import ComparisonStore
-    from miai_tournaments.compare.run import run_searches
     from miai_tournaments.compare.summary import summarize
 
     comparison = load_comparison(Path(config))

@@ -2,7 +2,8 @@
 
 `miai_tournaments.report.outline` builds the document of a report.
 `miai_tournaments.report.printing` shows documents on terminals, as plain text and as Markdown,
-`miai_tournaments.report.files` as HTML. All texts of a document are printable (see `printable`).
+`miai_tournaments.report.report_files` as HTML. All texts of a document are printable (see
+`printable`).
 """
 
 from __future__ import annotations

@@ -37,9 +37,9 @@ def compare(
 ) -> None:
     """Compare searches over beliefs; an existing DIR is extended and resumed."""
     from miai.progress import make_progress
+    from miai_tournaments.compare.comparison_run import run_searches
     from miai_tournaments.compare.config import load_comparison
     from miai_tournaments.compare.results import FILE_NAME, ComparisonStore
-    from miai_tournaments.compare.run import run_searches
     from miai_tournaments.compare.summary import summarize
 
     comparison = load_comparison(config)

@@ -157,7 +157,7 @@ class RateList:
 
     def to_csv(self) -> str:
         """Return CSV, a line per agent; parameters are JSON, runs are separated by spaces."""
-        from miai_tournaments.report.files import csv_text
+        from miai_tournaments.report.report_files import csv_text
 
         rows = [{**entry, "runs": " ".join(entry["runs"])} for entry in self.entries()]
         return csv_text(rows, _COLUMNS)

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from miai.errors import ConfigError, near_matches
-from miai_tournaments.report.files import FOLDER, FORMATS, write_report
 from miai_tournaments.report.report import build_report
+from miai_tournaments.report.report_files import FOLDER, FORMATS, write_report
 from miai_tournaments.store.export import write_whole
 
 if TYPE_CHECKING:

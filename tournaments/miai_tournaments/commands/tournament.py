@@ -13,7 +13,7 @@ import typer
 
 if TYPE_CHECKING:
     from miai_tournaments.report.report import TournamentReport
-    from miai_tournaments.running.run import Options, RunEnding
+    from miai_tournaments.running.tournament_run import RunEnding, RunOptions
     from miai_tournaments.store.store import Store
 
 
@@ -73,7 +73,7 @@ def run(
 ) -> None:
     """Play the tournament of a config file. An existing DIR is extended and resumed."""
     from miai_tournaments.config.load import load_tournament
-    from miai_tournaments.running.run import play_tournament
+    from miai_tournaments.running.tournament_run import play_tournament
 
     _prepare_process("miai tournament run")
     options = replace(_options(workers, executor, address, records), store=store)
@@ -91,7 +91,7 @@ def resume(
     records: Records = None,
 ) -> None:
     """Play the remaining games of a tournament, or let a paused one go on."""
-    from miai_tournaments.running.run import resume_tournament
+    from miai_tournaments.running.tournament_run import resume_tournament
     from miai_tournaments.store.folder import end_pause
 
     if (runner := end_pause(folder)) is not None:
@@ -289,19 +289,19 @@ def _prepare_process(title: str) -> None:
 
 def _options(
     workers: int | None, executor: str | None, address: str | None, records: list[str] | None
-) -> Options:
+) -> RunOptions:
     from miai.errors import ConfigError, UnknownComponentError
     from miai.plugins.loader import registry
     from miai_tournaments.kinds import EXECUTOR
     from miai_tournaments.report.live import make_reporter
-    from miai_tournaments.running.run import Options
+    from miai_tournaments.running.tournament_run import RunOptions
 
     try:
         if executor is not None:
             registry().get(EXECUTOR, executor)
     except UnknownComponentError as error:
         raise ConfigError(f"--executor {executor}: {error}") from None
-    return Options(
+    return RunOptions(
         workers=workers,
         executor=executor,
         address=address,

@@ -29,13 +29,13 @@ from miai_tournaments.compare.blocks import (
     game_name,
 )
 from miai_tournaments.compare.results import FILE_NAME
-from miai_tournaments.config.problems import Problems
+from miai_tournaments.config.mistakes import Mistakes
 from miai_tournaments.report.live import one_line
 
 
 @contextmanager
-def _building_at(mistakes: Problems, path: str) -> Iterator[None]:
-    """As `Problems.at`, for a factory, which does not know its own place in the config."""
+def _building_at(mistakes: Mistakes, path: str) -> Iterator[None]:
+    """As `Mistakes.at`, for a factory, which does not know its own place in the config."""
     with mistakes.at(path):
         try:
             yield
@@ -58,7 +58,7 @@ class Components:
       problems: all parameters of each cell's problem, by number of the cell.
     """
 
-    def __init__(self, raw: Mapping[str, Any], mistakes: Problems) -> None:
+    def __init__(self, raw: Mapping[str, Any], mistakes: Mistakes) -> None:
         self.arms: list[Arm] = []
         self.problems: dict[int, dict[str, Any]] = {}
         for number, table in _tables(raw, "arms"):
@@ -67,7 +67,7 @@ class Components:
         for number, table in _tables(raw, "cells"):
             self._check_cell(number, table, mistakes)
 
-    def try_all(self, config: ComparisonConfig, mistakes: Problems) -> None:
+    def try_all(self, config: ComparisonConfig, mistakes: Mistakes) -> None:
         """Build every arm's searcher for each of its problems once."""
         tried: set[tuple[str, str]] = set()
         for cell in config.cells:
@@ -78,7 +78,7 @@ class Components:
                 with _building_at(mistakes, f"arms[{number}]"):
                     make_searcher(arm, make_problem(cell.problem, cell.parameters))
 
-    def _check_cell(self, number: int, table: Mapping[str, Any], mistakes: Problems) -> None:
+    def _check_cell(self, number: int, table: Mapping[str, Any], mistakes: Mistakes) -> None:
         name, given = table.get("problem"), table.get("parameters", {})
         if not isinstance(name, str) or not isinstance(given, Mapping):
             return  # reported by the models
@@ -193,7 +193,7 @@ def load_comparison(path: Path) -> Comparison:
     """
     text, raw = read_toml(path, example=_EXAMPLE, about=_about_folder)
     refuse_other_config(path, raw, ComparisonConfig)
-    mistakes = Problems(raw, source=str(path))
+    mistakes = Mistakes(raw, source=str(path))
     config = _validate(raw, mistakes)
     components = Components(raw, mistakes)
     if config is not None:
@@ -221,7 +221,7 @@ def _about_folder(path: Path) -> str:
     return ""
 
 
-def _validate(raw: Mapping[str, Any], mistakes: Problems) -> ComparisonConfig | None:
+def _validate(raw: Mapping[str, Any], mistakes: Mistakes) -> ComparisonConfig | None:
     try:
         return ComparisonConfig.model_validate(raw)
     except ValidationError as error:
@@ -243,7 +243,7 @@ def _is_below(detail: Mapping[str, Any], above: Mapping[str, Any]) -> bool:
     return len(detail["loc"]) > len(path) and detail["loc"][: len(path)] == path
 
 
-def _check_names(config: ComparisonConfig, mistakes: Problems) -> None:
+def _check_names(config: ComparisonConfig, mistakes: Mistakes) -> None:
     """Check that arms have unique names, and that named arms exist."""
     section, names = config.comparison, [arm.name for arm in config.arms]
     for number, name in enumerate(names):
@@ -261,7 +261,7 @@ def _check_names(config: ComparisonConfig, mistakes: Problems) -> None:
                 mistakes.add(f"cells[{number}].arms", message)
 
 
-def _check_blocks(config: ComparisonConfig, blocks: list[Block], mistakes: Problems) -> None:
+def _check_blocks(config: ComparisonConfig, blocks: list[Block], mistakes: Mistakes) -> None:
     """Check that blocks have unique names, and that there are not too many searches."""
     games: dict[str, tuple[int, object]] = {}
     for number, cell in enumerate(config.cells):

@@ -21,8 +21,8 @@ from miai.pages.document import (
 from miai_tournaments.compare.config import Comparison
 from miai_tournaments.compare.results import ComparisonInfo, Measurement
 from miai_tournaments.compare.summary import Interval, Row, Searches
-from miai_tournaments.report.files import csv_text
 from miai_tournaments.report.printing import to_text
+from miai_tournaments.report.report_files import csv_text
 from miai_tournaments.store.export import write_whole
 
 _NAME_WIDTH = 28

@@ -49,20 +49,20 @@ def by_cell(rows: Iterable[Row]) -> dict[Cell, list[Row]]:
 
 def deepest(cells: Mapping[Cell, T]) -> dict[Cell, T]:
     """Return the deepest cell of each game, class and cache."""
-    most: dict[tuple[str, str, bool], int] = {}
+    depths: dict[tuple[str, str, bool], int] = {}
     for game, depth, kind, warm in cells:
-        most[game, kind, warm] = max(depth, most.get((game, kind, warm), depth))
-    return {cell: value for cell, value in cells.items() if most[cell[0], *cell[2:]] == cell[1]}
+        depths[game, kind, warm] = max(depth, depths.get((game, kind, warm), depth))
+    return {cell: value for cell, value in cells.items() if depths[cell[0], *cell[2:]] == cell[1]}
 
 
-def shown(cells: Mapping[Cell, T], *, most: int = MOST_PANELS) -> tuple[list[T], str]:
+def shown(cells: Mapping[Cell, T], *, limit: int = MOST_PANELS) -> tuple[list[T], str]:
     """Return the cells that get a panel, and a note on those left out.
 
     If there are more cells than panels, the deepest of each game, class and cache are shown.
     """
-    if len(cells) <= most:
+    if len(cells) <= limit:
         return list(cells.values()), ""
-    chosen = list(deepest(cells).values())[:most]
+    chosen = list(deepest(cells).values())[:limit]
     return chosen, f" {len(chosen)} of {len(cells)} cells, the deepest; the tables have all."
 
 
@@ -96,7 +96,7 @@ def against_k(rows: Sequence[Row], arms: Mapping[str, Arm]) -> str | None:
     if not cells:
         return None
     together = list(chain.from_iterable(cells.values()))
-    chosen, left_out = shown(cells, most=MOST_PANELS - 1)
+    chosen, left_out = shown(cells, limit=MOST_PANELS - 1)
     if len(cells) > 1:
         chosen = [together, *chosen]
     panels = [

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from miai_tournaments.store.database import StoreBase
 from miai_tournaments.store.folder import COMPARISON
-from miai_tournaments.store.reading import (
+from miai_tournaments.store.row_checks import (
     COUNT,
     ORDINAL,
     TABLE,

@@ -177,7 +177,7 @@ def _row(
     base: Mapping[tuple[int, int], Measurement],
 ) -> Row:
     done = [m for m in own.values() if m.complete]
-    pairs = [(base[at], m) for at, m in own.items() if m.complete and _complete(base.get(at))]
+    pairs = [(base[n], m) for n, m in own.items() if m.complete and _complete(base.get(n))]
     judged = [m for m in done if m.wrong_value is not None]
     wrong = [m for m in judged if m.wrong_value]
     return Row(

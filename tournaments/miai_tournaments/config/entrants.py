@@ -8,7 +8,7 @@ from typing import Any
 from miai.errors import ConfigError, ParameterError
 from miai.plugins.loader import registry
 from miai.plugins.registry import Component
-from miai_tournaments.config.problems import Problems
+from miai_tournaments.config.mistakes import Mistakes
 from miai_tournaments.config.schema import MAX_NAME, MAX_PLAYERS, PLAYER_KEYS, TournamentConfig
 from miai_tournaments.formats.format import Entrants, Format
 from miai_tournaments.kinds import FORMAT
@@ -75,7 +75,7 @@ def names_of(config: TournamentConfig) -> list[tuple[int, str]]:
     ]
 
 
-def check_names(names: Sequence[tuple[int, str]], problems: Problems) -> None:
+def check_names(names: Sequence[tuple[int, str]], problems: Mistakes) -> None:
     """Check the players' names, each with the number of its table."""
     seen: dict[str, int] = {}
     for number, name in names:

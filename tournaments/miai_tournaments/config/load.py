@@ -37,6 +37,7 @@ from miai_tournaments.config.entrants import (
     player,
     players_of,
 )
+from miai_tournaments.config.mistakes import Mistakes
 from miai_tournaments.config.opening_source import (
     Openings,
     check_settings,
@@ -46,7 +47,6 @@ from miai_tournaments.config.opening_source import (
     random_openings,
     with_settings,
 )
-from miai_tournaments.config.problems import Problems
 from miai_tournaments.config.schema import (
     MAX_GAMES,
     ConfigSection,
@@ -299,7 +299,7 @@ def check_tournament(
     draws_seed = isinstance(head, Mapping) and "seed" not in head
     if draws_seed:
         raw = _with_seed(raw, secrets.randbits(SEED_BITS))
-    problems = Problems(raw, source=source, settings=settings)
+    problems = Mistakes(raw, source=source, settings=settings)
     tournament = _ConfigCheck(raw, folder, problems).tournament(source=source, text=text)
     return replace(tournament, draws_seed=draws_seed)
 
@@ -325,7 +325,7 @@ class _ConfigCheck:
       folder: folder that relative paths start from.
     """
 
-    def __init__(self, raw: Mapping[str, Any], folder: Path, problems: Problems) -> None:
+    def __init__(self, raw: Mapping[str, Any], folder: Path, problems: Mistakes) -> None:
         self._raw, self._folder, self._problems = raw, folder, problems
         self._game_name: str | None = None
         self._game: Game | None = None

@@ -20,7 +20,7 @@ from miai.plugins.loader import registry
 from miai.seeds import derive_seed
 from miai_tournaments.config.balance import Balance
 from miai_tournaments.config.schema import OpeningsSection
-from miai_tournaments.store.reading import is_int, is_list
+from miai_tournaments.store.row_checks import is_int, is_list
 
 
 def game_with_settings(game: Game, settings: Mapping[str, Any], *, where: str = "") -> Game:

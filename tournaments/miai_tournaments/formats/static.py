@@ -35,7 +35,7 @@ from miai_tournaments.formats.groups import (
 )
 
 
-class RoundsParameters(Parameters):
+class StaticParameters(Parameters):
     """Parameters of a format in rounds."""
 
     rounds: int | None = parameter(
@@ -63,7 +63,7 @@ class StaticFormat(Format):
         return FormatStep(pairings=list(self.pairings()), finished=True)
 
 
-class GroupsParameters(SeatingParameters, RoundsParameters):
+class GroupsParameters(SeatingParameters, StaticParameters):
     """Parameters of a format in rounds of groups."""
 
 
@@ -246,7 +246,7 @@ class ListedPairing(StrictModel):
             )
 
 
-class PairingsParameters(RoundsParameters):
+class PairingsParameters(StaticParameters):
     """Parameters of the format."""
 
     pairings: tuple[ListedPairing, ...] = parameter(

@@ -40,7 +40,7 @@ _LARGEST_ANCHOR: Final = 1e6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate:
+class FitValue:
     """A number with its standard error and 95 % interval, all in the same unit."""
 
     value: float
@@ -49,7 +49,7 @@ class Estimate:
     high: float
 
     @classmethod
-    def normal(cls, value: float, standard_error: float) -> Estimate:
+    def normal(cls, value: float, standard_error: float) -> FitValue:
         """Return the estimate whose interval is 1.96 standard errors to either side."""
         margin = Z95 * standard_error
         return cls(
@@ -94,36 +94,36 @@ class Ratings:
     anchor: str | None
     anchor_elo: float
     prior_games: float
-    first_player_advantage: Estimate | None = None
-    draw_probability: Estimate | None = None
+    first_player_advantage: FitValue | None = None
+    draw_probability: FitValue | None = None
     log_nu: float = -math.inf
     groups: tuple[tuple[str, ...], ...]
     one_sided: tuple[tuple[str, ...], ...]
     hides_first_move: bool = False
     log_posterior: float
-    seats: tuple[tuple[Estimate, ...], ...] = ()
+    seats: tuple[tuple[FitValue, ...], ...] = ()
 
     @property
     def standard_errors(self) -> Floats:
         """``(K,)`` standard errors in Elo, relative to the anchor or the mean."""
         return np.asarray(np.sqrt(np.maximum(np.diagonal(self.covariance), 0.0)))
 
-    def estimate(self, player: str) -> Estimate:
+    def estimate(self, player: str) -> FitValue:
         """Return a player's rating. Raises `KeyError` for an unknown name."""
         index = self._index(player)
-        return Estimate.normal(float(self.elo[index]), float(self.standard_errors[index]))
+        return FitValue.normal(float(self.elo[index]), float(self.standard_errors[index]))
 
-    def difference(self, player: str, other: str) -> Estimate:
+    def difference(self, player: str, other: str) -> FitValue:
         """Return the rating of `player` minus that of `other`, using their covariance."""
         i, j = self._index(player), self._index(other)
         error = float(self._difference_errors()[i, j])
-        return Estimate.normal(float(self.elo[i] - self.elo[j]), error)
+        return FitValue.normal(float(self.elo[i] - self.elo[j]), error)
 
-    def mean(self, players: Sequence[str]) -> Estimate:
+    def mean(self, players: Sequence[str]) -> FitValue:
         """Return the mean rating of some players, such as a team. Raises `KeyError`."""
         places = [self._index(name) for name in players]
         variance = float(self.covariance[np.ix_(places, places)].mean())
-        return Estimate.normal(float(self.elo[places].mean()), math.sqrt(max(variance, 0.0)))
+        return FitValue.normal(float(self.elo[places].mean()), math.sqrt(max(variance, 0.0)))
 
     def superiority(self) -> Floats:
         """Return ``(K, K)`` probabilities that the player of the row is the stronger one.
@@ -219,7 +219,7 @@ def fit_ratings(
     return replace(
         _strengths(fit, covariance, results, results, **scale),
         first_player_advantage=(
-            Estimate.normal(ELO * float(parameters[k]), ELO * float(errors[k]))
+            FitValue.normal(ELO * float(parameters[k]), ELO * float(errors[k]))
             if first_player_advantage
             else None
         ),
@@ -297,7 +297,7 @@ def _strengths(
 
 def _seat_values(
     columns: Sequence[int], parameters: Floats, covariance: Floats
-) -> tuple[Estimate, ...]:
+) -> tuple[FitValue, ...]:
     """Return the values of the seats of a kind of game relative to their mean; the last is zero."""
     n = len(columns)
     free = list(columns[:-1])
@@ -305,7 +305,7 @@ def _seat_values(
     values = ELO * centre @ parameters[free]
     variances = np.diagonal(centre @ covariance[np.ix_(free, free)] @ centre.T)
     errors = ELO * np.sqrt(np.maximum(variances, 0.0))
-    return tuple(Estimate.normal(float(v), float(e)) for v, e in zip(values, errors, strict=True))
+    return tuple(FitValue.normal(float(v), float(e)) for v, e in zip(values, errors, strict=True))
 
 
 def check_options(
@@ -337,13 +337,13 @@ def gauge(players: Sequence[str], anchor: str | None) -> Floats:
     return np.asarray(np.eye(k) - reference)
 
 
-def _draws(log_nu: float, error: float) -> Estimate:
+def _draws(log_nu: float, error: float) -> FitValue:
     """Return the probability of a draw between equals, with an interval from that of log nu."""
     low, value, high = (
         float(outcomes(np.zeros(()), np.array(log_nu + sign * Z95 * error))[1])
         for sign in (-1.0, 0.0, 1.0)
     )
-    return Estimate(value=value, standard_error=value * (1 - value) * error, low=low, high=high)
+    return FitValue(value=value, standard_error=value * (1 - value) * error, low=low, high=high)
 
 
 _erfc = np.vectorize(math.erfc, otypes=[np.float64])

@@ -30,10 +30,10 @@ from miai_tournaments.ratings.performance import (
     measure_performance,
 )
 from miai_tournaments.ratings.rankings import ranks_of
-from miai_tournaments.ratings.ratings import Estimate, Ratings
-from miai_tournaments.report.counting import FORFEITS, PlayerStanding, Standings, Tally, outcome
+from miai_tournaments.ratings.ratings import FitValue, Ratings
+from miai_tournaments.report.standings import FORFEITS, PlayerStanding, Standings, Tally, outcome
 from miai_tournaments.store.database import damaged
-from miai_tournaments.store.reading import is_int
+from miai_tournaments.store.row_checks import is_int
 from miai_tournaments.store.rows import GameRow, PlayerRow, RunInfo
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Variants:
+class ParameterSeries:
     """Players of one agent whose parameters differ in one number.
 
     Attributes:
@@ -60,7 +60,7 @@ _FEW: Final = 3
 """Minimum number of values that make a line."""
 
 
-def variants(entered: Iterable[PlayerRow]) -> list[Variants]:
+def parameter_series(entered: Iterable[PlayerRow]) -> list[ParameterSeries]:
     """Return the groups of players of which a line of strength over a parameter can be drawn."""
     groups: dict[tuple[str, str, str], dict[float, str]] = {}
     for row in entered:
@@ -73,7 +73,7 @@ def variants(entered: Iterable[PlayerRow]) -> list[Variants]:
             group = row.agent, key, json.dumps(others, sort_keys=True)
             groups.setdefault(group, {})[float(value)] = row.name
     return [
-        Variants(agent, key, dict(sorted(players.items())))
+        ParameterSeries(agent, key, dict(sorted(players.items())))
         for (agent, key, _others), players in groups.items()
         if len(players) >= _FEW
     ]
@@ -231,7 +231,7 @@ class Team:
 
     name: str
     members: tuple[str, ...]
-    rating: Estimate | None
+    rating: FitValue | None
     payoff: MeanPayoff | None
     against_others: Tally
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from miai_tournaments.ratings.model import Floats
-from miai_tournaments.ratings.ratings import Estimate
-from miai_tournaments.report.counting import Tally
+from miai_tournaments.ratings.ratings import FitValue
+from miai_tournaments.report.standings import Tally
 
 if TYPE_CHECKING:
     from miai_tournaments.report.details import ReportContents
@@ -34,7 +34,7 @@ class HeadToHead:
 
     players: tuple[str, str]
     results: Tally
-    difference: Estimate
+    difference: FitValue
     bootstrap: tuple[float, float] | None
     superiority: float
     pentanomial: tuple[int, ...]

@@ -15,10 +15,10 @@ from miai.pages.document import counted
 from miai.plain import listed
 from miai.progress import LiveProgress, Progress, is_live_terminal
 from miai_tournaments.ratings.rankings import ranks_of
-from miai_tournaments.report.counting import FORFEITS, Standings, count_games
 from miai_tournaments.report.printing import renderable
 from miai_tournaments.report.rating_tables import crosstable, results_tables
 from miai_tournaments.report.report import build_report
+from miai_tournaments.report.standings import FORFEITS, Standings, count_games
 from miai_tournaments.store.folder import is_paused, runner_of
 from miai_tournaments.store.rows import GameResult, GameRow, ScheduledGame, Status
 from miai_tournaments.store.store import Store

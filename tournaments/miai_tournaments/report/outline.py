@@ -37,8 +37,7 @@ from miai.pages.layout import text
 from miai.plain import listed
 from miai_tournaments.ratings.payoffs import Payoffs
 from miai_tournaments.ratings.performance import PerformanceRow
-from miai_tournaments.report.counting import FORFEITS, Tally
-from miai_tournaments.report.details import MOST_OPENINGS, Details, TimeUse, variants
+from miai_tournaments.report.details import MOST_OPENINGS, Details, TimeUse, parameter_series
 from miai_tournaments.report.head_to_head import head_to_head
 from miai_tournaments.report.rating_tables import (
     DETAILED,
@@ -65,6 +64,7 @@ from miai_tournaments.report.rating_tables import (
     teams,
     wdl_cell,
 )
+from miai_tournaments.report.standings import FORFEITS, Tally
 from miai_tournaments.store.rows import GameRow
 
 if TYPE_CHECKING:
@@ -446,7 +446,7 @@ def _parameter_lines(report: ReportContents) -> Section:
     """Return the strength of players of one agent over the number in which they differ."""
     title, payoffs = "Strength over a parameter", report.standings.payoffs or Payoffs()
     figures: list[Block] = []
-    for group in variants(report.entered):
+    for group in parameter_series(report.entered):
         points: dict[float, tuple[float, float]] = {}
         for value, name in group.players.items():
             if report.ratings is None:

@@ -30,10 +30,10 @@ from miai.pages.document import (
 )
 from miai.pages.layout import name as name_markup
 from miai_tournaments.ratings.payoffs import Payoffs
-from miai_tournaments.ratings.ratings import Estimate, Ratings
-from miai_tournaments.report.counting import Mean, Tally
+from miai_tournaments.ratings.ratings import FitValue, Ratings
 from miai_tournaments.report.details import Details
 from miai_tournaments.report.head_to_head import HeadToHead, head_to_head
+from miai_tournaments.report.standings import Mean, Tally
 
 if TYPE_CHECKING:
     from miai_tournaments.report.details import ReportContents
@@ -101,7 +101,7 @@ def seat_names(count: int) -> tuple[str, ...]:
     return (*_ORDINALS, *map(str, range(len(_ORDINALS) + 1, count + 1)))[:count]
 
 
-def margin_text(estimate: Estimate) -> str:
+def margin_text(estimate: FitValue) -> str:
     """Return half the width of a 95 % interval."""
     return f"{estimate.high - estimate.value:.0f}"
 

@@ -18,12 +18,6 @@ from miai.plain import Json
 from miai_tournaments.ratings.bootstrap import Bootstrap, bootstrap_ratings
 from miai_tournaments.ratings.rankings import results_of
 from miai_tournaments.ratings.ratings import PRIOR_GAMES, FitOptions, Ratings, fit_results
-from miai_tournaments.report.counting import (
-    PlayerStanding,
-    Standings,
-    count_games,
-    count_store,
-)
 from miai_tournaments.report.details import (
     ReportContents,
     build_details,
@@ -33,6 +27,12 @@ from miai_tournaments.report.details import (
 from miai_tournaments.report.head_to_head import head_to_head
 from miai_tournaments.report.outline import report_document
 from miai_tournaments.report.printing import blocks_of, renderable, to_markdown, to_text
+from miai_tournaments.report.standings import (
+    PlayerStanding,
+    Standings,
+    count_games,
+    count_store,
+)
 from miai_tournaments.store.rows import GameRow, PlayerRow, RunInfo
 from miai_tournaments.store.store import Store
 

@@ -21,7 +21,7 @@ from miai_tournaments.config.schema import TournamentConfig
 from miai_tournaments.formats.format import Format
 from miai_tournaments.store.database import damaged
 from miai_tournaments.store.folder import FILE_NAME
-from miai_tournaments.store.reading import is_int, is_list, is_number
+from miai_tournaments.store.row_checks import is_int, is_list, is_number
 from miai_tournaments.store.rows import PAYOFFS, PlayerRow, RunInfo, ScheduledGame
 from miai_tournaments.store.store import Store
 

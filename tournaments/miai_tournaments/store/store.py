@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from miai.errors import MiaiError, PluginError, StoreError
 from miai.record import Termination
-from miai_tournaments.store import reading
+from miai_tournaments.store import row_checks
 from miai_tournaments.store.address import (
     build_database,
     choice,
@@ -89,7 +89,7 @@ REPLACE: Final = (
 
 _SCHEDULED: Final = ("game_id", "pair_id", "round", "players", "seed", "opening", "settings")
 _RESULT: Final = tuple(GameResult.__dataclass_fields__)
-_SEALED: Final = reading.GAME_COLUMNS
+_SEALED: Final = row_checks.GAME_COLUMNS
 """The columns of a finished game that its checksum covers. Only the status ever changes: a game
 becomes surplus."""
 _FINISHED: Final = "returns != '[]'"
@@ -201,14 +201,14 @@ class Store(StoreBase):
     def info(self) -> RunInfo:
         """Return the facts of the run."""
         with self._explained():
-            return reading.run_info(self._connection.query("SELECT key, value FROM run"))
+            return row_checks.run_info(self._connection.query("SELECT key, value FROM run"))
 
     def players(self) -> list[PlayerRow]:
         """Return the players in the order of entry."""
-        columns = ", ".join(reading.PLAYER_COLUMNS)
+        columns = ", ".join(row_checks.PLAYER_COLUMNS)
         query = f"SELECT {columns} FROM players ORDER BY {self._connection.entered}"  # noqa: S608 - constants
         with self._explained():
-            players = [reading.player_row(row) for row in self._connection.query(query)]
+            players = [row_checks.player_row(row) for row in self._connection.query(query)]
             if not players:
                 raise ValueError("table players: is empty")
             return players
@@ -252,7 +252,7 @@ class Store(StoreBase):
             while chunk := list(islice(rows, _ROWS_AT_ONCE)):
                 cells = list(zip(*chunk, strict=True))
                 try:
-                    reading.check_sums(cells[:-1], cells[-1])
+                    row_checks.check_sums(cells[:-1], cells[-1])
                 except ValueError:
                     self.results()  # names the malformed cell, if there is one
                     raise
@@ -266,7 +266,7 @@ class Store(StoreBase):
         """Return the returns of all finished games, including surplus ones, by identity."""
         with self._explained():
             query = "SELECT game_id, players, returns FROM games WHERE status = 'done'"
-            return dict(reading.score(*row) for row in self._connection.query(query))
+            return dict(row_checks.score(*row) for row in self._connection.query(query))
 
     def identities(self) -> set[str]:
         """Return the identities of all games, including surplus ones."""
@@ -277,7 +277,7 @@ class Store(StoreBase):
         """Return the openings of all pairs of games, including surplus ones, by identity."""
         with self._explained():
             query = "SELECT DISTINCT pair_id, opening FROM games"
-            return dict(reading.opening(*row) for row in self._connection.query(query))
+            return dict(row_checks.opening(*row) for row in self._connection.query(query))
 
     def counts(self) -> dict[Status, int]:
         """Return the number of games by status, without surplus ones."""
@@ -285,18 +285,18 @@ class Store(StoreBase):
         with self._explained():
             query = "SELECT status, count(*) FROM games WHERE surplus = 0 GROUP BY status"
             for status, count in self._connection.query(query):
-                counts[reading.known_status(status)] = count
+                counts[row_checks.known_status(status)] = count
         return counts
 
     def record(self, game_id: str) -> str:
         """Return the record of a finished game, as JSON lines. Raises `StoreError` if missing."""
         query = "SELECT game_id, record, checksum FROM records WHERE game_id = ?"
-        if not reading.is_name(game_id):  # names become parts of paths
+        if not row_checks.is_name(game_id):  # names become parts of paths
             raise StoreError(f"{self.path}: no finished game '{game_id}'")
         with self._explained():
             rows = list(self._connection.query(query, (game_id,)))
             for name, record, stored in rows:
-                reading.check_sums([[name], [record]], [stored], table="records")
+                row_checks.check_sums([[name], [record]], [stored], table="records")
         if not rows:
             raise StoreError(f"{self.path}: no finished game '{game_id}'")
         return str(rows[0][1])
@@ -385,18 +385,18 @@ class Store(StoreBase):
         names = {player.name for player in self.players()}
         with self._explained():
             rows = list(self._connection.query(query))
-            games = [reading.game_row(row[:-1], names) for row in rows]
+            games = [row_checks.game_row(row[:-1], names) for row in rows]
             if rows:
                 cells = list(zip(*rows, strict=True))
                 finished = [bool(game.returns) for game in games]
-                reading.check_sums(cells[:-1], cells[-1], required=finished)
+                row_checks.check_sums(cells[:-1], cells[-1], required=finished)
             return games
 
     def _check(self, game_id: str) -> None:
         """Raise `ValueError` if a finished game does not match its checksum."""
         query = f"{_select_games(_SEALED)} WHERE game_id = ? AND {_FINISHED}"
         for *cells, stored in self._connection.query(query, (game_id,)):
-            reading.check_sums([[cell] for cell in cells], [stored])
+            row_checks.check_sums([[cell] for cell in cells], [stored])
 
     def _check_uncounted(self) -> None:
         """Raise `StoreError` if a game no longer counts because its row was changed."""
@@ -417,6 +417,6 @@ def _seal(connection: Connection, writer: Writer, table: str, game_id: str) -> N
     if table == "games":
         query = f"{_select_games(_SEALED)} WHERE game_id = ? AND {_FINISHED}"
     for *cells, _ in list(connection.query(query, (game_id,))):
-        (checksum,) = reading.checksums([[cell] for cell in cells])
+        (checksum,) = row_checks.checksums([[cell] for cell in cells])
         statement = f"UPDATE {table} SET checksum = ? WHERE game_id = ?"  # noqa: S608 - own names
         writer.execute(statement, (checksum, game_id))

@@ -16,7 +16,7 @@ from miai.parameters import Parameters
 from miai.process.workers import Finished, Job, JobPool, WorkerPool
 from miai_tournaments.blame import Guarded, blamed
 from miai_tournaments.workers.game_runner import GameRunner
-from miai_tournaments.workers.jobs import GameJob, Outcome, Setup
+from miai_tournaments.workers.jobs import GameJob, JobOutcome, Setup
 
 GAME_WORKER: Final = "miai_tournaments.workers.game_runner:serve_games"
 """What worker processes perform `GameJob` with; a `miai.process.worker.PerformerMaker`."""
@@ -64,7 +64,7 @@ class Executor(Protocol):
     def submit(self, job: GameJob) -> None:
         """Take a job."""
 
-    def wait(self, timeout: float | None = None) -> list[Outcome]:
+    def wait(self, timeout: float | None = None) -> list[JobOutcome]:
         """Return the outcomes since the last call, waiting for the first.
 
         Args:
@@ -97,7 +97,7 @@ class SerialExecutor:
         """Take a job."""
         self._jobs.append(job)
 
-    def wait(self, timeout: float | None = None) -> list[Outcome]:
+    def wait(self, timeout: float | None = None) -> list[JobOutcome]:
         """Perform the next job, however long it takes, and return its outcome."""
         # Signals are acted on between games: a game in this process cannot be left.
         if not self._jobs:
@@ -152,12 +152,12 @@ class PooledExecutor:
         """Take a job and send it to the worker with the fewest jobs."""
         self._pool.submit(Job(job.job_id, job.to_plain()))
 
-    def wait(self, timeout: float | None = None) -> list[Outcome]:
+    def wait(self, timeout: float | None = None) -> list[JobOutcome]:
         """Return the outcomes since the last call, waiting up to `timeout` seconds."""
         outcomes = []
         for event in self._pool.wait(timeout):
             if isinstance(event, Finished):
-                outcome = Outcome.from_plain(event.result)
+                outcome = JobOutcome.from_plain(event.result)
                 # How long games take decides how many jobs a worker gets ahead; a start of a player
                 # says nothing about that.
                 if outcome.result is not None:
@@ -165,7 +165,7 @@ class PooledExecutor:
                 outcomes.append(outcome)
             elif event.job is not None:
                 job_id = str(event.job.name)
-                outcomes.append(Outcome(job_id=job_id, fault="worker", reason=event.reason))
+                outcomes.append(JobOutcome(job_id=job_id, fault="worker", reason=event.reason))
         return outcomes
 
     def cancel(self) -> list[str]:
@@ -215,13 +215,13 @@ class GuardedExecutor(Guarded):
         with blamed(self._title):
             self._component.submit(job)
 
-    def wait(self, timeout: float | None = None) -> list[Outcome]:
+    def wait(self, timeout: float | None = None) -> list[JobOutcome]:
         """Return the outcomes since the last call."""
         with blamed(self._title):
             outcomes = list(self._component.wait(timeout))
             for outcome in outcomes:
-                if not isinstance(outcome, Outcome):
-                    raise TypeError(f"wait() returned {outcome!r:.60}, which is no Outcome")
+                if not isinstance(outcome, JobOutcome):
+                    raise TypeError(f"wait() returned {outcome!r:.60}, which is not a JobOutcome")
             self._settle(outcome.job_id for outcome in outcomes)
         return outcomes
 

@@ -40,7 +40,7 @@ from miai.process.limits import ProcessLimits
 from miai.record import GameRecord, MoveRecord, Termination
 from miai_tournaments.store.folder import LOGS
 from miai_tournaments.store.rows import GameResult
-from miai_tournaments.workers.jobs import GameJob, Outcome, PlainData, Setup
+from miai_tournaments.workers.jobs import GameJob, JobOutcome, PlainData, Setup
 
 INTERVAL: Final = 0.5
 """Seconds between two boards of a game."""
@@ -251,15 +251,15 @@ class GameRunner:
         self._logs = Path(setup.logs) / f"{UNNAMED}{os.getpid()}" if setup.logs else None
         self._boards = BoardWriter(Path(setup.logs) if setup.logs else None)
 
-    def perform(self, job: GameJob) -> Outcome:
+    def perform(self, job: GameJob) -> JobOutcome:
         """Return the outcome of a job; it reports every error."""
         began = time.monotonic()
         try:
             return self._start(job) if job.kind == "start" else self._play(job)
         except AgentUnavailableError as error:
-            return Outcome(job_id=job.job_id, fault="unavailable", reason=str(error))
+            return JobOutcome(job_id=job.job_id, fault="unavailable", reason=str(error))
         except Exception as error:
-            return Outcome(
+            return JobOutcome(
                 job_id=job.job_id,
                 fault="defect",
                 reason=f"{type(error).__name__}: {error}",
@@ -281,7 +281,7 @@ class GameRunner:
             with contextlib.suppress(OSError):
                 self._logs.rmdir()
 
-    def _start(self, job: GameJob) -> Outcome:
+    def _start(self, job: GameJob) -> JobOutcome:
         """Start agents and let them begin a game that is not played.
 
         If the clock is short they also make a move, because an agent that cannot keep it would lose
@@ -293,15 +293,15 @@ class GameRunner:
                 seat.new_game(job.seed, player=0, log=None)
                 _try_clock(seat, game, Clock(self._control))
             except AgentError as error:
-                return Outcome(
+                return JobOutcome(
                     job_id=job.job_id,
                     fault="unavailable",
                     reason=str(error),
                     standstill=seat.standstill,
                 )
-        return Outcome(job_id=job.job_id)
+        return JobOutcome(job_id=job.job_id)
 
-    def _play(self, job: GameJob) -> Outcome:
+    def _play(self, job: GameJob) -> JobOutcome:
         game, panel = self._game(job.settings)
         seats = [self._seat(name, job.settings, player=n) for n, name in enumerate(job.players)]
         try:
@@ -326,7 +326,7 @@ class GameRunner:
         # Only a loser on time can blame a standstill; to its opponent it did no harm.
         lost = record.losers or (() if record.loser is None else (record.loser,))
         late = lost if record.termination is Termination.TIME else ()
-        return Outcome(
+        return JobOutcome(
             job_id=job.job_id,
             result=summary(record),
             record=record.to_json_lines(),

@@ -97,7 +97,7 @@ class GameJob(PlainData):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome(PlainData):
+class JobOutcome(PlainData):
     """The outcome of a job.
 
     Attributes:

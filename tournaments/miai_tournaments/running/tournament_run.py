@@ -46,8 +46,8 @@ from miai_tournaments.config.opening_source import Openings
 from miai_tournaments.config.schema import RunSection, TournamentConfig
 from miai_tournaments.formats.format import Format, how_many
 from miai_tournaments.kinds import EXECUTOR
-from miai_tournaments.report.counting import count_store
 from miai_tournaments.report.live import Reporter, one_line
+from miai_tournaments.report.standings import count_store
 from miai_tournaments.running.schedule import Schedule, player_seed
 from miai_tournaments.running.signals import Stopped, StopSignals
 from miai_tournaments.running.start import (
@@ -88,13 +88,13 @@ from miai_tournaments.store.folder import (
 from miai_tournaments.store.rows import GameResult, GameRow, PlayerRow, ScheduledGame
 from miai_tournaments.store.store import Store
 from miai_tournaments.workers.executor import Executor, Workload
-from miai_tournaments.workers.jobs import GameJob, Outcome
+from miai_tournaments.workers.jobs import GameJob, JobOutcome
 
 _OVERRIDES: Final = ("workers", "store", "records")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class RunOptions:
     """How a run is played; none of it changes a result.
 
     Attributes:
@@ -126,7 +126,7 @@ class RunEnding:
     reason: str = ""
 
 
-def play_tournament(tournament: Tournament, folder: Path, options: Options) -> RunEnding:
+def play_tournament(tournament: Tournament, folder: Path, options: RunOptions) -> RunEnding:
     """Begin a tournament in a folder, or extend and continue the one there.
 
     Every player is started before anything is written.
@@ -151,7 +151,7 @@ def play_tournament(tournament: Tournament, folder: Path, options: Options) -> R
     return begun.until_stopped(partial(play, tournament))
 
 
-def resume_tournament(folder: Path, options: Options) -> RunEnding:
+def resume_tournament(folder: Path, options: RunOptions) -> RunEnding:
     """Continue the tournament of a folder.
 
     Raises:
@@ -178,7 +178,7 @@ class _Run:
         format_: Format,
         players: Sequence[PlayerRow],
         folder: Path,
-        options: Options,
+        options: RunOptions,
         source: Path,
     ) -> None:
         changes = {name: getattr(options, name) for name in _OVERRIDES}
@@ -377,7 +377,7 @@ class _Run:
         return self.lock is not None and self.lock.pause_asked()
 
 
-def _with_executor(section: RunSection, options: Options) -> RunSection:
+def _with_executor(section: RunSection, options: RunOptions) -> RunSection:
     """Return the table with the executor of the options, and with its address.
 
     Raises:
@@ -544,7 +544,7 @@ class _GameLoop:
             self._submitted[row.game_id] = row
             self._executor.submit(_job(row, self._tournament))
 
-    def _take(self, outcomes: Sequence[Outcome]) -> None:
+    def _take(self, outcomes: Sequence[JobOutcome]) -> None:
         """Decide what outcomes mean, commit the results together and schedule what follows."""
         finished: list[tuple[GameRow, GameResult, str]] = []
         for outcome in outcomes:
@@ -654,7 +654,7 @@ def _job(row: GameRow, tournament: str) -> GameJob:
 
 
 def judge(
-    outcome: Outcome, *, stopping: bool, standstills: int = 0, unstarted: int = 0
+    outcome: JobOutcome, *, stopping: bool, standstills: int = 0, unstarted: int = 0
 ) -> Literal["result", "void", "standstill", "unstarted", "dropped"]:
     """Return what the outcome of a game means.
 
@@ -675,7 +675,7 @@ def judge(
     return "result"
 
 
-def _void_reason(outcome: Outcome) -> str:
+def _void_reason(outcome: JobOutcome) -> str:
     reason = outcome.reason if outcome.result is None else outcome.result.detail
     if outcome.standstill > 0:
         reason += f"; its referee stood still for {outcome.standstill:.1f} s"

@@ -23,13 +23,13 @@ from miai.pages.document import counted
 from miai.progress import Progress
 from miai_tournaments.compare.blocks import Block
 from miai_tournaments.compare.config import Comparison
-from miai_tournaments.compare.measuring import Arena, ArmMeasurement, Judge
 from miai_tournaments.compare.results import (
     FILE_NAME,
     ComparisonInfo,
     ComparisonStore,
     SearchKey,
 )
+from miai_tournaments.compare.timed_searches import Arena, ArmMeasurement, Judge
 from miai_tournaments.config.extension import (
     ABSENT,
     change_text,

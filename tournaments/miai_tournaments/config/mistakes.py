@@ -18,7 +18,7 @@ _MAX_NAME = {"players": 40, "arms": 60, "cells": 60}
 _ORDER = {name: place for place, name in enumerate(TournamentConfig.model_fields)}
 
 
-class Problems:
+class Mistakes:
     """Collects mistakes and their places.
 
     Args:
