@@ -229,6 +229,8 @@ class _SearchLoop:
             )
             for arm in block.arms
         }
+        # All arms search a root before the next one: a machine that becomes slower hits all of them
+        # alike.
         for number, root in enumerate(roots):
             judge: Judge | None = None
             place = f"{block.title}: root {number + 1} of {block.roots}"

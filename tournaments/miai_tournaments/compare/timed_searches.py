@@ -129,6 +129,8 @@ class ArmMeasurement:
             with self._arena.blamed(f"arm '{self._arm}': {self._block.title}, root {number}"):
                 searcher.prepare(root, self._block.depth)
             setups.append(time.perf_counter() - began)
+            # A warm searcher's speed depends on what it searched before, so a resumed comparison
+            # repeats that, untimed.
             for skipped in self._skipped:
                 self._search(searcher, skipped)
             seconds, result = self._search(searcher, root)
@@ -167,6 +169,8 @@ class ArmMeasurement:
             return time.perf_counter() - began - result.enumeration_seconds, result
 
     def _refuse_changes(self, results: Sequence[BeliefResult]) -> None:
+        # A search that is not deterministic would make the median of its times a median of
+        # different searches.
         seen = {(r.value, r.action, r.complete, r.statistics.get("nodes")) for r in results}
         if len(seen) > 1:
             raise ValueError(

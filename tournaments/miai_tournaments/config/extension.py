@@ -128,6 +128,8 @@ def _allowed(path: tuple[str, ...], before: Any, after: Any, format_: Format) ->
     grows = {("format", name) for name in format_.may_grow}
     if format_.takes_rounds:
         grows.add(("tournament", "rounds"))
+    # More rounds only append games: identities and seeds of those before stay the same
+    # (`Schedule`).
     if path in grows:
         return isinstance(before, int) and isinstance(after, int) and after > before
     new = before == ABSENT and len(path) == 2 and path[0] in {"players", "teams"}

@@ -298,6 +298,8 @@ def check_tournament(
     head = raw.get("tournament")
     draws_seed = isinstance(head, Mapping) and "seed" not in head
     if draws_seed:
+        # Drawn here and written into the config that the store keeps, so that a resumed run has the
+        # same.
         raw = _with_seed(raw, secrets.randbits(SEED_BITS))
     problems = Mistakes(raw, source=source, settings=settings)
     tournament = _ConfigCheck(raw, folder, problems).tournament(source=source, text=text)
@@ -332,6 +334,8 @@ class _ConfigCheck:
 
     def tournament(self, *, source: str, text: str) -> Tournament:
         """Return the tournament. Raises `ConfigError` with all mistakes."""
+        # The whole file is validated once, and then each table by itself: a mistake in one must not
+        # hide those in others. The order is that in which later checks need earlier results.
         config = self._config()
         self._check_game()
         rows = self._players()
@@ -605,6 +609,7 @@ class _ConfigCheck:
 
     def _check_rounds(self, component: Component[Format]) -> None:
         """Refuse ``tournament.rounds`` if it has no effect or is set twice."""
+        # The parsed file, not the model: a default must not count as set by the user.
         if "rounds" not in self._raw.get("tournament", {}):
             return
         table, path = self._raw.get("format", {}), "tournament.rounds"

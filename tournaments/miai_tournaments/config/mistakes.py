@@ -70,6 +70,8 @@ class Mistakes:
     def raise_if_any(self) -> None:
         """Raise `ConfigError` with all mistakes, in the order of the file's tables."""
         if self._mistakes:
+            # A mistake in a component shows in every player that uses it; one line with a count
+            # says more than forty.
             counts = Counter(message for _, message in self._mistakes)
             lines: dict[str, None] = {}
             listed: set[str] = set()

@@ -110,6 +110,8 @@ class Openings:
             return self._random(seed), None
         nearest = math.inf
         for number in range(self.balance.tries):
+            # The first try has the seed of openings that need no balance: where it is balanced, the
+            # game is the same with and without the condition.
             opening = self._random(derive_seed(seed, "try", number) if number else seed)
             value = self.balance.value(self.game, opening.actions, seed=seed)
             if self.balance.holds(value):
@@ -136,6 +138,8 @@ class Openings:
             )
             for line in self.lines
         ]
+        # The values are decided once, and stored: an evaluator that changes must not change the
+        # openings of a run that has begun.
         kept = tuple(n for n, value in enumerate(values) if self.balance.holds(value))
         if not kept:
             raise self.balance.none_within(

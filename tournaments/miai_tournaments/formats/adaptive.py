@@ -67,6 +67,8 @@ class Adaptive(Format):
 
     def more(self, played: Sequence[Meeting], *, room: int) -> FormatStep:
         """Return the next batch, or the widest interval."""
+        # Only complete batches enter the fit, whatever of the running one is done already: the
+        # choice must not depend on the speed of the workers.
         begin, number, end = self._last_batch(len(played))
         ratings = self._ratings(played[:begin])
         reached = begin > 0 and self._width is not None and _widest(ratings)[0] <= self._width

@@ -116,6 +116,8 @@ class GroupDraw:
         self._rng.shuffle(rest)  # decides between players who are alike
         group: list[str] = []
         while len(group) < self._seats:
+            # Played least comes first, so that numbers of groups stay within one of each other;
+            # among equals, who met the group least.
             chosen = min(rest, key=lambda name: (self._played[name], self._meetings(name, group)))
             rest.remove(chosen)
             group.append(chosen)

@@ -86,8 +86,11 @@ class Knockout(Format):
                 continue
             match = matches[frozenset((one, other))]
             lead = sum(m.points_of(one) - m.points_of(other) for m in match)
+            # Tiebreaks are added one pair at a time, so that they end with the first decisive one.
             extra = int(lead == 0 and len(match) < limit)
             needed = max(self._pairs - len(match), extra)
+            # Openings are numbered as if all matches were of full length: a match that needs
+            # tiebreaks does not move the openings of the next round.
             begin = (number - 1) * limit + len(match) + 1
             missing += [
                 Pairing(first=one, second=other, round=number, opening=opening)
@@ -110,6 +113,8 @@ class Knockout(Format):
 
 def bracket(seeds: Sequence[str]) -> list[str | None]:
     """Return the places of the first round: neighbours meet; None stands for no opponent."""
+    # Of n places each doubling makes 2n, and puts beside seed s the seed 2n - 1 - s: the top two
+    # meet only in the final, the top four in the semi-finals.
     order = [0]
     while len(order) < len(seeds):
         order = [place for seed in order for place in (seed, 2 * len(order) - 1 - seed)]

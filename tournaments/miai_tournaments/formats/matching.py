@@ -24,6 +24,8 @@ class Matching:
         self._neighbours = neighbours
         self._remains = [True] * len(neighbours)
         self._mate = [_NONE] * len(neighbours)
+        # A greedy matching first: it leaves few vertices for the searches, each of which takes
+        # O(V^2) steps.
         for vertex, others in enumerate(neighbours):
             if self._mate[vertex] == _NONE:
                 free = next((other for other in others if self._mate[other] == _NONE), None)
@@ -43,6 +45,8 @@ class Matching:
 
     def without(self, *vertices: int) -> Matching:
         """Return a maximum matching without some of the vertices."""
+        # Copying the mates of the old matching is what makes this cheap: at most as many paths have
+        # to be found as vertices were taken away.
         rest = object.__new__(Matching)
         rest._neighbours = self._neighbours
         rest._remains, rest._mate = self._remains.copy(), self._mate.copy()
@@ -80,16 +84,21 @@ class Matching:
             vertex = queue.popleft()
             for other in self._neighbours[vertex]:
                 mate = self._mate[other]
+                # Within a blossom every vertex can be reached at even and odd distance: nothing
+                # new.
                 if not self._remains[other] or base[vertex] == base[other]:
                     continue
                 if self._mate[vertex] == other:
                     continue
+                # Two outer vertices are joined: an odd cycle. Bipartite matching would stop here.
                 if other == root or (mate != _NONE and parent[mate] != _NONE):
                     self._shrink(vertex, other, base, parent, outer, queue)
                 elif parent[other] == _NONE:
                     parent[other] = vertex
                     if mate == _NONE:
                         return other, parent
+                    # The edge to a matched vertex can only be followed by its matching edge, so
+                    # both are taken at once.
                     outer[mate] = True
                     queue.append(mate)
         return _NONE, parent
@@ -106,6 +115,8 @@ class Matching:
         """Shrink the blossom that an edge between two outer vertices closes."""
         top = self._ancestor(one, other, base, parent)
         inside: set[int] = set()
+        # Inner vertices of the cycle become outer ones, reached the other way round; the new
+        # parents lead that way back.
         for vertex, child in ((one, other), (other, one)):
             while base[vertex] != top:
                 mate = self._mate[vertex]

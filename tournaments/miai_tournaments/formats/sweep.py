@@ -69,6 +69,7 @@ class Range(StrictModel):
                 return rng.randint(cast("int", self.low), cast("int", self.high))
             return rng.uniform(self.low, self.high)
         number = math.exp(rng.uniform(math.log(self.low), math.log(self.high)))
+        # exp(log(x)) may fall a rounding error outside the range.
         number = min(max(number, self.low), self.high)
         return round(number) if whole else number
 
@@ -173,6 +174,8 @@ class SweepFormat(Format):
                 return FormatStep(pairings=pairings, facts=facts)
             before += rounds
             points = points_by_player(rungs[number])
+            # Points of this rung only: in earlier rungs the survivors were chosen for their luck
+            # too.
             remaining.sort(key=lambda name: -points[name])  # ties keep their order
             stay = self._stay(len(remaining)) if self._halving else len(remaining)
             remaining, out = remaining[:stay], remaining[stay:] + out

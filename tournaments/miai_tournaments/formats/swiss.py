@@ -102,6 +102,7 @@ def pair_round(players: Sequence[SwissPlayer]) -> tuple[Pairs, int | None]:
 
     The first number of each pair is that of the player with the higher rank.
     """
+    # Best first: who is paired first has the widest choice.
     ranking = sorted(range(len(players)), key=lambda n: (-players[n].points, n))
 
     def unmet(a: int, b: int) -> bool:
@@ -110,13 +111,18 @@ def pair_round(players: Sequence[SwissPlayer]) -> tuple[Pairs, int | None]:
     def suited(a: int, b: int) -> bool:
         return unmet(a, b) and not players[a].must * players[b].must > 0
 
+    # The lowest in the ranking with the fewest byes is asked first, so that a bye costs the race
+    # for the top nothing.
     fewest = min(player.byes for player in players)
     free = [n for n in reversed(ranking) if players[n].byes == fewest]
     others = [n for n in reversed(ranking) if players[n].byes != fewest]
+    # Each level gives up one demand. A later one is tried only if no complete pairing of the level
+    # before exists, which the matching decides exactly.
     for allowed, byes in ((suited, free), (unmet, free), (unmet, others)):
         pairing = _paired_exactly(players, ranking, allowed, byes)
         if pairing is not None:
             return pairing
+    # Rematches cannot be avoided: a maximum matching of those who have not met leaves the fewest.
     graph = _graph(players, unmet)
     if len(players) % 2 == 0:
         return _from_the_top(players, ranking, graph, unmet), None
@@ -183,6 +189,8 @@ def _from_the_top(
     while unpaired:
         one = unpaired[0]
         for other in _preferred(players, unpaired):
+            # The pair is fine if the others can still be matched as well as before: one left
+            # unmatched more means a rematch further down.
             rest = graph.without(one, other)
             if rest.exposed + 2 * (not allowed(one, other)) == graph.exposed:
                 break
@@ -198,6 +206,7 @@ def _preferred(players: Sequence[SwissPlayer], unpaired: Sequence[int]) -> list[
     """Return the possible opponents of the first player, best first."""
     top = players[unpaired[0]]
     group = [n for n in unpaired if players[n].points == top.points]
+    # Folding: the first of the upper half meets the first of the lower half, and so on.
     half = len(group) // 2
     fold = {n: (place < half, abs(place - half)) for place, n in enumerate(group)}
 
@@ -249,6 +258,8 @@ def standings(cards: Iterable[PairingCard]) -> Sequence[Standing]:
     table = []
     for card in cards:
         scores = [(score, points[opponent]) for opponent, score in card.meetings]
+        # A bye counts as if against an opponent with the player's own points, so that it neither
+        # helps nor hurts the tie-break.
         scores += [(bye, card.points) for bye in card.byes]
         standing = Standing(
             name=card.name,
@@ -298,6 +309,7 @@ class Swiss(Format):
         self._pairs = parameters.pairs
         self._swap = parameters.colours == "swap"
         self._bye = self._round_games * entrants.shared
+        # Colours of the first round are drawn once for the top seed, and alternate down the list.
         self._top = FIRST if derive_seed(entrants.seed, "swiss colours") % 2 else SECOND
 
     def more(self, played: Sequence[Meeting], *, room: int) -> FormatStep:

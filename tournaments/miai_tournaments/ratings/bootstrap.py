@@ -160,6 +160,8 @@ class _Sample:
             names.update(dict.fromkeys(seats))
             blocks.setdefault(block, []).append((tuple(seats), ranks_of(returns)))
         self.players = tuple(names)
+        # Which pairs are alike is all that matters, so a league of a million games shrinks to a few
+        # patterns and a replicate to a few multinomial draws.
         patterns = Counter(tuple(sorted(block, key=_order)) for block in blocks.values())
         ordered = sorted(patterns, key=lambda pattern: tuple(map(_order, pattern)))
         self._patterns = len(ordered)

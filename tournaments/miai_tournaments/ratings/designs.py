@@ -53,9 +53,12 @@ class Contrasts:
     def of(cls, values: Floats, covariance: Floats) -> Contrasts:
         """Return the contrasts of values ``(n,)`` whose errors have the covariance ``(n, n)``."""
         n = len(values)
+        # The first column of Q is the mean's direction; the others span all contrasts.
         start = np.linalg.qr(np.column_stack([np.ones(n), np.eye(n)[:, 1:]]))[0][:, 1:]
         variances, turn = np.linalg.eigh(start.T @ covariance @ start)
         basis = start @ turn
+        # Rounding may leave the smallest variance zero or negative, and its weight would be
+        # infinite.
         least = float(variances[-1]) * n * float(np.finfo(np.float64).eps)
         return cls(
             basis=basis,
@@ -67,6 +70,8 @@ class Contrasts:
         """Return the REML estimate of the variance of the true values, at least 0."""
         low, high = 0.0, float((self.differences**2).max())
         best = 0.0
+        # The profile may have several local minima, so a grid finds the global one before it is
+        # refined; each round narrows it two-hundredfold.
         for _ in range(_REFINEMENTS):
             grid = np.linspace(low, high, _GRID)
             total = grid[:, None] + self.variances
@@ -91,6 +96,7 @@ def pair_information(ratings: Ratings) -> Floats:
     strengths = contrasts.basis @ (shrinkage * contrasts.differences)
     advantage = ratings.first_player_advantage
     x = strengths[:, None] - strengths + (advantage.value / ELO if advantage else 0.0)
+    # Transposing exchanges the colours, so the sum is the information of both games of a pair.
     information, _, _ = curvature(*outcomes(x, np.array(ratings.log_nu)))
     return np.asarray((information + information.T) / ELO**2)
 
@@ -119,6 +125,7 @@ class PairDesign:
     def choose(self) -> tuple[int, int]:
         """Return the next two players, and count their games as played."""
         gains = np.triu(self._gains(), 1)
+        # `argmax` of booleans is the first of those within a hair of the best.
         best = int(np.argmax(gains.ravel() >= gains.max() * (1 - _TIED)))
         i, j = divmod(best, len(gains))
         self.add(i, j)
@@ -128,6 +135,8 @@ class PairDesign:
         """Return what each pair is worth, ``(K, K)``."""
         informed = self._information * _distances(self.covariance)
         variances = np.diagonal(self.covariance)
+        # A maximum of variances has no useful slope where several are equal; a high power is its
+        # smooth stand-in, over the few that matter.
         relative = np.round(variances / variances.max(), 9)  # equal players stay in their order
         widest = np.argsort(-relative, kind="stable")[:_WIDEST]
         weights = relative[widest] ** (_POWER - 1)

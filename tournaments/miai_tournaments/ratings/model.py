@@ -161,6 +161,8 @@ class PosteriorPoint:
         first, second = posterior.counts.first, posterior.counts.second
         x = self._strengths[:, first] - self._strengths[:, second] + advantage
         self._logs = log_outcomes(x, log_nu)
+        # Both forms are kept: sums of logarithms for the value, where tiny probabilities must not
+        # vanish, and probabilities for the derivatives.
         self._chances = _exp(self._logs)
         self._equal_logs = tuple(part[:, 0] for part in log_outcomes(advantage, log_nu))
         self._equal = _exp(self._equal_logs)
@@ -189,6 +191,8 @@ class PosteriorPoint:
         # Points minus expected points, without cancellation for one-sided pairings.
         surplus = counts.points * (loss + draw / 2)
         surplus -= (counts.games - counts.points) * (win + draw / 2)
+        # A point won by the first player is one lost by the second, so rows add and columns
+        # subtract.
         residual = self._matrix(surplus)
         gradient = np.zeros((model.leagues, model.size))
         gradient[:, :k] = residual.sum(axis=2) - residual.sum(axis=1)
@@ -209,6 +213,8 @@ class PosteriorPoint:
         xx, xd, dd = (model.counts.games * part for part in curvature(*self._chances))
         equal_xx, equal_xd, equal_dd = (prior * part for part in curvature(*self._equal))
         information = np.zeros((model.leagues, model.size, model.size))
+        # The players' block is the Laplacian of the weighted graph of pairings; it is singular
+        # along equal strengths, and the prior's diagonal is what makes it invertible.
         weight = self._matrix(xx)
         information[:, :k, :k] -= weight + weight.transpose(0, 2, 1)
         # sech^2 of half a strength; 1 - tanh^2 would cancel where the strength is large.
@@ -297,6 +303,8 @@ def maximise(posterior: LogPosterior, *, start: Floats | None = None) -> RatingF
     Raises:
       ArithmeticError: the method did not converge, which is a defect of miai.
     """
+    # A strictly concave function has one maximum, so where the steps begin changes only their
+    # number.
     parameters = posterior.start()
     if start is not None:
         parameters[:] = start
@@ -305,11 +313,14 @@ def maximise(posterior: LogPosterior, *, start: Floats | None = None) -> RatingF
     previous = np.full(posterior.leagues, np.inf)
     for _ in range(MAX_ITERATIONS):
         gradient = point.gradient()
+        # The information is exact minus the Hessian, and the squared length of a step in its metric
+        # is twice the expected gain: a measure of distance that needs no units.
         step = solve(point.information(), gradient)
         decrement = (gradient * step).sum(axis=1)
         # Newton squares the error: a step that does not even halve it is made of rounding.
         settled |= (decrement <= ROUNDING) & (decrement > previous / 2)
         if np.all(settled | (decrement <= TOLERANCE)):
+            # The last step costs nothing more: its errors are squared once again.
             point = posterior.at(point.parameters + step)
             return RatingFit(
                 parameters=point.parameters,
@@ -328,6 +339,8 @@ def _line_search(
     posterior: LogPosterior, point: LogPosteriorPoint, step: Floats, decrement: Floats
 ) -> LogPosteriorPoint:
     """Return the point after the longest of the halved steps that does not overstep."""
+    # Far from the maximum a Newton step may jump by thousands of Elo, where the exponentials
+    # saturate and the next step is useless.
     scale = np.minimum(1.0, _LONGEST_STEP / np.abs(step).max(axis=1, initial=_LONGEST_STEP))
     # The value is a sum over all games, so its last digits say nothing about a step.
     value = point.value()
@@ -372,6 +385,8 @@ def _root(information: Floats) -> Floats:
     """
     scaled, scale = _scaled(information)
     values, vectors = np.linalg.eigh(scaled)
+    # Eigenvalues of a matrix with a unit diagonal are at most its size, so this is its rounding
+    # error.
     least = information.shape[1] * np.finfo(np.float64).eps
     return np.asarray(scale[:, :, None] * vectors / np.sqrt(np.maximum(values, least))[:, None, :])
 

@@ -87,6 +87,8 @@ class PairResults:
         weight = np.broadcast_to(np.asarray(count, dtype=np.float64), points.shape)
         if not (np.isfinite(weight).all() and (weight >= 0).all() and weight.sum() <= _MOST_GAMES):
             raise ValueError(f"counts of games are finite, not negative, {_MOST_GAMES:.0e} in all")
+        # One number for each ordered pairing, so that a million games collapse into a table in one
+        # sort.
         cell, inverse = np.unique(a * k + b, return_inverse=True)
         games, won, drawn = (
             np.bincount(inverse, weights=w, minlength=cell.size).astype(np.float64)
@@ -155,6 +157,7 @@ class PairResults:
 
         Ratings compare only within a group.
         """
+        # Who moved first does not matter for a link, so the relation is made symmetric.
         adjacent = self._matrix() > 0
         return self._classes(_reachable(adjacent | adjacent.T), key=lambda group: -len(group))
 
@@ -164,6 +167,8 @@ class PairResults:
         The likelihood alone would put two such groups infinitely far apart, so their distance
         rests on the prior (Ford 1957). Groups are sorted by `strengths` ``(K,)``, best first.
         """
+        # An edge leads from a player to everyone from whom it took points. The likelihood has a
+        # finite maximum if and only if each group is strongly connected (Zermelo 1929, Ford 1957).
         taken = self._matrix(self.points) + self._matrix(self.games - self.points).T
         reach = _reachable(taken > 0)
         mutual = reach & reach.T
@@ -181,6 +186,8 @@ class PairResults:
         if not met.any() or (met & met.T).any():
             return False
         edges = (met | met.T).astype(np.float64)
+        # The least-squares numbers whose difference is one over every pairing; if they fit exactly,
+        # an advantage of moving first can be traded for differences in strength.
         laplacian = np.diag(edges.sum(axis=1)) - edges
         surplus = met.sum(axis=1, dtype=np.float64) - met.sum(axis=0)
         numbers = np.linalg.lstsq(laplacian, surplus)[0]
@@ -204,6 +211,8 @@ class PairResults:
 def _reachable(adjacent: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return the reflexive and transitive closure of a relation ``(K, K)``, by squaring."""
     reach = adjacent | np.eye(len(adjacent), dtype=np.bool_)
+    # Each squaring doubles the length of the paths. Single precision is enough, since only zero or
+    # not zero counts.
     for _ in range(max(len(adjacent) - 1, 1).bit_length()):
         steps = reach.astype(np.float32)
         reach = (steps @ steps) > 0

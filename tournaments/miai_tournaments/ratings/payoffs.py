@@ -163,6 +163,8 @@ class Payoffs:
 
 def _mean(groups: Sequence[Floats], games: int) -> MeanPayoff:
     values = np.concatenate(groups)
+    # A group of one has no variance of its own. All pairs are pooled then, which counts differences
+    # between opponents as noise: a wider interval, but an honest one.
     if min(map(len, groups)) < 2:
         groups = [values]
     count = len(values)
@@ -278,11 +280,14 @@ class PayoffTest(SequentialTest):
         """
         evidence = self.path(pairs)
         limits = np.array([math.log(1 / self.alpha), math.log(1 / self.beta)])
+        # Looking at every prefix costs no validity here: by Ville's inequality the probability of
+        # ever reaching 1 / alpha is at most alpha.
         reached = np.flatnonzero((evidence >= limits).any(axis=1))
         count = int(reached[0]) + 1 if reached.size else len(pairs)
         last = evidence[count - 1] if count else np.zeros(2)
         verdict: Verdict | None = None
         if reached.size:
+            # Both may be reached at one pair; the one that is further beyond its limit counts.
             verdict = "H1" if last[0] - limits[0] >= last[1] - limits[1] else "H0"
         return PayoffTestState(
             against_h0=float(last[0]),
@@ -299,6 +304,8 @@ class PayoffTest(SequentialTest):
         payoffs = np.asarray(pairs, dtype=np.float64) / self.seats
         if not (np.abs(payoffs) <= self.bound * (1 + _ROUNDING)).all():
             raise ValueError(f"a payoff is beyond its bound, {self.bound:g}")
+        # Betting is defined on [0, 1]; a payoff of zero is one half there. The test against H1 is
+        # the one against H0 seen by the opponent, hence 1 - x.
         x = np.clip((payoffs / self.bound + 1) / 2, 0.0, 1.0)
         low, high = ((mean / self.bound + 1) / 2 for mean in (self.mean0, self.mean1))
         return np.stack([_capital(x, low), _capital(1 - x, 1 - high)], axis=1)
@@ -315,9 +322,13 @@ def _capital(x: Floats, mean: float) -> Floats:
     of mean 1/2 and variance 1/4; the stake that they make best is bounded.
     """
     seen = np.arange(1, len(x) + 1)
+    # Estimates are shifted by one: a stake that knew the payoff it is bet on would make the capital
+    # no martingale, and the test invalid.
     before = np.concatenate([[0.5], (0.5 + np.cumsum(x)) / (seen + 1)])
     squares = np.cumsum((x - before[1:]) ** 2)
     variance = np.concatenate([[0.25], (0.25 + squares) / (seen + 1)])[:-1]
     gain = before[:-1] - mean
+    # The stake that maximises the expected logarithm of the capital to second order (Kelly). It is
+    # never negative, as a bet below the mean would be one for the hypothesis.
     stake = np.clip(gain / (variance + gain**2), 0.0, _MOST_STAKED / mean)
     return np.asarray(np.cumsum(np.log1p(stake * (x - mean))))

@@ -90,6 +90,8 @@ class RankingModel:
         self.players = len(rankings.players)
         self.size = self.players
         self.seats = [self._new_seats(kind) for kind in rankings.kinds]
+        # Ties that never occurred get no parameter: the logarithm of their weight would be minus
+        # infinity.
         stages = [[_stages(*row) for row in _rows(kind)] for kind in rankings.kinds]
         self.ties: list[dict[tuple[int, int], int]] = []
         for games in stages:
@@ -97,11 +99,15 @@ class RankingModel:
             sizes.sort(reverse=True)
             self.ties.append({size: self.size + n for n, size in enumerate(sizes)})
             self.size += len(sizes)
+        # The last seat of a kind is the reference. Its column is the zero after the last parameter,
+        # whose place is known only once all the others are.
         self.seats = [[self.size if c < 0 else c for c in columns] for columns in self.seats]
         self.outcomes = sum(map(len, stages))
         self._choices: list[_Choices] = []
         self.cells = 0
         entries: list[tuple[int, int]] = []
+        # Outcomes are numbered kind after kind, which is the order of the counts that `posterior`
+        # takes.
         first = 0
         for kind, games in enumerate(stages):
             entries += [(first + n, cell) for n, cell in self._add_games(kind, games)]
@@ -135,6 +141,8 @@ class RankingModel:
         self, kind: int, games: Sequence[Sequence[tuple[ChoiceSet, ChoiceSet]]]
     ) -> Iterator[tuple[int, int]]:
         """Add the choices of games; yield the number of a game with the cell of each outcome."""
+        # Choices among equally many share their features, so they are evaluated as one array; a set
+        # that occurs in many games is evaluated once, and its counts are added up.
         sets: dict[int, dict[ChoiceSet, int]] = {}
         for game in games:
             for those, _ in game:
@@ -175,6 +183,8 @@ class RankingModel:
             for places in combinations(range(left), k):
                 outcomes[places] = len(outcomes)
                 row = np.zeros(left + len(ties))
+                # A tie's strength is the mean of its members' (the geometric mean of their odds),
+                # so that its chance against other sets does not grow with its size.
                 row[list(places)] = 1 / k
                 if k > 1:
                     row[left + ties.index(column)] = 1.0
@@ -197,10 +207,14 @@ class RankingModel:
     def _add_prior(self) -> None:
         """Add the choices of the prior, each outcome with its share of `prior_games`."""
         zero = self.size
+        # Each player wins half of its games against an imaginary average opponent, whose strength
+        # is the zero column: strengths shrink towards each other without a favourite.
         if self.players:
             mine = [[player, zero] for player in range(self.players)]
             outcomes, cells = self._add(mine, [[zero, zero]] * self.players, [(1, zero)])
             self._prior += [(int(cell), 0.5) for cell in cells[:, list(outcomes.values())].flat]
+        # The prior of seats and ties is a game among equals: one choice at the full table, and one
+        # for each number of players left at which ties have occurred.
         for kind, seats in enumerate(self.seats):
             lefts = {len(seats), *(left for left, _ in self.ties[kind])}
             for left in sorted(lefts):
@@ -208,6 +222,7 @@ class RankingModel:
                 sizes = self._sizes(kind, left)
                 outcomes, cells = self._add([[zero] * left], [worth], sizes)
                 for places, outcome in outcomes.items():
+                    # The share of a size is divided among the sets of that size.
                     alike = sum(len(other) == len(places) for other in outcomes)
                     share = 1.0 if len(sizes) == 1 else 0.5
                     if len(places) > 1:
@@ -224,6 +239,7 @@ def _stages(players: Sequence[int], ranks: Sequence[int]) -> list[tuple[ChoiceSe
     left = tuple((player, seat) for seat, player in enumerate(players))
     stages = []
     for rank in range(max(ranks) + 1):
+        # Being the only one left is certain, so it adds nothing to the likelihood.
         if len(left) == 1:
             break
         chosen = tuple(one for one in left if ranks[one[1]] == rank)
@@ -288,6 +304,8 @@ class RankingPoint:
             surplus = weights - weights.sum(axis=2, keepdims=True) * chances
             pull = surplus @ choices.features
             for columns in (choices.strengths, choices.seats):
+                # `bincount` adds what falls on one column, which fancy indexing with += would
+                # overwrite; per league it is faster than `np.add.at` over all.
                 for league, values in enumerate(pull):
                     gradient[league] += np.bincount(
                         columns.ravel(), values.ravel(), minlength=gradient.shape[1]

@@ -172,6 +172,8 @@ class Rankings:
         k, start = len(self.players), len(self.players)
         width = k + sum(kind.size for kind in self.kinds)
         normal = np.zeros((width, width))
+        # A direction in which strengths and seats move together without changing any game is a null
+        # vector of this matrix beyond those that shift each game as a whole.
         for kind in self.kinds:
             for seats in np.unique(kind.seats, axis=0):
                 rows = np.zeros((kind.size, width))

@@ -76,6 +76,8 @@ def _cost_of_normalised(counts: Floats, t: float) -> Floats:
         return _cost_of_mean(counts, _EVEN)
     if t < 0:  # the same seen by the other player
         return _cost_of_normalised(counts[:, ::-1], -t)
+    # Shares rather than counts: the tolerances below then mean the same after ten pairs and after
+    # ten thousand.
     shares = counts / counts.sum(axis=1, keepdims=True)
     mean, deviation = _start(shares, t)
     scale = np.ones_like(counts)
@@ -86,7 +88,10 @@ def _cost_of_normalised(counts: Floats, t: float) -> Floats:
         scale[active] = 1 + x[:, None] * slopes
         before = mean, deviation
         mean, deviation = _moments(shares[active] / scale[active])
+        # Rows that have settled are left out of the following steps: most of a path is done after a
+        # few.
         moved = np.abs(mean - before[0]) + np.abs(deviation - before[1]) > _CLOSE * deviation
+        # Powers of two: trying Newton at each step would cost more than it saves where it fails.
         if step & (step - 1) == 0:
             solved, end = _solve(shares[active], x, deviation, t)
             scale[active[solved]] = end[solved]
@@ -111,12 +116,14 @@ def _solve(
     for _ in range(_MOST_NEWTON_STEPS):
         step_x, step_c, scale = _newton_step(shares[active], x, c, t)
         close = (np.abs(step_x) <= _CLOSE * (1 + np.abs(x))) & (np.abs(step_c) <= _CLOSE * c)
+        # Newton may run to another root. The one wanted has the sign that the slow steps gave x.
         good = close & (np.sign(x) == sign[active])
         solved[active[good]], end[active[good]] = True, scale[good]
         x, c = x + step_x, c + step_c
         open_rows = ~close & (c > 0) & np.isfinite(x)
         active, x, c = active[open_rows], x[open_rows], c[open_rows]
         tangent = _tangent(_scores(shares), _EVEN + t * c, c, t)
+        # Outside this region a probability would be negative; such rows go back to the slow steps.
         positive = (1 + x[:, None] * tangent > 0).all(axis=1)
         active, x, c = active[positive], x[positive], c[positive]
         if not active.size:
@@ -200,6 +207,7 @@ def _multiplier(counts: Floats, slopes: Floats) -> Floats:
         part = slopes / (1 + x[:, None] * slopes)
         weighted = counts * part
         value, fall = weighted.sum(axis=1), (weighted * part).sum(axis=1)
+        # The bracket keeps the zero even where a Newton step goes astray.
         low, high = np.where(value > 0, x, low), np.where(value < 0, x, high)
         below, above = x - poles[0], poles[1] - x
         slope = value * (above - below) - fall * below * above
@@ -316,6 +324,7 @@ class Sprt(SequentialTest):
             `outcomes`.
         """
         state = self._state(0.0, np.zeros(self.outcomes, dtype=np.int64))
+        # Most tests end early and some run for very long, so chunks grow.
         size = _FIRST_CHUNK
         while state.verdict is None and state.pairs < len(pairs):
             state = self._advance(state, pairs[state.pairs : state.pairs + size])
@@ -360,6 +369,7 @@ class Sprt(SequentialTest):
     def _advance(self, state: SprtState, pairs: Sequence[float]) -> SprtState:
         counts = self._running(pairs) + np.array(state.counts)
         ratios = self._ratios(counts.astype(np.float64))
+        # A whole chunk is computed at once, which is fast, and then searched for the first bound.
         near = (ratios <= self.lower + _ROUNDING) | (ratios >= self.upper - _ROUNDING)
         # The last digit of a ratio may depend on its place in a batch, so ratios that are returned
         # or decide are computed alone.
@@ -371,6 +381,8 @@ class Sprt(SequentialTest):
 
     def _ratios(self, counts: Floats) -> Floats:
         """Return ln(likelihood of H1 / likelihood of H0), ``(R,)``, of counts ``(R, K)``."""
+        # Without this a hypothesis that needs an outcome which never occurred could have likelihood
+        # zero, and its ratio would be infinite after the first pairs.
         counts = np.where(counts > 0, counts, UNSEEN)
 
         def cost(elo: float) -> Floats:
@@ -394,6 +406,7 @@ class Sprt(SequentialTest):
 
     def _running(self, pairs: Sequence[float]) -> NDArray[np.int64]:
         """Return the counts after each pair, [pairs, K]."""
+        # Each game gives one of 2 (n - 1) + 1 scores, so half an opponent is one step.
         steps = 2 * (self.seats - 1)
         scaled = steps * np.asarray(pairs, dtype=np.float64)
         places = np.rint(scaled)  # sums of thirds, say, are not exact

@@ -228,6 +228,7 @@ def label(identities: Sequence[Identity]) -> tuple[str, ...]:
         namesakes.setdefault(identity.name, []).append(identity)
     labels = [_label(identity, namesakes[identity.name]) for identity in identities]
     taken: dict[str, int] = {}
+    # Labels are the players of the joint fit, so they must be unique even where they were cut.
     for i, text in enumerate(labels):
         taken[text] = taken.get(text, 0) + 1
         if taken[text] > 1:  # cut to the same beginning
@@ -474,6 +475,7 @@ def _openings(info: RunInfo) -> str:
     lines = plain_lines(openings)
     if not (lines or openings.get("random_plies")):
         return ""
+    # Sorted: the same set of openings in another order is the same condition.
     played = sorted(canonical([line.actions, dict(line.settings)]) for line in lines or ())
     rest = [openings.get("random_plies"), openings.get("balance")]
     text = f"{len(lines)} lines" if lines else f"{openings.get('random_plies')} random plies"

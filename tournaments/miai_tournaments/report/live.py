@@ -182,6 +182,8 @@ class LiveReporter(Reporter):
         blocks = [*results_tables(report), crosstable(report)]
         self._progress.body = renderable(blocks, self._progress.console.width)
         ended = time.monotonic()
+        # A fit of a thousand players takes long; the wait grows with it, so that the display never
+        # slows the games.
         self._tables_due = ended + max(TABLE_SECONDS, (ended - began) / TABLE_SHARE)
 
 

@@ -382,6 +382,7 @@ class _Texts(Generic[K]):
 
     def of(self, texts: Sequence[str]) -> Integers:
         """Return the numbers ``(n,)`` of texts."""
+        # Columns repeat few different texts, so each is parsed once and then looked up.
         for text in set(texts) - self.numbers.keys():
             if not isinstance(text, str):
                 raise _OddError
@@ -427,6 +428,7 @@ class _Count:
         for values in self.returns.values[len(self.ranking_of) :]:
             ranking = self.rankings.setdefault(ranks_of(values), len(self.rankings))
             self.ranking_of.append(ranking)
+        # Players, ending and ranking become one number, so that a chunk is counted by one sort.
         many, kinds = len(self.rankings), len(self.endings.values)
         keys = (groups * kinds + endings) * many + np.array(self.ranking_of)[texts]
         for key, count in zip(*np.unique(keys, return_counts=True), strict=True):

@@ -82,6 +82,8 @@ class Schedule:
           StoreError: the store has a game that the format does not schedule.
         """
         stored = set() if self._format.static and not extended else store.identities()
+        # All pairings of a static format were written when the run began: no need to ask for a
+        # million games again.
         if self._format.static and (not extended or len(stored) == self._format.most_games()):
             self.finished, self.facts = True, store.info().facts
             return []
@@ -110,6 +112,8 @@ class Schedule:
           MiaiError: the format failed, or waits for no game.
         """
         games: list[ScheduledGame] = []
+        # A format may answer more than once before it needs a result, for example if scores of a
+        # resumed run are known already.
         while self._format_is_due():
             step = self._ask(max(room, len(self._scores)))
             games += self._add(step)
@@ -158,10 +162,13 @@ class Schedule:
 
     def _games_of(self, pairing: Pairing) -> list[ScheduledGame]:
         """Return the games of a pairing: a block with the same seed and opening, or one."""
+        # Sorted, so that a pair has one identity whoever is named first.
         names = tuple(sorted(pairing.players))
         self._pair_counts[names] += 1
         number = self._pair_counts[names]
         identities = [self._identities[name] for name in names]
+        # By identities and the number of the meeting, not by the place in the schedule: games of a
+        # run that grows keep their seeds.
         pair_seed = derive_seed(self._seed, "pair", *identities, number)
         pair_id = f"{_joined(names)}~{number:04}"
         opening = self._opening(pairing, pair_id, pair_seed)
@@ -226,6 +233,7 @@ def _seatings(pairing: Pairing, seed: int) -> list[tuple[str, ...]]:
         return [(*turned[n:], *turned[:n]) for n in range(len(turned))]
     if pairing.colours == "fixed":
         return [players]
+    # One number picks one of the n! seatings, all equally likely.
     drawn = (derive_seed(seed, "colours") + 1) % factorial(len(players))
     return [_permutation(sorted(players), drawn)]
 

@@ -53,6 +53,8 @@ class StopSignals:
         first = self._reason is None
         if number != signal.SIGALRM:
             self._reason = f"stopped by {signal.Signals(number).name}"
+        # The alarm arrives as another signal, so games that outlast the grace period end like a
+        # second Ctrl-C.
         if first and self._grace > 0:
             signal.setitimer(signal.ITIMER_REAL, self._grace)
         else:

@@ -155,6 +155,7 @@ def start_players(
     running: set[str] = set()
     retries: Counter[str] = Counter()
     problems: list[str] = []
+    # All players are started, even if one fails: the user wants to see every problem at once.
     while waiting or running:
         while waiting and len(running) < executor.capacity:
             job = waiting.popleft()
@@ -189,6 +190,8 @@ def remove_leftovers(logs: Path) -> None:
 def remove_scratch() -> None:
     """Remove the temporary files of agents whose workers were killed."""
     for path in Path(tempfile.gettempdir()).glob(f"{SCRATCH}*-*"):
+        # The name carries the worker's process. Where processes cannot be looked up, nothing is
+        # removed: it may be in use.
         pid = path.name.split("-")[2]
         if pid.isdecimal() and Path("/proc/self").exists() and not Path("/proc", pid).exists():
             shutil.rmtree(path, ignore_errors=True)

@@ -210,6 +210,8 @@ class _Run:
         self.lock = stack.enter_context(locked(self.folder))
         bound = self.game.info.payoff_bound
         schedule = self._schedule(openings, payoffs=bound is not None)
+        # The first games are scheduled before the store exists, and written with it: a store
+        # without games would look like a run that is complete.
         games = schedule.advance(room=executor.capacity)
         created = datetime.now(UTC).isoformat(timespec="seconds")
         info = replace(run_info(tournament), created=created, facts=schedule.facts)
@@ -266,6 +268,7 @@ class _Run:
             _store_decisions(store, schedule)
             self.files.complete(store)
             return RunEnding("complete")
+        # No more workers are started than games can occupy.
         games_left = remaining if schedule.finished else self.format.most_games()
         executor = self._start(stack, games_left, self._places(tournament))
         if tournament is not None:
@@ -296,6 +299,7 @@ class _Run:
 
     def _start(self, stack: ExitStack, most_games: int, places: Mapping[str, str]) -> Executor:
         """Return an executor that has started every player once."""
+        # What earlier runs left when they were killed; nothing else would ever remove it.
         remove_scratch()
         stack.callback(remove_scratch)  # of workers that are killed when the executor ends
         workload = Workload(
@@ -334,6 +338,7 @@ class _Run:
         """Play the games of the store and show the progress."""
         if openings.balance is not None:
             openings.balance.close()
+        # Games that a killed runner left as running are pending again before they are counted.
         store.release()
         remove_leftovers(self.folder / LOGS)
         self.files.complete(store)
@@ -481,6 +486,7 @@ class _GameLoop:
         self._standstills: Counter[str] = Counter()
         self._unstarted: Counter[str] = Counter()
         self._voids_in_a_row = 0
+        # A machine that dies takes one game of each worker with it, and that must not end the run.
         self._most_voids = max(VOIDS_IN_A_ROW, executor.workers + 1)
         self._ending: RunEnding | None = None
 
@@ -568,6 +574,7 @@ class _GameLoop:
             elif decision == "unstarted":
                 self._unstarted[row.game_id] += 1
                 self._play_again(row, _void_reason(outcome))
+            # The game stays unfinished in the store, and is played when the run is resumed.
             elif decision == "dropped":
                 self._queue.append(row)
             elif result is not None:
@@ -582,6 +589,7 @@ class _GameLoop:
     def _void(self, row: GameRow, reason: str) -> None:
         """Play a game again, or end the run if that cannot help."""
         self._play_again(row, reason)
+        # Nobody waits for a surplus game, so its failure says nothing about the run.
         if row.game_id in self._schedule.surplus:
             return
         # Twice in a row at one game points at that game, as many as there are workers at the
@@ -604,6 +612,8 @@ class _GameLoop:
 
     def _commit(self, finished: Sequence[tuple[GameRow, GameResult, str]]) -> None:
         """Write results to the store, the record files and the schedule."""
+        # The store comes first: record files and the schedule can be made again from it, the other
+        # way round not.
         self._store.finish((row.game_id, result, record) for row, result, record in finished)
         for row, result, record in finished:
             self._files.write(row.game_id, record)
@@ -664,8 +674,11 @@ def judge(
       unstarted: earlier attempts that were void because a player could not be started.
     """
     result = outcome.result
+    # Ctrl-C in a terminal reaches the agents, too. Their deaths are the stop's doing, not theirs.
     if stopping and (result is None or result.termination == Termination.CRASH):
         return "dropped"
+    # A stopped or starved machine runs the clocks of all agents down; what they lost then is not
+    # their fault.
     if outcome.standstill > 0 and standstills < MOST_STANDSTILLS:
         return "standstill"
     if result is None:

@@ -90,6 +90,8 @@ def write_draft(folder: Path, name: str, address: Mapping[str, Any]) -> None:
 def keep_draft(folder: Path) -> None:
     """Make the draft the folder's address, after the tables are created. Raises `StoreError`."""
     with writing(folder / ADDRESS_FILE, StoreError):
+        # Tables and address are in two places that cannot commit together. A rename is atomic, so
+        # whoever looks sees a draft or an address, and `settle_draft` can tell what a draft means.
         (folder / DRAFT_FILE).replace(folder / ADDRESS_FILE)
         sync_folder(folder)
 
@@ -109,6 +111,7 @@ def settle_draft(folder: Path) -> None:
         draft = None
     else:
         draft = _addressed(folder, path)
+    # The tables were committed, and only the rename of the draft is missing.
     if draft is not None and draft.exists():
         keep_draft(folder)
         return

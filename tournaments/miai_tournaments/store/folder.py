@@ -123,6 +123,8 @@ class RunLock:
         self._requests: set[str] = set()
         self._identity = file_identity(folder / LOCK)
         holder = {"pid": os.getpid(), "host": socket.gethostname(), "token": self.token}
+        # The lock is the `flock`, which the system frees when the process dies, kill -9 included;
+        # the content only tells others whom to ask.
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, json.dumps(holder).encode(), 0)
 
@@ -141,6 +143,7 @@ class RunLock:
     def _read_requests(self) -> Collection[str]:
         if time.monotonic() - self._checked >= _STOP_SECONDS:
             self._checked = time.monotonic()
+            # A lock on a deleted file protects nothing: another runner would lock a new one.
             if file_identity(self.folder / LOCK) != self._identity:
                 raise StoreError(
                     f"{self.folder / LOCK}: was removed or replaced while the run was going on, "
@@ -165,6 +168,8 @@ def locked(folder: Path, *, kind: RunKind = TOURNAMENT) -> Iterator[RunLock]:
     try:
         _lock(descriptor, folder, kind)
         yield RunLock(folder, descriptor)
+        # Requests are removed, the lock file is not: a process that waits for it would end up with
+        # a lock on a deleted file.
         for name in (STOP, PAUSE):
             with contextlib.suppress(OSError):
                 (folder / name).unlink(missing_ok=True)
@@ -195,6 +200,8 @@ def runner_of(folder: Path) -> str | None:
     except OSError:
         return None
     try:
+        # A shared lock fails only while a runner holds the exclusive one, and two that look at once
+        # do not disturb each other.
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError:
         return _described(_holder(folder))
@@ -247,6 +254,7 @@ def _ask(folder: Path, request: str) -> str | None:
     if runner is None:
         return None
     with writing(folder, StoreError):
+        # The request names its addressee, so one that comes too late does not stop the next run.
         write_text(folder / request, _holder(folder).get("token", ""))
     return runner
 

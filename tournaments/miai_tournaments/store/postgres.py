@@ -168,6 +168,7 @@ class PostgresConnection:
         """Connect, and take the lock if this is the writer."""
         self._connection = self._connect()
         try:
+            # Statements name no schema, so that they are the same for SQLite.
             self.execute(f"SET search_path TO {self._name}")
             if self._alone:
                 self._lock()
@@ -182,6 +183,8 @@ class PostgresConnection:
     @contextmanager
     def transaction(self) -> Iterator[Writer]:
         """Run the block as one transaction; an exception rolls it back."""
+        # A lost connection is replaced here, before anything was done. Inside a transaction it
+        # cannot be: what went before is rolled back, so the whole of it must fail.
         self._execute_again("BEGIN")
         self._in_transaction = True
         try:
@@ -263,6 +266,7 @@ class PostgresConnection:
 
     def create_tables(self, tables: str) -> None:
         """Create the schema and its tables, within a transaction."""
+        # PostgreSQL has no rowid, by which SQLite knows the players' order of entry.
         tables = tables.replace(
             "    name TEXT PRIMARY KEY", "    position BIGSERIAL,\n    name TEXT PRIMARY KEY"
         )
@@ -309,6 +313,8 @@ class PostgresConnection:
     def _lock(self) -> None:
         key = f"SELECT pg_try_advisory_lock(hashtextextended('{self._name}', 0))"
         for attempt in range(_LOCK_ATTEMPTS):
+            # An advisory lock belongs to the session. The server frees it when a driver dies, which
+            # a row in a table would survive.
             ((taken,),) = self.query(key)
             if taken:
                 return

@@ -176,6 +176,8 @@ def game_row(cells: Sequence[Any], players: Collection[str]) -> GameRow:
 
 def checksums(columns: Sequence[Sequence[Any]]) -> Iterator[int]:
     """Return the CRC-32 of each row of a table that is given by its columns."""
+    # Fields are separated by a character that no cell has, so that ("ab", "c") and ("a", "bc")
+    # differ. CRC-32 finds accidents; it is no protection against somebody who wants to cheat.
     rows = zip(*(map(str, column) for column in columns), strict=True)
     return (crc32(text.encode(errors="surrogatepass")) for text in map("\x1f".join, rows))
 
@@ -233,6 +235,7 @@ def _game_values(columns: Sequence[str], cells: Sequence[Any]) -> dict[str, Any]
     What a column by player should be depends on the number of players, so `players` comes before.
     """
     players = cells[columns.index("players")] if "players" in columns else ""
+    # Before the text is parsed, since what the other cells should be depends on it.
     seats = players.count(",") + 1 if isinstance(players, str) else 2  # no name has a comma
     return row_values("games", _expected(columns, seats), cells)
 

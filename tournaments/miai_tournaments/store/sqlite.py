@@ -49,15 +49,21 @@ def created(path: Path, tables: str, *, kind: RunKind = TOURNAMENT) -> Iterator[
             path.with_name(name).unlink(missing_ok=True)
         connection = sqlite3.connect(draft, isolation_level=None)
         try:
+            # The application id tells stores from other SQLite files whatever they are called; the
+            # schema sits in the header, so that it can be checked without opening the database.
             connection.executescript(
                 f"PRAGMA application_id = {kind.application_id};"
                 f"PRAGMA user_version = {kind.schema}; {tables}"
             )
             yield SqliteConnection(path, connection)
+            # Only now: until here one file holds everything, and renaming a database without its
+            # log would lose the log's rows.
             connection.execute("PRAGMA journal_mode = WAL")
         finally:
             connection.close()
         draft.replace(path)
+        # The rename itself must survive a power failure, or the run would be gone and its lock file
+        # still there.
         sync_folder(path.parent)
 
 
@@ -73,6 +79,8 @@ def connect(path: Path, *, alone: bool, kind: RunKind = TOURNAMENT) -> SqliteCon
       StoreError: there is no store, or it is foreign, corrupt or of another schema. SQLite does
         not open a foreign file, so nothing is written to it.
     """
+    # Before SQLite looks at the file: it would replay a journal that lies beside a foreign one, and
+    # so write to it.
     check_header(path, kind=kind)
     with explained(path):
         connection = sqlite3.connect(
@@ -247,6 +255,7 @@ class SqliteConnection:
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path
         self._connection = connection
+        # SQLite would go on writing to a deleted file without an error; see `check_present`.
         self._identity = file_identity(path)
 
     def query(self, statement: str, values: Sequence[Any] = ()) -> Iterable[Sequence[Any]]:
@@ -256,6 +265,8 @@ class SqliteConnection:
     @contextmanager
     def transaction(self) -> Iterator[Writer]:
         """Run the block as one transaction; an exception rolls it back."""
+        # The write lock at once: a deferred transaction that reads first and then writes can fail
+        # with "busy" in the middle, after another writer has come between.
         self._connection.execute("BEGIN IMMEDIATE")
         try:
             yield self

@@ -158,6 +158,8 @@ class Store(StoreBase):
           ConfigError: there is no such store, or its parameters are wrong.
           StoreError: the folder or database cannot be written, or has a store already.
         """
+        # A second look after `refuse_foreign`: the folder's lock is held by now, so nobody can
+        # create a store between this line and the next.
         if has_store(folder):
             raise StoreError(f"{folder}: already contains a tournament; choose another folder")
         name, values = choice(store, parameters)
@@ -245,10 +247,13 @@ class Store(StoreBase):
         if unknown:
             raise ValueError(f"no columns {sorted(unknown)} that are final")
         self._check_uncounted()
+        # All sealed columns are read even if few are wanted: a checksum needs all of them.
         query = f"{_select_games(_SEALED)} WHERE surplus = 0 AND status = 'done'"
         places = [_SEALED.index(name) for name in columns]
         with self._explained():
             rows = iter(self._connection.query(query))
+            # A few thousand rows at a time: columns of a million games would not fit the cache, and
+            # row by row the checksums would take most of the time.
             while chunk := list(islice(rows, _ROWS_AT_ONCE)):
                 cells = list(zip(*chunk, strict=True))
                 try:
@@ -325,8 +330,12 @@ class Store(StoreBase):
           facts: new facts of the format; None keeps them.
         """
         with self._transaction() as connection:
+            # New games, surplus ones and facts are one decision of the format. In one transaction,
+            # a run that is killed here finds all of it or none, and asks the format again.
             insert_games(connection, games)
             for game_id in surplus:
+                # The status is part of the checksum, so the row is sealed again below. Without this
+                # check that would seal damage, too.
                 self._check(game_id)
                 connection.execute("UPDATE games SET surplus = 1 WHERE game_id = ?", (game_id,))
                 _seal(self._connection, connection, "games", game_id)
@@ -339,6 +348,8 @@ class Store(StoreBase):
 
     def release(self) -> None:
         """Mark running games as pending again."""
+        # Only one runner can hold the folder's lock, so whatever is marked as running now was left
+        # by one that died.
         self._set_status("pending", "status = 'running'", [()])
 
     def finish(self, games: Iterable[tuple[str, GameResult, str]]) -> None:
@@ -416,6 +427,8 @@ def _seal(connection: Connection, writer: Writer, table: str, game_id: str) -> N
     query = "SELECT game_id, record, checksum FROM records WHERE game_id = ?"
     if table == "games":
         query = f"{_select_games(_SEALED)} WHERE game_id = ? AND {_FINISHED}"
+    # The cells are read back instead of taken from the result: databases may return another type or
+    # rounding than they were given, and readers see only that.
     for *cells, _ in list(connection.query(query, (game_id,))):
         (checksum,) = row_checks.checksums([[cell] for cell in cells])
         statement = f"UPDATE {table} SET checksum = ? WHERE game_id = ?"  # noqa: S608 - own names

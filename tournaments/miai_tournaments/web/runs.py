@@ -284,6 +284,8 @@ class WatchedRun:
     def _message(self, known: int) -> tuple[int, str]:
         """Return the latest version, and the parts that are newer than the known one as JSON."""
         with self._lock:
+            # All spectators who know the same version get the same text, so it is made once for all
+            # of them.
             if self._messages_of != self._version:
                 self._messages, self._messages_of = {}, self._version
             if known not in self._messages:
@@ -301,6 +303,7 @@ class WatchedRun:
         self._put("progress", _progress(reading))
         self._put("state", _state(reading))
         self._put("boards", self.boards.update(reading.boards()))
+        # The report is the costly part, and changes only with the number of games.
         made_for = (len(reading.rows), reading.complete, reading.total)
         if made_for != self._made_for:
             self._made_for = made_for
@@ -532,6 +535,8 @@ def _resume(folder: Path) -> None:
     """Let a paused run go on, or resume one that nobody runs in a process of its own."""
     if end_pause(folder) is not None or runner_of(folder) is not None:
         return
+    # A process of its own: a run inside the server would end with it, and its signals are the
+    # server's.
     command = [sys.executable, "-m", "miai", "tournament", "resume", str(folder)]
     with (folder / "resume.log").open("ab") as log:
         process = subprocess.Popen(  # it may outlive this one

@@ -163,6 +163,8 @@ class PooledExecutor:
                 if outcome.result is not None:
                     self._pool.count(outcome.seconds)
                 outcomes.append(outcome)
+            # A worker that died loses the job that it was at. Whether that game is played again is
+            # the runner's decision, so the loss is an outcome like any other.
             elif event.job is not None:
                 job_id = str(event.job.name)
                 outcomes.append(JobOutcome(job_id=job_id, fault="worker", reason=event.reason))
@@ -232,6 +234,8 @@ class GuardedExecutor(Guarded):
 
     def _settle(self, job_ids: Iterable[str]) -> list[str]:
         """Forget jobs and return their ids."""
+        # Each job has one outcome or is cancelled. An executor that forgets or repeats one would
+        # leave the runner waiting, or a game counted twice.
         settled = list(job_ids)
         for job_id in settled:
             if job_id not in self._jobs:

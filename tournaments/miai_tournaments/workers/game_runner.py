@@ -116,6 +116,7 @@ class BoardWriter:
                 settings=settings,
                 actions=tuple(actions) if len(actions) <= _MOST_ACTIONS else (),
             )
+            # One failure ends the writing for this game: a full disk must not slow every move.
             broken = not _write(path, board)
             self._written = self._written or not broken
             due = time.monotonic() + INTERVAL
@@ -188,6 +189,8 @@ def read_boards(folder: Path) -> list[LiveSnapshot]:
                 continue
             if status.st_size <= _LARGEST and time.time() - status.st_mtime < _STALE_SECONDS:
                 values = json.loads(path.read_text(encoding="utf-8"))
+                # A worker that was killed leaves its board behind; on another machine its process
+                # cannot be looked up, so only age tells.
                 if values["host"] == socket.gethostname() and not psutil.pid_exists(values["pid"]):
                     continue
                 board = LiveSnapshot.from_plain(values)
@@ -321,6 +324,7 @@ class GameRunner:
         finally:
             self._boards.end()
             self._keep_logs(job.job_id)
+        # Long enough for the signal that killed the agent to reach the runner; see `CRASH_PAUSE`.
         if record.termination is Termination.CRASH:
             time.sleep(CRASH_PAUSE)
         # Only a loser on time can blame a standstill; to its opponent it did no harm.
@@ -438,6 +442,7 @@ def summary(record: GameRecord) -> GameResult:
 @contextlib.contextmanager
 def serve_games(setup: Mapping[str, Any]) -> Iterator[Callable[[Mapping[str, Any]], Any]]:
     """Give the function with which a worker performs jobs; setup, jobs and outcomes are plain."""
+    # Agents may start processes of their own and die; as their new parent, the worker can end them.
     adopt_orphans()
     # The runner has reported broken plugins; later warnings, of hooks that fail, are one line.
     with warnings.catch_warnings():

@@ -266,6 +266,7 @@ class RayPool(JobPool[RayWorker]):
         self, setup: Setup, *, address: str, workers: int, job_deadline: float | None = None
     ) -> None:
         super().__init__(workers=workers, job_deadline=job_deadline)
+        # On another machine the log folder does not exist, or is somebody else's.
         self._setup = setup if address == LOCAL else replace(setup, logs=None)
         self._deaths = 0
         self._stack = ExitStack()
@@ -293,6 +294,7 @@ class RayPool(JobPool[RayWorker]):
         if not awaited:
             return []
         events: list[JobEvent] = []
+        # First wait for any answer, then take all others that are there without waiting again.
         ready, _ = self._ray.wait(list(awaited), num_returns=1, timeout=seconds)
         while ready:
             for reference in ready:
@@ -319,6 +321,8 @@ class RayPool(JobPool[RayWorker]):
         with contextlib.suppress(self._ray.exceptions.RayError):
             worker.kill()  # one that only the network has lost must not play on
         self._deaths += 1
+        # Workers that die before they are placed have played nothing: something is wrong with the
+        # cluster, and new ones would die as well.
         if worker.place is None and self._deaths >= DEATHS:
             raise WorkerError(
                 f"{self._deaths} Ray workers died before they began, the last one: {what}; is "
