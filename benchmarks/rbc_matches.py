@@ -123,7 +123,6 @@ def beliefs(record: GameRecord, us: int) -> Iterator[tuple[bool, int, bool]]:
             observations.append(
                 Observation(us, observation.actor, observation.action, observation.data)
             )
-    belief.close()
 
 
 def _limit(move: MoveRecord, arguments: BeliefParameters) -> int:

@@ -256,7 +256,7 @@ def test_boards_without_room_are_stashed_and_brought_back(name: str, taken: list
 def test_without_a_stash_the_record_says_what_was_dropped_and_made_up(
     name: str, taken: list[int]
 ) -> None:
-    games = [statistics_of(seed, name, stash_mb=0, spill_mb=0) for seed in range(5)]
+    games = [statistics_of(seed, name, stash_mb=0) for seed in range(5)]
     ends = [game[-1] for game in games]
     assert max(statistics.get("dropped", 0) for statistics in ends) > 0
     assert max(statistics.get("rebuilt", 0) for statistics in ends) > 0

@@ -101,7 +101,6 @@ BAD: list[tuple[str, Any]] = [
     ("depth", 0),
     ("samples", 0),
     ("stash_mb", -1),
-    ("spill_mb", -1),
     ("scan", "luck"),
     ("engine", "fruit"),
     ("low", 1.1),
@@ -125,6 +124,7 @@ def test_parameters_out_of_range_are_refused_by_name(name: str, value: Any) -> N
         ({"engine_threads": 2}, r"engine_threads: is now engine\.threads"),
         ({"mean": 1.0}, "mean: is gone: it is 1 - low"),
         ({"tail": "mean"}, "tail: is gone: nothing beat its default"),
+        ({"spill_mb": 0}, "spill_mb: is gone: boards that wait are in memory only"),
     ],
 )
 def test_parameters_elsewhere_or_gone_are_refused(parameters: dict[str, Any], said: str) -> None:
@@ -288,7 +288,7 @@ turns = st.lists(
 @settings(max_examples=25, deadline=None)
 def test_no_well_formed_lie_empties_a_belief(output: list[Any], player: int) -> None:
     """Or makes boards that are none: two kings, at most sixteen pieces a side, own ones alike."""
-    belief = RbcBelief(rbc(), player, limit=512, stash_bytes=0, spill_bytes=0)
+    belief = RbcBelief(rbc(), player, limit=512, stash_bytes=0)
     belief.observe(Observation(player, data={"captured": None}, legal_actions=(0,) * (1 - player)))
     for number, (lost, seen, asked, how, captured) in enumerate(output):
         if number or player:
@@ -307,7 +307,6 @@ def test_no_well_formed_lie_empties_a_belief(output: list[Any], player: int) -> 
         }[how]
         belief.observe(forged_move(requested, taken, captured))
         _check(belief)
-    belief.close()
 
 
 def _check(belief: RbcBelief) -> None:

@@ -117,12 +117,9 @@ def _belief(game: Game, player: int, limit: int) -> Any:
     """Return the game's own belief, or the enumerating one for small games."""
     own = [c for c in registry().components("belief", game=game.info.name) if c.game]
     component = next(iter(own), None) or registry().get("belief", "enumerated")
-    values: dict[str, Any] = {"limit": limit, "spill_mb": 0}
-    fields = component.load_parameters().model_fields
+    limits = "limit" in component.load_parameters().model_fields
     try:
-        return component.build(
-            game, player, values={key: v for key, v in values.items() if key in fields}
-        )
+        return component.build(game, player, values={"limit": limit} if limits else {})
     except ParameterError:
         return component.build(game, player, values={})
 

@@ -49,13 +49,15 @@ _FIXED = "is gone: nothing beat its default"
 class BeliefParameters(Parameters):
     """The belief that an agent keeps."""
 
-    moved: ClassVar[Mapping[str, str]] = {"order": _FIXED}
+    moved: ClassVar[Mapping[str, str]] = {
+        "order": _FIXED,
+        "spill_mb": "is gone: boards that wait are in memory only, up to stash_mb",
+    }
 
     limit: int = parameter(
         5_000_000, ge=512, help="Maximum boards of a belief; beyond it a sample is kept"
     )
     stash_mb: int = parameter(512, ge=0, help="Memory for boards that wait unexpanded, in MB")
-    spill_mb: int = parameter(4096, ge=0, help="Disk space for further such boards, in MB")
     threads: int = parameter(1, ge=1, le=64, help="Threads that expand a large belief")
 
 
@@ -262,7 +264,8 @@ class MinimaxProblemParameters(MinimaxRules):
     """The rules of the values, and which beliefs of games are roots."""
 
     moved: ClassVar[Mapping[str, str]] = {
-        "a_game": "is gone: at most five roots are taken from one game"
+        "a_game": "is gone: at most five roots are taken from one game",
+        "records": "is gone: roots come from games played from the seed",
     }
 
     king_loss: int | None = parameter(
@@ -274,10 +277,6 @@ class MinimaxProblemParameters(MinimaxRules):
     )
     least: int = parameter(20, ge=1, le=1_000_000, help="Minimum boards of a root")
     most: int = parameter(1000, ge=1, le=1_000_000, help="Maximum boards of a root")
-    records: str = parameter(
-        "",
-        help="Folder of reconchess histories to take roots from; empty: play games instead",
-    )
 
 
 class MinimaxAgentParameters(MinimaxRules, BeliefParameters):

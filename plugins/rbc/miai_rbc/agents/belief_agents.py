@@ -103,7 +103,6 @@ class BeliefAgent(Agent):
     def new_game(self, seed: int, *, player: int, log: Path | None = None) -> None:
         """Begin a game with a belief of one board."""
         super().new_game(seed, player=player, log=log)
-        self._belief.close()
         self._pending.clear()
         self.draw = np.random.default_rng(seed)
         self._belief = make_belief(self.game, player, self.parameters, seed=seed)
@@ -180,10 +179,6 @@ class BeliefAgent(Agent):
     def move(self, requests: list[int], deadline: float | None) -> Choice:
         """Return the move to request."""
 
-    def close(self) -> None:
-        """Release the belief's stash."""
-        self._belief.close()
-
 
 class SamplingAgent(BeliefAgent):
     """Scores moves on sampled boards; subclasses choose senses.
@@ -222,8 +217,7 @@ class SamplingAgent(BeliefAgent):
         return sample, opponent_weights(sample.rows, self.scorer, check=check, deadline=until)
 
     def close(self) -> None:
-        """Close the engine too."""
-        super().close()
+        """Close the engine."""
         self.engine.close()
 
 

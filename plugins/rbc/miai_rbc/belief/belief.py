@@ -11,11 +11,10 @@ from __future__ import annotations
 
 import math
 import random
-import tempfile
 import time
+from bisect import insort
 from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -44,129 +43,46 @@ if TYPE_CHECKING:
 # -- boards without room ---------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class _Entry:
-    turn: int
-    boards: BoardSet | None
-    file: Path | None = None
-    count: int = 0
-
-
 class Stash:
     """Sets of unexpanded boards, each with its turn.
 
-    Up to `memory_bytes` are in memory, up to `disk_bytes` more in files of a temporary folder, the
-    oldest first. A failed write counts as a full disk. Beyond both limits boards are dropped, the
-    oldest first; of a single set, at least as many are stored as fill half of the room.
+    Beyond its limit boards are dropped, those of the oldest turn first; of a single set, at least
+    as many are stored as fill half of the room.
+
+    Args:
+      limit: maximum bytes of the boards.
 
     Attributes:
       dropped: boards dropped so far.
     """
 
-    def __init__(self, *, memory_bytes: int, disk_bytes: int, folder: Path | None = None) -> None:
-        if memory_bytes < 0 or disk_bytes < 0:
+    def __init__(self, limit: int) -> None:
+        if limit < 0:
             raise ValueError("a stash's bytes are not negative")
         self.dropped = 0
-        self._memory, self._disk = memory_bytes, disk_bytes
-        self._folder = folder
-        self._spilled: tempfile.TemporaryDirectory[str] | None = None
-        self._entries: list[_Entry] = []  # in the order of their turns
-        self._files = self._in_memory = self._on_disk = 0  # files made; boards
+        self._room = limit // BYTES_PER_BOARD
+        self._sets: list[tuple[int, BoardSet]] = []  # in the order of their turns
 
     def add(self, turn: int, boards: BoardSet) -> None:
         """Store the unexpanded boards of a turn."""
-        boards = self._fitting(boards)
+        # They are in random order, so that the first ones are a uniform sample. A set gets half of
+        # the room even if that is taken, so that one broad turn leaves some for those after it.
+        fitting = max(self._room - len(self), self._room // 2)
+        if len(boards) > fitting:
+            self.dropped += len(boards) - fitting
+            boards = BoardSet(boards.rows[:fitting].copy())
         if len(boards) == 0:
             return
-        entry = _Entry(turn, boards, count=len(boards))
-        later = (i for i, other in enumerate(self._entries) if other.turn > turn)
-        self._entries.insert(next(later, len(self._entries)), entry)
-        self._in_memory += entry.count
-        self._spill()
+        insort(self._sets, (turn, boards), key=itemgetter(0))
+        while len(self) > self._room:
+            self.dropped += len(self._sets.pop(0)[1])
 
     def take(self) -> tuple[int, BoardSet] | None:
-        """Remove and return the earliest set with its turn; None if empty.
-
-        Raises:
-          OSError: a spilled set cannot be read.
-        """
-        if not self._entries:
-            return None
-        entry = self._entries.pop(0)
-        boards = entry.boards
-        if boards is not None:
-            self._in_memory -= entry.count
-            return entry.turn, boards
-        assert entry.file is not None
-        boards = BoardSet(np.load(entry.file, allow_pickle=False))
-        self._forget(entry.file, entry.count)
-        return entry.turn, boards
+        """Remove and return the earliest set with its turn; None if empty."""
+        return self._sets.pop(0) if self._sets else None
 
     def __len__(self) -> int:
-        return self._in_memory + self._on_disk
-
-    def memory_used(self) -> int:
-        """Return the bytes in memory."""
-        return BYTES_PER_BOARD * self._in_memory
-
-    def disk_used(self) -> int:
-        """Return the bytes in files."""
-        return BYTES_PER_BOARD * self._on_disk
-
-    def close(self) -> None:
-        """Remove all sets and files."""
-        self._entries.clear()
-        self._in_memory = self._on_disk = 0
-        if self._spilled is not None:
-            self._spilled.cleanup()
-            self._spilled = None
-
-    def _fitting(self, boards: BoardSet) -> BoardSet:
-        """Return the boards, or some of them if they would leave no room for others.
-
-        The boards are in random order, so that the first ones are a uniform sample.
-        """
-        room = (self._memory + self._disk) // BYTES_PER_BOARD
-        fitting = max(room - len(self), room // 2)
-        if len(boards) <= fitting:
-            return boards
-        self.dropped += len(boards) - fitting
-        return BoardSet(boards.rows[:fitting].copy())
-
-    def _spill(self) -> None:
-        while self.memory_used() > self._memory:
-            entry = next(e for e in self._entries if e.boards is not None)
-            if self.disk_used() + BYTES_PER_BOARD * entry.count > self._disk:
-                self._drop(self._entries.pop(0))
-                continue
-            assert entry.boards is not None
-            try:
-                entry.file = self._path()
-                with entry.file.open("wb") as file:
-                    np.save(file, entry.boards.rows, allow_pickle=False)
-            except OSError:  # a full disk, or no folder to write to
-                entry.file, self._disk = None, self.disk_used()
-                continue
-            entry.boards = None
-            self._in_memory -= entry.count
-            self._on_disk += entry.count
-
-    def _drop(self, entry: _Entry) -> None:
-        self.dropped += entry.count
-        if entry.file is None:
-            self._in_memory -= entry.count
-        else:
-            self._forget(entry.file, entry.count)
-
-    def _forget(self, file: Path, count: int) -> None:
-        self._on_disk -= count
-        file.unlink()
-
-    def _path(self) -> Path:
-        if self._spilled is None:
-            self._spilled = tempfile.TemporaryDirectory(prefix="miai-rbc-", dir=self._folder)
-        self._files += 1
-        return Path(self._spilled.name) / f"{self._files}.npy"
+        return sum(len(boards) for _, boards in self._sets)
 
 
 # -- the belief ------------------------------------------------------------------------------------
@@ -204,7 +120,6 @@ class RbcBelief:
         *,
         limit: int | None = None,
         stash_bytes: int = 1 << 30,
-        spill_bytes: int = 8 << 30,
         threads: int = 1,
         seed: int = 0,
     ) -> None:
@@ -216,7 +131,7 @@ class RbcBelief:
         self.rebuilt = 0
         self._provisional = False  # made by the fallback while others were still stashed
         self.quiet, self.fullmove_number = game.start.halfmove_clock, game.start.fullmove_number
-        self._stash = Stash(memory_bytes=stash_bytes, disk_bytes=spill_bytes)
+        self._stash = Stash(stash_bytes)
         self._threads = threads
         self._rng = np.random.default_rng(seed)
         self.events: list[Event] = []
@@ -332,10 +247,6 @@ class RbcBelief:
             boards = self._after(boards, self.events[later], later)
         return boards
 
-    def close(self) -> None:
-        """Release the stash and its files."""
-        self._stash.close()
-
     # -- worlds, as `miai.information.BeliefState` ------------------------------------------------
 
     def sample(self, rng: random.Random) -> RbcState:
@@ -379,7 +290,6 @@ def make_belief(
         player,
         limit=parameters.limit,
         stash_bytes=parameters.stash_mb << 20,
-        spill_bytes=parameters.spill_mb << 20,
         threads=parameters.threads,
         seed=seed,
     )

@@ -23,11 +23,13 @@ from miai_rbc.kernels.engine import (
     MEMORY,
     NODES,
     ROW_WORDS,
+    SETTINGS,
     BestMoves,
     Evaluations,
     SearchSpace,
     value_boards,
 )
+from miai_rbc.kernels.moves import MAX_MOVES
 from miai_rbc.rbc_parameters import EvaluatorParameters
 from miai_rbc.rules.game import RbcGame, RbcState
 
@@ -78,7 +80,12 @@ class KernelEngine:
         self.nodes = 0
         entries = self.parameters.table_mb * (1 << 20) // _ENTRY_BYTES
         self._table = np.zeros(2 << (entries.bit_length() - 1), np.uint64)
-        self._space = work_space()
+        # What a call takes is made once: for a single board that is a tenth of the time.
+        space = work_space()
+        self._space, self._memory = packed(space), space.memory
+        self._settings = np.zeros(SETTINGS, np.int64)
+        room = np.empty(MAX_MOVES, np.int32)
+        self._ranking = packed(BestMoves(room, room.copy()))
         self._boards = 0
         self._speed = _FIRST_SPEED
         with FAMILY.compiling(ANALYSIS):  # now, not within a deadline
@@ -128,16 +135,14 @@ class KernelEngine:
         """Have the kernel value some boards; return the number of the first one left."""
         parameters = self.parameters
         at_once = min(_SLICE, at_most)
-        limits = [depth, parameters.nodes or 0, at_once, at_most, parameters.quiescence]
-        settings = np.array([*limits, parameters.nodes is not None, self._boards], np.int64)
-        top = result.moves.shape[1]
-        ranking = packed(BestMoves(np.empty(top, np.int32), np.empty(top, np.int32)))
+        limits = (depth, parameters.nodes or 0, at_once, at_most, parameters.quiescence)
+        self._settings[:] = (*limits, parameters.nodes is not None, self._boards)
         results = packed(Evaluations(result.scores, result.moves, result.move_scores))
         started = time.perf_counter()
         reached = value_boards(
-            rows, done, settings, packed(self._space), self._table, ranking, results
+            rows, done, self._settings, self._space, self._table, self._ranking, results
         )
-        nodes = int(self._space.memory[NODES])
+        nodes = int(self._memory[NODES])
         self.nodes += nodes
         if nodes > 1000:
             self._speed = nodes / (time.perf_counter() - started)

@@ -482,6 +482,7 @@ Scores: TypeAlias = NDArray[np.int32]
 Settings: TypeAlias = NDArray[np.int64]
 
 PLIES, NODES_A_BOARD, NODES_AT_ONCE, NODES_AT_MOST, QUIET, SALTED, BOARDS = range(7)
+SETTINGS = 7
 """Indices of the settings: plies; nodes of one board, 0 for no limit; nodes after which the call
 returns once the current board is done; nodes after which that board is cut short; whether there is
 quiescence; whether each board has a table of its own; the number of boards before this batch."""
@@ -506,7 +507,7 @@ class SearchSpace(NamedTuple):
 
 
 class BestMoves(NamedTuple):
-    """The best moves of one board so far and their values, both (top,)."""
+    """The best moves of one board so far and their values, both (top,) or longer."""
 
     moves: Scores
     values: Scores
@@ -655,11 +656,13 @@ def value_boards(
 
     Args:
       boards: uint64 (n, 8).
-      settings: int64 (7,), see `PLIES`. A depth of 0 is a value without search.
+      settings: int64 (`SETTINGS`,), see `PLIES`. A depth of 0 is a value without search.
       space, best: work space.
     """
     tree, frames, lists, memory = space
-    ranking, results = BestMoves(*best), Evaluations(*evaluations)
+    results = Evaluations(*evaluations)
+    top = results.moves.shape[1]
+    ranking = BestMoves(best[0][:top], best[1][:top])
     spent = np.int64(0)
     memory[QUIESCENCE] = settings[QUIET]
     done = first

@@ -310,21 +310,18 @@ def _beliefs(
     """Yield the true board, all possible ones and the weighted ones before each own move."""
     belief = RbcBelief(history.game, player, limit=limit)
     weighted = WeightedBoards(belief.boards, model, capacity=carried, seed=0)
-    try:
-        for state in history.states():
-            if (observation := state.observation(player)) is None:
-                continue
-            count = len(belief.events)
-            belief.observe(observation)
-            if not belief.complete:
-                return
-            for event in belief.events[count:]:
-                weighted.observe(event, belief.boards)
-            moves = not state.is_terminal() and state.current_player() == player
-            if moves and not state.senses and len(belief) >= _FEWEST:
-                yield state.boards.rows[0], belief.boards, weighted
-    finally:
-        belief.close()
+    for state in history.states():
+        if (observation := state.observation(player)) is None:
+            continue
+        count = len(belief.events)
+        belief.observe(observation)
+        if not belief.complete:
+            return
+        for event in belief.events[count:]:
+            weighted.observe(event, belief.boards)
+        moves = not state.is_terminal() and state.current_player() == player
+        if moves and not state.senses and len(belief) >= _FEWEST:
+            yield state.boards.rows[0], belief.boards, weighted
 
 
 def _chance_by_value(

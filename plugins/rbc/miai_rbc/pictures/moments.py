@@ -219,15 +219,12 @@ def picture_of(
             f"--turn {moment.turn} --phase {moment.phase}: that move captured the king, after "
             "which nothing is hidden; use --phase after-sense"
         )
-    belief = RbcBelief(history.game, moment.player, limit=limit, spill_bytes=0)
-    try:
-        _follow(belief, steps[: last + 1])
-        board = steps[last].state.board() if truth else None
-        sensed = steps[last].observation.action if moment.phase == "after-sense" else None
-        heading = _heading(history, moment)
-        return draw_belief(belief, truth=board, sensed=sensed, heading=heading)
-    finally:
-        belief.close()
+    belief = RbcBelief(history.game, moment.player, limit=limit)
+    _follow(belief, steps[: last + 1])
+    board = steps[last].state.board() if truth else None
+    sensed = steps[last].observation.action if moment.phase == "after-sense" else None
+    heading = _heading(history, moment)
+    return draw_belief(belief, truth=board, sensed=sensed, heading=heading)
 
 
 def _observation(history: History, moment: Moment, steps: list[HistoryStep]) -> str:

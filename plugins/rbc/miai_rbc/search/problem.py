@@ -1,4 +1,4 @@
-"""`RbcProblem` and its roots: beliefs of games played here or recorded by reconchess."""
+"""`RbcProblem` and its roots: beliefs of games played from a seed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +21,7 @@ from miai_rbc.kernels.board import STATE
 from miai_rbc.kernels.moves import MAX_MOVES
 from miai_rbc.rbc_parameters import MinimaxProblemParameters
 from miai_rbc.rules.board_set import BoardSet
-from miai_rbc.rules.game import RbcGame, RbcState
+from miai_rbc.rules.game import RbcGame
 from miai_rbc.search.candidates import (
     SAMPLE,
     Candidates,
@@ -64,24 +63,6 @@ def beliefs_of_games(sizes: Sizes, *, seed: int) -> Iterator[tuple[str, BoardSet
         barren = 0 if beliefs else barren + 1
         yield from beliefs
         number += 1
-
-
-def beliefs_of_records(folder: Path, sizes: Sizes, *, seed: int) -> Iterator[tuple[str, BoardSet]]:
-    """Yield beliefs before senses from reconchess histories, the ``*.json`` files of a folder.
-
-    Raises:
-      RecordError: a history cannot be read.
-    """
-    from miai_rbc.reconchess.reading import read_history
-
-    for path in sorted(folder.glob("*.json")):
-        history = read_history(path)
-        rng = random.Random(f"{seed} {path.name}")
-        for player in (0, 1):
-            belief = RbcBelief(history.game, player, limit=_limit(sizes))
-            beliefs = _followed(history.states(), belief)
-            for turn, boards in _drawn(beliefs, sizes, rng):
-                yield f"{path.name}, {('white', 'black')[player]}, turn {turn}", boards
 
 
 def _drawn(
@@ -127,25 +108,9 @@ def _played(game: RbcGame, number: int, sizes: Sizes, rng: random.Random) -> Ite
             agent.close()
 
 
-def _followed(states: Iterator[RbcState], belief: RbcBelief) -> Iterator[RbcBelief]:
-    """Update a belief by the states of a game; yield it before each of its player's senses."""
-    try:
-        for state in states:
-            if (observation := state.observation(belief.player)) is not None:
-                belief.observe(observation)
-            if not state.is_terminal() and state.current_player() == belief.player and state.senses:
-                yield belief
-    finally:
-        belief.close()
-
-
 def _agent(name: str, game: RbcGame, sizes: Sizes) -> Agent:
-    quick = {**_QUICK, "limit": _limit(sizes), "spill_mb": 0} if name == "rbc-seed" else {}
+    quick = {**_QUICK, "limit": max(MAX_MOVES, 2 * sizes[1])} if name == "rbc-seed" else {}
     return miai.make_agent(name, game, **quick)
-
-
-def _limit(sizes: Sizes) -> int:
-    return max(MAX_MOVES, 2 * sizes[1])
 
 
 _64_BITS = (1 << 64) - 1
@@ -244,22 +209,14 @@ class RbcProblem:
 
         Raises:
           ValueError: unknown class, or too few beliefs of that size.
-          RecordError: a record cannot be read.
         """
         if kind != "game":
             raise ValueError(f"rbc has no roots of class {kind!r}; its class is 'game'")
-        parameters = self.rules
-        sizes = (parameters.least, parameters.most)
-        beliefs: Iterable[tuple[str, BoardSet]]
-        if parameters.records:
-            beliefs = beliefs_of_records(Path(parameters.records), sizes, seed=seed)
-        else:
-            beliefs = beliefs_of_games(sizes, seed=seed)
-        roots = list(islice(_distinct(beliefs), count))
+        least, most = self.rules.least, self.rules.most
+        roots = list(islice(_distinct(beliefs_of_games((least, most), seed=seed)), count))
         if len(roots) < count:
-            where = parameters.records or "the games played"
             raise ValueError(
-                f"{where}: {len(roots)} beliefs of {parameters.least} to {parameters.most} boards, "
+                f"the games played: {len(roots)} beliefs of {least} to {most} boards, "
                 f"not {count}; widen least and most"
             )
         return roots
