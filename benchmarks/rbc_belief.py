@@ -207,7 +207,7 @@ def measure_looks(boards: BoardSet, repeats: int) -> dict[str, float]:
         return len(boards)
 
     def scan() -> int:
-        scans.expected_size(boards, 0)
+        scans.entropy(boards, 0)
         return len(boards)
 
     return {

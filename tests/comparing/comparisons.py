@@ -51,7 +51,7 @@ class Lying(NoBounds):
 
 
 class Odd:
-    prepares = False
+    shares = False
 
     def __init__(self, problem, parameters):
         self.inner = recursive(problem, parameters)
@@ -59,9 +59,6 @@ class Odd:
 
     def search(self, root, depth, **options):
         return self.inner.search(root, depth, **options)
-
-    def prepare(self, root, depth):
-        self.inner.prepare(root, depth)
 
     def guarantees(self, root, action, depth):
         return self.inner.guarantees(root, action, depth)

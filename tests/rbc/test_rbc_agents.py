@@ -158,7 +158,7 @@ def test_parameters_at_their_ends_play_on(more: dict[str, Any]) -> None:
             assert state.is_terminal()
 
 
-@pytest.mark.parametrize("scan", ["partition", "expected_size", "entropy", "max_size", "weighted"])
+@pytest.mark.parametrize("scan", ["partition", "entropy", "weighted"])
 def test_every_scan_plays(scan: str) -> None:
     game = rbc(full_turn_limit=6)
     *_, (state, _) = walk(game, [agent("rbc-seed", game, scan=scan) for _ in range(2)], 3)

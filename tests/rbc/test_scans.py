@@ -63,18 +63,15 @@ def test_a_strategy_values_all_windows_and_the_best_is_an_inner_square(name: str
 
 
 def test_strategies_keep_their_promises() -> None:
-    """Expected size and entropy from their definitions; equal weights are no weights."""
+    """Entropy from its definition; equal weights are no weights."""
     for boards, player in BELIEFS:
         found = scans.outcomes(boards, player)
-        sizes = scans.expected_size(boards, player)
         entropies = scans.entropy(boards, player)
         for index, sums in enumerate(found.sums):
             share = sums / len(boards)
-            assert sizes[index] == pytest.approx(-(share * sums).sum())
             assert entropies[index] == pytest.approx(-(share * np.log2(share)).sum())
         equal = scans.weighted(boards, player, np.full(len(boards), 0.25))
         assert np.allclose(equal, entropies)
-        assert np.allclose(scans.max_size(boards, player), [-s.max() for s in found.sums])
 
 
 def test_the_partition_looks_at_the_square_whose_commonest_content_is_rarest() -> None:

@@ -125,15 +125,12 @@ class BeliefSearcher(Protocol):
     Component kind ``belief-search``.
 
     Attributes:
-      prepares: whether searches of one problem share what it caches, and `prepare` or
+      shares: whether searches of one problem share what it caches, and
         `BeliefResult.enumeration_seconds` accounts for it, so that timings do not depend on earlier
         searches.
     """
 
-    prepares: bool
-
-    def prepare(self, root: Any, depth: int) -> None:
-        """Do the work that precedes a search, such as enumerating a game; record no bounds."""
+    shares: bool
 
     def search(
         self,

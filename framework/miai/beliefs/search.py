@@ -51,7 +51,7 @@ class BeliefSearch(DeepeningSearch[Root[Public]], Generic[Public]):
       bounds: the bounds recorded so far.
     """
 
-    prepares = False
+    shares = False
 
     def __init__(
         self,
@@ -65,9 +65,6 @@ class BeliefSearch(DeepeningSearch[Root[Public]], Generic[Public]):
         self.problem = problem
         self.recursion = Recursion(problem, make_bounds, adaptive=adaptive)
         self.bounds = self.recursion.bounds
-
-    def prepare(self, root: Root[Public], depth: int) -> None:
-        """Do nothing: states are enumerated as the search reaches them."""
 
     def guarantees(self, root: Root[Public], action: int, depth: int) -> float:
         """Return the value that an action guarantees at a root, with best play after it.

@@ -38,7 +38,7 @@ class EvaluatorParameters(Parameters):
     nodes: int | None = parameter(None, ge=1, help="Node budget per board, captures included")
 
 
-ScanName = Literal["partition", "expected_size", "entropy", "max_size", "weighted"]
+ScanName = Literal["partition", "entropy", "weighted"]
 
 MAX_DEPTH: Final = 30
 """Maximum depth of an engine's search in plies."""

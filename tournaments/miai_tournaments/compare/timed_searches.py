@@ -68,7 +68,7 @@ class Arena:
             if problem is None:
                 problem = make_problem(self._name, self._given)
             searcher = make_searcher(self._arms[arm], problem)
-            if searcher.prepares:
+            if searcher.shares:
                 self._shared[search] = problem
             else:
                 self._problems[key] = problem
@@ -126,8 +126,6 @@ class ArmMeasurement:
         for repeat in range(self._repeats):
             began = time.perf_counter()
             searcher = self._searcher(repeat)
-            with self._arena.blamed(f"arm '{self._arm}': {self._block.title}, root {number}"):
-                searcher.prepare(root, self._block.depth)
             setups.append(time.perf_counter() - began)
             # A warm searcher's speed depends on what it searched before, so a resumed comparison
             # repeats that, untimed.

@@ -267,7 +267,7 @@ class CompiledSearch(DeepeningSearch[Root[Public]], Generic[Public]):
       ParameterError: by a search, if the memory limit is too small.
     """
 
-    prepares = True
+    shares = True
 
     def __init__(
         self,
@@ -293,9 +293,6 @@ class CompiledSearch(DeepeningSearch[Root[Public]], Generic[Public]):
             return
         if used_bytes(memory) <= _SPARE_BYTES:
             self.tables.spare[self._rule, self._limit, self._adaptive] = emptied(memory)
-
-    def prepare(self, root: Root[Public], depth: int) -> None:
-        """Do nothing: a game is enumerated as the search reaches it."""
 
     def guarantees(self, root: Root[Public], action: int, depth: int) -> float:
         """Return the value that an action guarantees; see `BeliefSearch.guarantees`."""

@@ -10,20 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miai.beliefs.kernels import inlined, kernel
-from miai.beliefs.kernels.layout import HEAPED, Frequencies, Int, Ints, Memory, Words
+from miai.beliefs.kernels.layout import HEAPED, Frequencies, Ints, Memory
+from miai.kernels.shared import Int, Words, mixed
 
 Votes = NDArray[np.float64]
 
-_GOLDEN, _ONE = np.uint64(0x9E3779B97F4A7C15), np.uint64(1)
-
-
-@inlined
-def mixed(number: np.uint64) -> np.uint64:
-    """Return the hash of a number, that of `miai.beliefs.sets.hashed`."""
-    x = number + _GOLDEN
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
+_ONE = np.uint64(1)
 
 
 @inlined

@@ -40,7 +40,6 @@ from miai.beliefs.kernels.layout import (
     NEEDS_OUTCOMES,
     NEEDS_SPOTS,
     NODES,
-    NUMBER_0,
     ONE,
     PART,
     PARTS,
@@ -60,11 +59,9 @@ from miai.beliefs.kernels.layout import (
     ZERO,
     Arrays,
     GameTables,
-    Int,
     Ints,
     Memory,
     SearchWork,
-    Words,
     add,
     clear,
     is_empty,
@@ -80,6 +77,7 @@ from miai.beliefs.kernels.layout import (
 from miai.beliefs.kernels.memory import DEPTHS, new_spot, probe, record, search_chains
 from miai.kernels import inlined
 from miai.kernels.bits import lowest, popcount
+from miai.kernels.shared import NUMBER_0, Int, Words, in_order
 
 _INFINITE = np.inf
 # Trying states alone pays on roots that are lost by one state and costs up to half the time on
@@ -353,17 +351,19 @@ def search(arrays: Arrays) -> float:  # noqa: C901  one loop, compiled as one
                 counts[NEEDED_AT] = public
                 return _suspend(counts, level, mode, NEEDS_ACTIONS)
             reals[BEST], reals[BAR] = -_INFINITE, reals[LOW]
-            integers[BEST_ACTION], integers[TURN] = -1, -2
+            integers[BEST_ACTION] = integers[TURN] = integers[FAVOURITE] = -1
             integers[REFUTATIONS] = integers[FAILURES] = 0
-            adaptive = memory.traits[ADAPTIVE] == 1
-            integers[FAVOURITE] = memory.favourites[public] - 1 if adaptive else -1
+            if memory.traits[ADAPTIVE] == 1:
+                integers[FAVOURITE] = memory.favourites[public] - 1 - game.begins[public]
             mode = NEXT
         elif mode == NEXT:
             # Choose the next action, unless the best one reaches the upper end of the window.
-            begin, end = game.begins[public], game.ends[public]
-            turn, action = _next_action(begin, end, integers[TURN], integers[FAVOURITE])
-            integers[TURN], integers[CURRENT] = turn, action
-            mode = SPLIT if action >= 0 and reals[BEST] < reals[HIGH] else FINISH
+            begin, turn = game.begins[public], integers[TURN] + 1
+            mode = FINISH
+            if begin + turn < game.ends[public] and reals[BEST] < reals[HIGH]:
+                integers[TURN] = turn
+                integers[CURRENT] = begin + in_order(turn, integers[FAVOURITE])
+                mode = SPLIT
         elif mode == SPLIT:
             # Compute the successors of the action; it may be refuted without searching any.
             action = integers[CURRENT]
@@ -527,19 +527,6 @@ def _pass(memory: Memory, spot: Int, low: float, state: Int) -> None:
     """Record that a state alone is worth more than `low`."""
     memory.passed_at[spot] = min(low, memory.passed_at[spot])
     memory.passed[spot, state >> 6] |= ONE << np.uint64(state & 63)
-
-
-@inlined
-def _next_action(begin: Int, end: Int, turn: Int, favourite: Int) -> tuple[Int, Int]:
-    """Return the next turn and its action, or -1 after the last; turn -2 begins.
-
-    The favourite, the last best action (-1 for none), has a turn before those of all others.
-    """
-    if turn < begin - 1 and favourite >= 0:
-        return begin - 1, favourite
-    following = max(begin, turn + 1)
-    following += following == favourite
-    return following, (following if following < end else np.int64(-1))
 
 
 @inlined

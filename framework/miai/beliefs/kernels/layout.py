@@ -5,22 +5,17 @@ Beliefs are rows of `words` 64-bit words; bit i stands for state i of the public
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from miai.kernels import inlined
 from miai.kernels.bits import popcount
+from miai.kernels.shared import Int, Words
 
-Words = NDArray[np.uint64]
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-
-Int = int | np.signedinteger[Any]
-
-NUMBER_0, NUMBER_1 = np.int64(0), np.int64(1)
-"""For arguments: a literal 0 or 1 has a type of its own, which would compile the callee again."""
 
 CHUNK = 4
 """Number of entries in a chunk of a chain; 1 if retention removes entries one by one."""
@@ -95,10 +90,11 @@ the spots in use; the size of the heap."""
 ) = range(14)
 INTEGERS = 14
 """Columns of `SearchWork.integers`: the public part and depth of a node; its spot in the memory;
-the turn in the order of actions and the current action; the action to try first (-1 for none) and
-the best so far; the number of successors of the current action, the one that is searched, and their
-depth; the numbers of refuted successors and of failed actions; the state that is tried alone, -1
-for none; the nodes counted before its states, or after them its actions, were searched."""
+the turn in the order of actions and the current action; the place of the action to try first
+(negative for none) and the best action so far; the number of successors of the current action, the
+one that is searched, and their depth; the numbers of refuted successors and of failed actions; the
+state that is tried alone, -1 for none; the nodes counted before its states, or after them its
+actions, were searched."""
 ALPHA, BETA, LOW, HIGH, BEST, BAR, WORST = range(7)
 REALS = 7
 """Columns of `SearchWork.reals`: the window of a node, and what bounds on its belief leave of it;
@@ -377,15 +373,3 @@ def is_same(mask: Words, other: Words) -> bool:
     for i in range(1, len(mask)):
         apart |= mask[i] ^ other[i]
     return bool(apart == ZERO)
-
-
-@inlined
-def hash_of(mask: Words, salt: np.uint64) -> np.uint64:
-    """Return 64 well-mixed bits of a belief and a number (splitmix64, Steele et al. 2014)."""
-    mixed = salt
-    for i in range(len(mask)):
-        mixed = (mixed ^ mask[i]) + np.uint64(0x9E3779B97F4A7C15)
-        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        mixed = mixed ^ (mixed >> np.uint64(31))
-    return mixed

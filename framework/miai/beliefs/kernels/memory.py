@@ -29,7 +29,6 @@ from miai.beliefs.kernels.layout import (
     LOST,
     MINHASH,
     NONE,
-    NUMBER_0,
     ONE,
     PROBES,
     RETAINS,
@@ -43,12 +42,9 @@ from miai.beliefs.kernels.layout import (
     ZERO,
     Arrays,
     GameTables,
-    Int,
     Ints,
     Memory,
-    Words,
     clear,
-    hash_of,
     is_same,
     is_within,
     put,
@@ -56,6 +52,7 @@ from miai.beliefs.kernels.layout import (
 )
 from miai.kernels import inlined, part
 from miai.kernels.bits import lowest
+from miai.kernels.shared import NUMBER_0, Int, Words, hash_of
 
 DEPTHS = 256  # a key is the public part times this plus the depth
 _INFINITE = np.inf

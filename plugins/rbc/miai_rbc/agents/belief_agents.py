@@ -417,7 +417,7 @@ def _load_weights(model: OpponentModel) -> None:
 def _load_scans_and_choice(boards: BoardSet) -> None:
     weights = np.ones(len(boards))
     boards.occupancy()
-    for scan in (scans.expected_size, scans.entropy, scans.max_size, scans.weighted):
+    for scan in (scans.entropy, scans.weighted):
         scan(boards, 0, weights)
     requests = np.array(boards.requests(), np.int32)
     count_king_captures(boards.rows, requests, weights, np.empty(len(requests)))

@@ -17,8 +17,8 @@ from miai_rbc.kernels.scan import (
     WINDOWS,
     count_outcomes,
     count_pieces,
-    measure_outcomes,
     move_entries,
+    sum_logs,
 )
 from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.memory import POOL
@@ -50,23 +50,12 @@ class ScanOutcomes:
         """The weights of the outcomes of each window, unordered."""
         return tuple(table[table > 0] for table in self.tables)
 
-    def expected(self) -> Values:
-        """Return the expected weight after sensing each window: float64 (36,)."""
-        return np.asarray(self._measures()[:, 0] / max(self.total, _TINY_WEIGHT))
-
     def entropy(self) -> Values:
         """Return the entropy of the outcomes of each window in bits: float64 (36,)."""
+        sums_of_logs = np.empty(WINDOWS)
+        sum_logs(self.tables, sums_of_logs)
         total = max(self.total, _TINY_WEIGHT)
-        return np.asarray(np.log2(total) - self._measures()[:, 1] / total)
-
-    def largest(self) -> Values:
-        """Return the weight of the likeliest outcome of each window: float64 (36,)."""
-        return self._measures()[:, 2]
-
-    def _measures(self) -> Values:
-        measures = np.empty((WINDOWS, 3))
-        measure_outcomes(self.tables, measures)
-        return measures
+        return np.asarray(np.log2(total) - sums_of_logs / total)
 
 
 def outcomes(boards: BoardSet, player: int, weights: Values = NO_WEIGHTS) -> ScanOutcomes:
@@ -97,19 +86,9 @@ def partition(boards: BoardSet, player: int, weights: Values = NO_WEIGHTS) -> Va
     return np.asarray(-counts.max(axis=1)[list(CENTRES)])
 
 
-def expected_size(boards: BoardSet, player: int, weights: Values = NO_WEIGHTS) -> Values:
-    """Value windows by the expected number of remaining boards, the fewer the better."""
-    return -outcomes(boards, player).expected()
-
-
 def entropy(boards: BoardSet, player: int, weights: Values = NO_WEIGHTS) -> Values:
     """Value windows by the entropy of their outcome."""
     return outcomes(boards, player).entropy()
-
-
-def max_size(boards: BoardSet, player: int, weights: Values = NO_WEIGHTS) -> Values:
-    """Value windows by the maximum number of remaining boards, the fewer the better."""
-    return -outcomes(boards, player).largest()
 
 
 def weighted(boards: BoardSet, player: int, weights: Values = NO_WEIGHTS) -> Values:
@@ -122,9 +101,7 @@ Scan = Callable[[BoardSet, int, Values], Values]
 
 SCANS: Mapping[str, Scan] = {
     "partition": partition,
-    "expected_size": expected_size,
     "entropy": entropy,
-    "max_size": max_size,
     "weighted": weighted,
 }
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from miai.beliefs.kernels.counting import mixed
 from miai.kernels.bits import popcount
+from miai.kernels.shared import hash_of
 from miai_rbc.kernels import allocating, inlined, kernel, part
 from miai_rbc.kernels.bits import NUMBER_0, U64, WIN, Int, Words, bit
-from miai_rbc.kernels.board import KINGS, NOTHING, STATE, WHITE, WORDS, play, turn_of
+from miai_rbc.kernels.board import KINGS, NOTHING, STATE, WHITE, play, turn_of
 from miai_rbc.kernels.engine import (
     ALPHA,
     BETA,
@@ -41,24 +41,14 @@ OVER = -2
 """The code of an observation that a king was captured, which ends the game."""
 
 _ALL, _NONE, _ONE = np.uint64(0xFFFFFFFFFFFFFFFF), np.uint64(0), np.uint64(1)
-_STEP = np.uint64(0x9E3779B97F4A7C15)
 _PIECES = np.array([100, 320, 330, 500, 950, 0], np.int64)
-
-
-@inlined
-def hash_of(b: Words, salt: Int) -> np.uint64:
-    """Return a 64-bit hash of all eight words of a board, and of a number."""
-    key = U64(salt) * _STEP
-    for word in range(WORDS):
-        key = mixed(key ^ b[word])
-    return key
 
 
 @kernel
 def hash_boards(boards: Words, out: Words) -> None:
     """Write a 64-bit hash of each board: (n,)."""
     for i in range(len(boards)):
-        out[i] = hash_of(boards[i], NUMBER_0)
+        out[i] = hash_of(boards[i], _NONE)
 
 
 @inlined

@@ -24,11 +24,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from miai.beliefs.kernels.counting import mixed
 from miai.kernels import inlined, part
+from miai.kernels.shared import GOLDEN, hash_of, in_order, mixed, slot_of
 from miai_rbc.kernels import kernel
 from miai_rbc.kernels.belief_search import (
-    hash_of,
     material_of,
     quiet_value,
     seen_on,
@@ -46,7 +45,6 @@ Shorts = NDArray[np.int32]
 UNSEEN = np.uint64(0xFFFFFFFFFFFFFFFF)
 """The outcome of a sense that was not computed yet."""
 _ALL, _NONE, _ONE = UNSEEN, np.uint64(0), np.uint64(1)
-_STEP = np.uint64(0x9E3779B97F4A7C15)
 _20 = np.uint64(20)
 
 SOURCE, REQUEST, CAPTURE, REQUESTS, SENSES, BEST_REQUEST, BEST_SENSE = range(7)
@@ -246,7 +244,7 @@ def _lost(b: Words, counts: Ints) -> Int:
 def add_board(s: BeliefTree, row: Words, layer: Int) -> Int:
     """Return the number of a board of a layer; a new one has no bounds yet."""
     forest, counts = s.forest, s.counts
-    key = hash_of(row, layer + 1)
+    key = hash_of(row, U64(layer + 1) * GOLDEN)
     last = len(forest.slots) - 1
     slot = np.int64(key >> _20) & last
     while forest.slots[slot]:
@@ -279,14 +277,11 @@ def _layer(s: BeliefTree, source: Int, request: Int, code: Int, capture: Int) ->
     """
     layers, counts = s.layers, s.counts
     before = np.int64(s.forest.home[source])
-    key = mixed(U64(before) * _STEP ^ mixed(U64((request << 32) + (code << 8) + capture + 1)))
+    key = mixed(U64(before) * GOLDEN ^ mixed(U64((request << 32) + (code << 8) + capture + 1)))
     key |= _ONE
-    last = len(layers.keys) - 1
-    slot = np.int64(key >> _20) & last
-    while layers.keys[slot] != _NONE:
-        if layers.keys[slot] == key:
-            return np.int64(layers.slots[slot])
-        slot = (slot + 1) & last
+    slot = slot_of(layers.keys, key, np.int64(key >> _20))
+    if layers.keys[slot] == key:
+        return np.int64(layers.slots[slot])
     layer: Int = counts[LAYERS]
     layers.keys[slot], layers.slots[slot] = key, layer
     add_layer(s, source, np.int64(layers.requests[before, request]), capture)
@@ -447,7 +442,7 @@ def _judge(s: BeliefTree, board: Int, index: Int, alpha: Int, beta: Int) -> None
         low = high = np.int64(WIN)
     else:
         play(b, taken, after)
-        key = hash_of(after, NUMBER_0)
+        key = hash_of(after, _NONE)
         slot = np.int64(key >> _20) & (len(cache.keys) - 1)
         if cache.keys[slot] == key:
             low, high = max(low, np.int64(cache.low[slot])), min(high, np.int64(cache.high[slot]))
@@ -645,7 +640,7 @@ def last_bounded(  # noqa: C901  kernels read from top to bottom
         return value
     requests = layers.facts[layer, REQUESTS]
     if not sense:
-        _collect(s, work.failing[0], requests)
+        counts[CORE_SIZE] = _gather(work.failing[0], requests, work.core, NUMBER_0)
         return value
     if layers.facts[layer, SENSES] < 0:
         return np.int64(UNDECIDED)
@@ -654,7 +649,7 @@ def last_bounded(  # noqa: C901  kernels read from top to bottom
     clock: Int = np.int64(0)
     favourite = layers.facts[layer, BEST_SENSE]
     for i in range(layers.facts[layer, SENSES]):
-        index = _in_order(np.int64(i), favourite)
+        index = in_order(np.int64(i), favourite)
         action = len(layers.requests[0]) + index
         if layers.heads[layer, action] >= 0:
             if clock == 0:
@@ -662,7 +657,7 @@ def last_bounded(  # noqa: C901  kernels read from top to bottom
             value = _known_core(s, layer, action, clock, alpha)
             if value <= alpha:
                 best = max(best, value)
-                gathered = _gather(s, work.gathered, gathered)
+                gathered = _gather(work.core, counts[CORE_SIZE], work.gathered, gathered)
                 continue
         n = _sense(s, begin, end, index, free, parts)
         worst: Int = np.int64(INFINITE)
@@ -677,20 +672,12 @@ def last_bounded(  # noqa: C901  kernels read from top to bottom
         if worst > alpha:
             counts[ACTION] = layers.facts[layer, BEST_SENSE] = index
             return worst
-        _collect(s, work.failing[1], requests)
+        counts[CORE_SIZE] = _gather(work.failing[1], requests, work.core, NUMBER_0)
         _keep_core(s, layer, action, worst)
-        gathered = _gather(s, work.gathered, gathered)
+        gathered = _gather(work.core, counts[CORE_SIZE], work.gathered, gathered)
         best = max(best, worst)
     _return_gathered(s, work.gathered, gathered)
     return best
-
-
-@inlined
-def _in_order(i: Int, favourite: Int) -> Int:
-    """Return the i-th action where the favourite comes first."""
-    if i == 0:
-        return favourite
-    return i - 1 if i <= favourite else i
 
 
 @inlined
@@ -718,7 +705,7 @@ def _try_requests(  # noqa: C901  kernels read from top to bottom
     favourite, requests = facts[BEST_REQUEST], facts[REQUESTS]
     best: Int = np.int64(-INFINITE)
     for i in range(requests):
-        index = _in_order(np.int64(i), favourite)
+        index = in_order(np.int64(i), favourite)
         counts[NODES] += 1
         worst: Int = np.int64(INFINITE)
         bad = np.int64(-1)
@@ -753,36 +740,21 @@ def _try_requests(  # noqa: C901  kernels read from top to bottom
 
 
 @part
-def _collect(s: BeliefTree, boards: Shorts, count: Int) -> None:
-    """Make the distinct ones of some boards the core."""
-    core, size = s.work.core, np.int64(0)
+def _gather(boards: Shorts, count: Int, gathered: Shorts, size: Int) -> Int:
+    """Add the distinct ones of some boards to gathered ones; return their number.
+
+    It is -1, for the whole belief, if they are more than `CORE`, or if either number was -1.
+    """
+    if size < 0 or count < 0:
+        return np.int64(-1)
     for i in range(count):
         known = False
         for j in range(size):
-            known |= core[j] == boards[i]
-        if not known:
-            if size == CORE:
-                s.counts[CORE_SIZE] = -1
-                return
-            core[size] = boards[i]
-            size += 1
-    s.counts[CORE_SIZE] = size
-
-
-@part
-def _gather(s: BeliefTree, gathered: Shorts, size: Int) -> Int:
-    """Add the core to some boards; return their number, -1 if they are too many."""
-    core, added = s.work.core, s.counts[CORE_SIZE]
-    if size < 0 or added < 0:
-        return np.int64(-1)
-    for i in range(added):
-        known = False
-        for j in range(size):
-            known |= gathered[j] == core[i]
+            known |= gathered[j] == boards[i]
         if not known:
             if size == CORE:
                 return np.int64(-1)
-            gathered[size] = core[i]
+            gathered[size] = boards[i]
             size += 1
     return size
 
@@ -856,7 +828,7 @@ def _keep_core(s: BeliefTree, layer: Int, action: Int, value: Int) -> None:
 
 @part
 def _belief_key(s: BeliefTree, begin: Int, end: Int, kind: Int) -> np.uint64:
-    key = mixed(U64(kind) * _STEP)
+    key = mixed(U64(kind) * GOLDEN)
     for k in range(begin, end):
         key ^= s.forest.hashes[s.work.numbers[k]]
     return key
@@ -1047,7 +1019,7 @@ def _next_sense(s: BeliefTree) -> Int:
     if f[TRIED] >= senses:
         _return_best(s)
         return np.int64(FINISHED)
-    index = _in_order(f[TRIED], s.layers.facts[f[LAYER], BEST_SENSE] if s.counts[BOUNDED] else 0)
+    index = in_order(f[TRIED], s.layers.facts[f[LAYER], BEST_SENSE] if s.counts[BOUNDED] else 0)
     f[TRIED] += 1
     f[ACTION_AT], f[PARTS] = index, f[BASE_PARTS]
     f[PART_COUNT] = _sense(s, f[BEGIN], f[END], index, f[BASE], f[PARTS])
@@ -1089,7 +1061,7 @@ def _next_request(s: BeliefTree) -> None:
     if f[TRIED] >= facts[REQUESTS]:
         _return_best(s)
         return
-    f[ACTION_AT] = index = _in_order(f[TRIED], facts[BEST_REQUEST] if counts[BOUNDED] else 0)
+    f[ACTION_AT] = index = in_order(f[TRIED], facts[BEST_REQUEST] if counts[BOUNDED] else 0)
     f[TRIED] += 1
     if not counts[BOUNDED]:
         return
@@ -1116,7 +1088,8 @@ def _refute(s: BeliefTree, value: Int) -> None:
     counts, work = s.counts, s.work
     f = work.frames[counts[TOP]]
     if counts[BOUNDED]:
-        f[GATHERED] = _gather(s, work.cores[counts[TOP]], f[GATHERED])
+        cores = work.cores[counts[TOP]]
+        f[GATHERED] = _gather(work.core, counts[CORE_SIZE], cores, f[GATHERED])
     if value > f[BEST]:
         f[BEST], f[CHOSEN] = value, f[ACTION_AT]
     f[STAGE], f[PROBING] = _NEXT, _ALL_BOARDS
@@ -1257,7 +1230,7 @@ def _blame(s: BeliefTree, f: Ints) -> None:
         return
     for i in range(size):
         work.core[i] = forest.parent[work.core[i]]
-    _collect(s, work.core, size)
+    counts[CORE_SIZE] = _gather(work.core, size, work.core, NUMBER_0)  # several may have one origin
     for i in range(counts[CORE_SIZE]):
         forest.kills[work.core[i]] += 1
     if counts[CORE_SIZE] == 1:
@@ -1290,14 +1263,10 @@ def fill_slots(s: BeliefTree, keys: Words, slots: Shorts) -> None:
         while s.forest.slots[slot]:
             slot = (slot + 1) & last
         s.forest.slots[slot] = board + 1
-    last = len(s.layers.keys) - 1
     for i in range(len(keys)):
-        if keys[i] == _NONE:
-            continue
-        slot = np.int64(keys[i] >> _20) & last
-        while s.layers.keys[slot] != _NONE:
-            slot = (slot + 1) & last
-        s.layers.keys[slot], s.layers.slots[slot] = keys[i], slots[i]
+        if keys[i] != _NONE:
+            slot = slot_of(s.layers.keys, keys[i], np.int64(keys[i] >> _20))
+            s.layers.keys[slot], s.layers.slots[slot] = keys[i], slots[i]
 
 
 @kernel

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miai.kernels.bits import lowest, popcount
+from miai.kernels.shared import GOLDEN, slot_of
 from miai_rbc.kernels import allocating, inlined, kernel
 from miai_rbc.kernels.bits import U64, Words
 from miai_rbc.kernels.board import WHITE
@@ -17,7 +18,7 @@ _ONE = np.uint64(1)
 _BLOCK = 512  # boards counted together, so that a window's table stays in the cache
 _ROW = np.uint64(0xFFF)
 _12, _24 = np.uint64(12), np.uint64(24)
-_SPREAD = np.uint64(0x9E3779B97F4A7C15)
+_SPREAD = GOLDEN  # Fibonacci hashing: its upper bits depend on all bits of an outcome
 
 
 @inlined
@@ -60,8 +61,7 @@ def count_outcomes(
       used: (36,) the number of outcomes in each.
     """
     ranks = np.empty((_BLOCK, 8), np.uint64)
-    last = keys.shape[1] - 1
-    shift = np.uint64(64 - popcount(U64(last)))
+    shift = np.uint64(64 - popcount(U64(keys.shape[1] - 1)))
     for begin in range(first, len(boards), _BLOCK):
         size = min(_BLOCK, len(boards) - begin)
         for window in range(WINDOWS):
@@ -71,7 +71,7 @@ def count_outcomes(
         for i in range(size):
             _read_rows(boards[begin + i], mine, ranks[i])
         for window in range(WINDOWS):
-            rank, move = window // 6, U64(4 * (window % 6))
+            table, rank, move = keys[window], window // 6, U64(4 * (window % 6))
             for i in range(size):
                 # Three ranks of three codes are 36 bits; plus one, as 0 is an empty slot.
                 key = (
@@ -80,35 +80,26 @@ def count_outcomes(
                     | ((ranks[i, rank + 2] >> move) & _ROW) << _24
                 ) + _ONE
                 weight = weights[begin + i] if len(weights) else 1.0
-                slot = np.int64((key * _SPREAD) >> shift)
-                while keys[window, slot] != key:
-                    if keys[window, slot] == 0:
-                        keys[window, slot] = key
-                        used[window] += 1
-                        break
-                    slot = (slot + 1) & last
+                slot = slot_of(table, key, np.int64((key * _SPREAD) >> shift))
+                used[window] += table[slot] != key
+                table[slot] = key
                 sums[window, slot] += weight
     return len(boards)
 
 
 @kernel
-def measure_outcomes(sums: NDArray[np.float64], measures: NDArray[np.float64]) -> None:
-    """Write for each window the sum of squares, the sum of ``w log2 w`` and the greatest weight.
+def sum_logs(sums: NDArray[np.float64], out: NDArray[np.float64]) -> None:
+    """Write the sum of ``w log2 w`` over the outcomes of each window: (36,).
 
     Args:
       sums: (36, m) the weights of outcomes, among zeros.
-      measures: (36, 3) written.
     """
     for window in range(len(sums)):
-        squares = logs = largest = 0.0
+        logs = 0.0
         for weight in sums[window]:
             if weight > 0.0:
-                squares += weight * weight
                 logs += weight * np.log2(weight)
-                largest = max(largest, weight)
-        measures[window, 0] = squares
-        measures[window, 1] = logs
-        measures[window, 2] = largest
+        out[window] = logs
 
 
 @kernel
@@ -144,12 +135,9 @@ def move_entries(
     to_sums: NDArray[np.float64],
 ) -> None:
     """Copy one window's table into a longer, empty one."""
-    last = len(to_keys) - 1
-    shift = np.uint64(64 - popcount(U64(last)))
+    shift = np.uint64(64 - popcount(U64(len(to_keys) - 1)))
     for entry in range(len(keys)):
         if keys[entry]:
-            slot = np.int64((keys[entry] * _SPREAD) >> shift)
-            while to_keys[slot]:
-                slot = (slot + 1) & last
+            slot = slot_of(to_keys, keys[entry], np.int64((keys[entry] * _SPREAD) >> shift))
             to_keys[slot] = keys[entry]
             to_sums[slot] = sums[entry]

@@ -185,7 +185,7 @@ class RbcCompiledSearch(DeepeningSearch[RbcRoot]):
       UnsuitableGameError: the problem is not an `RbcProblem`.
     """
 
-    prepares = False
+    shares = False
 
     def __init__(self, problem: Any, bounds: CompiledBounds = "cores") -> None:
         if not isinstance(problem, RbcProblem):
@@ -212,9 +212,6 @@ class RbcCompiledSearch(DeepeningSearch[RbcRoot]):
         """Return the value that an action guarantees; see `RbcMinimaxSearch.guarantees`."""
         judge = RbcMinimaxSearch(self.problem, named_bounds("table"))
         return judge.guarantees(root, action, depth)
-
-    def prepare(self, root: RbcRoot, depth: int) -> None:
-        """Do nothing: boards are generated as the search reaches them."""
 
     def candidates(self, root: RbcRoot) -> list[int]:
         """Return the senses or moves tried at a root, as actions, best first."""

@@ -217,7 +217,7 @@ class RbcMinimaxSearch(DeepeningSearch[RbcRoot]):
       UnsuitableGameError: the problem is not an `RbcProblem`.
     """
 
-    prepares = False
+    shares = False
 
     def __init__(
         self,
@@ -239,9 +239,6 @@ class RbcMinimaxSearch(DeepeningSearch[RbcRoot]):
         self._budget = SearchBudget()
         self._valued_before = self._boards = 0
         self._below: tuple[RbcRoot, int, BoardTree, Recursion[Public]] | None = None
-
-    def prepare(self, root: RbcRoot, depth: int) -> None:
-        """Do nothing: boards are generated as the search reaches them."""
 
     def guarantees(self, root: RbcRoot, action: int, depth: int) -> float:
         """Return the value that a sense or a move guarantees at a root, with best play after it.
