@@ -9,7 +9,7 @@ at each root, and their time is that of the processor.
 
 `--shared` has arms of the framework's compiled search too, `shared table` and `shared cores`. All
 boards below a root are enumerated for them beforehand, and their time leaves that out. It shows
-what RBC would pay if it had no kernel of its own.
+what RBC would pay if it had no kernel of its own. Roots at which they find no memory are left out.
 
     python benchmarks/rbc_minimax.py [--json] [--roots N] [--depth 1 2] [--least N] [--most N]
 """
@@ -104,19 +104,29 @@ def saturated(rules: dict[str, Any], root: RbcRoot, depth: int) -> bool:
 
 def measure(
     problem: RbcProblem, arms: Sequence[str], roots: Sequence[RbcRoot], depth: int
-) -> dict[str, list[Measured]]:
-    """Return each arm's results; at each root the arms take turns, each with empty bounds."""
+) -> tuple[dict[str, list[Measured]], list[RbcRoot]]:
+    """Return each arm's results, and their roots; at each the arms take turns, with empty bounds.
+
+    A root at which the framework's kernel finds no memory is left out.
+    """
     results: dict[str, list[Measured]] = {name: [] for name in arms}
+    searched = []
     for root in roots:
-        trees = {name: ListedTree(problem, root, depth) for name in arms if name in SHARED}
+        fresh: dict[str, Measured] = {}
+        try:
+            for name in arms:
+                if name in SHARED:
+                    fresh[name] = shared(ListedTree(problem, root, depth), name.split()[1], depth)
+        except (MemoryError, OSError):  # of numpy and of mmap
+            continue
         for name in arms:
-            if name in trees:
-                results[name].append(shared(trees[name], name.split()[1], depth))
-                continue
-            began = time.process_time()
-            result = searcher(problem, name).search(root, depth)
-            results[name].append(Measured(result, time.process_time() - began))
-    return results
+            if name not in SHARED:
+                began = time.process_time()
+                result = searcher(problem, name).search(root, depth)
+                fresh[name] = Measured(result, time.process_time() - began)
+            results[name].append(fresh[name])
+        searched.append(root)
+    return results, searched
 
 
 def shared(tree: ListedTree, bounds: str, depth: int) -> Measured:
@@ -130,11 +140,11 @@ def shared(tree: ListedTree, bounds: str, depth: int) -> Measured:
 
 
 def rows_of(
-    problem: RbcProblem, kind: str, roots: Sequence[RbcRoot], depth: int, arms: Sequence[str]
+    problem: RbcProblem, kind: str, drawn: Sequence[RbcRoot], depth: int, arms: Sequence[str]
 ) -> list[dict[str, Any]]:
     """Return a row for each arm."""
     rows: list[dict[str, Any]] = []
-    results = measure(problem, arms, roots, depth)
+    results, roots = measure(problem, arms, drawn, depth)
     base = next(name for name in arms if name not in SHARED and name != "minhash alone")
     truth = [measured.result.value for measured in results[base]]
     judges = [RbcMinimaxSearch(problem, named_bounds("table")) for _ in roots]
@@ -151,6 +161,7 @@ def rows_of(
         row["processor_seconds"] = round(sum(item.seconds for item in results[name]), 3)
         row |= {"wrong_values": sum(wrong), "wrong_moves": sum(worse)}
         row |= {"roots": len(roots), "boards": [root.size for root in roots]}
+        row |= {"left_out": len(drawn) - len(roots)}
         rows.append(row)
     return rows
 
@@ -183,6 +194,8 @@ def show(rows: Sequence[dict[str, Any]]) -> None:
     base = rows[0]
     sizes = np.percentile(base["boards"], (0, 50, 100)).astype(int).tolist()
     print(f"rbc, depth {base['depth']}, {base['roots']} {base['class']} roots of {sizes} boards")
+    if base["left_out"]:
+        print(f"  left out, as the framework's kernel has no memory: {base['left_out']} roots")
     for row in rows:
         print(
             f"  {row['arm']:<19}{row['nodes']:>10} nodes  {base['nodes'] / row['nodes']:>6.2f}x"
