@@ -34,8 +34,8 @@ from miai_rbc.belief.belief import RbcBelief
 from miai_rbc.kernels.board import NO_SQUARE
 from miai_rbc.kernels.filters import keep_moved, keep_sensed
 from miai_rbc.rules.board_set import BoardSet, count_rows, expand_rows
+from miai_rbc.rules.buffers import POOL
 from miai_rbc.rules.game import RbcGame
-from miai_rbc.rules.memory import POOL
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 PEER_BOARDS = 300

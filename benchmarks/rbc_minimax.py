@@ -11,7 +11,7 @@ at each root, and their time is that of the processor.
 boards below a root are enumerated for them beforehand, and their time leaves that out. It shows
 what RBC would pay if it had no kernel of its own. Roots at which they find no memory are left out.
 
-    python benchmarks/rbc_minimax.py [--json] [--roots N] [--depth 1 2] [--least N] [--most N]
+    python benchmarks/rbc_minimax.py [--json] [--roots N] [--depth 1 2] [--min-boards N]
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from itertools import product
 from typing import Any, cast
 
@@ -29,7 +30,7 @@ import numpy as np
 
 from common.conditions import conditions
 from miai.beliefs import BeliefResult, named_bounds
-from miai.beliefs.compiled.search import RULES, CompiledSearch
+from miai.beliefs.compiled_search import RULES, CompiledSearch
 from miai.beliefs.deepening import Window
 from miai_rbc.rbc_parameters import CompiledBounds, MinimaxProblemParameters
 from miai_rbc.search.candidates import Valuer
@@ -114,9 +115,9 @@ def measure(
     for root in roots:
         fresh: dict[str, Measured] = {}
         try:
-            for name in arms:
-                if name in SHARED:
-                    fresh[name] = shared(ListedTree(problem, root, depth), name.split()[1], depth)
+            if SHARED[0] in arms:  # both arms share the tables of one tree
+                tree = ListedTree(problem, root, depth)
+                fresh = {name: shared(tree, name.split()[1], depth) for name in SHARED}
         except (MemoryError, OSError):  # of numpy and of mmap
             continue
         for name in arms:
@@ -145,15 +146,20 @@ def rows_of(
     """Return a row for each arm."""
     rows: list[dict[str, Any]] = []
     results, roots = measure(problem, arms, drawn, depth)
+    if not roots:
+        return []
     base = next(name for name in arms if name not in SHARED and name != "minhash alone")
     truth = [measured.result.value for measured in results[base]]
-    judges = [RbcMinimaxSearch(problem, named_bounds("table")) for _ in roots]
+    judges = [
+        cache(partial(RbcMinimaxSearch(problem, named_bounds("table")).guarantees, root))
+        for root in roots
+    ]
     for name in arms:
         answers = [measured.result for measured in results[name]]
         wrong = [result.value != value for result, value in zip(answers, truth, strict=True)]
         worse = [
-            judge.guarantees(root, result.action, depth) < value
-            for judge, root, result, value in zip(judges, roots, answers, truth, strict=True)
+            judge(result.action, depth) < value
+            for judge, result, value in zip(judges, answers, truth, strict=True)
         ]
         row: dict[str, Any] = {"game": "rbc", "depth": depth, "class": kind, "arm": name}
         for key in ("nodes", "leaves", "valued"):
@@ -213,9 +219,9 @@ def main() -> None:
     parser.add_argument("--roots", type=int, default=10, help="Roots per depth (10)")
     parser.add_argument("--depth", type=int, nargs="+", default=[1, 2], choices=(1, 2, 3))
     parser.add_argument(
-        "--least", type=int, help="Minimum boards (1000, 20 and 2 at depths 1, 2 and 3)"
+        "--min-boards", type=int, help="Minimum boards (1000, 20 and 2 at depths 1, 2 and 3)"
     )
-    parser.add_argument("--most", type=int, help="Maximum boards (100,000, 1000 and 6)")
+    parser.add_argument("--max-boards", type=int, help="Maximum boards (100,000, 1000 and 6)")
     parser.add_argument("--senses", type=int, default=4, help="Windows tried at each sense (4)")
     parser.add_argument("--moves", type=int, default=4, help="Requests tried at each move (4)")
     parser.add_argument("--arms", nargs="+", default=list(ARMS), choices=ARMS)
@@ -227,9 +233,11 @@ def main() -> None:
     load_compiled()
     rows = []
     for depth in arguments.depth:
-        least, most = arguments.least or SIZES[depth][0], arguments.most or SIZES[depth][1]
-        rules = {"least": least, "most": most, "senses": arguments.senses, "moves": arguments.moves}
-        rules |= {"deep_boards": max(1000, most) if depth > 1 else 1000}
+        smallest = arguments.min_boards or SIZES[depth][0]
+        largest = arguments.max_boards or SIZES[depth][1]
+        rules = {"min_boards": smallest, "max_boards": largest}
+        rules |= {"senses": arguments.senses, "moves": arguments.moves}
+        rules |= {"deep_boards": max(1000, largest) if depth > 1 else 1000}
         problem = RbcProblem(MinimaxProblemParameters(**rules))
         roots = problem.roots("game", arguments.roots, depth=depth, seed=arguments.seed)
         classes: dict[str, list[RbcRoot]] = {"game": [], "saturated": []}
@@ -240,7 +248,7 @@ def main() -> None:
                 continue
             fresh = rows_of(problem, kind, chosen, depth, arms)
             rows += fresh
-            if not arguments.json:
+            if fresh and not arguments.json:
                 show(fresh)
     if arguments.json:
         figures = {

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from common.conditions import conditions
-from miai.beliefs.kernels.hashes import bottom, resemblances
+from miai.beliefs.kernels.sketching import bottom, resemblances
 
 Hashes = NDArray[np.uint64]
 Row = dict[str, Any]

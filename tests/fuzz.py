@@ -210,7 +210,7 @@ def check_pgn() -> Check:
 def check_reconchess() -> Check:
     """Games that reconchess recorded."""
     from miai.errors import RecordError
-    from miai_rbc.reconchess.reading import read_history
+    from miai_rbc.reconchess.histories import read_history
 
     def check(data: bytes) -> None:
         with contextlib.suppress(RecordError):

@@ -17,7 +17,7 @@ from tests.seeds import seed_of_test
 
 from miai.api import load_game
 from miai.beliefs import BeliefSearch, GameProblem, Root, named_bounds
-from miai.beliefs.compiled.search import RULES, CompiledSearch
+from miai.beliefs.compiled_search import RULES, CompiledSearch
 from miai.beliefs.deepening import Window
 from miai.beliefs.kernels.layout import CHUNK_SIZE
 from miai.errors import ParameterError, UnsuitableGameError

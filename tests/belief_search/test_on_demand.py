@@ -21,9 +21,9 @@ from tests.belief_search.test_compiled import SMALL, beliefs, compiled, entries
 from tests.seeds import seed_of_test
 
 from miai.beliefs import BeliefSearch, Reply, Root, named_bounds
-from miai.beliefs.kernels.counting import count_names, estimates_of
-from miai.beliefs.kernels.hashes import resemblances
+from miai.beliefs.kernels.count_sketch import count_names, estimates_of
 from miai.beliefs.kernels.layout import CHUNK_SIZE, ENTRIES, HEAPED
+from miai.beliefs.kernels.sketching import resemblances
 from miai.beliefs.problem import SymmetricProblem
 from miai.beliefs.retention import CountSketch
 from miai.errors import ParameterError

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tests.belief_search.random_problems import RandomProblem
 from tests.seeds import seed_of_test
 
-from miai.beliefs.kernels.hashes import bottom, resemblances
+from miai.beliefs.kernels.sketching import bottom, resemblances
 from miai.beliefs.protocol import UNKNOWN, BoundEntry
 from miai.beliefs.sets import Universe, hashed
 from miai.beliefs.sketches import MinHashBounds, ReferenceBounds, short_key

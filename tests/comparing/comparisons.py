@@ -39,7 +39,7 @@ from dataclasses import replace
 from miai import hookimpl
 from miai.beliefs.bounds import NoBounds
 from miai.beliefs.protocol import ProbeResult
-from miai.beliefs.search import BeliefSearchParameters, recursive
+from miai.beliefs.recursion import BeliefSearchParameters, recursive
 from miai.parameters import Parameters
 
 

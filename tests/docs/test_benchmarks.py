@@ -59,7 +59,17 @@ SMALL = {
         *("--sizes", "1000", "--repeats", "1"),
         *("--count", "200", "--trials", "10"),
     ),
-    "rbc_minimax.py": ("--roots", "1", "--depth", "1", "--least", "20", "--most", "60", "--shared"),
+    "rbc_minimax.py": (
+        "--roots",
+        "1",
+        "--depth",
+        "1",
+        "--min-boards",
+        "20",
+        "--max-boards",
+        "60",
+        "--shared",
+    ),
     "rbc_engine.py": ("--help",),  # asks Stockfish for minutes
     "rbc_matches.py": ("--help",),  # plays for minutes
     "opponents.py": ("--help",),  # wants a folder and plays for an hour

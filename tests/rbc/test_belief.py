@@ -13,7 +13,7 @@ from tests.rbc.games import brute_force, follow, key, rbc
 from miai import Json, Observation
 from miai_rbc.belief.belief import RbcBelief, Stash
 from miai_rbc.kernels import expansion
-from miai_rbc.kernels.bits import Words
+from miai_rbc.kernels.bitboards import Words
 from miai_rbc.kernels.expansion import add_boards
 from miai_rbc.kernels.moves import MAX_MOVES
 from miai_rbc.rules.board_set import BoardSet, Expansion

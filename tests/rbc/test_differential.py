@@ -15,7 +15,7 @@ from reconchess.utilities import is_psuedo_legal_castle, move_actions
 import miai
 from miai_rbc.kernels import FAMILY
 from miai_rbc.kernels import moves as kernel_moves
-from miai_rbc.kernels.bits import Int, Words
+from miai_rbc.kernels.bitboards import Int, Words
 from miai_rbc.kernels.board import KINGS, NOTHING
 from miai_rbc.kernels.filters import play_requested
 from miai_rbc.kernels.moves import MAX_MOVES

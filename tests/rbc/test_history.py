@@ -21,8 +21,8 @@ import miai
 from miai.errors import RecordError
 from miai.plugins.loader import registry
 from miai.record import GameRecord, Termination
-from miai_rbc.reconchess import reading
-from miai_rbc.reconchess.reading import COLOURS, LISTS, ReconchessRecords, read_history
+from miai_rbc.reconchess import histories
+from miai_rbc.reconchess.histories import COLOURS, LISTS, ReconchessRecords, read_history
 
 PROMOTIONS = "4k3/PPPPPPPP/8/8/8/8/pppppppp/4K3 w - - 0 1"
 CASTLES = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1"
@@ -285,7 +285,7 @@ def test_files_that_cannot_be_read_or_are_too_long_are_refused(
         read_history(tmp_path / "missing.json")
     with pytest.raises(RecordError, match="directory"):
         read_history(tmp_path)
-    monkeypatch.setattr(reading, "MAX_BYTES", 1000)
+    monkeypatch.setattr(histories, "MAX_BYTES", 1000)
     with pytest.raises(RecordError, match="longer than 1000 bytes"):
         read_history(save(tmp_path, record_of(1)))
 

@@ -17,7 +17,7 @@ from miai.parameters import build_parameters
 from miai_rbc.engines.kernel import KernelEngine, KernelParameters
 from miai_rbc.engines.protocol import BoardEvaluations
 from miai_rbc.kernels import FAMILY
-from miai_rbc.kernels.bits import NO_MOVE, WIN, Words
+from miai_rbc.kernels.bitboards import NO_MOVE, WIN, Words
 from miai_rbc.kernels.board import WORDS, play
 from miai_rbc.kernels.engine import ROW_WORDS, advance, describe, plant
 from miai_rbc.kernels.moves import MAX_MOVES, taken_moves

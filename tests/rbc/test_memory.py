@@ -8,7 +8,7 @@ import random
 import numpy as np
 from tests.seeds import seed_of_test
 
-from miai_rbc.rules.memory import BufferPool
+from miai_rbc.rules.buffers import BufferPool
 
 
 def test_memory_is_handed_out_again_once_no_view_is_left() -> None:

@@ -33,7 +33,7 @@ from miai_rbc.agents.choice import (
 from miai_rbc.belief.scans import CENTRES
 from miai_rbc.engines.kernel import KernelEngine, KernelParameters
 from miai_rbc.engines.protocol import BoardEvaluations
-from miai_rbc.kernels.bits import NO_MOVE, WIN, Words
+from miai_rbc.kernels.bitboards import NO_MOVE, WIN, Words
 from miai_rbc.kernels.board import NOTHING
 from miai_rbc.kernels.filters import find_checks
 from miai_rbc.rules.actions import move_name

@@ -23,7 +23,7 @@ from miai_rbc.learning.opponent_model import (
     train,
 )
 from miai_rbc.rbc_parameters import ModelWeights
-from miai_rbc.reconchess.reading import ReconchessRecords
+from miai_rbc.reconchess.histories import ReconchessRecords
 
 pytest.importorskip("torch")
 

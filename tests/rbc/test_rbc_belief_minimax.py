@@ -17,7 +17,7 @@ from tests.rbc.minimax_oracle import WIN, Oracle, material
 
 from miai.beliefs import Root, named_bounds
 from miai.beliefs.protocol import BoundEntry
-from miai.beliefs.search import Recursion
+from miai.beliefs.recursion import Recursion
 from miai.errors import UnsuitableGameError
 from miai.plugins.loader import registry
 from miai_rbc.engines.kernel import KernelEngine, KernelParameters
@@ -286,7 +286,7 @@ def test_a_budget_ends_with_what_the_last_complete_depth_said() -> None:
 
 
 def test_roots_are_beliefs_of_games_and_the_first_of_more() -> None:
-    rules = problem(least=10, most=300)
+    rules = problem(min_boards=10, max_boards=300)
     roots = rules.roots("game", 5, depth=2, seed=3)
     again = rules.roots("game", 3, depth=1, seed=3)
     assert [root.boards.rows.tobytes() for root in roots[:3]] == [
@@ -299,8 +299,8 @@ def test_roots_are_beliefs_of_games_and_the_first_of_more() -> None:
 
 
 def test_too_few_beliefs_of_a_size_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"0 beliefs of 2 to 3 boards, not 99; widen"):
-        problem(least=2, most=3).roots("game", 99, depth=1, seed=1)
+    with pytest.raises(ValueError, match=r"0 beliefs of 2 to 3 boards, not 99; lower"):
+        problem(min_boards=2, max_boards=3).roots("game", 99, depth=1, seed=1)
 
 
 def test_the_components_are_found_by_name() -> None:
@@ -318,8 +318,8 @@ def test_unsearchable_games_are_refused() -> None:
         RbcRoot(BoardSet(np.zeros((0, 8), np.uint64)))
     with pytest.raises(ValueError, match="no root"):
         problem().roots("hard", 1, depth=1, seed=1)
-    with pytest.raises(ValueError, match="least 50, most 20"):
-        problem(least=50, most=20)
+    with pytest.raises(ValueError, match="min_boards 50, max_boards 20"):
+        problem(min_boards=50, max_boards=20)
     root = next(root for root in some_roots() if root.senses)
     for depth in (0, 4):
         with pytest.raises(ValueError, match="deep"):

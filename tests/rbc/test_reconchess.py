@@ -37,8 +37,8 @@ from miai.process.agent_process import AgentProcess
 from miai.record import GameRecord, Termination
 from miai.testing import check_agent
 from miai_rbc import reconchess_bots
+from miai_rbc.reconchess.histories import read_history
 from miai_rbc.reconchess.player import ReconchessAgent
-from miai_rbc.reconchess.reading import read_history
 from miai_rbc.reconchess_bots import player_class
 from miai_rbc.rules.knowledge import OwnBoard
 

@@ -14,7 +14,7 @@ from miai.parameters import build_parameters
 from miai_rbc.agents.choice import make_engine
 from miai_rbc.engines.kernel import KernelEngine
 from miai_rbc.engines.stockfish import StockfishEngine, settle
-from miai_rbc.kernels.bits import NO_MOVE, WIN
+from miai_rbc.kernels.bitboards import NO_MOVE, WIN
 from miai_rbc.rbc_parameters import SamplingParameters, StrongParameters, UciEngine
 from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.observations import move_of_name

@@ -9,7 +9,7 @@ results (`miai.beliefs.bounds`) speed up the search. See docs/belief-search.md.
 from miai.beliefs.bounds import MakeBounds, named_bounds
 from miai.beliefs.problem import BeliefProblem, GameProblem, Reply, Root, goes_on, over
 from miai.beliefs.protocol import BeliefResult, BeliefSearcher, RootedProblem
-from miai.beliefs.search import BeliefSearch, search_belief
+from miai.beliefs.recursion import BeliefSearch, search_belief
 
 __all__ = [
     "BeliefProblem",

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 from miai.agent import Agent, Decision
 from miai.beliefs.bounds import named_bounds
 from miai.beliefs.problem import BeliefProblem, GameProblem, Root, value_unit
-from miai.beliefs.search import BeliefSearch
+from miai.beliefs.recursion import BeliefSearch
 from miai.clock import ClockReading
 from miai.game import Game, Observation, State
 from miai.information import BeliefState

@@ -1,7 +1,7 @@
 """Searching a root depth by depth.
 
 `DeepeningSearch` finds the value of a root at a depth by windows. A subclass searches a window: the
-recursion of `miai.beliefs.search`, the compiled search, or that of a plugin.
+recursion of `miai.beliefs.recursion`, the compiled search, or that of a plugin.
 """
 
 from __future__ import annotations

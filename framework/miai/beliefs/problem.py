@@ -10,7 +10,7 @@ opponent is assumed omniscient, so all its replies count. The player can then gu
 
 from its own point of view. That is the value of the best deterministic strategy that knows only
 its observations, not the value of an equilibrium. Sensing is an action of cost 0 that changes no
-state. `miai.beliefs.search` computes these values.
+state. `miai.beliefs.recursion` computes these values.
 
 `GameProblem` makes a problem of any game. It is slow; tests compare faster problems with it.
 """

@@ -55,6 +55,7 @@ def slot_of(keys: Words, key: np.uint64, start: Int) -> np.int64:
       key: not 0.
       start: a number made from the key, whose lower bits are the slot to look at first.
     """
+    # Linear probing: a key that is not in its slot is most likely in the same line of the cache.
     last = len(keys) - 1
     slot = np.int64(start) & last
     while keys[slot] != _ZERO and keys[slot] != key:

@@ -61,7 +61,7 @@ miai.playing.agreement
     Draw when both players consider the game even for several moves
   adjudicator solved SolvedAdjudicator SolvedParameters
     Result that a search to the end of the game proves within a budget
-miai.beliefs.search
+miai.beliefs.recursion
   belief-search recursive recursive BeliefSearchParameters
     Alpha-beta over beliefs in plain Python, for any problem and any bounds
   belief-search compiled compiled CompiledSearchParameters

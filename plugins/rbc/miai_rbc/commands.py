@@ -54,7 +54,7 @@ def picture(
     as opaque as it is probable. All boards count the same.
     """
     from miai_rbc.pictures.moments import Moment, picture_of
-    from miai_rbc.reconchess.reading import read_history
+    from miai_rbc.reconchess.histories import read_history
 
     if output is not None:
         if output.suffix != ".svg":

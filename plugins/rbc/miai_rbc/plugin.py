@@ -56,7 +56,7 @@ _COMPONENTS = (
         "Opponents for people, weakest first",
     ),
     (
-        *("record-format", "reconchess", "miai_rbc.reconchess.reading:ReconchessRecords", ""),
+        *("record-format", "reconchess", "miai_rbc.reconchess.histories:ReconchessRecords", ""),
         "Game histories of reconchess, which rc-replay and rc-playback read",
     ),
     (

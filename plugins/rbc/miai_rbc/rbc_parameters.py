@@ -266,6 +266,8 @@ class MinimaxProblemParameters(MinimaxRules):
     moved: ClassVar[Mapping[str, str]] = {
         "a_game": "is gone: at most five roots are taken from one game",
         "records": "is gone: roots come from games played from the seed",
+        "least": "is now min_boards",
+        "most": "is now max_boards",
     }
 
     king_loss: int | None = parameter(
@@ -275,8 +277,8 @@ class MinimaxProblemParameters(MinimaxRules):
         unit="centipawns",
         help="Penalty for a lost king, below the board's material; none: the value of a lost game",
     )
-    least: int = parameter(20, ge=1, le=1_000_000, help="Minimum boards of a root")
-    most: int = parameter(1000, ge=1, le=1_000_000, help="Maximum boards of a root")
+    min_boards: int = parameter(20, ge=1, le=1_000_000, help="Minimum boards of a root")
+    max_boards: int = parameter(1000, ge=1, le=1_000_000, help="Maximum boards of a root")
 
 
 class MinimaxAgentParameters(MinimaxRules, BeliefParameters):

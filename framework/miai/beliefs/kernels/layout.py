@@ -17,6 +17,8 @@ from miai.kernels.shared import Int, Words
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
+# Chains are scanned from end to end, which a list of single entries would make a wait for memory
+# each. Longer chunks would leave more room unused at the ends of short chains.
 CHUNK = 4
 """Number of entries in a chunk of a chain; 1 if retention removes entries one by one."""
 
@@ -43,6 +45,8 @@ COUNTS = 16
 that were rejected for lack of room, `LEVEL` and `MODE` say where a stopped search continues,
 `NEEDED_AT` and `NEEDED_ACTION` for which public part and action it needs rows of the tables, and
 `FORGOTTEN` counts entries that retention rejected or removed."""
+# A search stops for what it lacks and continues in the same place: Python supplies states while the
+# kernel holds its stack in arrays.
 RUNS, BUDGET_SPENT, TOO_DEEP, NEEDS_ACTIONS, NEEDS_OUTCOMES, NEEDS_LEAVES, NEEDS_SPOTS = range(7)
 """Why a search stopped: its node or time budget is spent; its work space is too small; or the
 tables lack the actions of a public part, the outcomes of an action or the values of leaves in
@@ -225,6 +229,8 @@ class Memory(NamedTuple):
     frequencies: Frequencies
 
 
+# One row for each level instead of local variables: so a search can stop anywhere, return to Python
+# and continue, and a level costs no call.
 class SearchWork(NamedTuple):
     """The work space: a row for each level of the search.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from miai.beliefs.kernels.counting import (
+from miai.beliefs.kernels.count_sketch import (
     count_name,
     estimate_of,
     put_in_heap,
@@ -16,7 +16,6 @@ from miai.beliefs.kernels.counting import (
     rename_in_heap,
     take_from_heap,
 )
-from miai.beliefs.kernels.hashes import put_hash, resemblance
 from miai.beliefs.kernels.layout import (
     ACROSS,
     CHAINS,
@@ -50,6 +49,7 @@ from miai.beliefs.kernels.layout import (
     put,
     size,
 )
+from miai.beliefs.kernels.sketching import put_hash, resemblance
 from miai.kernels import inlined, part
 from miai.kernels.bits import lowest
 from miai.kernels.shared import NUMBER_0, Int, Words, hash_of
@@ -82,6 +82,7 @@ def best_of(
     while chunk >= 0:
         counts[TESTS] += memory.counts[chunk]
         for entry in range(chunk * per_chunk, chunk * per_chunk + memory.counts[chunk]):
+            # Cheapest test first: the value, then the sketch, then the sets themselves.
             value = memory.values[entry, 0]
             if value <= best if supersets else value >= best:
                 continue
@@ -106,6 +107,7 @@ def may_hold(
     """Return whether by its sketch an entry may be a superset, or subset, of a belief."""
     stored = memory.sketches
     states = stored.totals[entry]
+    # |A & B| follows from the resemblance J and both sizes: J (|A| + |B|) / (1 + J).
     alike = resemblance(sketch, int(length), stored.hashes, int(entry), stored.lengths[entry])
     common = alike * (total + states) / (1.0 + alike)
     return bool(common >= stored.threshold[0] * (total if supersets else states))
@@ -219,6 +221,7 @@ def room(memory: Memory, heads: Ints, spot: Int, side: Int) -> Int:
                 return -1
             memory.traits[USED] = chunk + 1
         memory.counts[chunk] = 0
+        # At the front of the chain: a probe meets the newest bounds first.
         memory.nexts[chunk], memory.homes[chunk] = head, 2 * spot + side
         heads[side] = head = chunk
     memory.counts[head] += 1
@@ -232,6 +235,8 @@ def retained(memory: Memory, counts: Ints, name: np.uint64) -> bool:
     Without room the rarer of this entry and the rarest one is forgotten.
     """
     counted = memory.frequencies
+    # Count it before it is known whether there is room: a rejected name that returns often becomes
+    # frequent enough to stay.
     count_name(counted.tallies, name)
     if memory.traits[HEAPED] < len(counted.heap):
         return True
@@ -250,6 +255,7 @@ def retained(memory: Memory, counts: Ints, name: np.uint64) -> bool:
 @inlined
 def _find(memory: Memory, key: Int, belief: Words) -> Int:
     """Return the slot of an entry in the table, or the empty slot for it."""
+    # Open addressing: the next slots are in the same line of the cache.
     last = memory.traits[SLOTS] - 1
     slot = np.int64(hash_of(belief, np.uint64(key)) & np.uint64(last))
     while memory.slots[slot] != 0:
@@ -275,6 +281,7 @@ def probe(arrays: Arrays, public: Int, depth: Int, spot: Int, level: Int) -> tup
     rule = memory.traits[RULE]
     if rule == NONE:
         return lower, upper
+    # An equal belief needs neither core nor closure: its own bounds are recorded.
     counts[PROBES] += 1
     if rule == TABLE:
         slot = _find(memory, public * DEPTHS + depth, belief)
@@ -313,6 +320,7 @@ def search_chains(
         if place < 0:
             continue
         low_head, high_head = memory.heads[place, 0], memory.heads[place, 1]
+        # The belief is sketched when the first chain asks for it; many probes find no chain.
         if length < 0 and memory.traits[RULE] == MINHASH and max(low_head, high_head) >= 0:
             length = int(sketch_of(game, work.sketch, public, belief))
             total = int(size(belief))
@@ -342,6 +350,7 @@ def new_spot(memory: Memory, public: Int, depth: Int) -> Int:
         return np.int64(-1)
     memory.traits[SPOTS] = spot + 1
     memory.spots[public, depth] = spot + 1
+    # Fresh memory is zero, but 0 is a chunk and a possible window.
     memory.heads[spot, 0] = memory.heads[spot, 1] = -1
     memory.passed_at[spot] = -_INFINITE
     return spot
@@ -363,6 +372,8 @@ def record(  # noqa: C901  a case for each rule
     name, length, total = NUMBER_0, 0, 0
     if rule == MINHASH:
         length, total = int(sketch_of(game, work.sketch, public, belief)), int(size(belief))
+        # The set may be dropped, so its hash stands for it; two sets of one size and hash count as
+        # one.
         name = np.int64(hash_of(belief, ZERO))
         if renewed(memory, heads[side], name, total, value, side):
             return
@@ -370,6 +381,8 @@ def record(  # noqa: C901  a case for each rule
         if is_known(memory, heads[side], belief, value, side):
             return
         drop(memory, counts, heads, belief, value, side)
+    # The label is the same in every process, so that what is forgotten does not depend on the order
+    # in which public parts were met.
     retains, label = memory.traits[RETAINS] == 1, ZERO
     if retains:
         label = hash_of(belief, game.marks[public] + np.uint64(2 * depth + side))
@@ -405,6 +418,7 @@ def _record_in_table(
             return
         counts[ENTRIES] += 1
         memory.traits[USED] = entry + 1
+        # At most half full, so that runs of taken slots stay short.
         if 2 * entry > memory.traits[SLOTS] and 2 * memory.traits[SLOTS] <= len(memory.slots):
             _spread(memory, entry)
             slot = _find(memory, key, belief)

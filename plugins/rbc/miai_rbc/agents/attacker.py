@@ -10,7 +10,7 @@ import itertools
 from pathlib import Path
 
 from miai import Agent, ClockReading, Decision
-from miai_rbc.kernels.bits import KNIGHT
+from miai_rbc.kernels.bitboards import KNIGHT
 from miai_rbc.kernels.board import NOTHING
 from miai_rbc.rules.actions import FIRST_MOVE, PASS, SENSE_NOTHING
 

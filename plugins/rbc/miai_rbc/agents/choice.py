@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from miai_rbc.belief.scans import CENTRES
 from miai_rbc.engines.protocol import ChessEvaluator
-from miai_rbc.kernels.bits import NO_MOVE, WIN, Words
+from miai_rbc.kernels.bitboards import NO_MOVE, WIN, Words
 from miai_rbc.kernels.board import NOTHING, WHITE, WORDS
 from miai_rbc.kernels.filters import count_king_captures, find_checks, play_requests
 from miai_rbc.rbc_parameters import MAX_DEPTH, SamplingParameters, UciEngine

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from miai_rbc.kernels.bits import Words
+from miai_rbc.kernels.bitboards import Words
 from miai_rbc.kernels.scan import (
     WINDOWS,
     count_outcomes,
@@ -21,7 +21,7 @@ from miai_rbc.kernels.scan import (
     sum_logs,
 )
 from miai_rbc.rules.board_set import BoardSet
-from miai_rbc.rules.memory import POOL
+from miai_rbc.rules.buffers import POOL
 
 Values = NDArray[np.float64]
 

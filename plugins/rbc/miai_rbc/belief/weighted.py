@@ -20,7 +20,7 @@ from pydantic import Field
 
 from miai.errors import WeightsError
 from miai.tensors import FileHeader, Tensors, TrainingRecord
-from miai_rbc.kernels.bits import Words
+from miai_rbc.kernels.bitboards import Words
 from miai_rbc.kernels.board import KINGS, NO_SQUARE, NOTHING, WHITE, WORDS
 from miai_rbc.kernels.moves import MAX_MOVES
 from miai_rbc.kernels.opponent import (
@@ -32,7 +32,7 @@ from miai_rbc.kernels.opponent import (
     weigh_moves,
 )
 from miai_rbc.rules.board_set import BoardSet, count_rows
-from miai_rbc.rules.memory import POOL
+from miai_rbc.rules.buffers import POOL
 from miai_rbc.rules.observations import Event, Moved, OpponentMoved, Sensed
 
 SHIPPED: Final = Path(__file__).parents[1] / "shipped" / "opponent.safetensors"

@@ -14,7 +14,7 @@ from miai.kernels import packed
 from miai.search.evaluators import uniform_prior
 from miai_rbc.engines.protocol import BoardEvaluations
 from miai_rbc.kernels import FAMILY
-from miai_rbc.kernels.bits import Words
+from miai_rbc.kernels.bitboards import Words
 from miai_rbc.kernels.board import WORDS
 from miai_rbc.kernels.engine import (
     FRAME_WORDS,

@@ -8,7 +8,7 @@ from typing import Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from miai_rbc.kernels.bits import NO_MOVE, Words
+from miai_rbc.kernels.bitboards import NO_MOVE, Words
 
 
 @dataclass(frozen=True, slots=True)

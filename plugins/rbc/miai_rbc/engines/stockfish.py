@@ -21,7 +21,7 @@ import chess
 from miai.process.programs import find_program
 from miai_rbc.engines.protocol import BoardEvaluations
 from miai_rbc.engines.uci import EngineError, UciLine, UciProcess
-from miai_rbc.kernels.bits import WIN, Words
+from miai_rbc.kernels.bitboards import WIN, Words
 from miai_rbc.rbc_parameters import UciEngine
 from miai_rbc.rules.observations import move_of_name
 from miai_rbc.rules.rows import board_of_row

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from miai.kernels.bits import popcount
 from miai.kernels.shared import hash_of
 from miai_rbc.kernels import allocating, inlined, kernel, part
-from miai_rbc.kernels.bits import NUMBER_0, U64, WIN, Int, Words, bit
+from miai_rbc.kernels.bitboards import NUMBER_0, U64, WIN, Int, Words, bit
 from miai_rbc.kernels.board import KINGS, NOTHING, STATE, WHITE, play, turn_of
 from miai_rbc.kernels.engine import (
     ALPHA,
@@ -65,6 +65,7 @@ def seen_on(b: Words, player: Int, centre: Int) -> np.uint64:
     The player's own pieces are the same on all boards of a belief and left out, so that the outcome
     is 0 if no piece of the opponent is seen.
     """
+    # Of the opponent's pieces, by kind: a belief has few kinds in a window, and most are skipped.
     theirs = b[WHITE] if player else ~b[WHITE]
     code = _NONE
     for k in range(6):
@@ -168,6 +169,7 @@ def replace_own_pieces(boards: Words, own: Words, player: int, rights: int, out:
     castling_rights = U64(rights)
     theirs_mask = U64(3 if player else 12)
     count = 0
+    # The opponent's pieces stay, unless the player stands there now.
     for i in range(len(boards)):
         b = boards[i]
         theirs = (b[WHITE] if player else ~b[WHITE]) & ~mine
@@ -219,6 +221,7 @@ def quiet_value(
     mine = ~b[WHITE] if turn_of(b) else b[WHITE]
     if b[KINGS] & mine == _NONE:
         return -WIN
+    # As a search of depth 0, whose frames go through captures only.
     memory[NODES] = 0
     plant(tree, b, _NONE)
     frames[0, DEPTH], frames[0, ALPHA], frames[0, BETA] = 0, alpha, beta

@@ -34,7 +34,7 @@ from miai_rbc.kernels.belief_search import (
     settle,
     takes_king,
 )
-from miai_rbc.kernels.bits import NUMBER_0, U64, WIN, Int, Words
+from miai_rbc.kernels.bitboards import NUMBER_0, U64, WIN, Int, Words
 from miai_rbc.kernels.board import NOTHING, WORDS, play
 from miai_rbc.kernels.engine import DECIDED, INFINITE, Frames, List, Memory
 from miai_rbc.kernels.moves import MAX_MOVES, capture_of, revise, taken_moves
@@ -244,6 +244,9 @@ def _lost(b: Words, counts: Ints) -> Int:
 def add_board(s: BeliefTree, row: Words, layer: Int) -> Int:
     """Return the number of a board of a layer; a new one has no bounds yet."""
     forest, counts = s.forest, s.counts
+    # The layer is part of the hash, as the same board under another public part has other requests
+    # and bounds. Hashes alone are compared: among the four million boards at which a search ends,
+    # two are alike in one search of two million.
     key = hash_of(row, U64(layer + 1) * GOLDEN)
     last = len(forest.slots) - 1
     slot = np.int64(key >> _20) & last
@@ -278,6 +281,7 @@ def _layer(s: BeliefTree, source: Int, request: Int, code: Int, capture: Int) ->
     layers, counts = s.layers, s.counts
     before = np.int64(s.forest.home[source])
     key = mixed(U64(before) * GOLDEN ^ mixed(U64((request << 32) + (code << 8) + capture + 1)))
+    # 0 marks an empty slot.
     key |= _ONE
     slot = slot_of(layers.keys, key, np.int64(key >> _20))
     if layers.keys[slot] == key:
@@ -313,6 +317,7 @@ def _step(s: BeliefTree, board: Int, index: Int) -> None:
     forest, work, counts = s.forest, s.work, s.counts
     b, middle, after, moves = forest.rows[board], work.middle, work.after, work.moves
     layer = np.int64(forest.home[board])
+    # Successors of one board and request lie side by side, so that two numbers name them.
     forest.steps[board, index], forest.sizes[board, index] = counts[SUCCESSORS], 0
     forest.ends[board, index] = WIN
     taken = revise(b, np.int64(s.layers.requests[layer, index]))
@@ -322,6 +327,7 @@ def _step(s: BeliefTree, board: Int, index: Int) -> None:
     play(b, taken, middle)
     code = 128 * taken + (64 if square < 0 else square)
     n = taken_moves(middle, _ALL, True, moves)
+    # The opponent may pass, too.
     moves[n] = NOTHING
     for i in range(n + 1):
         capture = capture_of(middle, moves[i])
@@ -372,6 +378,7 @@ def _group(  # noqa: C901  kernels read from top to bottom
     work = s.work
     codes, places, numbers, listed = work.codes, work.places, work.numbers, work.parts
     labels, label_at = work.labels, work.label_at
+    # First number the groups as they are met, and count their boards.
     count, room = np.int64(0), np.int64(4)
     while room < 2 * size:
         room *= 2
@@ -394,6 +401,7 @@ def _group(  # noqa: C901  kernels read from top to bottom
             label_at[index] = label_at[index - 1]
             index -= 1
         label_at[index] = group
+    # Then give each group its place, and copy the boards there in their order.
     following: Int = begin + size
     for rank in range(count):
         group = label_at[rank]
@@ -433,6 +441,7 @@ def _judge(s: BeliefTree, board: Int, index: Int, alpha: Int, beta: Int) -> None
     """
     forest, cache, work, counts = s.forest, s.cache, s.work, s.counts
     b, after = forest.rows[board], work.after
+    # What earlier windows proved stays true; a window only narrows it.
     low: Int = np.int64(forest.low[board, index])
     high: Int = np.int64(forest.high[board, index])
     taken = revise(b, np.int64(s.layers.requests[forest.home[board], index]))
@@ -442,6 +451,7 @@ def _judge(s: BeliefTree, board: Int, index: Int, alpha: Int, beta: Int) -> None
         low = high = np.int64(WIN)
     else:
         play(b, taken, after)
+        # The same position is often reached from other boards, and in later turns of the game.
         key = hash_of(after, _NONE)
         slot = np.int64(key >> _20) & (len(cache.keys) - 1)
         if cache.keys[slot] == key:
@@ -466,6 +476,8 @@ def _quiet(
     work, counts = s.work, s.counts
     counts[VALUED] += 1
     lost = _lost(after, counts)
+    # A king lost by force is worth `lost` instead of its score. Where both fail in the window, a
+    # bound from the engine is a bound on the value; elsewhere the score itself is needed.
     if counts[BOUNDED] and alpha > -DECIDED and lost <= alpha:
         value: Int = -quiet_value(
             *(after, -beta, -alpha, work.tree, work.engine_frames, work.lists),
@@ -500,6 +512,7 @@ def _hopeless(s: BeliefTree, board: Int, alpha: Int) -> bool:
     """
     forest, work = s.forest, s.work
     b = forest.rows[board]
+    # All moves, not only the candidates: these are not chosen yet, and choosing them takes longer.
     n = taken_moves(b, _ALL, True, work.moves)
     work.moves[n] = NOTHING
     highest: Int = np.int64(-INFINITE)
@@ -532,6 +545,7 @@ def _settle_alone(s: BeliefTree, begin: Int, end: Int, alpha: Int) -> Int:
     for k in range(begin, end):
         if forest.alone[numbers[k]] <= alpha:
             return np.int64(numbers[k])
+    # Material alone is a good guess at which board fails, and is counted in no time.
     for i in range(min(np.int64(_SUSPECTS), end - begin)):
         index: Int = begin + i
         least: Int = np.int64(INFINITE)
@@ -634,6 +648,8 @@ def last_bounded(  # noqa: C901  kernels read from top to bottom
         if forest.alone[numbers[k]] <= alpha:
             counts[HITS] += 1
             return _alone(s, np.int64(numbers[k]))
+    # Without a sense first. One request that does for all boards makes any sense as good; a board
+    # on which all fail makes every sense as bad.
     value, culprit = _try_requests(s, layer, begin, end, alpha, beta, work.failing[0])
     if value >= beta or culprit >= 0:
         counts[ACTION] = 0 if sense else layers.facts[layer, BEST_REQUEST]
@@ -642,6 +658,8 @@ def last_bounded(  # noqa: C901  kernels read from top to bottom
     if not sense:
         counts[CORE_SIZE] = _gather(work.failing[0], requests, work.core, NUMBER_0)
         return value
+    # Only here are the windows needed. Most beliefs never come here, and choosing them means
+    # counting the outcomes of all 36.
     if layers.facts[layer, SENSES] < 0:
         return np.int64(UNDECIDED)
     best: Int = np.int64(-INFINITE)
@@ -651,6 +669,7 @@ def last_bounded(  # noqa: C901  kernels read from top to bottom
     for i in range(layers.facts[layer, SENSES]):
         index = in_order(np.int64(i), favourite)
         action = len(layers.requests[0]) + index
+        # A core that refuted this sense before may lie in this belief, too.
         if layers.heads[layer, action] >= 0:
             if clock == 0:
                 clock = _stamp(s, begin, end)
@@ -707,6 +726,7 @@ def _try_requests(  # noqa: C901  kernels read from top to bottom
     for i in range(requests):
         index = in_order(np.int64(i), favourite)
         counts[NODES] += 1
+        # Look for one board with which the request fails; the others then need no value.
         worst: Int = np.int64(INFINITE)
         bad = np.int64(-1)
         for k in range(begin, end):
@@ -716,6 +736,7 @@ def _try_requests(  # noqa: C901  kernels read from top to bottom
                     _judge(s, board, np.int64(index), alpha, beta)
                 if forest.high[board, index] <= alpha:
                     bad = board
+                    # To the front, where the next request meets it first.
                     numbers[k] = numbers[begin]
                     numbers[begin] = bad
                     break
@@ -787,6 +808,7 @@ def _known_core(s: BeliefTree, layer: Int, action: Int, clock: Int, alpha: Int) 
     The core found has a value of `alpha` or less, and becomes the one returned.
     """
     forest, layers, counts = s.forest, s.layers, s.counts
+    # Newest first, and only some: a list may have thousands, most of other beliefs.
     index = np.int64(layers.heads[layer, action])
     for _ in range(_RECENT):
         if index < 0:
@@ -811,6 +833,7 @@ def _known_core(s: BeliefTree, layer: Int, action: Int, clock: Int, alpha: Int) 
 def _keep_core(s: BeliefTree, layer: Int, action: Int, value: Int) -> None:
     """Record the core for an action, if it is small and there is room."""
     layers, counts = s.layers, s.counts
+    # A full table keeps what it has: cores only save time.
     size, index = counts[CORE_SIZE], counts[CORES]
     if size < 1 or index == len(layers.core_facts):
         return
@@ -828,6 +851,7 @@ def _keep_core(s: BeliefTree, layer: Int, action: Int, value: Int) -> None:
 
 @part
 def _belief_key(s: BeliefTree, begin: Int, end: Int, kind: Int) -> np.uint64:
+    # XOR depends on no order: boards change places as failing ones move to the front.
     key = mixed(U64(kind) * GOLDEN)
     for k in range(begin, end):
         key ^= s.forest.hashes[s.work.numbers[k]]
@@ -904,6 +928,7 @@ def push(
 ) -> None:
     """Put a belief on the stack."""
     counts, frames = s.counts, s.work.frames
+    # Beliefs of all frames lie in one array, those of a frame behind those of the frame below.
     free, free_parts = end, np.int64(0)
     if counts[TOP] >= 0:
         free, free_parts = frames[counts[TOP], FREE], frames[counts[TOP], FREE_PARTS]
@@ -958,6 +983,7 @@ def _open(s: BeliefTree) -> Int:  # noqa: C901  kernels read from top to bottom
     f = work.frames[counts[TOP]]
     facts = s.layers.facts[f[LAYER]]
     if facts[REQUESTS] < 0:
+        # A layer is given up without its candidates if one board fails with any move.
         if counts[BOUNDED] and f[DEPTH] == 1:
             board = _settle_alone(s, f[BEGIN], f[END], f[LOW])
             if board >= 0:
@@ -995,6 +1021,7 @@ def _open(s: BeliefTree) -> Int:  # noqa: C901  kernels read from top to bottom
         _return(s, value)
         return np.int64(FINISHED)
     f[STAGE] = _NEXT
+    # The moves without a sense come first: where they suffice, windows need not be chosen.
     if f[KIND] == SENSING and counts[BOUNDED] and size > 1:
         f[STAGE] = _BLIND
         push(s, np.int64(MOVING), f[LAYER], f[DEPTH], f[BEGIN], f[END], f[LOW], f[HIGH])
@@ -1015,6 +1042,7 @@ def _next_sense(s: BeliefTree) -> Int:
     if s.layers.facts[f[LAYER], SENSES] < 0:
         s.counts[NEEDED] = f[LAYER]
         return np.int64(CANDIDATES)
+    # On one board all senses tell the same, so the first stands for all.
     senses = np.int64(1) if f[END] - f[BEGIN] == 1 else s.layers.facts[f[LAYER], SENSES]
     if f[TRIED] >= senses:
         _return_best(s)
@@ -1065,6 +1093,7 @@ def _next_request(s: BeliefTree) -> None:
     f[TRIED] += 1
     if not counts[BOUNDED]:
         return
+    # Refutations that need no search: a board known to fail alone, then a known core.
     low = _limit(f)
     for k in range(f[BEGIN], f[END]):
         board = np.int64(work.numbers[k])
@@ -1078,6 +1107,8 @@ def _next_request(s: BeliefTree) -> None:
         if value <= low:
             _refute(s, value)
             return
+    # Search a few boards that refuted often, as a belief of their own. If they fail, so does the
+    # whole, at a fraction of its successors; if they survive, little is lost.
     if f[END] - f[BEGIN] >= _PROBED_FROM:
         f[PROBING] = _PROBE
 
@@ -1123,6 +1154,7 @@ def _build(s: BeliefTree) -> Int:  # noqa: C901  kernels read from top to bottom
     begin, end, items = f[BEGIN], f[END], f[BASE]
     if f[BASE] + _PROBED > len(numbers):
         return np.int64(ROOM)
+    # The boards to probe are copied behind the belief; what follows works on either.
     if f[PROBING] == _PROBE:
         begin, end = f[BASE], f[BASE] + _probed(s, f)
         if begin == end:
@@ -1133,12 +1165,14 @@ def _build(s: BeliefTree) -> Int:  # noqa: C901  kernels read from top to bottom
     for k in range(begin, end):
         board = np.int64(numbers[k])
         if forest.steps[board, index] < 0:
+            # Nothing of this request is counted yet, so that it begins again when there is room.
             if not _has_room(s):
                 return np.int64(ROOM)
             _step(s, board, index)
         total += forest.sizes[board, index]
         if forest.ends[board, index] < worst:
             worst = np.int64(forest.ends[board, index])
+            # A lost king refutes the request by this board alone.
             if worst <= low:
                 work.core[0], counts[CORE_SIZE] = board, 1
                 forest.capped[board, index] = min(worst, np.int64(forest.capped[board, index]))
@@ -1147,6 +1181,8 @@ def _build(s: BeliefTree) -> Int:  # noqa: C901  kernels read from top to bottom
                 return np.int64(FINISHED)
     if items + 2 * total > len(numbers) or f[BASE_PARTS] + total > len(work.parts):
         return np.int64(ROOM)
+    # Several boards lead to the same successor; a new stamp tells which are collected already. Any
+    # one of its parents will do to trace a core back.
     counts[CLOCK] += 1
     size = np.int64(0)
     for k in range(begin, end):
@@ -1164,6 +1200,7 @@ def _build(s: BeliefTree) -> Int:  # noqa: C901  kernels read from top to bottom
     f[PART_COUNT] = _group(s, items, size, f[PARTS]) if size else np.int64(0)
     f[FREE], f[FREE_PARTS] = items + 2 * size, f[PARTS] + f[PART_COUNT]
     f[PART], f[WORST], f[STAGE] = 0, worst, _WITHIN
+    # The observation that refuted this request last comes first.
     if counts[BOUNDED]:
         for k in range(f[PARTS], f[FREE_PARTS]):
             if forest.home[numbers[work.parts[k, 0]]] == layers.killers[f[LAYER], index]:
@@ -1228,6 +1265,7 @@ def _blame(s: BeliefTree, f: Ints) -> None:
     size = counts[CORE_SIZE]
     if size < 0:
         return
+    # The core is of boards after the reply; what refutes this belief are the boards before it.
     for i in range(size):
         work.core[i] = forest.parent[work.core[i]]
     counts[CORE_SIZE] = _gather(work.core, size, work.core, NUMBER_0)  # several may have one origin
@@ -1289,6 +1327,7 @@ def run(s: BeliefTree) -> Int:
             counts[RETURNED] = 0
             _fold(s, counts[VALUE])
             continue
+        # Python looks at the clock and at signals, which wait while a kernel runs.
         if counts[NODES] >= counts[MAX_NODES]:
             return PAUSED
         f = s.work.frames[counts[TOP]]

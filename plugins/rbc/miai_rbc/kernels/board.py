@@ -23,7 +23,7 @@ import numpy as np
 
 from miai.kernels.bits import lowest
 from miai_rbc.kernels import inlined, part
-from miai_rbc.kernels.bits import PAWN, U64, Int, Words, bit
+from miai_rbc.kernels.bitboards import PAWN, U64, Int, Words, bit
 
 PAWNS, KNIGHTS, BISHOPS, ROOKS, QUEENS, KINGS, WHITE, STATE = range(8)
 WORDS = 8
@@ -45,9 +45,11 @@ def _kept_rights() -> Words:
 
 def _keys() -> tuple[Words, Words, Words]:
     """Return random words for the hash: (2, 6, 64) of pieces, (16,) of rights, (65,) en passant."""
+    # A fixed seed: hashes decide the order of boards, and with it what a sample draws.
     rng = np.random.default_rng(0x52424331)
     words = rng.integers(0, 2**64, 2 * 6 * 64 + 16 + 65, np.uint64)
     pieces, rest = words[:768].reshape(2, 6, 64), words[768:]
+    # No en passant square has no key, so that an absent one changes nothing.
     rest[16] = 0
     return pieces, rest[:16], rest[16:]
 
@@ -109,6 +111,7 @@ def board_hash(b: Words) -> np.uint64:
 def ep_after(b: Words, turn: Int, start: Int, end: Int) -> Int:
     """Return the en passant square plus one after a pawn's two steps; 0 if none can capture."""
     behind = (start + end) // 2
+    # A square on which nobody can capture would make two rows of one position.
     enemy = (b[WHITE] if turn else ~b[WHITE]) & b[PAWNS]
     return behind + 1 if PAWN[turn, behind] & enemy else 0
 
@@ -132,6 +135,7 @@ def play(b: Words, move: Int, out: Words) -> None:
             touched &= ~bit(end - 8 if turn == 0 else end + 8)
         elif abs(end - start) == 16:
             ep = ep_after(b, turn, start, end)
+    # Clear both squares in all words, whatever stood there; then put the piece where it arrives.
     for word in range(7):
         out[word] = b[word] & touched
     final_kind = becomes if becomes else kind

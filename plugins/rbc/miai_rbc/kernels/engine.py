@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from miai.kernels import spelt_out
 from miai.kernels.bits import lowest, prefetch
 from miai_rbc.kernels import inlined, kernel, part
-from miai_rbc.kernels.bits import (
+from miai_rbc.kernels.bitboards import (
     KING,
     KNIGHT,
     NUMBER_0,
@@ -99,6 +99,7 @@ def plant(tree: Words, board: Words, salt: np.uint64) -> None:
     root = tree[0]
     for word in range(WORDS):
         root[word] = board[word]
+    # Hash and values of squares are made here only; a move changes a few terms of them.
     key = salt ^ RIGHTS_KEYS[rights_of(root)] ^ EP_KEYS[ep_of(root) + 1]
     if turn_of(root):
         key ^= TURN_KEY
@@ -128,6 +129,7 @@ def advance(tree: Words, ply: Int, move: Int) -> None:
     squares = np.int64(b[SQUARES])
     for word in range(7):
         out[word] = b[word]
+    # The captured piece first, as its square may be where the other arrives.
     if captured != NO_CAPTURE:
         square: Int = end
         if kind == PAWNS and end == ep:
@@ -250,10 +252,14 @@ def list_moves(b: Words, what: Int, moves: List, memory: Memory, ply: Int) -> In
             elif move == second:
                 weight = _SECOND_KILLER
         else:
+            # Most valuable victim, least valuable attacker: the victim is weighed by 16, so that
+            # the attacker decides between equal victims alone.
             weight = 16 * VALUES[captured] + VALUES[becomes] - kind
             if what == FORCING:
                 if becomes != 0 and becomes != QUEENS:
                     continue
+                # Instead of a full exchange: a piece that takes a lesser, defended one rarely
+                # gains.
                 if VALUES[kind] > VALUES[captured] + _SLIGHT and attackers(
                     b, end, turn ^ 1, occ & ~bit(start)
                 ):
@@ -287,10 +293,12 @@ def _place(turn: Int, move: Int) -> Int:
 @spelt_out
 def credit(memory: Memory, ply: Int, turn: Int, move: Int, depth: Int) -> None:
     """Record that a move without capture caused a cut-off."""
+    # Two different ones are kept, the newest first.
     if memory[_KILLERS + 2 * ply] != move:
         memory[_KILLERS + 2 * ply + 1] = memory[_KILLERS + 2 * ply]
         memory[_KILLERS + 2 * ply] = move
     place = _place(turn, move)
+    # Cut-offs near the root saved more, and count more.
     memory[place] = min(memory[place] + depth * depth, _MAX_HISTORY)
 
 
@@ -432,6 +440,7 @@ def close_node(tree: Words, frames: Frames, table: Words, ply: Int) -> Int:
     """Return the value of a completed node, and enter it into the table."""
     b, f = tree[ply], frames[ply]
     best: Int = f[BEST]
+    # No move was tried: without one a side passes, which ends nothing.
     if best == -INFINITE:
         return static_value(b, np.int64(b[SQUARES]))
     if f[DEPTH] > 0:
@@ -583,6 +592,7 @@ def _iterate(
 @spelt_out
 def _to_front(moves: List, n: Int, best: Scores, count: Int) -> None:
     """Move the best moves to the front of the list; the others keep their order."""
+    # One by one from the best: those between move down a place and keep their order.
     for rank in range(count):
         place = rank
         while moves[place] != best[rank]:
@@ -622,6 +632,7 @@ def _first_look(
       Value, number of moves and whether the value is final.
     """
     turn, occ = turn_of(b), occupied(b)
+    # A belief's boards may lack a king; the search below relies on both.
     mine = b[WHITE] if turn == 0 else occ & ~b[WHITE]
     if not b[KINGS] & mine:
         return -WIN, 0, True

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from miai.kernels import spelt_out
 from miai.kernels.bits import lowest, popcount
 from miai_rbc.kernels import inlined, part
-from miai_rbc.kernels.bits import (
+from miai_rbc.kernels.bitboards import (
     KING,
     KNIGHT,
     NUMBER_0,
@@ -149,12 +149,14 @@ def _pawn_attacks(pawns: np.uint64, colour: Int) -> np.uint64:
 
 @spelt_out
 def _pawn_terms(pawns: np.uint64, enemy: np.uint64, guarded: np.uint64, colour: Int) -> Int:
+    # Squares ahead of own and of enemy pawns, and the files with own ones, each as one set.
     ahead = _fill_down(pawns >> _8) if colour else _fill_up(pawns << _8)
     theirs = _fill_up(enemy << _8) if colour else _fill_down(enemy >> _8)
     files = ahead | (_fill_up(pawns) if colour else _fill_down(pawns))
     total: Int = _DOUBLED * popcount(pawns & ahead)
     total += _ISOLATED * popcount(pawns & ~_sides(files))
     total += _GUARDED_PAWN * popcount(pawns & guarded)
+    # No enemy pawn ahead on its own or a neighbouring file; of doubled pawns the rear one counts.
     passed = pawns & ~(theirs | _sides(theirs)) & ~(ahead & pawns)
     while passed:
         rank = lowest(passed) >> 3
@@ -167,6 +169,7 @@ def _pawn_terms(pawns: np.uint64, enemy: np.uint64, guarded: np.uint64, colour: 
 def _side(b: Words, colour: Int, occ: np.uint64, mine: np.uint64, theirs: np.uint64) -> Int:
     """Return the packed terms of one colour, except those of squares."""
     pawns, enemy_pawns = b[PAWNS] & mine, b[PAWNS] & theirs
+    # Pawns decide what squares are worth, so their attacks are made once for all pieces.
     guarded = _pawn_attacks(pawns, colour)
     threatened = _pawn_attacks(enemy_pawns, colour ^ 1)
     # Pieces: mobility to squares that no pawn guards, pressure on weak targets, attacks around the
@@ -214,9 +217,11 @@ def _side(b: Words, colour: Int, occ: np.uint64, mine: np.uint64, theirs: np.uin
         total += _QUEEN_BASE + _QUEEN_MOVE * popcount(reach & free)
         attacks += popcount(reach & zone)
     king = b[KINGS] & mine
+    # Two ranks of three files before the king.
     front = king | _sides(king)
     front = front >> _8 | front >> _16 if colour else front << _8 | front << _16
     total += _SHIELD * popcount(front & pawns)
+    # The table ends there: more are not told apart.
     if attacks > 11:
         attacks = np.int64(11)
     total += _ATTACK[attacks]

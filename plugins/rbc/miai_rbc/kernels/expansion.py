@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from miai.kernels.bits import lowest, prefetch
 from miai_rbc.kernels import allocating, inlined, kernel
-from miai_rbc.kernels.bits import U64, Int, Words, bit
+from miai_rbc.kernels.bitboards import U64, Int, Words, bit
 from miai_rbc.kernels.board import (
     EP_KEYS,
     EP_SHIFT,
@@ -101,6 +101,8 @@ def hash_changed(key: np.uint64, b: Words, change: Int) -> np.uint64:
     Args:
       key: the hash of the board before, without its en passant square.
     """
+    # XOR of keys moves pieces; `_KEYS` is 0 for nothing, which saves the question whether something
+    # was captured.
     turn, rights = turn_of(b), rights_of(b)
     start, end, final_kind = change & 63, (change >> 6) & 63, (change >> 12) & 7
     kind, captured = (change >> 15) & 7, (change >> 18) & 7
@@ -108,6 +110,7 @@ def hash_changed(key: np.uint64, b: Words, change: Int) -> np.uint64:
     if rights:
         castling = np.int64(U64(rights) & KEPT_RIGHTS[start] & KEPT_RIGHTS[end])
         key ^= RIGHTS_KEYS[rights] ^ RIGHTS_KEYS[castling]
+    # Both flags are above all other bits, so most changes pass one comparison.
     if change >= _SPECIAL:
         if change & _DOUBLE:
             key ^= EP_KEYS[ep_after(b, turn, start, end)]
@@ -131,6 +134,7 @@ def write_changed(b: Words, change: Int, out: Words, row: Int) -> None:
     start, end, final_kind = change & 63, (change >> 6) & 63, (change >> 12) & 7
     kind, captured = (change >> 15) & 7, (change >> 18) & 7
     from_bit, to_bit = bit(start), bit(end)
+    # Without branches as far as possible: changes of all kinds follow each other.
     out[row, captured] &= ~to_bit  # without a capture this is White's word, set below
     out[row, kind] &= ~from_bit
     out[row, final_kind] |= to_bit
@@ -176,12 +180,14 @@ def count_successors(boards: Words, captured: Int) -> Int:
 @allocating
 def shuffle(boards: Words, seed: np.uint64) -> None:
     """Put boards in random order, in place, drawn by a 64-bit generator (xorshift64*)."""
+    # 0 would stay 0.
     state = seed | _ONE
     row = np.empty(WORDS, np.uint64)
     for i in range(len(boards) - 1, 0, -1):
         state ^= state >> U64(12)
         state ^= state << U64(25)
         state ^= state >> U64(27)
+        # A multiplication maps 32 random bits to 0 to i, without a division (Lemire 2019).
         upper = (state * _SPREAD) >> U64(32)
         j = np.int64((upper * U64(i + 1)) >> U64(32))
         for word in range(WORDS):
@@ -216,6 +222,7 @@ def list_successors(
     mailbox = np.empty(64, np.uint8)
     targets, quiet = _NONE if captured == NO_SQUARE else bit(captured), captured == NO_SQUARE
     parts, longest = len(heads), heads.shape[1] - MAX_MOVES
+    # Shifted once more below: with one part that makes 64, which one shift cannot do.
     shift = np.uint64(63 - np.int64(np.log2(parts)))
     total: Int = 0
     full = False
@@ -223,6 +230,7 @@ def list_successors(
     for i in range(first, end):
         b = boards[i]
         n = taken_moves(b, targets, quiet, moves)
+        # A board is listed wholly or not at all, so that its successors are all known or none.
         if full or total + n + quiet > room:
             return i
         total += n + quiet
@@ -235,6 +243,7 @@ def list_successors(
             heads[part, end_of_list] = (bare & _UPPER) | U64(i)
             changes[part, end_of_list] = NOTHING
             counts[part] = end_of_list + 1
+            # Checked after the fact: a list has room for all moves of one more board.
             full |= end_of_list >= longest
         for j in range(n):
             change = change_of(b, mailbox, moves[j])
@@ -265,6 +274,7 @@ def row_of(tag: np.uint64, table: Words, out: Words, row: Int) -> Int:
     Args:
       tag: the upper half of the board's hash.
     """
+    # The tag's upper bits chose the part, so its lower ones choose the slot.
     mask = len(table) - 1
     slot = np.int64(tag) & mask
     while True:
@@ -300,6 +310,7 @@ def _look_ahead(
     head: Words, begin: Int, until: Int, source: Words, target: Words, table: Words
 ) -> None:
     """Prefetch the boards that some successors come from, and those they may be equal to."""
+    # Two rounds: the first fetches entries, which the second reads to fetch the boards they name.
     mask = len(table) - 1
     for j in range(begin, until):
         prefetch(table, np.int64(head[j] >> _32) & mask)
@@ -377,6 +388,7 @@ def add_listed(
                     if end % BLOCK == 0:
                         end = free[0]
                         free[0] += BLOCK * step
+        # A thread has its own parts and blocks, so that no two write the same rows.
         ends[part], sizes[part] = end, size
 
 

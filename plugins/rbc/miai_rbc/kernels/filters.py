@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from miai.kernels.bits import lowest
 from miai_rbc.kernels import allocating, kernel
-from miai_rbc.kernels.bits import Int, Words, bit
+from miai_rbc.kernels.bitboards import Int, Words, bit
 from miai_rbc.kernels.board import (
     KINGS,
     NO_SQUARE,
@@ -56,10 +56,12 @@ def keep_moved(boards: Words, requested: Int, taken: Int, captured: Int, ends: b
       ends: whether the king was captured there, which ends the game.
     """
     row = np.empty(WORDS, np.uint64)
+    # Taking the king ends the game, which the player observes as well.
     king = _ZERO if captured == NO_SQUARE else bit(captured)
     count = 0
     for i in range(len(boards)):
         b = boards[i]
+        # The outcome before the move: it costs less than writing a board that is not kept.
         if revise(b, requested) != taken or capture_of(b, taken) != captured:
             continue
         if (b[KINGS] & king != _ZERO) != ends:

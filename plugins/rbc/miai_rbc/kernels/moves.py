@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from miai.kernels.bits import lowest
 from miai_rbc.kernels import inlined
-from miai_rbc.kernels.bits import (
+from miai_rbc.kernels.bitboards import (
     KING,
     KNIGHT,
     NUMBER_0,
@@ -178,6 +178,7 @@ def _pushes(turn: Int, pawns: np.uint64, blockers: np.uint64, moves: Moves, n: I
 
 @inlined
 def _castles(b: Words, turn: Int, occ: np.uint64, moves: Moves, n: Int) -> Int:
+    # Out of check, through it and into it: only the squares between must be free.
     rights = rights_of(b) >> (2 * turn)
     king = 60 if turn else 4
     if rights & 1 and not occ & _BETWEEN[2 * turn]:
@@ -200,6 +201,7 @@ def requested_moves(b: Words, moves: Moves) -> Int:
     occ = occupied(b)
     own = occ & ~b[WHITE] if turn else b[WHITE]
     ends = ~own
+    # The player does not know where the opponent stands, so its pieces slide through.
     n = _piece_moves(b, own, own, ends, moves)
     # A pawn's diagonal steps are requested without knowing whether there is something to capture.
     remaining = own & b[PAWNS]
@@ -227,6 +229,7 @@ def revise(b: Words, move: Int) -> Int:
     start, end = move & 63, (move >> 6) & 63
     occ = occupied(b)
     kind = type_at(b, bit(start))
+    # Nothing stops a knight, nor a king's single step.
     if kind == KNIGHTS:
         return move
     files = (end & 7) - (start & 7)

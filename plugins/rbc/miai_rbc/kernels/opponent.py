@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from miai.kernels.bits import lowest
 from miai_rbc.kernels import allocating, inlined, part
-from miai_rbc.kernels.bits import (
+from miai_rbc.kernels.bitboards import (
     KING,
     KNIGHT,
     NUMBER_0,
@@ -153,6 +153,7 @@ def describe_move(
             features[1] = _ESCAPE
         return
     turn, occ = turn_of(b), occupied(b)
+    # Ranks are mirrored for Black, so that one table serves both sides.
     flip = 56 * turn
     start, end, becomes = move & 63, (move >> 6) & 63, move >> 12
     kind = type_at(b, bit(start))
@@ -265,6 +266,7 @@ def _weigh_moves(
     """List the moves of a board with their probabilities; return their number."""
     table, styles = model.table, model.styles
     features, hidden = scratch.features, scratch.hidden
+    # What is the same for all moves of a board is summed once.
     n = _all_moves(b, moves)
     checked = _is_checked(b)
     board = table[_BOARD + 2 * phase + checked]
@@ -294,6 +296,7 @@ def _weigh_moves(
 @inlined
 def _softmax(chances: NDArray[np.float64], n: Int, noise: float) -> None:
     """Turn logits into probabilities; `noise` is that of a move at random."""
+    # Less the greatest, so that `exp` cannot overflow.
     greatest = chances[0]
     for j in range(1, n):
         greatest = max(greatest, chances[j])
@@ -375,8 +378,11 @@ def carry_weights(
     for i in range(len(boards)):
         b = boards[i]
         n = _weigh_moves(b, ages, phase, model, noise, moves, chances, scratch)
+        # A turn ends the right to capture en passant, so all successors begin without its key.
         bare = read_board(b, mailbox) ^ EP_KEYS[ep_of(b) + 1]
         for j in range(n):
+            # The observed capture rules most moves out, after their chances: these are shares of
+            # all.
             if capture_of(b, moves[j]) != captured:
                 continue
             change: Int = NOTHING

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from miai.kernels.bits import lowest, popcount
 from miai.kernels.shared import GOLDEN, slot_of
 from miai_rbc.kernels import allocating, inlined, kernel
-from miai_rbc.kernels.bits import U64, Words
+from miai_rbc.kernels.bitboards import U64, Words
 from miai_rbc.kernels.board import WHITE
 
 WINDOWS = 36
@@ -28,6 +28,7 @@ def _read_rows(b: Words, mine: int, rows: Words) -> None:
     0 is empty, 1 to 6 the opponent's pieces. The player's pieces are the same on all boards of a
     belief and are left out.
     """
+    # A rank is one word, so a window is three shifts and masks.
     for rank in range(8):
         rows[rank] = 0
     theirs = b[WHITE] if mine else ~b[WHITE]
@@ -63,6 +64,7 @@ def count_outcomes(
     ranks = np.empty((_BLOCK, 8), np.uint64)
     shift = np.uint64(64 - popcount(U64(keys.shape[1] - 1)))
     for begin in range(first, len(boards), _BLOCK):
+        # Each board may have a new outcome in every window.
         size = min(_BLOCK, len(boards) - begin)
         for window in range(WINDOWS):
             if used[window] + size > keys.shape[1] // 2:

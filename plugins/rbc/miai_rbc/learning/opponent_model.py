@@ -27,12 +27,12 @@ from miai_rbc.belief.weighted import (
     blend,
     phase_of,
 )
-from miai_rbc.kernels.bits import Words
+from miai_rbc.kernels.bitboards import Words
 from miai_rbc.kernels.board import PAWNS
 from miai_rbc.kernels.moves import MAX_MOVES
 from miai_rbc.kernels.opponent import FEATURES, SLOTS, describe_moves
 from miai_rbc.rbc_parameters import ModelWeights, StrongParameters
-from miai_rbc.reconchess.reading import History, read_history
+from miai_rbc.reconchess.histories import History, read_history
 from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.game import RbcState
 from miai_rbc.rules.observations import Moved, event_of

@@ -16,7 +16,6 @@ from miai.errors import ConfigError
 from miai_rbc.belief.belief import RbcBelief
 from miai_rbc.kernels.board import NOTHING
 from miai_rbc.kernels.moves import MAX_MOVES
-from miai_rbc.pictures.belief import draw_belief
 from miai_rbc.pictures.board import (
     FOG,
     LEFT,
@@ -27,7 +26,8 @@ from miai_rbc.pictures.board import (
     frame,
     line_of_text,
 )
-from miai_rbc.reconchess.reading import History
+from miai_rbc.pictures.chances import draw_belief
+from miai_rbc.reconchess.histories import History
 from miai_rbc.rules.actions import move_name, square_name
 from miai_rbc.rules.game import RbcState
 from miai_rbc.rules.knowledge import Knowledge

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miai_rbc.kernels import filters
-from miai_rbc.kernels.bits import Int, Words
+from miai_rbc.kernels.bitboards import Int, Words
 from miai_rbc.kernels.board import EP_SHIFT, NO_SQUARE, STATE, WORDS
 from miai_rbc.kernels.expansion import (
     BLOCK,
@@ -34,7 +34,7 @@ from miai_rbc.kernels.expansion import (
 )
 from miai_rbc.kernels.moves import MAX_MOVES
 from miai_rbc.kernels.scan import count_pieces
-from miai_rbc.rules.memory import POOL
+from miai_rbc.rules.buffers import POOL
 from miai_rbc.rules.rows import board_of_row, row_of_board, row_of_fen
 
 _T = TypeVar("_T")

@@ -30,7 +30,7 @@ from miai_rbc.rules.observations import KING_CAPTURED
 from miai_rbc.rules.rows import board_of_fen, board_of_row, piece_at, row_of_board
 
 if TYPE_CHECKING:
-    from miai_rbc.kernels.bits import Words
+    from miai_rbc.kernels.bitboards import Words
 
 
 # -- the state -------------------------------------------------------------------------------------

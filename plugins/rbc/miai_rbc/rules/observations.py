@@ -11,7 +11,7 @@ import numpy as np
 
 from miai import Observation
 from miai.errors import GameError
-from miai_rbc.kernels.bits import Words
+from miai_rbc.kernels.bitboards import Words
 from miai_rbc.kernels.board import KINGS, NOTHING, PAWNS, QUEENS, WHITE
 
 KING_CAPTURED = "king captured"

@@ -6,7 +6,7 @@ import chess
 import numpy as np
 
 from miai.errors import InvalidStateError
-from miai_rbc.kernels.bits import PAWN, Words
+from miai_rbc.kernels.bitboards import PAWN, Words
 from miai_rbc.kernels.board import NOTHING, PAWNS, WHITE, WORDS
 
 _RIGHTS = ((1, chess.BB_H1), (2, chess.BB_A1), (4, chess.BB_H8), (8, chess.BB_A8))

@@ -22,7 +22,7 @@ from miai_rbc.kernels.belief_search import (
     replace_own_pieces,
     write_replies,
 )
-from miai_rbc.kernels.bits import NO_MOVE, WIN, Words
+from miai_rbc.kernels.bitboards import NO_MOVE, WIN, Words
 from miai_rbc.kernels.board import NOTHING, RIGHTS_SHIFT, STATE, WHITE, WORDS
 from miai_rbc.rbc_parameters import MinimaxRules
 from miai_rbc.rules.board_set import BoardSet

@@ -25,7 +25,7 @@ from miai_rbc.engines.kernel import work_space
 from miai_rbc.kernels import FAMILY
 from miai_rbc.kernels import belief_tree as tree
 from miai_rbc.kernels.belief_search import play_request
-from miai_rbc.kernels.bits import WIN
+from miai_rbc.kernels.bitboards import WIN
 from miai_rbc.kernels.board import WORDS
 from miai_rbc.kernels.moves import MAX_MOVES
 from miai_rbc.rbc_parameters import (

@@ -1,4 +1,4 @@
-"""`rbc-minimax`: beliefs of boards, searched by the recursion of `miai.beliefs.search`.
+"""`rbc-minimax`: beliefs of boards, searched by the recursion of `miai.beliefs.recursion`.
 
 `BoardTree` is the game below one root as a `BeliefProblem`. It shows the rules board by board, and
 is the oracle of the compiled search, which is many times faster.
@@ -16,7 +16,7 @@ import numpy as np
 from miai.beliefs.bounds import MakeBounds, named_bounds
 from miai.beliefs.deepening import DeepeningSearch, Window, WindowResult
 from miai.beliefs.problem import Reply, Root, goes_on, over
-from miai.beliefs.search import BeliefSearchParameters, Recursion, SearchBudget
+from miai.beliefs.recursion import BeliefSearchParameters, Recursion, SearchBudget
 from miai.errors import UnsuitableGameError
 from miai_rbc.agents.belief_agents import load_beliefs
 from miai_rbc.kernels import FAMILY
@@ -27,7 +27,7 @@ from miai_rbc.kernels.belief_search import (
     sense_outcomes,
     write_replies,
 )
-from miai_rbc.kernels.bits import WIN, Words
+from miai_rbc.kernels.bitboards import WIN, Words
 from miai_rbc.kernels.board import PAWNS, WORDS
 from miai_rbc.rbc_parameters import MAX_OWN_MOVES, MinimaxProblemParameters
 from miai_rbc.rules.actions import PASS, SENSE_NOTHING, action_of, move_of

@@ -16,7 +16,7 @@ from miai.agent import Agent
 from miai.values import ValueUnit
 from miai_rbc.agents.belief_agents import BeliefAgent
 from miai_rbc.belief.belief import RbcBelief
-from miai_rbc.kernels.bits import WIN, Words
+from miai_rbc.kernels.bitboards import WIN, Words
 from miai_rbc.kernels.board import STATE
 from miai_rbc.kernels.moves import MAX_MOVES
 from miai_rbc.rbc_parameters import MinimaxProblemParameters
@@ -183,9 +183,11 @@ class RbcProblem:
     ) -> None:
         self.rules = parameters or MinimaxProblemParameters()
         self._seed = seed
-        least, most = self.rules.least, self.rules.most
-        if least > most:
-            raise ValueError(f"least {least}, most {most}: no belief has such a size")
+        if self.rules.min_boards > self.rules.max_boards:
+            raise ValueError(
+                f"min_boards {self.rules.min_boards}, max_boards {self.rules.max_boards}: no "
+                "belief has such a size"
+            )
 
     def room(self, depth: int) -> int:
         """Return the maximum number of boards of a root that are searched at a depth."""
@@ -212,12 +214,12 @@ class RbcProblem:
         """
         if kind != "game":
             raise ValueError(f"rbc has no roots of class {kind!r}; its class is 'game'")
-        least, most = self.rules.least, self.rules.most
-        roots = list(islice(_distinct(beliefs_of_games((least, most), seed=seed)), count))
+        sizes = (self.rules.min_boards, self.rules.max_boards)
+        roots = list(islice(_distinct(beliefs_of_games(sizes, seed=seed)), count))
         if len(roots) < count:
             raise ValueError(
-                f"the games played: {len(roots)} beliefs of {least} to {most} boards, "
-                f"not {count}; widen least and most"
+                f"the games played: {len(roots)} beliefs of {sizes[0]} to {sizes[1]} boards, "
+                f"not {count}; lower min_boards or raise max_boards"
             )
         return roots
 

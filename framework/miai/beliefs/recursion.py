@@ -30,7 +30,7 @@ from miai.parameters import Parameters, parameter
 from miai.plugins.loader import registry
 
 if TYPE_CHECKING:
-    from miai.beliefs.compiled.search import CompiledSearch
+    from miai.beliefs.compiled_search import CompiledSearch
 
 # -- searching a root ------------------------------------------------------------------------------
 
@@ -583,7 +583,7 @@ def compiled(
       ParameterError: the bounds are of a plugin, or they forget entries.
       UnsuitableGameError: the problem cannot be enumerated.
     """
-    from miai.beliefs.compiled.search import RULES, CompiledSearch
+    from miai.beliefs.compiled_search import RULES, CompiledSearch
 
     _check(problem)
     name = parameters.bounds

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from miai_rbc.kernels.bits import Words
+from miai_rbc.kernels.bitboards import Words
 
 _SMALL = 1 << 12  # words; smaller arrays are not pooled
 _BYTES = 8

@@ -47,6 +47,7 @@ def _rays() -> Words:
 
 def _leaps(steps: list[tuple[int, int]]) -> Words:
     """Return the squares that a knight or king attacks by its steps: uint64 of shape (64,)."""
+    # Looked up, not computed: 64 words stay in the cache.
     sets = np.zeros(64, np.uint64)
     for square in range(64):
         for up, right in steps:
@@ -88,6 +89,7 @@ def _up(direction: Int, square: Int, occupied: np.uint64) -> np.uint64:
 @inlined
 def _down(direction: Int, square: Int, occupied: np.uint64) -> np.uint64:
     ray = _RAYS[direction, square]
+    # As above, with a1 as the end of every ray.
     blockers = (ray & occupied) | _ONE
     clear: np.uint64 = ray ^ _RAYS[direction, highest(blockers)]
     return clear

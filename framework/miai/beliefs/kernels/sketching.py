@@ -31,6 +31,8 @@ def bottom(hashes: Hashes, out: Hashes) -> int:
     """
     n, k = len(hashes), len(out)
     wanted = int(k + 5 * math.sqrt(k) + 5)  # uniform hashes hardly ever have fewer below wanted / n
+    # Try with a ceiling first: with few hashes below it, most blocks are rejected by one
+    # comparison. Hashes that are not uniform may leave too few, and are read again without it.
     if 2 * wanted < n:
         count = _gather(hashes, out, np.uint64(_GREATEST) // np.uint64(n) * np.uint64(wanted))
         if count == k:
@@ -50,6 +52,7 @@ def _gather(hashes: Hashes, out: Hashes, ceiling: np.uint64) -> int:
         least = block[0]
         for i in range(_BLOCK):  # a constant number: compiled without branches
             least = block[i] if block[i] < least else least
+        # The ceiling falls to the largest hash of a full sketch: ever fewer blocks are looked at.
         if least <= ceiling:
             for value in block:
                 if value <= ceiling:
@@ -70,6 +73,7 @@ def put_hash(value: np.uint64, out: Hashes, count: int) -> int:
     """
     if count == len(out) and value >= out[count - 1]:
         return count
+    # Binary search for the place, then one shift: 64 hashes are eight lines of the cache.
     low, high = 0, count
     while low < high:
         middle = (low + high) >> 1
@@ -79,6 +83,7 @@ def put_hash(value: np.uint64, out: Hashes, count: int) -> int:
             high = middle
     if low < count and out[low] == value:
         return count
+    # A full sketch loses its largest hash.
     grown = min(count + 1, len(out))
     for index in range(grown - 1, low, -1):
         out[index] = out[index - 1]

@@ -15,12 +15,12 @@ from typing import Any, Generic
 import numpy as np
 from numpy.typing import NDArray
 
-from miai.beliefs.compiled.tables import Tables, tables_of
 from miai.beliefs.deepening import BudgetSpentError, DeepeningSearch, Window, WindowResult
+from miai.beliefs.enumeration import Tables, tables_of
 from miai.beliefs.kernels import layout
-from miai.beliefs.kernels.engine import ENTER
-from miai.beliefs.kernels.engine import search as run_kernel
 from miai.beliefs.kernels.layout import CHUNK, Arrays, Memory, SearchWork
+from miai.beliefs.kernels.window_search import ENTER
+from miai.beliefs.kernels.window_search import search as run_kernel
 from miai.beliefs.problem import BeliefProblem, Public, Root
 from miai.errors import ParameterError, UnsuitableGameError
 

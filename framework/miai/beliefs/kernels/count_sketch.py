@@ -28,6 +28,7 @@ def count_name(tallies: Ints, name: np.uint64) -> None:
     """
     rows, width = tallies.shape
     for row in range(rows):
+        # One hash serves twice: its lowest bit is the sign, the others choose the counter.
         place = mixed(name ^ mixed(np.uint64(row) + _ONE))
         index = np.int64((place >> _ONE) % np.uint64(width))
         tallies[row, index] += 1 if place & _ONE != np.uint64(0) else -1
@@ -47,6 +48,7 @@ def estimate_of(tallies: Ints, votes: Votes, name: np.uint64) -> float:
         place = mixed(name ^ mixed(np.uint64(row) + _ONE))
         count = tallies[row, np.int64((place >> _ONE) % np.uint64(width))]
         vote = float(count if place & _ONE != np.uint64(0) else -count)
+        # Sort as the votes come in: there are five of them.
         index = row
         while index > 0 and votes[index - 1] > vote:
             votes[index] = votes[index - 1]
@@ -119,6 +121,7 @@ def put_in_heap(memory: Memory, entry: Int, name: np.uint64, rank: float) -> Non
 def take_from_heap(memory: Memory, entry: Int) -> None:
     """Remove an entry."""
     counted = memory.frequencies
+    # The last entry of the heap takes the free place, and from there up or down.
     index, last = counted.places[entry], memory.traits[HEAPED] - 1
     memory.traits[HEAPED] = last
     if index < last:

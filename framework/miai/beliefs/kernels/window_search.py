@@ -1,4 +1,4 @@
-"""The compiled search: alpha-beta over beliefs, as in `miai.beliefs.search`.
+"""The compiled search: alpha-beta over beliefs, as in `miai.beliefs.recursion`.
 
 The search is a loop over the modes of a node, with a row of the work space for each level, rather
 than a recursion: a recursive call would pass all arrays, which takes longer than an average node,
@@ -99,6 +99,7 @@ goes to the node above."""
 def worst_end(game: GameTables, belief: Words, action: Int) -> tuple[float, Int]:
     """Return the lowest terminal value of an action, and a state that leads to it, or -1."""
     end, culprit = _INFINITE, np.int64(-1)
+    # Most actions end no game, and have no terminal values to look at.
     last = game.lasts[action]
     if last >= 0:
         for i in range(len(belief)):
@@ -114,6 +115,7 @@ def worst_end(game: GameTables, belief: Words, action: Int) -> tuple[float, Int]
 @inlined
 def insert(parts: Words, groups: Ints, sizes: Ints, index: Int, end: Int) -> None:
     """Move the last successor to its place, and shift those after it."""
+    # An insertion sort: an action has few successors, and their rows stay where they are used.
     for i in range(parts.shape[1]):
         moved = parts[end, i]
         for j in range(end, index, -1):
@@ -127,6 +129,8 @@ def insert(parts: Words, groups: Ints, sizes: Ints, index: Int, end: Int) -> Non
 def successors(game: GameTables, group: Int, belief: Words, part: Words) -> Int:
     """Write the successor of a belief in a group; return its number of states."""
     row, words, states = game.successors[group], len(belief), np.int64(0)
+    # As after a sense, no state changes: the successor is the part of the belief that observes
+    # this.
     if row < 0:
         for i in range(words):
             part[i] = belief[i] & game.sources[group, i]
@@ -145,6 +149,8 @@ def successors(game: GameTables, group: Int, belief: Words, part: Words) -> Int:
 def leaf(arrays: Arrays, public: Int, belief: Words, level: Int) -> float:
     """Return the lowest value of the states where the depth ends, with core and closure."""
     game, memory, work, counts = arrays
+    # The worst state alone is a core of the leaf; all states met that are worth no less are its
+    # closure, as nothing more is chosen here.
     core, closure = work.cores[level], work.closures[level]
     first, worst, culprit = game.firsts[public], _INFINITE, np.int64(0)
     for i in range(len(belief)):
@@ -174,6 +180,7 @@ def leaf(arrays: Arrays, public: Int, belief: Words, level: Int) -> float:
 @inlined
 def continuing_state(game: GameTables, belief: Words, action: Int) -> Int:
     """Return a state in which an action may not end the game, or -1."""
+    # An action with a group has an observation after which the game continues.
     group = game.heads[action]
     while group >= 0:
         for i in range(len(belief)):
@@ -211,6 +218,7 @@ def explain(  # noqa: C901  loops over words, inside one over failures
             add(refuted, core)
             continue
         put(refuted, targets)
+        # States already in the core come first: what they lead to needs no other state.
         for turn in range(2):
             for i in range(len(belief)):
                 word = belief[i] & game.sources[group, i]
@@ -234,6 +242,7 @@ def close(
 
     It has the belief, and all states met from which an action leads to closures only.
     """
+    # Begin with all states met, and remove those that the action may lead out of what is solved.
     belief, won, bad = work.beliefs[level], work.closures[level], work.scratch
     for i in range(len(belief)):
         won[i] = met[i] & ~belief[i]
@@ -251,6 +260,7 @@ def close(
         index = NUMBER_0
         while index < parts and work.groups[level, index] != group:
             index += 1
+        # The belief never makes this observation, so nothing is solved after it.
         if index == parts:
             add(game.sources[group], bad)
         else:
@@ -270,6 +280,7 @@ def _escape(game: GameTables, group: Int, solved: Words, candidates: Words, bad:
             continue
         word = game.sources[group, i] & candidates[i] & ~bad[i]
         while word != ZERO:
+            # Every state that can follow must be solved: the opponent chooses among them.
             if not is_within(game.pool[game.rows[row + i * 64 + lowest(word)]], solved):
                 bad[i] |= low_bit(word)
             word &= word - ONE
@@ -289,6 +300,8 @@ def search(arrays: Arrays) -> float:  # noqa: C901  one loop, compiled as one
     game, memory, work, counts = arrays
     explains, rule = memory.traits[EXPLAINS] == 1, memory.traits[RULE]
     singles_first, closes = memory.traits[SINGLES_FIRST] == 1, memory.traits[CLOSES] == 1
+    # A table finds its entries by their hash. Chains, and the states that passed alone, are found
+    # by public part and depth, which share a number: the spot.
     spotted = rule >= CHAINS or singles_first
     level, mode = counts[LEVEL], counts[MODE]
     value = 0.0
@@ -309,12 +322,14 @@ def search(arrays: Arrays) -> float:  # noqa: C901  one loop, compiled as one
             integers[STARTED] = counts[NODES]
             if counts[NODES] > counts[MAX_NODES]:
                 return _suspend(counts, level, mode, BUDGET_SPENT)
+            # The next level needs a row too, if only for a leaf.
             if level + 1 == len(work.beliefs):
                 return _suspend(counts, level, mode, TOO_DEEP)
             low, high = reals[ALPHA], reals[BETA]
             mode = BEGIN
             if level > 0:  # a bound would settle the root without an action
                 lower, upper = probe(arrays, public, depth, spot, level)
+                # Bounds that meet are the value, whatever the window.
                 if lower >= high or lower >= upper:
                     value, mode = lower, RETURN
                 elif upper <= low:
@@ -334,6 +349,7 @@ def search(arrays: Arrays) -> float:  # noqa: C901  one loop, compiled as one
             # Search the next state alone (B4). RETURN comes back here while states survive.
             state = _untested(memory, integers[SPOT], belief, reals[LOW])
             integers[SINGLE] = state
+            # Without an untested state the whole belief is next, else the state is.
             mode = BEGIN
             if state < 0:
                 # All survive. What that cost is charged to the trials; from here on the nodes are
@@ -431,6 +447,7 @@ def search(arrays: Arrays) -> float:  # noqa: C901  one loop, compiled as one
                 counts[NEEDED_AT], counts[NEEDED_ACTION] = public, action
                 put(memory.met[public], work.wanted)
                 return _suspend(counts, level, mode, NEEDS_OUTCOMES)
+            # All successors have been searched, so each has its closure in the place of its belief.
             parts, high = integers[PARTS], reals[HIGH]
             close(game, work, memory.met[public], action, parts, high, level)
             mode = FINISH
@@ -511,6 +528,7 @@ def _pays(trials: Ints) -> bool:
 @inlined
 def _untested(memory: Memory, spot: Int, belief: Words, low: float) -> Int:
     """Return a state of the belief that was not tried alone at this depth yet; -1 for none."""
+    # What survived a lower window may fail in a higher one.
     if low > memory.passed_at[spot]:
         clear(memory.passed[spot])
         memory.passed_at[spot] = low
@@ -525,6 +543,8 @@ def _untested(memory: Memory, spot: Int, belief: Words, low: float) -> Int:
 @inlined
 def _pass(memory: Memory, spot: Int, low: float, state: Int) -> None:
     """Record that a state alone is worth more than `low`."""
+    # Of all states that passed at a spot only the lowest window is kept, which all of them
+    # survived.
     memory.passed_at[spot] = min(low, memory.passed_at[spot])
     memory.passed[spot, state >> 6] |= ONE << np.uint64(state & 63)
 
@@ -543,7 +563,9 @@ def _split(arrays: Arrays, action: Int, level: Int) -> Int:  # noqa: C901  inlin
     integers, reals, belief = work.integers[level], work.reals[level], work.beliefs[level]
     explains, bar = memory.traits[EXPLAINS] == 1, reals[BAR]
     end, culprit = worst_end(game, belief, action)
+    # If nothing can end the game, no successor is worth more than the greatest value.
     worst = min(end, game.scale[1])
+    # An action may cost more than is left: the depth ends after it in any case.
     cost = game.costs[action]
     remaining = max(NUMBER_0, integers[DEPTH] - cost)
     if explains and worst > bar and remaining == 0 and cost > 0 and game.scale[2] == 1.0:
@@ -599,6 +621,7 @@ def _settle(arrays: Arrays, parts: Int, remaining: Int, high: float, level: Int)
       The next mode: `DONE` if a successor refutes the action.
     """
     game, memory, work, _ = arrays
+    # All of them first: a look-up costs less than the search of one that proves to be in vain.
     bar = work.reals[level, BAR]
     core, closure = work.cores[level + 1], work.closures[level + 1]
     for i in range(parts):
@@ -612,6 +635,7 @@ def _settle(arrays: Arrays, parts: Int, remaining: Int, high: float, level: Int)
             work.reals[level, WORST] = upper
             _refuted(game, work, upper, i, level)
             return DONE
+        # It can no longer be the worst, and its closure is needed if the action succeeds.
         if lower >= high:
             put(closure, part)
             work.sizes[level, i] = 0
@@ -635,6 +659,7 @@ def _refuted(game: GameTables, work: SearchWork, worst: float, i: Int, level: In
     core, j = work.cores[level + 1], integers[REFUTATIONS]
     work.refuted_at[level, j] = game.after[group] * DEPTHS + integers[REMAINING]
     work.refuted_by[level, j] = worst
+    # Without a core only the whole successor is known to fail.
     put(work.parts[level, i] if is_empty(core) else core, work.refuted[level, j])
     integers[REFUTATIONS] = j + 1
     _fail(work, group, j, level)

@@ -1,1 +1,0 @@
-"""The compiled search over beliefs, for games whose states can be enumerated."""
