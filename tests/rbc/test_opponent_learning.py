@@ -22,7 +22,7 @@ from miai_rbc.learning.opponent_model import (
     read_histories,
     train,
 )
-from miai_rbc.rbc_parameters import ModelWeights
+from miai_rbc.rbc_parameters import ModelWeights, OpponentTraining
 from miai_rbc.reconchess.histories import ReconchessRecords
 
 pytest.importorskip("torch")
@@ -61,9 +61,7 @@ def trained(folder: Path) -> tuple[OpponentModel, list[float]]:
     losses: list[float] = []
     model = train(
         examples_of(read_histories([folder])),
-        units=8,
-        epochs=100,
-        seed=1,
+        OpponentTraining(units=8, epochs=100, seed=1),
         progress=lambda _, loss: losses.append(loss),
     )
     return model, losses
@@ -85,7 +83,9 @@ def test_training_learns_the_moves_of_each_player(
 
 def test_training_repeats_itself_by_the_seed(folder: Path) -> None:
     examples = examples_of(read_histories([folder]))
-    first, again, other = (train(examples, units=8, epochs=4, seed=seed) for seed in (1, 1, 2))
+    first, again, other = (
+        train(examples, OpponentTraining(units=8, epochs=4, seed=seed)) for seed in (1, 1, 2)
+    )
     assert (again.table == first.table).all()
     assert (other.table != first.table).any()
 

@@ -489,7 +489,7 @@ def test_the_command_draws_the_observation_of_a_turn(history: Path) -> None:
             ("--player", "white", "--turn", 7, "--phase", "after-move"),
             "--turn 7 --phase after-move: the game stopped before white moved",
         ),
-        (("--player", "black", "--turn", 0, "--limit", 5), "--limit 5: a belief needs room"),
+        (("--player", "black", "--turn", 0, "--limit", 5), "--limit: 5 is too small; at least 512"),
         (("--player", "black", "--turn", 0, "--output", "x.png"), "end its name in .svg"),
         (("--player", "black", "--turn", 0, "--output", "no/x.svg"), "no folder 'no'; create it"),
         (

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from miai.cli.options import Options, add_command
 from miai.errors import ConfigError
 from miai.files import refuse_unwritable, write_text, writing
+
+if TYPE_CHECKING:
+    from miai_rbc.pictures.moments import PictureParameters
+    from miai_rbc.rbc_parameters import OpponentTraining
 
 app = typer.Typer(
     help="Inspect games of Reconnaissance Blind Chess, and learn from them.", no_args_is_help=True
@@ -21,28 +26,11 @@ _Histories = Annotated[
 ]
 
 
-@app.command()
 def picture(
     history: Annotated[
         Path, typer.Argument(metavar="HISTORY.json", help="Game history of reconchess.")
     ],
-    player: Annotated[Literal["white", "black"], typer.Option(help="Player whose view is drawn.")],
-    turn: Annotated[int, typer.Option(min=0, help="Number of the player's own turn, from 0.")],
-    phase: Annotated[
-        Literal["before-sense", "after-sense", "after-move"],
-        typer.Option(help="Point in the turn."),
-    ] = "after-sense",
-    show: Annotated[
-        Literal["belief", "observation"],
-        typer.Option(help="Picture of the player's belief, or of its observations in the turn."),
-    ] = "belief",
-    truth: Annotated[
-        bool, typer.Option("--truth", help="Outline the opponent's true pieces on a belief.")
-    ] = False,
-    limit: Annotated[
-        int,
-        typer.Option(metavar="BOARDS", help="Maximum boards of a belief; beyond it a sample."),
-    ] = 200_000,
+    parameters: PictureParameters,
     output: Annotated[
         Path | None,
         typer.Option(metavar="FILE.svg", help="Output file (default: print)."),
@@ -53,17 +41,14 @@ def picture(
     In a belief, a square is as orange as it is probable that the opponent stands there, and a piece
     as opaque as it is probable. All boards count the same.
     """
-    from miai_rbc.pictures.moments import Moment, picture_of
+    from miai_rbc.pictures.moments import picture_of
     from miai_rbc.reconchess.histories import read_history
 
     if output is not None:
         if output.suffix != ".svg":
             raise ConfigError(f"--output {output}: the picture is SVG; end its name in .svg")
         refuse_unwritable(output, "--output")
-    if truth and show != "belief":
-        raise ConfigError("--truth: applies to beliefs only; leave it out with --show observation")
-    moment = Moment(("white", "black").index(player), turn, phase)
-    svg = picture_of(read_history(history), moment, show=show, truth=truth, limit=limit)
+    svg = picture_of(read_history(history), parameters)
     if output is None:
         print(svg)
         return
@@ -72,18 +57,12 @@ def picture(
     print(f"written to {output}")
 
 
-@app.command("train-opponent")
 def train_opponent(
     histories: _Histories,
     output: Annotated[
         Path, typer.Option(metavar="FILE.safetensors", help="File for the opponent model.")
     ],
-    units: Annotated[
-        int,
-        typer.Option(min=1, max=256, help="Width of the hidden layer plus one."),
-    ] = 32,
-    epochs: Annotated[int, typer.Option(min=1, max=1000, help="Passes over all moves.")] = 8,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the training.")] = 0,
+    parameters: OpponentTraining,
 ) -> None:
     """Learn the moves of recorded games, for the parameter `weights.file` of `rbc-strong`.
 
@@ -105,13 +84,11 @@ def train_opponent(
     refuse_unwritable(output, "--output")
     examples = examples_of(read_histories(histories))
     progress = make_progress("training", unit="epochs")
-    progress.begin(done=0, total=epochs)
+    progress.begin(done=0, total=parameters.epochs)
     try:
         model = train(
             examples,
-            units=units,
-            epochs=epochs,
-            seed=seed,
+            parameters,
             progress=lambda epoch, loss: progress.reach(epoch, f"loss {loss:.3f} nats"),
         )
     finally:
@@ -120,15 +97,14 @@ def train_opponent(
     record = TrainingRecord(
         command="miai rbc train-opponent",
         data=f"{moves} moves of {', '.join(examples.names)}"[:MAX_TEXT],
-        steps=epochs * -(-moves // BATCH),
-        seed=seed,
+        steps=parameters.epochs * -(-moves // BATCH),
+        seed=parameters.seed,
         date=date.today().isoformat(),
     )
     model.write(output, record)
     print(f"{moves} moves of {len(model.names)} players learned, written to {output}")
 
 
-@app.command("measure-opponent")
 def measure_opponent(
     histories: _Histories,
     model: Annotated[
@@ -150,3 +126,13 @@ def measure_opponent(
     games, weights = read_histories(histories), load_model(model or SHIPPED)
     likelihood = measure(games, weights, limit=limit)
     print(likelihood.to_text())
+
+
+add_command(
+    *(app, "picture", picture), parameters=Options("miai_rbc.pictures.moments:PictureParameters")
+)
+add_command(
+    *(app, "train-opponent", train_opponent),
+    parameters=Options("miai_rbc.rbc_parameters:OpponentTraining"),
+)
+app.command("measure-opponent")(measure_opponent)

@@ -146,6 +146,14 @@ class ModelWeights(Parameters):
     )
 
 
+class OpponentTraining(Parameters):
+    """How a model of the opponent's moves is trained."""
+
+    units: int = parameter(32, ge=1, le=256, help="Width of the hidden layer plus one")
+    epochs: int = parameter(8, ge=1, le=1000, help="Passes over all moves")
+    seed: int = parameter(0, ge=0, help="Seed of the training")
+
+
 class ValueWeights(Parameters):
     """Probabilities by the present value of a board to the opponent."""
 

@@ -31,7 +31,7 @@ from miai_rbc.kernels.bitboards import Words
 from miai_rbc.kernels.board import PAWNS
 from miai_rbc.kernels.moves import MAX_MOVES
 from miai_rbc.kernels.opponent import FEATURES, SLOTS, describe_moves
-from miai_rbc.rbc_parameters import ModelWeights, StrongParameters
+from miai_rbc.rbc_parameters import ModelWeights, OpponentTraining, StrongParameters
 from miai_rbc.reconchess.histories import History, read_history
 from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.game import RbcState
@@ -135,28 +135,23 @@ def _own_move(state: RbcState, mover: int, before: RbcState) -> Moved:
 
 
 BATCH = 128  # boards a step
+_RATE, _DECAY = 0.003, 0.1  # learning rate of AdamW at first, which falls to 0; its weight decay
 
 
 def train(
     examples: MoveExamples,
+    parameters: OpponentTraining,
     *,
-    units: int = 32,
-    epochs: int = 8,
-    rate: float = 0.003,
-    decay: float = 0.1,
-    seed: int = 0,
     progress: Callable[[int, float], None] | None = None,
 ) -> OpponentModel:
     """Return a model that learned to predict the taken moves.
 
     Args:
-      units: rectified units of the hidden layer, plus one.
-      epochs: passes over the examples.
-      rate, decay: learning rate of AdamW at the start, which falls to zero, and its weight decay.
       progress: called after each epoch with its number and the mean loss in nats.
     """
     import torch
 
+    units, epochs, seed = parameters.units, parameters.epochs, parameters.seed
     torch.manual_seed(seed)
     table = torch.nn.EmbeddingBag(FEATURES, units, mode="sum", padding_idx=0)
     torch.nn.init.normal_(table.weight, std=0.05)
@@ -168,7 +163,7 @@ def train(
     starts = np.concatenate([[0], np.cumsum(examples.counts)])
     boards, rng = len(examples.counts), np.random.default_rng(seed)
     steps = epochs * -(-boards // BATCH)
-    optimiser = torch.optim.AdamW([table.weight, styles], lr=rate, weight_decay=decay)
+    optimiser = torch.optim.AdamW([table.weight, styles], lr=_RATE, weight_decay=_DECAY)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, steps)
     for epoch in range(epochs):
         total = 0.0

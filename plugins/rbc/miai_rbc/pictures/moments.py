@@ -11,7 +11,7 @@ from typing import Literal
 import chess
 import chess.svg
 
-from miai import Observation
+from miai import Observation, Parameters, parameter
 from miai.errors import ConfigError
 from miai_rbc.belief.belief import RbcBelief
 from miai_rbc.kernels.board import NOTHING
@@ -131,7 +131,6 @@ def _move_text(event: Moved) -> str:
 # -- a point of a recorded game --------------------------------------------------------------------
 
 PhaseName = Literal["before-sense", "after-sense", "after-move"]
-Subject = Literal["belief", "observation"]
 
 _LAST_EVENT: dict[PhaseName, type[Event]] = {
     "before-sense": OpponentMoved,
@@ -141,22 +140,33 @@ _LAST_EVENT: dict[PhaseName, type[Event]] = {
 _SECONDS_BETWEEN_LINES = 2.0
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """A point in a game.
+class PictureParameters(Parameters):
+    """A point in a game, and what is drawn of it: the options of ``miai rbc picture``."""
 
-    Attributes:
-      player: 0 for White, 1 for Black.
-      turn: the player's own turn, counted from 0.
-      phase: before its sense, between sense and move, or after its move.
-    """
+    player: Literal["white", "black"] = parameter(help="Player whose view is drawn")
+    turn: int = parameter(ge=0, help="Number of the player's own turn, from 0")
+    phase: PhaseName = parameter("after-sense", help="Point in the turn")
+    show: Literal["belief", "observation"] = parameter(
+        "belief", help="Picture of the player's belief, or of its observations in the turn"
+    )
+    truth: bool = parameter(False, help="Outline the opponent's true pieces on a belief")
+    limit: int = parameter(
+        200_000,
+        ge=MAX_MOVES,
+        unit="boards",
+        help="Maximum boards of a belief; beyond it a sample",
+    )
 
-    player: int
-    turn: int
-    phase: PhaseName
+    @property
+    def side(self) -> int:
+        """The number of the player: 0 for White, 1 for Black."""
+        return SIDES.index(self.player)
 
-    def __str__(self) -> str:
-        return f"{SIDES[self.player]}'s turn {self.turn}, {self.phase.replace('-', ' its ')}"
+    def heading(self, history: History) -> str:
+        """Return the first line of the picture."""
+        point = f"{self.player}'s turn {self.turn}, {self.phase.replace('-', ' its ')}"
+        name = history.players[self.side]
+        return f"{point} ({name})" if name else point
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,63 +204,56 @@ def steps_of(history: History, player: int) -> list[HistoryStep]:
     return steps
 
 
-def picture_of(
-    history: History, moment: Moment, *, show: Subject, truth: bool = False, limit: int
-) -> str:
-    """Return the picture of a player's belief at a moment, or of its observations of the turn.
+def picture_of(history: History, parameters: PictureParameters) -> str:
+    """Return the picture of a player's belief at a point, or of its observations of the turn.
 
     Progress is printed on standard error if following the belief takes seconds.
 
-    Args:
-      truth: outline the opponent's true pieces on a belief.
-      limit: maximum boards of the belief.
-
     Raises:
-      ConfigError: the game has no such moment, or the limit is below the moves of one board.
+      ConfigError: the game has no such point, or observations are to show the truth.
     """
-    steps = steps_of(history, moment.player)
-    last = _step_at(moment, steps)
-    if show == "observation":
-        return _observation(history, moment, steps[: last + 1])
-    if limit < MAX_MOVES:
-        raise ConfigError(f"--limit {limit}: a belief needs room for {MAX_MOVES} boards or more")
+    if parameters.truth and parameters.show != "belief":
+        raise ConfigError("--truth: applies to beliefs only; leave it out with --show observation")
+    steps = steps_of(history, parameters.side)
+    last = _step_at(parameters, steps)
+    if parameters.show == "observation":
+        return _observation(history, parameters, steps[: last + 1])
     if any(steps[last].state.returns()):
         raise ConfigError(
-            f"--turn {moment.turn} --phase {moment.phase}: that move captured the king, after "
-            "which nothing is hidden; use --phase after-sense"
+            f"--turn {parameters.turn} --phase {parameters.phase}: that move captured the king, "
+            "after which nothing is hidden; use --phase after-sense"
         )
-    belief = RbcBelief(history.game, moment.player, limit=limit)
+    belief = RbcBelief(history.game, parameters.side, limit=parameters.limit)
     _follow(belief, steps[: last + 1])
-    board = steps[last].state.board() if truth else None
-    sensed = steps[last].observation.action if moment.phase == "after-sense" else None
-    heading = _heading(history, moment)
-    return draw_belief(belief, truth=board, sensed=sensed, heading=heading)
+    board = steps[last].state.board() if parameters.truth else None
+    sensed = steps[last].observation.action if parameters.phase == "after-sense" else None
+    return draw_belief(belief, truth=board, sensed=sensed, heading=parameters.heading(history))
 
 
-def _observation(history: History, moment: Moment, steps: list[HistoryStep]) -> str:
+def _observation(history: History, parameters: PictureParameters, steps: list[HistoryStep]) -> str:
     """Return the picture of the last turn of some steps."""
-    turn = [step for step in steps if step.turn == moment.turn and step.event is not None]
+    turn = [step for step in steps if step.turn == parameters.turn and step.event is not None]
     before_move = [step for step in turn if not isinstance(step.event, Moved)]
     return draw_observation(
         [step.event for step in turn if step.event is not None],
-        moment.player,
+        parameters.side,
         own=before_move[-1].own,
-        heading=_heading(history, moment),
+        heading=parameters.heading(history),
     )
 
 
-def _step_at(moment: Moment, steps: list[HistoryStep]) -> int:
-    """Return the number of the step that ends a moment's phase."""
-    name = SIDES[moment.player]
+def _step_at(parameters: PictureParameters, steps: list[HistoryStep]) -> int:
+    """Return the number of the step that ends a phase."""
+    name, turn = parameters.player, parameters.turn
     turns = sum(isinstance(step.event, Sensed) for step in steps)
-    if moment.turn >= turns:
+    if turn >= turns:
         there = f"has turns 0 to {turns - 1}" if turns else "has no turn"
-        raise ConfigError(f"--turn {moment.turn}: {name} {there} in this game")
+        raise ConfigError(f"--turn {turn}: {name} {there} in this game")
     for number, step in enumerate(steps):
-        if step.turn == moment.turn and isinstance(step.event, _LAST_EVENT[moment.phase]):
+        if step.turn == turn and isinstance(step.event, _LAST_EVENT[parameters.phase]):
             return number
     raise ConfigError(
-        f"--turn {moment.turn} --phase {moment.phase}: the game stopped before {name} moved; "
+        f"--turn {turn} --phase {parameters.phase}: the game stopped before {name} moved; "
         "use --phase after-sense"
     )
 
@@ -266,8 +269,3 @@ def _follow(belief: RbcBelief, steps: list[HistoryStep]) -> None:
                 file=sys.stderr,
                 flush=True,
             )
-
-
-def _heading(history: History, moment: Moment) -> str:
-    name = history.players[moment.player]
-    return f"{moment} ({name})" if name else str(moment)
