@@ -7,9 +7,10 @@ if the king can always be lost; a speed-up means nothing there, so these roots a
 `compiled` arms search by RBC's kernel, the others by the recursion in plain Python. Arms alternate
 at each root, and their time is that of the processor.
 
-`--shared` has arms of the framework's compiled search too, `shared table` and `shared cores`. All
-boards below a root are enumerated for them beforehand, and their time leaves that out. It shows
-what RBC would pay if it had no kernel of its own. Roots at which they find no memory are left out.
+`--shared` shows what RBC would pay without a kernel of its own: `shared table` and `shared cores`
+are the framework's compiled search, `prepared table` and `prepared cores` that of RBC. All boards
+below a root are enumerated and valued for both beforehand, candidates are chosen, and their time
+leaves that out. Roots at which the framework's search finds no memory are left out.
 
     python benchmarks/rbc_minimax.py [--json] [--roots N] [--depth 1 2] [--min-boards N]
 """
@@ -32,6 +33,8 @@ from common.conditions import conditions
 from miai.beliefs import BeliefResult, named_bounds
 from miai.beliefs.compiled_search import RULES, CompiledSearch
 from miai.beliefs.deepening import Window
+from miai_rbc.kernels.belief_tree import BEST_REQUEST, BEST_SENSE, CORES
+from miai_rbc.kernels.engine import INFINITE
 from miai_rbc.rbc_parameters import CompiledBounds, MinimaxProblemParameters
 from miai_rbc.search.candidates import Valuer
 from miai_rbc.search.compiled import RbcCompiledSearch, load_compiled
@@ -51,7 +54,7 @@ ARMS: tuple[str, ...] = (
     *("none", "table", "singles", "exact", "cores", "minhash", "minhash alone"),
     *("compiled none", "compiled table", "compiled cores"),
 )
-SHARED = ("shared table", "shared cores")
+SHARED = ("shared table", "shared cores", "prepared table", "prepared cores")
 ALONE = {"verified": False, "threshold": 0.8}
 """Parameters of `minhash alone`, whose values may be wrong."""
 WINDOWS: dict[str, Window] = {"table": "alpha-beta", "cores": "null"}
@@ -117,7 +120,13 @@ def measure(
         try:
             if SHARED[0] in arms:  # both arms share the tables of one tree
                 tree = ListedTree(problem, root, depth)
-                fresh = {name: shared(tree, name.split()[1], depth) for name in SHARED}
+                for name in SHARED:
+                    kind, bounds = name.split()
+                    fresh[name] = (
+                        shared(tree, bounds, depth)
+                        if kind == "shared"
+                        else prepared(problem, root, cast(CompiledBounds, bounds), depth)
+                    )
         except (MemoryError, OSError):  # of numpy and of mmap
             continue
         for name in arms:
@@ -138,6 +147,20 @@ def shared(tree: ListedTree, bounds: str, depth: int) -> Measured:
         result = search.search(tree.start, depth)
         seconds = time.process_time() - began
     return Measured(replace(result, statistics={**result.statistics, "valued": 0}), seconds)
+
+
+def prepared(problem: RbcProblem, root: RbcRoot, bounds: CompiledBounds, depth: int) -> Measured:
+    """Search by RBC's kernel a tree that it grew and valued before, without its conclusions."""
+    search = RbcCompiledSearch(problem, bounds)
+    search.search(root, depth)
+    forest, layers, cache = search._search.forest, search._search.layers, search._search.cache
+    forest.capped[:], forest.kills[:], cache.belief_keys[:] = INFINITE, 0, 0
+    layers.killers[:] = layers.heads[:] = -1
+    layers.facts[:, [BEST_REQUEST, BEST_SENSE]] = 0
+    search._search.counts[CORES] = 0
+    began = time.process_time()
+    result = search.search(root, depth)
+    return Measured(result, time.process_time() - began)
 
 
 def rows_of(
