@@ -131,6 +131,7 @@ class Scorer:
         """Return the values of positions for their side to move, in centipawns: float64 (n,)."""
         suffix = b"" if depth is None else bytes([depth])
         keys = [row.tobytes() + suffix for row in rows]
+        # Each position once: boards of a belief often become the same after a request.
         missing = {key: i for i, key in enumerate(keys) if key not in self._cache}
         self.lookups += len(keys)
         self.hits += len(keys) - len(missing)
@@ -143,6 +144,7 @@ class Scorer:
         values = np.array([fresh[k] if k in fresh else self._cache[k] for k in keys], np.float64)
         # Values that the deadline cut short are not cached.
         if deadline is None or time.monotonic() < deadline:
+            # All at once: an order of use would cost more than the few positions valued twice.
             if len(self._cache) + len(fresh) > _MAX_CACHED:
                 self._cache.clear()
             self._cache.update(fresh)
@@ -327,8 +329,10 @@ def draw_boards(
       urgency: (n,) factors by which boards are likelier to be drawn than by their weight.
     """
     sizes = weights if urgency is None else weights * urgency
+    # A uniform number in (0, 1], so that no key is infinite.
     keys = sizes / (1.0 - rng.random(len(rows)))
     order = np.argsort(-keys, kind="stable")
+    # The key after the last drawn is the threshold of the estimate.
     drawn = order[:count]
     return Sample(rows[drawn], weights[drawn], sizes[drawn], keys[order[: count + 1]])
 
@@ -353,11 +357,14 @@ def choose_move(
     """
     if not requests:
         return Choice(NOTHING, None, 0, 0, "only")
+    # Weighted boards are few; of a whole belief some thousands tell whether a king is there.
     pool = boards if weights is not None else boards.sample(_SEARCHED_FOR_KINGS, rng)
     shares = np.ones(len(pool)) if weights is None else weights
     moves = np.array(requests, np.int32)
     captures = np.empty(len(moves))
     count_king_captures(pool.rows, moves, shares, captures)
+    # Before anything is searched: an engine would see the capture too, on the boards it is asked
+    # about only.
     best = int(np.argmax(captures))
     if captures[best] > 0 and captures[best] >= settings.capture * shares.sum():
         return Choice(int(moves[best]), float(WIN), len(pool), len(moves), "king")
@@ -390,6 +397,7 @@ def _choose_known(
 
     The evaluations limit it to the depth that a race of the `moves` on this board would reach.
     """
+    # A race would value each move once a ply, each ply `_DEEPER` times as dear.
     affordable = (settings.evaluations or 0) / moves
     extra = min(_most_extra(settings), int(np.log(max(1.0, affordable)) / np.log(_DEEPER)))
     depth = min(MAX_DEPTH, settings.depth + 1 + extra)
@@ -441,6 +449,7 @@ class Race:
         """Return the winner."""
         count = len(self._moves)
         self._score(_FIRST_ROUND)
+        # The first round finds the few moves that matter; the rest of the time tells them apart.
         self._keep(np.argsort(-self._values(), kind="stable")[:_FINALISTS])
         self._score(1.0)
         values = self._values()
@@ -477,9 +486,11 @@ class Race:
                 if self._extra == _most_extra(self._settings):
                     return
                 self._extra, self._at = self._extra + 1, 0
+            # In small batches as searches become dear, so that a deadline is met.
             price = len(self._moves) * _DEEPER**self._extra
             part = self._sample.rows[self._at : self._at + max(1, _BATCH // price)]
             depth = self._settings.depth + self._extra if self._extra else None
+            # The boards come in order of urgency, so what is scored first matters most.
             scores = self._scorer.matrix(part, self._moves, depth=depth, deadline=self._deadline)
             self._spent += price * len(scores)
             late = self._deadline is not None and time.monotonic() >= self._deadline
@@ -524,6 +535,7 @@ def _window_value(
     squares = sum(1 << square for square in window(centre))
     visible = rows[:, : WHITE + 1] & np.uint64(squares)
     _, parts = np.unique(visible, axis=0, return_inverse=True)
+    # Releases of numpy differ in the shape of the inverse.
     parts = parts.reshape(-1)
     total = 0.0
     for part in range(int(parts.max()) + 1):

@@ -172,6 +172,7 @@ class RbcBelief:
         self.boards = self._after(self.boards, event, len(self.events) - 1)
         if len(self.boards) == 0 or self._provisional:
             self._recover(event)
+        # Kept for the fallback, which changes boards from before the contradiction.
         self._previous = self.boards.sample(_FALLBACK_BOARDS, self._rng)
 
     def _count(self, event: Event) -> None:
@@ -223,6 +224,7 @@ class RbcBelief:
         return not (self.stashed or self.dropped or self.rebuilt)
 
     def _recover(self, event: Event) -> None:
+        # Earliest first: these boards wait for most observations, which leave few of them.
         ends = math.inf if self.patience is None else time.monotonic() + self.patience
         recovered = self.boards.sample(0, self._rng)
         while len(recovered) == 0 and time.monotonic() < ends:
@@ -231,9 +233,11 @@ class RbcBelief:
             recovered = self._updated(*entry, ends=ends)
         if len(recovered):
             self.boards = recovered
+        # Better a wrong board than none: an agent must answer, and the record says so.
         elif len(self.boards) == 0:
             self.boards = impose(self._previous, event)
             self.rebuilt += 1
+        # Made-up boards are replaced when the rest of the stash brings true ones.
         self._provisional = len(recovered) == 0 and self.stashed > 0
 
     def _updated(self, turn: int, boards: BoardSet, *, ends: float) -> BoardSet:

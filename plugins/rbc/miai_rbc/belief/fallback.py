@@ -29,6 +29,8 @@ def impose(boards: BoardSet, event: Event) -> BoardSet:
 
 def _imposed(board: chess.Board, event: Event) -> chess.Board:
     kings = {colour: board.king(colour) for colour in chess.COLORS}
+    # The board has the side to move before the event, which is the player's unless the opponent
+    # moved.
     ours = board.turn != isinstance(event, OpponentMoved)
     match event:
         case Sensed():
@@ -40,6 +42,7 @@ def _imposed(board: chess.Board, event: Event) -> chess.Board:
         case Moved():
             _move(board, event)
             _hand_over(board)
+    # Repairs last, the player's own side first: what it observes of itself is never wrong.
     observed = _observed_squares(event)
     for colour in (ours, not ours):
         _remove_surplus(board, colour, observed)
@@ -77,6 +80,7 @@ def _capture(board: chess.Board, square: int) -> None:
         board.clear_stack()
         return
     board.remove_piece_at(square)
+    # No piece can have captured there, so some piece is put there: an exact story does not exist.
     movers = board.occupied_co[board.turn] & ~board.kings
     if movers:
         nearest = min(chess.SquareSet(movers), key=lambda s: chess.square_distance(s, square))
@@ -93,6 +97,7 @@ def _move(board: chess.Board, event: Moved) -> None:
     if event.taken == NOTHING:
         return
     start, end, becomes = event.taken & 63, event.taken >> 6 & 63, event.taken >> 12
+    # The move as observed, legal or not; the board is wrong already.
     piece = board.piece_at(start)
     if piece is None or piece.color != board.turn:
         return
@@ -133,6 +138,7 @@ def _restore_king(
     """
     if board.king(colour) is not None or stood is None:
         return
+    # Own pieces must stay alike on all boards, so the own king may replace an opponent's piece.
     taken = board.occupied_co[colour] if shoves else board.occupied
     free = chess.SquareSet(~(taken | observed) & chess.BB_ALL)
     square = min(free, key=lambda s: (chess.square_distance(s, stood), s))

@@ -178,6 +178,7 @@ class WeightedBoards:
         seed: int,
     ) -> None:
         self.capacity, self.noise = capacity, noise
+        # Nothing is known of the opponent yet; its moves will tell.
         self._shares = np.full(len(model.styles), 1.0 / len(model.styles))
         self._model, self._rng = model, np.random.default_rng(seed)
         self._pieces, self._turn = PieceAges(), 0
@@ -233,6 +234,7 @@ class WeightedBoards:
         ).reshape(-1, 2)
         same = (results == (event.taken, captured)).all(axis=1)
         self._keep(same & (kings == event.ends))
+        # Boards that differed in what was captured are the same now, and their weights add up.
         rows, places = np.unique(self.boards.rows, axis=0, return_inverse=True)
         sums = np.zeros((len(rows), len(self._shares)))
         np.add.at(sums, places.reshape(-1), self.by_style)
@@ -253,6 +255,7 @@ class WeightedBoards:
         out = POOL.take(room * WORDS).reshape(room, WORDS)
         sums = np.empty((room, len(self._shares)))
         slots = np.zeros(1 << (2 * room).bit_length(), np.uint64)
+        # One more row than successors: each is written behind the last, and kept if it is new.
         count = carry_weights(
             rows,
             self.by_style,
@@ -266,6 +269,7 @@ class WeightedBoards:
         self._turn += 1
         places, scale = self._drawn(sums[:count].sum(axis=1))
         self.boards = BoardSet(out[:count][places].copy())
+        # The sample's weights are scaled so that every group of boards keeps its expected weight.
         self.by_style = sums[:count][places] * scale[:, None]
 
     def _drawn(self, weights: Weights) -> tuple[NDArray[np.int64], Weights]:
@@ -289,5 +293,6 @@ def blend(weighted: WeightedBoards, belief: BoardSet, doubt: float) -> Weights:
     Args:
       doubt: share of the weight that is the same for all boards of the belief.
     """
+    # The model is wrong at times: no possible board may end up without weight.
     boards = max(len(belief), len(weighted.boards))
     return (1.0 - doubt) * weighted.weights + doubt / boards

@@ -116,6 +116,7 @@ class KernelEngine:
         depth = self.parameters.depth if depth is None else depth
         while True:
             at_most = _NO_LIMIT
+            # The kernel cannot look at a clock, so time becomes nodes by the speed measured last.
             if deadline is not None:
                 at_most = int((deadline - time.monotonic()) * self._speed)
                 if at_most < 1:
@@ -142,6 +143,7 @@ class KernelEngine:
         reached = value_boards(
             rows, done, self._settings, self._space, self._table, self._ranking, results
         )
+        # Short calls tell little of the speed, as most of their time is the call.
         nodes = int(self._memory[NODES])
         self.nodes += nodes
         if nodes > 1000:

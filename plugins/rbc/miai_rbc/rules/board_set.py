@@ -136,6 +136,7 @@ class Expansion:
         )
 
     def _make_room(self) -> None:
+        # Between rounds, when no thread writes: tables and rows may then move.
         counts = self._counts.sum(axis=0)
         need = int((self._sizes + counts).max())
         if need > _FULL * self._tables.shape[1]:
@@ -169,6 +170,7 @@ class Expansion:
         """Return the distinct successors, in contiguous rows."""
         top = int(self._free.max())
         free = (range(begin, top, BLOCK * self.threads) for begin in self._free.tolist())
+        # Blocks that no part took, and the rest of the blocks in use.
         gaps = [(begin, begin + BLOCK) for blocks in free for begin in blocks]
         gaps += [(e, (e // BLOCK + 1) * BLOCK) for e in self._ends.tolist() if e >= 0]
         self._lease.used = WORDS * top

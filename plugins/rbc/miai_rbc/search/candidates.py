@@ -76,6 +76,7 @@ class Valuer:
         theirs = np.empty(len(rows))
         quiet_values(rows, *self._space, self._table, theirs)
         ours = 0.0 - theirs
+        # A lost king has one worth, however many plies its capture takes.
         lost = np.flatnonzero(ours < -DECIDED)
         ours[lost] = self.lost(rows[lost], player)
         return ours
@@ -147,6 +148,7 @@ class Candidates:
         return self.moves[key]
 
     def _rows(self, own: bytes, capture: int) -> Words:
+        # Below the root the drawn boards are adapted, once for each public part.
         if capture == AT_ROOT:
             return self._drawn
         key = (own, capture)
@@ -168,6 +170,7 @@ class Candidates:
         words = np.frombuffer(own, np.uint64)
         rows = np.empty_like(self._drawn)
         pieces, rights = words[:6].copy(), int(words[6])
+        # The kernel leaves out boards on which the player's pieces took the king.
         rows = rows[: int(replace_own_pieces(self._drawn, pieces, self._player, rights, rows))]
         starts = np.empty(len(rows) + 1, np.int64)
         count_replies(rows, starts)
@@ -178,6 +181,7 @@ class Candidates:
         if len(fit) == 0:  # no move fits the observation: remove the captured piece
             fit = rows if len(rows) else self._drawn[:1].copy()
             remove_pieces(fit, np.uint64(1 << capture if capture >= 0 else 0), self._player)
+        # In the order of hashes, which is the same however the boards were met.
         _, first = np.unique(hashes_of(fit), return_index=True)
         return np.ascontiguousarray(fit[first[:SAMPLE]])
 

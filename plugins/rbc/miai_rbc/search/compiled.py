@@ -142,6 +142,7 @@ def _wider(array: NDArray[_Number]) -> NDArray[_Number]:
 def enlarge(search: tree.BeliefTree) -> tree.BeliefTree:
     """Return the search with twice the room for boards, layers and beliefs, at the same place."""
     forest, layers, work = search.forest, search.layers, search.work
+    # Tables by hash are entered again, as slots depend on their length; all other rows move.
     by_board = [name for name in forest._fields if name != "slots"]
     by_layer = ("facts", "requests", "windows", "killers", "heads")
     by_belief = ("numbers", "parts", "codes", "places", "labels", "label_at")
@@ -228,6 +229,7 @@ class RbcCompiledSearch(DeepeningSearch[RbcRoot]):
         self, root: RbcRoot, depth: int, *, max_nodes: int | None, seconds: float | None
     ) -> Iterator[None]:
         check_depth(depth)
+        # Only what is reported: settings and the tree stay.
         self._search.counts[list(_REPORTED.values())] = 0
         self._most = _UNLIMITED if max_nodes is None else max_nodes
         self._deadline = math.inf if seconds is None else time.monotonic() + seconds
@@ -287,6 +289,7 @@ class RbcCompiledSearch(DeepeningSearch[RbcRoot]):
         tree.push_root(self._search, kind, depth, int(alpha), int(beta), size)
         counts = self._search.counts
         while True:
+            # A kernel holds back signals while it runs, so it returns every few thousand nodes.
             counts[tree.MAX_NODES] = min(self._most, counts[tree.NODES] + _PAUSE)
             reason = tree.run(self._search)
             if reason == tree.FINISHED:
@@ -311,6 +314,7 @@ class RbcCompiledSearch(DeepeningSearch[RbcRoot]):
         """Begin a new tree with at most `room` boards of a root; values of boards are kept."""
         self._drawn = self.problem.draw(self._valuer, root, room)
         self._player = root.player
+        # With room for the successors of one board the search can begin.
         while len(self._drawn.rows) + MAX_MOVES > len(self._search.forest.rows):
             self._search = enlarge(self._search)
         search = self._search
@@ -328,6 +332,7 @@ class RbcCompiledSearch(DeepeningSearch[RbcRoot]):
         assert self._drawn is not None
         layers, rows = self._search.layers, self._search.forest.rows
         candidates, facts = self._drawn.candidates, layers.facts[layer]
+        # A layer's public part is read off any board before it: own pieces are the same on all.
         row, capture = rows[:1], AT_ROOT
         if layer:
             source, capture = int(facts[tree.SOURCE]), int(facts[tree.CAPTURE])

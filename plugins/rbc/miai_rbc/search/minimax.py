@@ -180,6 +180,7 @@ class BoardTree:
 
     def _number(self, row: Words) -> int:
         key = row.tobytes()
+        # Hidden parts are numbers, met in order: a belief's mask stays short.
         number = self._numbers.get(key)
         if number is None:
             number = self._numbers[key] = len(self.rows)
@@ -267,6 +268,8 @@ class RbcMinimaxSearch(DeepeningSearch[RbcRoot]):
 
     def below(self, root: RbcRoot, depth: int) -> tuple[BoardTree, Recursion[Public]]:
         """Return the game below a root, or below a sample of its boards, and the search of it."""
+        # Another sample is another game: bounds of one depth may serve the next if it has the same
+        # boards.
         room = min(root.size, self.problem.room(depth))
         if self._below is None or self._below[:2] != (root, room):
             drawn = self.problem.draw(self._valuer, root, room)

@@ -80,6 +80,7 @@ def _drawn(
 
 def _played(game: RbcGame, number: int, sizes: Sizes, rng: random.Random) -> Iterator[RbcBelief]:
     """Play one game; yield the belief of `rbc-seed` before each of its senses."""
+    # Both colours and three opponents, so that beliefs of many kinds become roots.
     seat = number % 2
     agents: list[Agent] = [_agent("rbc-seed", game, sizes)]
     agents.insert(1 - seat, _agent(_OPPONENTS[number // 2 % len(_OPPONENTS)], game, sizes))
@@ -198,6 +199,7 @@ class RbcProblem:
         rows = np.ascontiguousarray(root.boards.rows)
         hashes = hashes_of(rows)
         order = np.argsort(hashes)
+        # In the order of hashes, so that a belief draws the same boards however it was found.
         rows, hashes = rows[order], hashes[order]
         rng = np.random.default_rng((self._seed, digest_of(hashes) & _64_BITS))
         drawn, searched = sample(rng, len(rows), SAMPLE), sample(rng, len(rows), room)
