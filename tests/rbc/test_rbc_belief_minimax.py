@@ -298,8 +298,9 @@ def test_roots_are_beliefs_of_games_and_the_first_of_more() -> None:
     assert [r.boards.rows.tobytes() for r in others] != [r.boards.rows.tobytes() for r in again]
 
 
-def test_too_few_beliefs_of_a_size_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"0 beliefs of 2 to 3 boards, not 99; lower"):
+def test_too_few_beliefs_of_a_size_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("miai_rbc.search.problem._BARREN_GAMES", 1)
+    with pytest.raises(ValueError, match=r"beliefs of 2 to 3 boards, not 99; lower min_boards"):
         problem(min_boards=2, max_boards=3).roots("game", 99, depth=1, seed=1)
 
 
