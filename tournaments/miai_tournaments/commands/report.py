@@ -92,7 +92,8 @@ def write(store: Store, report: TournamentReport, request: ReportRequest) -> Non
     folder = store.folder / FOLDER
     if request.replays != 0:
         picked = chosen(report.rows, request.replays)
-        write_replays(store, picked, folder, tell=_print if len(picked) >= _SHOW_FROM else _drop)
+        shown = sys.stderr if len(picked) >= _SHOW_FROM else None
+        write_replays(store, picked, folder, progress=shown)
     linked = present(report.rows, folder) if request.out is None else []
     path = write_report(report, store.folder, request.format, out=request.out, replays=linked)
     print(f"Report: {path}")
@@ -134,11 +135,3 @@ def _count(replays: str | None) -> int | None:
     if replays.isascii() and replays.isdigit() and len(replays) < 10:
         return int(replays)
     raise ConfigError(f"--replays {replays[:40]}: give a number of games, or all")
-
-
-def _print(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
-
-
-def _drop(line: str) -> None:
-    """Print nothing."""

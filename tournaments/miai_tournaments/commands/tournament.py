@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from miai_tournaments.report.report import TournamentReport
     from miai_tournaments.running.tournament_run import RunEnding, RunOptions
     from miai_tournaments.store.store import Store
@@ -250,28 +252,27 @@ def watch(
 def stop(folder: Folder) -> None:
     """Ask a running tournament to finish its current games and stop."""
     from miai_tournaments.store.folder import ask_to_stop
-    from miai_tournaments.store.store import Store
 
-    with Store.read(folder):
-        runner = ask_to_stop(folder)
-    if runner is None:
-        print(f"{folder} is not running; nothing to stop")
-    else:
-        print(f"asked {runner} to finish its running games and stop")
+    _ask(folder, ask_to_stop, "stop")
 
 
 @app.command()
 def pause(folder: Folder) -> None:
     """Ask a running tournament to finish its current games and wait for `resume`."""
     from miai_tournaments.store.folder import ask_to_pause
+
+    _ask(folder, ask_to_pause, "pause")
+
+
+def _ask(folder: Path, request: Callable[[Path], str | None], word: str) -> None:
     from miai_tournaments.store.store import Store
 
-    with Store.read(folder):
-        runner = ask_to_pause(folder)
+    with Store.read(folder):  # names what is wrong with another folder
+        runner = request(folder)
     if runner is None:
-        print(f"{folder} is not running; nothing to pause")
+        print(f"{folder} is not running; nothing to {word}")
     else:
-        print(f"asked {runner} to finish its running games and pause")
+        print(f"asked {runner} to finish its running games and {word}")
 
 
 def _prepare_process(title: str) -> None:

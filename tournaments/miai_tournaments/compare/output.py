@@ -54,31 +54,6 @@ _NOTES = (
 )
 
 
-def tables(rows: Sequence[Row], *, baseline: str, truth: str) -> list[Block]:
-    """Return a table for each cell, and notes on the columns.
-
-    Args:
-      rows: rows of `summarize`.
-      baseline, truth: names of arms.
-    """
-    blocks: list[Block] = []
-    for _, group in groupby(rows, key=lambda row: row.cell):
-        blocks.append(_table(list(group), baseline))
-    judged = f"The values of '{truth}' count as true." if truth != baseline else ""
-    return [*blocks, Paragraph((*_NOTES, *([judged] if judged else [])))] if blocks else []
-
-
-def incomplete_lines(rows: Sequence[Row]) -> list[str]:
-    """Return a line for each arm with incomplete searches in a cell."""
-    return [
-        f"{cell_title(row)}: '{printable(row.arm, _NAME_WIDTH)}' left "
-        f"{counted(row.incomplete, 'root')} of {row.roots + row.incomplete} incomplete; they count "
-        "for no speed-up"
-        for row in rows
-        if row.incomplete
-    ]
-
-
 def cell_title(row: Row) -> str:
     """Return the title of a row's cell."""
     return f"{row.game}, depth {row.depth}, {row.kind} roots" + ", warm" * row.warm
@@ -151,10 +126,21 @@ WIDTH = 200
 
 
 def blocks(comparison: Comparison, rows: Sequence[Row]) -> list[Block]:
-    """Return the report's tables and remarks."""
-    shown = tables(rows, baseline=comparison.baseline, truth=comparison.judge)
-    incomplete = incomplete_lines(rows)
-    return [*shown, *([Paragraph(tuple(incomplete))] if incomplete else [])]
+    """Return a table for each cell, notes on the columns, and a line for each incomplete arm."""
+    if not rows:
+        return []
+    base, truth = comparison.baseline, comparison.judge
+    cells = [_table(list(group), base) for _, group in groupby(rows, key=lambda row: row.cell)]
+    judged = (f"The values of '{truth}' count as true.",) if truth != base else ()
+    incomplete = tuple(
+        f"{cell_title(row)}: '{printable(row.arm, _NAME_WIDTH)}' left "
+        f"{counted(row.incomplete, 'root')} of {row.roots + row.incomplete} incomplete; they count "
+        "for no speed-up"
+        for row in rows
+        if row.incomplete
+    )
+    remarks = [Paragraph(incomplete)] if incomplete else []
+    return [*cells, Paragraph((*_NOTES, *judged)), *remarks]
 
 
 def to_json(comparison: Comparison, info: ComparisonInfo, rows: Sequence[Row]) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, Literal
 
 from miai.errors import ParameterError, near_matches
+from miai.pages.document import counted
 
 Colours = Literal["swap", "fixed", "random"]
 """Who has which seat, in a game of two who moves first. ``swap``: as many games as players, with
@@ -242,13 +243,7 @@ def points_by_player(meetings: Iterable[Meeting]) -> Mapping[str, float]:
     return points
 
 
-def rounds_text(count: int) -> str:
-    """Return a number of rounds in words."""
-    return f"{count} round{'s' * (count != 1)}"
-
-
 def how_many(built: Format) -> str:
     """Return the number of games in words."""
     count = built.most_games()
-    games = f"{count} game{'s' * (count != 1)}"
-    return games if built.exact else f"at most {games}"
+    return counted(count, "game") if built.exact else f"at most {counted(count, 'game')}"

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from miai.pages.document import counted
 from miai.parameters import Parameters, parameter
 from miai_tournaments.formats.format import (
     MOST,
@@ -68,7 +69,7 @@ class Knockout(Format):
 
     def title(self) -> str:
         """Return what is played."""
-        return f"knockout, matches of {self._pairs} pair{'s' * (self._pairs != 1)}"
+        return f"knockout, matches of {counted(self._pairs, 'pair')}"
 
     def _round(
         self, number: int, remaining: Sequence[str | None], games: Sequence[Meeting]

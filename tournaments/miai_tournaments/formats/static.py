@@ -12,6 +12,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from miai.errors import ParameterError
+from miai.pages.document import counted
 from miai.parameters import Parameters, StrictModel, parameter
 from miai_tournaments.formats.format import (
     MOST,
@@ -23,7 +24,6 @@ from miai_tournaments.formats.format import (
     Pairing,
     games_of,
     refuse_few,
-    rounds_text,
 )
 from miai_tournaments.formats.groups import (
     Group,
@@ -161,7 +161,7 @@ class RoundRobin(GroupFormat):
     def title(self) -> str:
         """Return the number of rounds."""
         sample = "" if self._count is None else f" of {self._count} groups"
-        return rounds_text(self._rounds) + sample
+        return counted(self._rounds, "round") + sample
 
 
 class GauntletParameters(GroupsParameters):
@@ -209,7 +209,7 @@ class Gauntlet(GroupFormat):
 
     def title(self) -> str:
         """Return the heroes and the number of rounds."""
-        return f"gauntlet of {', '.join(self._heroes)}, {rounds_text(self._rounds)}"
+        return f"gauntlet of {', '.join(self._heroes)}, {counted(self._rounds, 'round')}"
 
 
 class ListedPairing(StrictModel):
@@ -294,7 +294,7 @@ class Pairings(StaticFormat):
 
     def title(self) -> str:
         """Return the number of pairings and of rounds."""
-        return f"{len(self._entries)} listed pairings, {rounds_text(self._rounds)}"
+        return f"{len(self._entries)} listed pairings, {counted(self._rounds, 'round')}"
 
     def settings(self) -> Mapping[str, Mapping[str, Any]]:
         """Return the settings of the entries that have any."""

@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Literal, cast
 from pydantic import ValidationError, field_validator, model_validator
 
 from miai.errors import ParameterError
+from miai.pages.document import counted
 from miai.parameters import Parameters, StrictModel, explain, parameter
 from miai.seeds import derive_seed
 from miai_tournaments.formats.format import (
@@ -29,7 +30,6 @@ from miai_tournaments.formats.format import (
     Variants,
     by_round,
     points_by_player,
-    rounds_text,
 )
 
 MAX_VARIANTS = 900
@@ -192,7 +192,7 @@ class SweepFormat(Format):
     def title(self) -> str:
         """Return the number of variants and the rounds of the first rung."""
         halving = ", halved" if self._halving else ""
-        return f"sweep of {len(self._variants)} variants, {rounds_text(self._rounds)}{halving}"
+        return f"sweep of {len(self._variants)} variants, {counted(self._rounds, 'round')}{halving}"
 
     def _stay(self, count: int) -> int:
         """Return how many of `count` variants continue."""

@@ -30,6 +30,7 @@ from itertools import groupby
 from typing import Any, Final, Literal
 
 from miai.errors import ParameterError
+from miai.pages.document import counted
 from miai.parameters import Parameters, parameter
 from miai.seeds import derive_seed
 from miai_tournaments.formats.format import (
@@ -39,7 +40,6 @@ from miai_tournaments.formats.format import (
     Meeting,
     Pairing,
     refuse_few,
-    rounds_text,
 )
 from miai_tournaments.formats.matching import Matching
 
@@ -326,7 +326,7 @@ class Swiss(Format):
 
     def title(self) -> str:
         """Return the number of rounds."""
-        return f"swiss, {rounds_text(self._rounds)}"
+        return f"swiss, {counted(self._rounds, 'round')}"
 
     @property
     def _round_games(self) -> int:
@@ -381,16 +381,11 @@ class Swiss(Format):
 
     def _facts(self, rounds: Sequence[Sequence[Meeting]]) -> Mapping[str, Any]:
         table = standings(self._cards(rounds).values())
+        leaders = ", ".join(f"{s.name} {s.points:g}" for s in table[:3])
         return {
             "kind": "swiss",
             "rounds": len(rounds),
             "standings": [asdict(standing) for standing in table],
             "ranking": [standing.name for standing in table],
-            "text": f"after {rounds_text(len(rounds))}: {', '.join(map(_with_points, table[:3]))}"
-            if rounds
-            else "",
+            "text": f"after {counted(len(rounds), 'round')}: {leaders}" if rounds else "",
         }
-
-
-def _with_points(standing: Standing) -> str:
-    return f"{standing.name} {standing.points:g}"

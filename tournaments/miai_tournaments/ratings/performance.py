@@ -66,18 +66,11 @@ def measure_performance(rows: Iterable[Row]) -> list[PerformanceRow]:
     """
     openings: dict[str, list[int]] = {}
     for opening, score in rows:
-        openings.setdefault(opening, [0, 0, 0])[_outcome(score)] += 1
+        if score not in _SCORES:
+            raise ValueError(f"a score is 0, 0.5 or 1, not {score}: that of the first player")
+        openings.setdefault(opening, [0, 0, 0])[_SCORES.index(score)] += 1
     lines = []
     for opening, (wins, draws, losses) in openings.items():
         low, high = wilson_interval(wins + draws / 2, wins + draws + losses)
         lines.append(PerformanceRow(opening, wins, draws, losses, low, high))
     return lines
-
-
-def _outcome(score: float) -> int:
-    """Return 0 for a win, 1 for a draw, 2 for a loss."""
-    if score not in _SCORES:
-        raise ValueError(
-            f"a score is 0, 0.5 or 1, not {score}: the first player's points in a game"
-        )
-    return _SCORES.index(score)

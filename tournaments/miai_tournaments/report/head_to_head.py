@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from miai_tournaments.ratings.model import Floats
 from miai_tournaments.ratings.ratings import FitValue
 from miai_tournaments.report.standings import Tally
 
@@ -76,7 +75,8 @@ def head_to_head(report: ReportContents) -> HeadToHead | None:
     if report.bootstrap is not None:
         players = report.bootstrap.players
         gaps = [report.bootstrap.elo[:, players.index(name)] for name in (one, other)]
-        interval = _interval(gaps[0] - gaps[1])
+        low, high = np.quantile(gaps[0] - gaps[1], (0.025, 0.975)).tolist()
+        interval = low, high
     pentanomial, unpaired = _count_pairs(report.standings.pairs)
     return HeadToHead(
         players=(one, other),
@@ -87,11 +87,6 @@ def head_to_head(report: ReportContents) -> HeadToHead | None:
         pentanomial=pentanomial,
         unpaired=unpaired,
     )
-
-
-def _interval(gaps: Floats) -> tuple[float, float]:
-    low, high = np.quantile(gaps, (0.025, 0.975)).tolist()
-    return low, high
 
 
 def _count_pairs(pairs: Mapping[str, Tally]) -> tuple[tuple[int, ...], int]:

@@ -100,7 +100,8 @@ class RunResults:
     @property
     def games(self) -> float:
         """Number of games."""
-        return games_in(self.results)
+        own = self.results
+        return own.games() if isinstance(own, Rankings) else float(own.games.sum())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -126,11 +127,6 @@ class Joined:
     links: tuple[str, ...]
     groups: tuple[tuple[str, ...], ...]
     warnings: tuple[str, ...]
-
-
-def games_in(results: PairResults | Rankings) -> float:
-    """Return the number of games."""
-    return results.games() if isinstance(results, Rankings) else float(results.games.sum())
 
 
 def join_runs(

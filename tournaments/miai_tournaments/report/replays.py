@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TextIO
 
 from miai.errors import ConfigError, RecordError, StoreError, near_matches
 from miai.pages.replay import WORLDS
@@ -60,12 +61,12 @@ def write_replays(
     folder: Path,
     *,
     worlds: int = WORLDS,
-    tell: Callable[[str], None] = lambda _: None,
+    progress: TextIO | None = None,
 ) -> None:
     """Write the pages of games to ``replays/`` in a folder that holds the report's page.
 
     Args:
-      tell: called with a line after each page.
+      progress: where a line is printed after each page; None for none.
 
     Raises:
       StoreError: as `replay_of`, or a file cannot be written.
@@ -73,7 +74,8 @@ def write_replays(
     for index, row in enumerate(rows, start=1):
         page = replay_of(store, row.game_id, worlds=worlds, report="../index.html")
         write_whole(folder / FOLDER / f"{row.game_id}.html", page)
-        tell(f"replay {index} of {len(rows)}: {row.game_id}")
+        if progress is not None:
+            print(f"replay {index} of {len(rows)}: {row.game_id}", file=progress, flush=True)
 
 
 def chosen(rows: Sequence[GameRow], count: int | None) -> list[GameRow]:

@@ -226,7 +226,10 @@ def build_report(
         entered=entered,
         adjudications=adjudications,
     )
-    return _detailed(report) if details else report
+    if not details:
+        return report
+    game = game_of(info)
+    return replace(report, details=build_details(report, rows, players=entered, game=game))
 
 
 def _refuse_ratings(**options: object) -> None:
@@ -236,11 +239,6 @@ def _refuse_ratings(**options: object) -> None:
                 f"{name}: is about ratings, but the results of this game are payoffs, of which "
                 "the report gives means with intervals; leave the option out"
             )
-
-
-def _detailed(report: TournamentReport) -> TournamentReport:
-    details = build_details(report, report.rows, players=report.entered, game=game_of(report.info))
-    return replace(report, details=details)
 
 
 def _tournament(info: RunInfo | None, standings: Standings) -> dict[str, Any]:
