@@ -295,7 +295,7 @@ def test_a_row_that_miai_did_not_write_is_refused_with_its_place(tmp_path: Path)
     with sqlite3.connect(folder / "comparison.sqlite") as connection:
         connection.execute("UPDATE searches SET nodes = 'many' WHERE root = 2")
     error = refused(config, "--out", folder)
-    assert "table searches, row 'krk4': nodes is 'many', but should be a whole number" in error
+    assert "table searches, row 'krk4': nodes is 'many', but should be a valid integer" in error
 
 
 def test_a_search_that_was_changed_is_refused(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,7 +28,7 @@ from miai_tournaments.store.folder import (
     runner_of,
 )
 from miai_tournaments.store.postgres import RECONNECT_PAUSES
-from miai_tournaments.store.row_checks import _RUN, is_duration
+from miai_tournaments.store.row_checks import checks_of, row_values
 from miai_tournaments.store.rows import GameResult, PlayerRow, RunInfo, ScheduledGame
 from miai_tournaments.store.store import Store
 
@@ -372,15 +373,18 @@ def test_a_folder_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("value", "good"), [(0, True), (0.5, True), (-0.5, False), (-1, False)])
 def test_no_duration_is_negative(value: float, good: bool) -> None:
-    assert is_duration(value) is good
+    check = {"wall_seconds": checks_of(GameResult)["wall_seconds"]}
+    with nullcontext() if good else pytest.raises(ValueError, match="wall_seconds is -"):
+        row_values("games", check, [value])
 
 
 @pytest.mark.parametrize(
     ("seed", "good"), [(0, True), (2**128 - 1, True), (-1, False), (2**128, False), (0.0, False)]
 )
 def test_the_seed_of_a_run_has_128_bits(seed: object, good: bool) -> None:
-    what, check = _RUN["seed"]
-    assert check(seed) is good, what
+    check = {"seed": checks_of(RunInfo)["seed"]}
+    with nullcontext() if good else pytest.raises(ValueError, match="seed is "):
+        row_values("run", check, [seed])
 
 
 def test_a_result_without_measurements_has_none() -> None:

@@ -9,26 +9,21 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
+
+from pydantic import Field
 
 from miai_tournaments.store.database import StoreBase
 from miai_tournaments.store.folder import COMPARISON
 from miai_tournaments.store.row_checks import (
-    COUNT,
-    ORDINAL,
-    TABLE,
-    TEXT,
-    WORD,
-    Cell,
     check_sums,
     checked,
+    checks_of,
     checksums,
     decoded,
-    is_duration,
-    is_int,
-    is_number,
     row_values,
 )
+from miai_tournaments.store.rows import Duration, Number, Ordinal, Text, Whole, Word
 from miai_tournaments.store.sqlite import connect, created
 
 FILE_NAME: Final = COMPARISON.file_name
@@ -55,8 +50,6 @@ CREATE TABLE searches (
     bytes INTEGER NOT NULL,
     truth REAL,
     guaranteed REAL,
-    wrong_value INTEGER,
-    wrong_move INTEGER,
     statistics TEXT NOT NULL,
     checksum INTEGER,
     PRIMARY KEY (game, depth, class, warm, seed, root, arm)
@@ -76,13 +69,13 @@ class SearchKey:
       arm: name of the arm.
     """
 
-    game: str
-    depth: int
-    kind: str
+    game: Word
+    depth: Ordinal
+    kind: Word
     warm: bool
-    seed: int
-    root: int
-    arm: str
+    seed: Whole
+    root: Whole
+    arm: Word
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,18 +94,18 @@ class Measurement:
       statistics: all counts of the search.
     """
 
-    size: int
-    value: float
-    action: int
+    size: Ordinal
+    value: Number
+    action: Annotated[int, Field(strict=True, ge=-1, lt=2**63)]
     complete: bool
-    nodes: int
-    leaves: int
-    seconds: float
-    setup: float = 0.0
-    entries: int = 0
-    bytes: int = 0
-    truth: float | None = None
-    guaranteed: float | None = None
+    nodes: Whole
+    leaves: Whole
+    seconds: Duration
+    setup: Duration = 0.0
+    entries: Whole = 0
+    bytes: Whole = 0
+    truth: Number | None = None
+    guaranteed: Number | None = None
     statistics: Mapping[str, int] = field(default_factory=dict)
 
     @property
@@ -141,55 +134,21 @@ class ComparisonInfo:
       config_text, config_path: content and path of the config file.
     """
 
-    name: str
-    created: str
-    versions: Mapping[str, str]
-    machine: str
+    name: Word
+    created: Text
+    versions: Mapping[str, Any]
+    machine: Text
     resolved: Mapping[str, Any]
-    config_text: str
-    config_path: str
+    config_text: Text
+    config_path: Text
 
 
-_TRUTH: Cell = ("0 or 1", lambda v: v in (0, 1))
-_JUDGED: Cell = ("0, 1 or nothing", lambda v: v in (0, 1, None))
-_VALUE: Cell = ("a finite number", is_number)
-_KNOWN: Cell = ("a finite number or nothing", lambda v: v is None or is_number(v))
-_DURATION: Cell = ("a duration", is_duration)
-_ACTION: Cell = ("a whole number from -1", lambda v: is_int(v, -1))
-
-_INFO: Mapping[str, Cell] = {
-    "name": WORD,
-    "created": TEXT,
-    "versions": TABLE,
-    "machine": TEXT,
-    "resolved": TABLE,
-    "config_text": TEXT,
-    "config_path": TEXT,
+_INFO: Final = checks_of(ComparisonInfo)
+_SEARCH: Final = {
+    "class" if name == "kind" else name: check
+    for name, check in {**checks_of(SearchKey), **checks_of(Measurement)}.items()
 }
-_SEARCH: Mapping[str, Cell] = {
-    "game": WORD,
-    "depth": ORDINAL,
-    "class": WORD,
-    "warm": _TRUTH,
-    "seed": COUNT,
-    "root": COUNT,
-    "arm": WORD,
-    "size": ORDINAL,
-    "value": _VALUE,
-    "action": _ACTION,
-    "complete": _TRUTH,
-    "nodes": COUNT,
-    "leaves": COUNT,
-    "seconds": _DURATION,
-    "setup": _DURATION,
-    "entries": COUNT,
-    "bytes": COUNT,
-    "truth": _KNOWN,
-    "guaranteed": _KNOWN,
-    "wrong_value": _JUDGED,
-    "wrong_move": _JUDGED,
-    "statistics": TABLE,
-}
+"""What each column of a search may contain."""
 _KEYS: Final = len(fields(SearchKey))
 
 
@@ -256,7 +215,6 @@ class ComparisonStore(StoreBase):
     def add(self, key: SearchKey, measured: Measurement) -> None:
         """Commit a finished search."""
         values = {**_stored(key), **_stored(measured), "class": key.kind}
-        values |= {"wrong_value": measured.wrong_value, "wrong_move": measured.wrong_move}
         values["statistics"] = json.dumps(dict(measured.statistics))
         cells = [values[column] for column in _SEARCH]
         with self._transaction() as writer:
@@ -281,7 +239,5 @@ def _stored(row: SearchKey | Measurement) -> dict[str, Any]:
 
 def _search(row: Sequence[Any]) -> tuple[SearchKey, Measurement]:
     values = row_values("searches", _SEARCH, row, as_json=("statistics",))
-    values["warm"], values["complete"] = bool(values["warm"]), bool(values["complete"])
-    del values["wrong_value"], values["wrong_move"]  # they follow from the others
     cells = list(values.values())
     return SearchKey(*cells[:_KEYS]), Measurement(**dict(list(values.items())[_KEYS:]))

@@ -6,25 +6,20 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields
-from functools import lru_cache
-from typing import Any, Final, TypeGuard, get_args
+from typing import Any, Final, TypeGuard, get_origin, get_type_hints
 from zlib import crc32
 
-from miai.seeds import SEED_BITS
-from miai_tournaments.store.rows import GameRow, PlayerRow, RunInfo, Status
+from pydantic import TypeAdapter, ValidationError
 
-_NAME: Final = re.compile(r"[\w+~-][\w.+~-]{0,199}")
-"""Players' names and identities of games, which become parts of file names."""
+from miai_tournaments.store.rows import NAME, GameRow, PlayerRow, RunInfo, Status
+
 _INTEGER_END: Final = 2**63
 _LARGEST: Final = 1e300
 
-Cell = tuple[str, Callable[[Any], bool]]
-"""What a value should be: in words, and as a check."""
 
-
-def is_int(value: Any, least: int = 0) -> bool:
-    """Return whether a value is a whole number of at least `least` that fits the store."""
-    return type(value) is int and least <= value < _INTEGER_END
+def is_int(value: Any) -> bool:
+    """Return whether a value is a whole number from 0 that fits the store."""
+    return type(value) is int and 0 <= value < _INTEGER_END
 
 
 def is_number(value: Any) -> bool:
@@ -32,14 +27,9 @@ def is_number(value: Any) -> bool:
     return type(value) in (int, float) and -_LARGEST <= value <= _LARGEST
 
 
-def is_duration(value: Any) -> bool:
-    """Return whether a value is a number of seconds."""
-    return is_number(value) and value >= 0
-
-
 def is_name(value: Any) -> bool:
     """Return whether a value may name a player, a game or a tournament, and so a file."""
-    return isinstance(value, str) and _NAME.fullmatch(value) is not None
+    return isinstance(value, str) and re.fullmatch(NAME, value) is not None
 
 
 def is_list(value: Any, check: Callable[[Any], bool]) -> TypeGuard[list[Any]]:
@@ -47,97 +37,34 @@ def is_list(value: Any, check: Callable[[Any], bool]) -> TypeGuard[list[Any]]:
     return isinstance(value, list) and all(map(check, value))
 
 
-def _by_player(seats: int) -> dict[str, Cell]:
-    """Return what the columns with a value for each player of a game should be."""
-
-    def each(words: str, check: Callable[[Any], bool]) -> Cell:
-        return f"a list of {seats} {words}", lambda v: is_list(v, check) and len(v) in (0, seats)
-
-    return {
-        "returns": each("finite numbers", is_number),
-        "loser": (
-            f"a whole number below {seats}, or nothing",
-            lambda v: v is None or (is_int(v) and v < seats),
-        ),
-        "player_moves": each("whole numbers", is_int),
-        "seconds": each("durations", is_duration),
-        "cpu_seconds": each("durations or nulls", lambda item: item is None or is_duration(item)),
-    }
+Checks = Mapping[str, TypeAdapter[Any]]
+"""What each column or fact may contain."""
 
 
-def _is_tables(value: Any) -> bool:
-    return isinstance(value, dict) and all(isinstance(item, dict) for item in value.values())
+def checks_of(row: type) -> Checks:
+    """Return what the fields of a dataclass of rows may contain, in their order."""
+    hints = get_type_hints(row, include_extras=True)
+    return {name: TypeAdapter(hint) for name, hint in hints.items()}
 
 
-def _is_texts(value: Any) -> bool:
-    return isinstance(value, dict) and all(isinstance(text, str) for text in value.values())
+def _in_json(row: type) -> list[str]:
+    """Return the fields that are stored as JSON: lists and tables."""
+    hints = get_type_hints(row)
+    return [name for name, hint in hints.items() if get_origin(hint) in (tuple, Mapping)]
 
 
-TEXT: Cell = ("a text", lambda v: isinstance(v, str))
-A_NAME: Cell = ("a name", is_name)
-WORD: Cell = ("a name", lambda v: isinstance(v, str) and v != "" and v.isprintable())
-COUNT: Cell = ("a whole number from 0", is_int)
-_SEED: Cell = ("a whole number from 0", lambda v: type(v) is int and 0 <= v < 2**SEED_BITS)
-ORDINAL: Cell = ("a whole number from 1", lambda v: is_int(v, 1))
-_LIMIT: Cell = ("a whole number from 1, or nothing", lambda v: v is None or is_int(v, 1))
-TABLE: Cell = ("a table", lambda v: isinstance(v, dict))
-_TABLES: Cell = ("a table of tables", _is_tables)
-
-_RUN: Mapping[str, Cell] = {
-    "name": A_NAME,
-    "seed": _SEED,
-    "rounds": ORDINAL,
-    "game": WORD,
-    "game_version": COUNT,
-    "game_parameters": TABLE,
-    "time_control": TABLE,
-    "move_limit": _LIMIT,
-    "created": TEXT,
-    "resolved": _TABLES,
-    "config_text": TEXT,
-    "config_path": TEXT,
-    "format": TABLE,
-    "facts": TABLE,
-}
-_PLAYER: Mapping[str, Cell] = {
-    "name": A_NAME,
-    "agent": WORD,
-    "given": TABLE,
-    "parameters": TABLE,
-    "team": ("a name or nothing", lambda v: v == "" or is_name(v)),
-}
-_OF_TWO: Final = _by_player(2)
-_GAME: Mapping[str, Cell] = {
-    "game_id": A_NAME,
-    "pair_id": A_NAME,
-    "round": ORDINAL,
-    "players": (
-        "a list of two names or more",
-        lambda v: is_list(v, is_name) and len(v) == len(set(v)) >= 2,
-    ),
-    "seed": COUNT,
-    "opening": ("a list of actions", lambda v: is_list(v, is_int)),
-    "settings": TABLE,
-    "status": (f"one of {', '.join(get_args(Status))}", lambda v: v in get_args(Status)),
-    "returns": _OF_TWO["returns"],
-    "termination": TEXT,
-    "loser": _OF_TWO["loser"],
-    "detail": TEXT,
-    "moves": COUNT,
-    "player_moves": _OF_TWO["player_moves"],
-    "seconds": _OF_TWO["seconds"],
-    "cpu_seconds": _OF_TWO["cpu_seconds"],
-    "wall_seconds": ("a duration", is_duration),
-    "started": TEXT,
-    "versions": ("a table of texts", _is_texts),
-    "void_count": COUNT,
-    "void_reason": TEXT,
-}
-_JSON: Final = frozenset(
-    ("given", "parameters", "players", "opening", "settings", "returns", "versions")
-) | {"player_moves", "seconds", "cpu_seconds"}
+_RUN: Final = checks_of(RunInfo)
+_PLAYER: Final = checks_of(PlayerRow)
 PLAYER_COLUMNS: Final = tuple(_PLAYER)
-GAME_COLUMNS: Final = tuple(_GAME)
+GAME_COLUMNS: Final = (
+    *("game_id", "pair_id", "round", "players", "seed", "opening", "settings", "status"),
+    *("returns", "termination", "loser", "detail", "moves", "player_moves", "seconds"),
+    *("cpu_seconds", "wall_seconds", "started", "versions", "void_count", "void_reason"),
+)
+"""Columns of a game in the order of its checksum."""
+_GAME: Final = checks_of(GameRow)
+_JSON: Final = frozenset((*_in_json(PlayerRow), *_in_json(GameRow)))
+_BY_SEAT: Final = ("returns", "player_moves", "seconds", "cpu_seconds")
 
 
 def run_info(rows: Iterable[Sequence[Any]]) -> RunInfo:
@@ -163,15 +90,23 @@ def player_row(cells: Sequence[Any]) -> PlayerRow:
 def game_row(cells: Sequence[Any], players: Collection[str]) -> GameRow:
     """Return a game of the given players. Raises `ValueError` naming the row."""
     values = _game_values(GAME_COLUMNS, cells)
+    where, seats = f"table games, row '{values['game_id']}'", len(values["players"])
     for name in values["players"]:
         if name not in players:
-            raise ValueError(
-                f"table games, row '{values['game_id']}': has a player '{name}' who is not in "
-                "table players"
-            )
+            raise ValueError(f"{where}: has a player '{name}' who is not in table players")
+    for column in _BY_SEAT:
+        _check_seats(values, column, where, seats)
+    if values["loser"] is not None and values["loser"] >= seats:
+        raise ValueError(f"{where}: loser is {values['loser']}, but should be below {seats}")
     if values["status"] == "done" and not values["returns"]:
-        raise ValueError(f"table games, row '{values['game_id']}': is done, but returns is empty")
+        raise ValueError(f"{where}: is done, but returns is empty")
     return GameRow(**values)
+
+
+def _check_seats(values: Mapping[str, Any], column: str, where: str, seats: int) -> None:
+    if len(values[column]) not in (0, seats):
+        shown = _shown(list(values[column]))
+        raise ValueError(f"{where}: {column} is {shown}, but should be a list of {seats}")
 
 
 def checksums(columns: Sequence[Sequence[Any]]) -> Iterator[int]:
@@ -212,39 +147,23 @@ def check_sums(
 
 def score(game_id: Any, players: Any, returns: Any) -> tuple[str, tuple[float, ...]]:
     """Return a finished game's identity and returns. Raises `ValueError` naming the row."""
-    values = _some_values(game_id=game_id, players=players, returns=returns)
+    values = _game_values(("game_id", "players", "returns"), (game_id, players, returns))
+    where = f"table games, row {_shown(game_id)}"
+    _check_seats(values, "returns", where, len(values["players"]))
     if not values["returns"]:
-        raise ValueError(f"table games, row {_shown(game_id)}: is done, but returns is empty")
+        raise ValueError(f"{where}: is done, but returns is empty")
     return values["game_id"], values["returns"]
 
 
 def opening(pair_id: Any, actions: Any) -> tuple[str, tuple[int, ...]]:
     """Return a pair's identity and opening. Raises `ValueError` naming the pair."""
-    values = _some_values(pair_id=pair_id, opening=actions)
+    values = _game_values(("pair_id", "opening"), (pair_id, actions))
     return values["pair_id"], values["opening"]
 
 
-def _some_values(**cells: Any) -> dict[str, Any]:
-    """Return the values of some columns of a game, the first of which names the row."""
-    return _game_values(tuple(cells), list(cells.values()))
-
-
 def _game_values(columns: Sequence[str], cells: Sequence[Any]) -> dict[str, Any]:
-    """Return the values of some columns of a game, the first of which names the row.
-
-    What a column by player should be depends on the number of players, so `players` comes before.
-    """
-    players = cells[columns.index("players")] if "players" in columns else ""
-    # Before the text is parsed, since what the other cells should be depends on it.
-    seats = players.count(",") + 1 if isinstance(players, str) else 2  # no name has a comma
-    return row_values("games", _expected(columns, seats), cells)
-
-
-@lru_cache(maxsize=256)
-def _expected(columns: Sequence[str], seats: int) -> Mapping[str, Cell]:
-    """Return what some columns of a game should be, by its number of players."""
-    cells = {**_GAME, **_by_player(seats)}
-    return {name: cells[name] for name in columns}
+    """Return the values of some columns of a game, the first of which names the row."""
+    return row_values("games", {name: _GAME[name] for name in columns}, cells)
 
 
 def known_status(status: Any) -> Status:
@@ -255,7 +174,7 @@ def known_status(status: Any) -> Status:
 
 def row_values(
     table: str,
-    expected: Mapping[str, Cell],
+    expected: Checks,
     cells: Sequence[Any],
     *,
     as_json: Collection[str] = _JSON,
@@ -270,10 +189,9 @@ def row_values(
     """
     where = f"table {table}, row {_shown(cells[0])}"
     values = {}
-    for (column, cell), stored in zip(expected.items(), cells, strict=True):
+    for (column, check), stored in zip(expected.items(), cells, strict=True):
         value = decoded(stored, where, column) if column in as_json else stored
-        checked(value, cell, where, column)
-        values[column] = tuple(value) if isinstance(value, list) else value
+        values[column] = checked(value, check, where, column)
     return values
 
 
@@ -285,12 +203,15 @@ def decoded(text: Any, where: str, column: str) -> Any:
         raise ValueError(f"{where}: {column} is {_shown(text)}, which is not JSON") from None
 
 
-def checked(value: Any, cell: Cell, where: str, column: str) -> Any:
+def checked(value: Any, check: TypeAdapter[Any], where: str, column: str) -> Any:
     """Return a value if it is valid. Raises `ValueError` that names the row with `where`."""
-    words, check = cell
-    if not check(value):
-        raise ValueError(f"{where}: {column} is {_shown(value)}, but should be {words}")
-    return value
+    try:
+        return check.validate_python(value)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False)[0]
+        place = "".join(f"[{step}] " for step in first["loc"] if isinstance(step, int))
+        words = first["msg"].removeprefix("Value error, ").removeprefix("Input ")
+        raise ValueError(f"{where}: {column} is {_shown(value)}, but {place}{words}") from None
 
 
 def _shown(value: Any) -> str:

@@ -1,14 +1,49 @@
-"""The rows of a tournament's store as frozen dataclasses: the run, its players and its games."""
+"""The rows of a tournament's store as frozen dataclasses: the run, its players and its games.
+
+Their annotations say what a cell may contain; `miai_tournaments.store.row_checks` checks it.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import AfterValidator, Field
+
+from miai.seeds import SEED_BITS
 
 PAYOFFS: Final = "payoffs"
 """The table in `RunInfo.resolved` of a game whose results are payoffs."""
+
+NAME: Final = r"[\w+~-][\w.+~-]{0,199}"
+"""Players' names and identities of games, which become parts of file names."""
+
+# Strict, since a cell of another type was not written by miai. Numbers are those that the database
+# and JSON can hold: infinities and nan are not JSON.
+Whole = Annotated[int, Field(strict=True, ge=0, lt=2**63)]
+Ordinal = Annotated[int, Field(strict=True, ge=1, lt=2**63)]
+Number = Annotated[float, Field(strict=True, ge=-1e300, le=1e300, allow_inf_nan=False)]
+Duration = Annotated[float, Field(strict=True, ge=0, le=1e300, allow_inf_nan=False)]
+Text = Annotated[str, Field(strict=True)]
+Name = Annotated[str, Field(strict=True, pattern=f"^{NAME}$")]
+
+
+def _printable(word: str) -> str:
+    if not word.isprintable():
+        raise ValueError("should be printable")
+    return word
+
+
+Word = Annotated[str, Field(strict=True, min_length=1), AfterValidator(_printable)]
+
+
+def _different(names: tuple[str, ...]) -> tuple[str, ...]:
+    if len(set(names)) < len(names):
+        raise ValueError("should have each name once")
+    return names
+
 
 Status = Literal["pending", "running", "done", "void", "surplus"]
 """Status of a game; a surplus game is no longer needed and never counts, played or not."""
@@ -34,18 +69,18 @@ class RunInfo:
         games may follow; see docs/tournaments.md.
     """
 
-    name: str
-    seed: int
-    rounds: int
-    game: str
-    game_version: int
+    name: Name
+    seed: Annotated[int, Field(strict=True, ge=0, lt=2**SEED_BITS)]
+    rounds: Ordinal
+    game: Word
+    game_version: Whole
     game_parameters: Mapping[str, Any] = field(default_factory=dict)
     time_control: Mapping[str, Any] = field(default_factory=dict)
-    move_limit: int | None = None
-    created: str = ""
-    resolved: Mapping[str, Any] = field(default_factory=dict)
-    config_text: str = ""
-    config_path: str = ""
+    move_limit: Ordinal | None = None
+    created: Text = ""
+    resolved: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+    config_text: Text = ""
+    config_path: Text = ""
     format: Mapping[str, Any] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
 
@@ -98,11 +133,11 @@ class PlayerRow:
       team: name of its team; empty for none.
     """
 
-    name: str
-    agent: str
+    name: Name
+    agent: Word
     given: Mapping[str, Any] = field(default_factory=dict)
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    team: str = ""
+    team: Literal[""] | Name = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,12 +154,12 @@ class ScheduledGame:
       settings: parameters of the game that differ from the tournament's.
     """
 
-    game_id: str
-    pair_id: str
-    round: int
-    players: tuple[str, ...]
-    seed: int
-    opening: tuple[int, ...] = ()
+    game_id: Name
+    pair_id: Name
+    round: Ordinal
+    players: Annotated[tuple[Name, ...], Field(min_length=2), AfterValidator(_different)]
+    seed: Whole
+    opening: tuple[Whole, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -145,17 +180,17 @@ class GameResult:
       versions: versions of the packages involved.
     """
 
-    returns: tuple[float, ...]
-    termination: str
-    loser: int | None = None
-    detail: str = ""
-    moves: int = 0
-    player_moves: tuple[int, ...] = ()
-    seconds: tuple[float, ...] = ()
-    cpu_seconds: tuple[float | None, ...] = ()
-    wall_seconds: float = 0.0
-    started: str = ""
-    versions: Mapping[str, str] = field(default_factory=dict)
+    returns: tuple[Number, ...]
+    termination: Text
+    loser: Whole | None = None
+    detail: Text = ""
+    moves: Whole = 0
+    player_moves: tuple[Whole, ...] = ()
+    seconds: tuple[Duration, ...] = ()
+    cpu_seconds: tuple[Duration | None, ...] = ()
+    wall_seconds: Duration = 0.0
+    started: Text = ""
+    versions: Mapping[str, Text] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,7 +206,7 @@ class GameRow(ScheduledGame, GameResult):
     """
 
     status: Status
-    returns: tuple[float, ...] = ()
-    termination: str = ""
-    void_count: int = 0
-    void_reason: str = ""
+    returns: tuple[Number, ...] = ()
+    termination: Text = ""
+    void_count: Whole = 0
+    void_reason: Text = ""
