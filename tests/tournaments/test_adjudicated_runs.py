@@ -170,20 +170,6 @@ def test_rules_stay_as_they_are(config: Path, folder: Path) -> None:
     assert "  adjudication.rules.solved: was removed" in differing(folder, without)
 
 
-def test_a_run_stored_without_adjudication_rules_resumes(tmp_path: Path) -> None:
-    config, folder = tmp_path / "x.toml", tmp_path / "out"
-    text = config_text(player("ann"), player("bob"))
-    config.write_text(text)
-    before = load_tournament(config)
-    info = run_info(before)
-    del info.resolved["results"]["adjudication"]
-    with Store.create(folder, info, before.players, ()) as store:
-        refuse_other_config(store, before)
-    config.write_text(text + rule("solved"))
-    lines = differing(folder, config)
-    assert "  adjudication.rules.solved: was added: {'nodes': 1000}" in lines
-
-
 def test_the_json_report_has_the_key_only_where_there_are_rules(folder: Path) -> None:
     assert "adjudication" in json.loads((folder / "report.json").read_text())
     assert "adjudication" not in build_report([]).to_json()
