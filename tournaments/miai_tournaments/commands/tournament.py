@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from miai.cli.options import Options, add_command
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from miai_tournaments.config.schema import RunOverrides
     from miai_tournaments.report.report import TournamentReport
     from miai_tournaments.running.tournament_run import RunEnding, RunOptions
     from miai_tournaments.store.store import Store
@@ -39,59 +42,37 @@ Settings = Annotated[
         help="Override a key of the config, e.g. rounds=20 or players[0].x=1.",
     ),
 ]
-Workers = Annotated[
-    int | None,
-    typer.Option(min=1, max=1024, help="Number of workers (default: one per processor)."),
-]
-ExecutorName = Annotated[
-    str | None,
-    typer.Option("--executor", metavar="NAME", help="Executor of the games; `miai list executor`."),
-]
-Address = Annotated[
-    str | None,
-    typer.Option(metavar="ADDRESS", help="Cluster to use, HOST:PORT (default: start one)."),
-]
-Records = Annotated[
-    list[str] | None,
-    typer.Option(metavar="FORMAT", help="Also write each game to DIR/records (repeatable)."),
-]
+_OVERRIDES = Options("miai_tournaments.config.schema:RunOverrides")
 
 
-@app.command()
 def run(
     config: Config,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder of the run (default: runs/NAME).")
     ] = None,
-    workers: Workers = None,
     settings: Settings = None,
-    executor: ExecutorName = None,
-    address: Address = None,
+    *,
+    overrides: RunOverrides,
     store: Annotated[
         str | None,
         typer.Option(metavar="URL|NAME", help="Where to keep a new run, such as postgresql://..."),
     ] = None,
-    records: Records = None,
 ) -> None:
     """Play the tournament of a config file. An existing DIR is extended and resumed."""
     from miai_tournaments.config.load import load_tournament
     from miai_tournaments.running.tournament_run import play_tournament
 
     _prepare_process("miai tournament run")
-    options = replace(_options(workers, executor, address, records), store=store)
+    options = replace(_options(overrides), store=store)
     tournament = load_tournament(config, settings or [])
     folder = out or Path("runs") / tournament.config.tournament.name
     _conclude(play_tournament(tournament, folder, options), folder)
 
 
-@app.command()
-def resume(
-    folder: Folder,
-    workers: Workers = None,
-    executor: ExecutorName = None,
-    address: Address = None,
-    records: Records = None,
-) -> None:
+add_command(app, "run", run, overrides=_OVERRIDES)
+
+
+def resume(folder: Folder, *, overrides: RunOverrides) -> None:
     """Play the remaining games of a tournament, or let a paused one go on."""
     from miai_tournaments.running.tournament_run import resume_tournament
     from miai_tournaments.store.folder import end_pause
@@ -100,7 +81,10 @@ def resume(
         print(f"resumed {folder}, run by {runner}")
         return
     _prepare_process("miai tournament resume")
-    _conclude(resume_tournament(folder, _options(workers, executor, address, records)), folder)
+    _conclude(resume_tournament(folder, _options(overrides)), folder)
+
+
+add_command(app, "resume", resume, overrides=_OVERRIDES)
 
 
 @app.command()
@@ -288,9 +272,7 @@ def _prepare_process(title: str) -> None:
     adopt_orphans()
 
 
-def _options(
-    workers: int | None, executor: str | None, address: str | None, records: list[str] | None
-) -> RunOptions:
+def _options(overrides: RunOverrides) -> RunOptions:
     from miai.errors import ConfigError, UnknownComponentError
     from miai.plugins.loader import registry
     from miai_tournaments.kinds import EXECUTOR
@@ -298,15 +280,15 @@ def _options(
     from miai_tournaments.running.tournament_run import RunOptions
 
     try:
-        if executor is not None:
-            registry().get(EXECUTOR, executor)
+        if overrides.executor is not None:
+            registry().get(EXECUTOR, overrides.executor)
     except UnknownComponentError as error:
-        raise ConfigError(f"--executor {executor}: {error}") from None
+        raise ConfigError(f"--executor {overrides.executor}: {error}") from None
     return RunOptions(
-        workers=workers,
-        executor=executor,
-        address=address,
-        records=None if records is None else tuple(records),
+        workers=overrides.workers,
+        executor=overrides.executor,
+        address=overrides.address,
+        records=overrides.records or None,
         make_reporter=make_reporter,
         say=partial(print, flush=True),
     )

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field, model_validator
 
 from miai.clock import ControlKind, IncrementPer, TimeControl
 from miai.errors import ConfigError
-from miai.parameters import NAME_PATTERN, StrictModel
+from miai.parameters import NAME_PATTERN, StrictModel, parameter
 from miai.plugins.agent_files import with_file_agent
 from miai.process.limits import ProcessLimits
 from miai.process.processors import available_processors
@@ -29,6 +29,8 @@ MAX_PLAYERS = 1000
 """Maximum number of players."""
 
 Seed = Annotated[int, Field(ge=0, lt=2**63)]
+
+WorkerCount = Annotated[int, Field(ge=1, le=1024)]
 
 MAX_GAMES = 1_000_000
 """Maximum number of games."""
@@ -370,7 +372,7 @@ class RunSection(ConfigSection):
     executor_parameters: dict[str, Any] = Field(default_factory=dict)
     store: str | None = Field(default=None, max_length=2000)
     store_parameters: dict[str, Any] = Field(default_factory=dict)
-    workers: int | None = Field(default=None, ge=1, le=1024)
+    workers: WorkerCount | None = None
     records: tuple[str, ...] = ()
     grace: float = Field(default=10.0, ge=0, le=86_400)
     game_deadline: float | None = Field(default=None, gt=0)
@@ -385,6 +387,19 @@ class RunSection(ConfigSection):
     def worker_count(self) -> int:
         """Return the number of workers, by default one per available processor."""
         return self.workers or available_processors()
+
+
+class RunOverrides(ConfigSection):
+    """The options of ``miai tournament run`` and ``resume`` that override ``[run]``."""
+
+    executor: str | None = parameter(None, help="Executor of the games; `miai list executor`")
+    workers: WorkerCount | None = parameter(
+        None, help="Number of workers (default: one per processor)"
+    )
+    address: str | None = parameter(None, help="Cluster to use, HOST:PORT (default: start one)")
+    records: tuple[str, ...] = parameter(
+        (), help="Format in which each game is also written to DIR/records (repeatable)"
+    )
 
 
 class TournamentConfig(ConfigSection):
