@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -34,7 +34,6 @@ from miai_tournaments.config.extension import (
     ABSENT,
     change_text,
     differences,
-    is_default,
     refuse_changes,
 )
 from miai_tournaments.running.signals import Stopped, StopSignals
@@ -101,7 +100,7 @@ def refuse_other(store: ComparisonStore, comparison: Comparison) -> None:
     lines = [
         f"  {'.'.join(path)}: {change_text(before, after)}"
         for path, before, after in differences(old, new)
-        if not _allowed(path, before, after) and not _is_new_default(path, before, after, new)
+        if not _allowed(path, before, after)
     ]
     growth = "a comparison can gain arms, cells, roots and seeds; nothing else may change"
     refuse_changes(lines, comparison.source, store.folder, growth=growth, noun="comparison")
@@ -116,15 +115,6 @@ def _allowed(path: tuple[str, ...], before: Any, after: Any) -> bool:
         lists = isinstance(before, (list, tuple)) and isinstance(after, list)
         return lists and set(before) < set(after)
     return False
-
-
-def _is_new_default(path: tuple[str, ...], before: Any, after: Any, new: Mapping[str, Any]) -> bool:
-    """Return whether a newer plugin has added a parameter, at its default."""
-    if before != ABSENT or len(path) < 4 or path[2] != "parameters":
-        return False
-    entry = new[path[0]][path[1]]
-    kind, name = ("belief-search", "search") if path[0] == "arms" else ("belief-problem", "problem")
-    return is_default(kind, entry[name], path[3:], after, game=None)
 
 
 LINE_SECONDS = 5.0

@@ -9,16 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel
-
 from miai.errors import ConfigError
-from miai.plugins.kinds import ADJUDICATOR
-from miai.plugins.loader import registry
 from miai_tournaments.config.entrants import format_component
 from miai_tournaments.config.load import Tournament, resolved_rules
 from miai_tournaments.config.schema import TournamentConfig
 from miai_tournaments.formats.format import Format
-from miai_tournaments.kinds import FORMAT
 from miai_tournaments.store.database import damaged
 from miai_tournaments.store.store import Store
 
@@ -26,8 +21,6 @@ Keys = tuple[str, ...]
 
 ABSENT = "(absent)"
 """Stands for a value that one of two configs lacks."""
-
-_KINDS: Mapping[str, str] = {"game": "game", "format": FORMAT.name}
 
 
 def resolve(tournament: Tournament) -> dict[str, Any]:
@@ -68,7 +61,6 @@ def refuse_other_config(store: Store, tournament: Tournament) -> None:
         f"  {_place(path, tournament)}: {change_text(before, after)}"
         for path, before, after in differences(old, new)
         if not _allowed(path, before, after, tournament.format)
-        and not _is_new_default(path, before, after, new)
     ]
     stored = [row.name for row in store.players()]
     named = [row.name for row in tournament.players]
@@ -95,20 +87,6 @@ def refuse_changes(
             + "\n".join(lines)
             + f"\nRestore the config and the version of miai, or begin a new {noun} with --out."
         )
-
-
-def is_default(
-    kind: str, name: str, path: tuple[str, ...], value: Any, *, game: str | None
-) -> bool:
-    """Return whether a component has a parameter with this default; the path goes into tables."""
-    model = registry().get(kind, name, game=game).load_parameters()
-    if not path or path[0] not in model.model_fields:
-        return False
-    default: Any = model.model_fields[path[0]].get_default()
-    default = default.model_dump(mode="json") if isinstance(default, BaseModel) else default
-    for key in path[1:]:
-        default = default.get(key, ABSENT) if isinstance(default, Mapping) else ABSENT
-    return bool(default == value)
 
 
 Difference = tuple[Keys, Any, Any]
@@ -142,21 +120,6 @@ def _allowed_growth(format_: Format) -> str:
     if not gains:
         return "nothing may change"
     return f"a run can gain {' and '.join(gains)}, nothing else may change"
-
-
-def _is_new_default(path: tuple[str, ...], before: Any, after: Any, new: Mapping[str, Any]) -> bool:
-    """Return whether a newer plugin has added a parameter, at its default."""
-    match path:
-        case ("game" | "format" as table, *own):
-            kind, component = _KINDS[table], new[table]["name"]
-        case ("adjudication", "rules", component, *own):
-            kind = ADJUDICATOR.name
-        case ("players", player, *own) if player in new["players"]:
-            kind, component = "agent", new["players"][player]["agent"]
-        case _:
-            return False
-    game = new["game"]["name"]
-    return before == ABSENT and is_default(kind, component, tuple(own), after, game=game)
 
 
 def _place(path: tuple[str, ...], tournament: Tournament) -> str:
