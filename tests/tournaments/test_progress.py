@@ -12,8 +12,9 @@ import pytest
 from rich.console import Console
 from tests.tournaments.support import config_text, environment, player
 
+from miai.plain import one_line
 from miai.progress import Progress, clock_text, show_activity
-from miai_tournaments.report.live import LiveReporter, Reporter, describe, one_line
+from miai_tournaments.report.live import LiveReporter, Reporter, describe
 from miai_tournaments.report.standings import count_games
 from miai_tournaments.store.rows import GameResult, ScheduledGame
 
@@ -49,7 +50,7 @@ def result(first: float, termination: str = "terminal", detail: str = "x wins") 
         ),
         (
             result(1.0, "crash", "a\nb\x1b[2J"),
-            "ann (first) beats bob (crash: a b [2J), 7 moves, 1.3 s",
+            "ann (first) beats bob (crash: a / b [2J), 7 moves, 1.3 s",
         ),
     ],
 )
@@ -58,7 +59,7 @@ def test_a_game_is_summarised_in_one_line(given: GameResult, line: str) -> None:
 
 
 def test_lines_of_any_origin_are_bounded_and_printable() -> None:
-    line = one_line("\x1b]0;title\x07 tab\there \u202e " + "long " * 1000)
+    line = one_line("\x1b]0;title\x07 tab\there \u202e " + "long " * 1000, limit=200)
     assert len(line) <= 200
     assert line.isprintable()
 
@@ -73,7 +74,7 @@ def test_plain_lines_count_the_games(capsys: pytest.CaptureFixture[str]) -> None
     reporter.close()
     assert capsys.readouterr().out.splitlines() == [
         "[  1/120] ann (first) beats bob (x wins), 7 moves, 1.3 s",
-        "void: ann~bob~0001a: the worker died",
+        "void: ann~bob~0001a: the worker / died",
         "stopped by SIGINT; finishing 1 running game",
     ]
 
@@ -82,12 +83,12 @@ def test_the_reason_for_void_games_and_the_halt_is_reported_once(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     reporter = Reporter()
-    reporter.voided(GAME, "the worker died.")
-    reporter.voided(GAME, "the worker died.")
-    reporter.ending("game ann~bob~0001a was void twice in a row: the worker died.", 1)
-    reporter.ending("two games in a row were void, the last one: the worker died.", 0)
+    reporter.voided(GAME, "the worker / died.")
+    reporter.voided(GAME, "the worker / died.")
+    reporter.ending("game ann~bob~0001a was void twice in a row: the worker / died.", 1)
+    reporter.ending("two games in a row were void, the last one: the worker / died.", 0)
     assert capsys.readouterr().out.splitlines() == [
-        "void: ann~bob~0001a: the worker died.",
+        "void: ann~bob~0001a: the worker / died.",
         "void: ann~bob~0001a: the same again",
         "game ann~bob~0001a was void twice in a row, as above; finishing 1 running game",
     ]

@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from miai.beliefs.protocol import BeliefSearcher, RootedProblem
 from miai.errors import ConfigError, MiaiError, ParameterError, UnknownComponentError
 from miai.parameters import ConfigFile, Parameters, explain, named_components, read_toml
+from miai.plain import one_line
 from miai.plugins.configs import refuse_other_config
 from miai.plugins.kinds import BELIEF_PROBLEM, BELIEF_SEARCH
 from miai.plugins.loader import registry
@@ -30,7 +31,6 @@ from miai_tournaments.compare.blocks import (
 )
 from miai_tournaments.compare.results import FILE_NAME
 from miai_tournaments.config.mistakes import Mistakes
-from miai_tournaments.report.live import one_line
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from typing import Any
 from rich.console import Console
 
 from miai.pages.document import counted
-from miai.plain import listed
+from miai.plain import listed, one_line
 from miai.progress import LiveProgress, Progress, is_live_terminal
 from miai_tournaments.ratings.rankings import ranks_of
 from miai_tournaments.report.printing import renderable
@@ -39,7 +39,7 @@ def describe(game: ScheduledGame, result: GameResult) -> str:
     if result.termination == "terminal":
         reason = result.detail
     elif result.termination in FORFEITS or result.termination == "adjudication":
-        reason = f"{reason}: {one_line(result.detail)}"
+        reason = f"{reason}: {one_line(result.detail, limit=_REASON_LENGTH)}"
     about = f" ({reason})" if reason else ""
     facts = f"{result.moves} moves, {result.wall_seconds:.1f} s"
     if len(game.players) > 2:
@@ -61,12 +61,6 @@ def ranking_text(players: Sequence[str], returns: Sequence[float]) -> str:
     for before, seat in pairwise(order):
         text += f" {'=' if ranks[before] == ranks[seat] else '>'} {players[seat]}"
     return text
-
-
-def one_line(text: str) -> str:
-    """Return a text of any origin as one printable line of bounded length."""
-    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return line if len(line) <= _REASON_LENGTH else line[: _REASON_LENGTH - 3] + "..."
 
 
 class Reporter:
@@ -97,7 +91,8 @@ class Reporter:
     def voided(self, game: ScheduledGame, reason: str) -> None:
         """Called after a game was void; a repeated reason is not printed again."""
         repeated, self._void_reason = reason == self._void_reason, reason
-        self.note(f"void: {game.game_id}: {'the same again' if repeated else one_line(reason)}")
+        shown = "the same again" if repeated else one_line(reason, limit=_REASON_LENGTH)
+        self.note(f"void: {game.game_id}: {shown}")
 
     def note(self, text: str) -> None:
         """Show a line."""
@@ -111,7 +106,8 @@ class Reporter:
         if not self._ending:
             cause = f": {self._void_reason}"
             short = reason.removesuffix(cause)
-            line = f"{one_line(short).rstrip(' .;:')}{', as above' if short != reason else ''}"
+            line = one_line(short, limit=_REASON_LENGTH).rstrip(" .;:")
+            line += ", as above" if short != reason else ""
             waiting = f"finishing {counted(running, 'running game')}" if running else "ending"
             self._ending = f"{line}; {waiting}"
             self._show_ending(self._ending)
@@ -230,7 +226,8 @@ class RunStatus:
         done = f"{counts['done']} of {self.total} games{so_far} are done"
         others = [f"{counts[s]} {s}" for s in ("running", "void", "pending") if counts[s]]
         lines = [f"{self.name} ({self.game}) in {self.folder}", ", ".join([done, *others])]
-        lines += [f"void {n}x: {game}: {one_line(reason)}" for game, n, reason in self.voids]
+        for game, n, reason in self.voids:
+            lines.append(f"void {n}x: {game}: {one_line(reason, limit=_REASON_LENGTH)}")
         if self.runner:
             lines.append(f"{'paused' if self.paused else 'running'}: {self.runner}")
         elif counts["done"] < self.total or self.open:

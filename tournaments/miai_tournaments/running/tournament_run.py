@@ -38,6 +38,7 @@ from miai.api import load_game, make_panel, record_format
 from miai.errors import ConfigError, StoreError, UnknownComponentError
 from miai.game import Game
 from miai.pages.document import counted
+from miai.plain import one_line
 from miai.plugins.loader import registry
 from miai.record import RecordFormat, Termination
 from miai_tournaments.config.extension import refuse_other_config
@@ -46,7 +47,7 @@ from miai_tournaments.config.opening_source import Openings
 from miai_tournaments.config.schema import RunSection, TournamentConfig
 from miai_tournaments.formats.format import Format, how_many
 from miai_tournaments.kinds import EXECUTOR
-from miai_tournaments.report.live import Reporter, one_line
+from miai_tournaments.report.live import Reporter
 from miai_tournaments.report.standings import count_store
 from miai_tournaments.running.schedule import Schedule, player_seed
 from miai_tournaments.running.signals import Stopped, StopSignals
