@@ -226,7 +226,10 @@ def test_statements_in_the_file_that_are_not_text_are_reported(
     [
         ("DELETE FROM players", "table players: is empty"),
         ("UPDATE run SET value = '\"x\"' WHERE key = 'resolved'", "row 'resolved': value is 'x'"),
-        ("UPDATE games SET returns = '[1]' WHERE rowid = 3", "row 'ann~cid~0001a': returns is [1]"),
+        (
+            "UPDATE games SET returns = '[1]' WHERE rowid = 3",
+            "row 'ann~cid~0001a': returns is [1.0]",
+        ),
     ],
 )
 def test_the_commands_refuse_a_corrupt_row(

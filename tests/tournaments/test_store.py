@@ -21,8 +21,9 @@ from miai_tournaments.store.folder import (
     COMPARISON,
     DRAFT_FILE,
     FILE_NAME,
+    STOP,
     TOURNAMENT,
-    ask_to_stop,
+    ask,
     locked,
     refuse_foreign,
     runner_of,
@@ -330,12 +331,12 @@ def test_one_runner_at_a_time_and_its_lock_dies_with_it(tmp_path: Path) -> None:
 
 
 def test_a_runner_is_asked_to_stop_and_no_later_one(tmp_path: Path) -> None:
-    assert ask_to_stop(tmp_path) is None
+    assert ask(tmp_path, STOP) is None
     assert list(tmp_path.iterdir()) == []
     process = hold(tmp_path)
     kept = tmp_path / "kept"
     process.send_signal(signal.SIGSTOP)  # it must not obey before the file is copied
-    assert f"process {process.pid} " in str(ask_to_stop(tmp_path))
+    assert f"process {process.pid} " in str(ask(tmp_path, STOP))
     shutil.copy(tmp_path / "stop", kept)
     process.send_signal(signal.SIGCONT)
     assert process.wait(20) == 0

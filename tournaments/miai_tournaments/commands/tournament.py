@@ -14,8 +14,6 @@ import typer
 from miai.cli.options import Options, add_command
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from miai_tournaments.config.schema import RunOverrides
     from miai_tournaments.report.report import TournamentReport
     from miai_tournaments.running.tournament_run import RunEnding, RunOptions
@@ -235,28 +233,25 @@ def watch(
 @app.command()
 def stop(folder: Folder) -> None:
     """Ask a running tournament to finish its current games and stop."""
-    from miai_tournaments.store.folder import ask_to_stop
-
-    _ask(folder, ask_to_stop, "stop")
+    _ask(folder, "stop")
 
 
 @app.command()
 def pause(folder: Folder) -> None:
     """Ask a running tournament to finish its current games and wait for `resume`."""
-    from miai_tournaments.store.folder import ask_to_pause
-
-    _ask(folder, ask_to_pause, "pause")
+    _ask(folder, "pause")
 
 
-def _ask(folder: Path, request: Callable[[Path], str | None], word: str) -> None:
+def _ask(folder: Path, request: str) -> None:
+    from miai_tournaments.store.folder import ask
     from miai_tournaments.store.store import Store
 
     with Store.read(folder):  # names what is wrong with another folder
-        runner = request(folder)
+        runner = ask(folder, request)
     if runner is None:
-        print(f"{folder} is not running; nothing to {word}")
+        print(f"{folder} is not running; nothing to {request}")
     else:
-        print(f"asked {runner} to finish its running games and {word}")
+        print(f"asked {runner} to finish its running games and {request}")
 
 
 def _prepare_process(title: str) -> None:

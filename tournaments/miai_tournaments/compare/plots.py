@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, takewhile
+from itertools import chain
+from os.path import commonprefix
 from pathlib import Path
 from typing import TypeVar
 
@@ -129,7 +130,7 @@ def series_of(arms: Mapping[str, Arm]) -> list[PlotSeries]:
     for group in alike.values():
         if len({arm.k for arm in group}) > 1:
             names = tuple(arm.name for arm in sorted(group, key=lambda arm: arm.k or 0))
-            label = _common_beginning(names)
+            label = commonprefix(names).rstrip("-_.+k0123456789")  # noqa: RUF071 - no paths
             taken = {one.label for one in series}
             series.append(PlotSeries(label if label not in ("", *taken) else names[0], names))
     return series
@@ -191,15 +192,6 @@ def _k_line(
         series=number,
         hollow=moves,
     )
-
-
-def _common_beginning(names: Sequence[str]) -> str:
-    """Return the common prefix of names before their k, such as ``sketches``."""
-    first, last = min(names), max(names)
-    same = sum(
-        1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False))
-    )
-    return first[:same].rstrip("-_.+k0123456789")
 
 
 def _pooled(rows: Sequence[Row]) -> list[tuple[int, int, int, int]]:

@@ -55,19 +55,6 @@ class GameKind:
         """Number of players of a game."""
         return int(self.seats.shape[1])
 
-    @classmethod
-    def joined(cls, parts: Sequence[GameKind]) -> GameKind:
-        """Return the rankings of several leagues as one; all have as many seats."""
-        return cls(
-            seats=np.concatenate([part.seats for part in parts]),
-            ranks=np.concatenate([part.ranks for part in parts]),
-            count=np.concatenate([part.count for part in parts]),
-        )
-
-    def with_players(self, place: Integers) -> GameKind:
-        """Return the same rankings of other players: that of index i is now of index place[i]."""
-        return GameKind(seats=place[self.seats], ranks=self.ranks, count=self.count)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Rankings:

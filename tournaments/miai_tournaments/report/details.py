@@ -439,9 +439,7 @@ class Adjudications:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as plain data."""
-        keys = RuleCount.__slots__
-        rules = [{key: getattr(rule, key) for key in keys} for rule in self.rules]
-        return {"hold_out": self.hold_out, "rules": rules}
+        return asdict(self)
 
 
 def count_adjudications(store: Store, info: RunInfo) -> Adjudications | None:

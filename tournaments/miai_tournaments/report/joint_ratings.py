@@ -202,13 +202,18 @@ def _joined(
         columns = [_columns(place, own) for place, own in pairs if isinstance(own, PairResults)]
         joined = (np.concatenate(column) for column in zip(*columns, strict=True))
         return PairResults.from_counts(*joined, players=labels)
-    parts: dict[tuple[str, str], list[GameKind]] = {kind: [] for kind in kinds}
+    # All runs of a kind have as many seats, so their games can be stacked.
+    parts: dict[tuple[str, str], list[tuple[Any, ...]]] = {kind: [] for kind in kinds}
     for place, run in zip(places, runs, strict=True):
         own = run.results
         rankings = own if isinstance(own, Rankings) else Rankings.from_pairs(own)
         for kind in rankings.kinds:
-            parts[run.kind].append(kind.with_players(place))
-    return Rankings(players=labels, kinds=tuple(map(GameKind.joined, parts.values())))
+            parts[run.kind].append((place[kind.seats], kind.ranks, kind.count))
+    stacked = (map(np.concatenate, zip(*part, strict=True)) for part in parts.values())
+    return Rankings(
+        players=labels,
+        kinds=tuple(GameKind(seats=s, ranks=r, count=c) for s, r, c in stacked),
+    )
 
 
 def _columns(place: Integers, own: PairResults) -> tuple[Any, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,7 +20,6 @@ from miai_tournaments.store.store import Store
 FOLDER = "replays"
 """Folder of replays, beside the report's page."""
 
-_FEW = 40
 _MOST_MATCHED = 10_000
 
 
@@ -114,10 +112,5 @@ def _record(store: Store, game_id: str) -> str:
         known = list(finished)[:_MOST_MATCHED]
     raise ConfigError(
         f"GAME_ID {game_id[:80]}: {store.folder} has no such finished game. "
-        + (near_matches(game_id, known) if len(known) <= _FEW else _near(game_id, known))
+        + near_matches(game_id, known)
     )
-
-
-def _near(game_id: str, known: Sequence[str]) -> str:
-    close = difflib.get_close_matches(game_id, known, n=3, cutoff=0.6)
-    return near_matches(game_id, close) if close else "games.csv of --format csv lists all."

@@ -210,23 +210,24 @@ def runner_of(folder: Path) -> str | None:
     return None
 
 
-def ask_to_stop(folder: Path) -> str | None:
-    """Ask the runner of a folder to finish its games and end; return it, in words.
+def ask(folder: Path, request: str) -> str | None:
+    """Ask the runner of a folder to finish its games and end, or to begin none until `end_pause`.
 
-    Returns None, and writes nothing, if nobody runs it.
+    Returns the runner, in words. Returns None, and writes nothing, if nobody runs it.
+
+    Args:
+      request: `STOP` or `PAUSE`.
 
     Raises:
       StoreError: the folder cannot be written.
     """
-    return _ask(folder, STOP)
-
-
-def ask_to_pause(folder: Path) -> str | None:
-    """Ask the runner of a folder to finish its games and begin no more until `end_pause`.
-
-    Returns and raises as `ask_to_stop`.
-    """
-    return _ask(folder, PAUSE)
+    runner = runner_of(folder)
+    if runner is None:
+        return None
+    with writing(folder, StoreError):
+        # The request names its addressee, so one that comes too late does not stop the next run.
+        write_text(folder / request, _holder(folder).get("token", ""))
+    return runner
 
 
 def end_pause(folder: Path) -> str | None:
@@ -247,16 +248,6 @@ def is_paused(folder: Path) -> bool:
     """Return whether the runner of a folder is asked to pause."""
     token = _holder(folder).get("token")
     return token is not None and _addressee(folder / PAUSE) == token
-
-
-def _ask(folder: Path, request: str) -> str | None:
-    runner = runner_of(folder)
-    if runner is None:
-        return None
-    with writing(folder, StoreError):
-        # The request names its addressee, so one that comes too late does not stop the next run.
-        write_text(folder / request, _holder(folder).get("token", ""))
-    return runner
 
 
 def _addressee(path: Path) -> str | None:

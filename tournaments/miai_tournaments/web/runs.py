@@ -11,6 +11,7 @@ import tempfile
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -39,8 +40,9 @@ from miai_tournaments.report.report import build_report
 from miai_tournaments.report.watch import MOST_BOARDS, RunReading
 from miai_tournaments.store.folder import (
     COMPARISON,
-    ask_to_pause,
-    ask_to_stop,
+    PAUSE,
+    STOP,
+    ask,
     end_pause,
     has_store,
     runner_of,
@@ -553,11 +555,11 @@ def _resume(folder: Path) -> None:
 _REQUESTS: Final[Mapping[str, tuple[str, Callable[[Path], object]]]] = {
     "stop": (
         "Games that are being played are finished first. The run can be resumed.",
-        ask_to_stop,
+        partial(ask, request=STOP),
     ),
     "pause": (
         "Games that are being played are finished; the players stay ready.",
-        ask_to_pause,
+        partial(ask, request=PAUSE),
     ),
     "resume": (
         "It goes on in a process of its own, even when this server ends.",
