@@ -119,29 +119,19 @@ class Payoffs:
 
         Games in which two members meet do not count.
         """
-        means: dict[tuple[str, tuple[str, ...]], list[float]] = {}
-        games = 0
-        for member in members:
-            for opponents, mean, count in self._seen_by(member):
-                if not set(opponents) & set(members):
-                    means.setdefault((member, opponents), []).append(mean)
-                    games += count
-        groups = [np.array(values) for values in means.values()]
-        return _mean(groups, games) if groups else None
+        return _mean(
+            ((member, opponents), mean, games)
+            for member in members
+            for opponents, mean, games in self._seen_by(member)
+            if not set(opponents) & set(members)
+        )
 
     def against(self, player: str, opponent: str) -> MeanPayoff | None:
         """Return a player's mean payoff in games with an opponent; None without a game.
 
         The variance is that of pairs with the same other players, as in `of`.
         """
-        means: dict[tuple[str, ...], list[float]] = {}
-        games = 0
-        for opponents, mean, count in self._seen_by(player):
-            if opponent in opponents:
-                means.setdefault(opponents, []).append(mean)
-                games += count
-        groups = [np.array(values) for values in means.values()]
-        return _mean(groups, games) if groups else None
+        return _mean(seen for seen in self._seen_by(player) if opponent in seen[0])
 
     def ranking(self, players: Iterable[str]) -> list[str]:
         """Return players by mean payoff, best first, those without a game last."""
@@ -161,7 +151,16 @@ class Payoffs:
                 yield opponents, pair.totals[place] / pair.games, pair.games
 
 
-def _mean(groups: Sequence[Floats], games: int) -> MeanPayoff:
+def _mean(pairs: Iterable[tuple[object, float, int]]) -> MeanPayoff | None:
+    """Return the mean of pairs, each with who met there, its mean and its games; None of none."""
+    means: dict[object, list[float]] = {}
+    games = 0
+    for group, mean, count in pairs:
+        means.setdefault(group, []).append(mean)
+        games += count
+    if not means:
+        return None
+    groups = [np.array(group) for group in means.values()]
     values = np.concatenate(groups)
     # A group of one has no variance of its own. All pairs are pooled then, which counts differences
     # between opponents as noise: a wider interval, but an honest one.
