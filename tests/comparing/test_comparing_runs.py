@@ -263,7 +263,7 @@ def test_a_failing_search_is_reported_with_its_place(tmp_path: Path) -> None:
     env = environment(tmp_path)
     config = write(tmp_path / "x.toml", config_text(arms))
     error = refused(config, "--out", tmp_path / "out", env=env)
-    assert "arm 'bad': krk4, depth 2, hard roots: RuntimeError: out of luck" in error
+    assert "arm 'bad': krk4, depth 2, hard roots: RuntimeError: out of / luck" in error
     assert len(measured(tmp_path / "out")) == 3  # what was measured before is kept
 
 
