@@ -12,9 +12,9 @@ word   holds
 =====  ===========================================================================================
 
 The en passant square is there only when a pawn could capture on it, so that boards with the same
-future are the same row. Squares are those of `bits`. A *taken* move is an integer: bits 0 to 5 the
-square from, bits 6 to 11 the square to, bits 12 to 14 the piece that a pawn becomes (`KNIGHT_` to
-`QUEEN_`, else 0). `NOTHING`, a pass or a move that failed, is 0.
+future are the same row. Squares are those of `bitboards`. A *taken* move is an integer: bits 0 to 5
+the square from, bits 6 to 11 the square to, bits 12 to 14 the piece that a pawn becomes (`KNIGHTS`
+to `QUEENS`, else 0). `NOTHING`, a pass or a move that failed, is 0.
 """
 
 from __future__ import annotations
