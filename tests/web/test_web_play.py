@@ -111,6 +111,46 @@ def test_a_restart_loses_nothing(tmp_path: Path) -> None:
             assert "o wins, x resigned" in events.until(is_over)["result"]
 
 
+def test_the_first_page_after_a_restart_needs_no_rules(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "games"
+    with running(folder) as port:
+        browser = let_in(port)
+        table = browser.new_table("phantom_tic_tac_toe", seed="1")
+        with browser.watching(table) as events:
+            number = events.until(is_turn)["frame"]["number"]
+            browser.post(f"{table}/answers", {"number": number, "kind": "move", "action": 4})
+            seen = events.until(lambda n: is_turn(n) and n["frame"]["number"] > number)["frame"]
+        assert seen["picture"].startswith("<svg")
+        assert seen["picture"] not in browser.ask(table).text, "the rules are loaded"
+    still = next(folder.glob("*.still"))
+    assert still.stat().st_mode & 0o777 == 0o600
+
+    def fail(*given: object, **more: object) -> None:
+        raise AssertionError("the rules are loaded")
+
+    with running(folder) as port:
+        browser.port = port
+        onlooker = let_in(port)
+        with monkeypatch.context() as patch:
+            patch.setattr("miai.web.tables.load_game", fail)
+            assert seen["picture"] in browser.ask(table).text
+            assert "x: <b>you</b>" in browser.ask(table).text
+            assert seen["picture"] not in onlooker.ask(table).text
+            assert "hidden until the game is over" in onlooker.ask(table).text
+        with browser.watching(table) as events:
+            number = events.until(is_turn)["frame"]["number"]
+            before = still.read_bytes()
+            legal = [move["action"] for move in events.last["frame"]["moves"]]
+            browser.post(f"{table}/answers", {"number": number, "kind": "move", "action": legal[0]})
+            events.until(lambda n: n["frame"]["number"] > number)
+    with running(folder) as port:
+        browser.port = port
+        still.write_bytes(before)
+        assert seen["picture"] not in browser.ask(table).text, "the game has gone on since"
+
+
 def test_a_torn_journal_loses_only_its_last_line(tmp_path: Path) -> None:
     folder = tmp_path / "games"
     with running(folder) as port:

@@ -16,11 +16,10 @@ from starlette.routing import Route
 from miai.agent import Decision
 from miai.api import game_names
 from miai.errors import ConfigError, MiaiError, UnknownComponentError
-from miai.pages.replay_page import legend, replay_page
+from miai.pages.replay_page import replay_page
 from miai.plain import dumps, one_line
 from miai.plugins.kinds import AGENT, GAME
 from miai.plugins.loader import registry
-from miai.web.frames import Camera
 from miai.web.guard import Browsers, digest_of, enter, new_cookie
 from miai.web.lobby import (
     FormError,
@@ -30,7 +29,7 @@ from miai.web.lobby import (
     players_of,
     setting_of,
 )
-from miai.web.tables import PERSON, GameTable, TableSet
+from miai.web.tables import GameTable, TableSet, described
 from miai.web.templating import TYPES, assets, page
 
 _SPECTATOR: Final = -1
@@ -132,27 +131,21 @@ class Pages:
 
     async def table(self, request: Request) -> Response:
         """Show a game: to a player its own side, to others what everybody may see."""
-        table = await self._find(request)
-        await to_thread.run_sync(self._go_on, table)
-        player = table.player_of(request.state.browser)
-        agents = [chair.agent for chair in table.setting.chairs]
-        opponent = player is not None and sum(agent != PERSON for agent in agents) == 1
-        definitions = await to_thread.run_sync(Camera(table.game, table.renderer).definitions)
+        name, browser = request.path_params["table"], request.state.browser
+        values = await to_thread.run_sync(self._tables.stored_page, name, browser)
+        if values is None:
+            table = await self._find(request)
+            await to_thread.run_sync(self._go_on, table)
+            player = table.player_of(browser)
+            values = await to_thread.run_sync(table.page, _SPECTATOR if player is None else player)
+        for key in ("definitions", "legend", "picture"):
+            values[key] = Markup(values[key])  # noqa: S704 - by an installed renderer
         return page(
             "table.html",
             scripts=["board.js", "table.js"],
-            table=table.id,
-            starting=f"{'The opponent is' if opponent else 'The players are'} starting; "
-            "on a busy machine this takes a while.",
-            game=table.setting.game,
-            names=players_of(table.game),
-            chairs=list(map(_who, agents)),
-            player=player,
-            timed=table.control.kind != "none",
-            empty=table.empty_chairs,
-            definitions=Markup(definitions),  # noqa: S704 - by an installed renderer
-            legend=legend(table.game),
+            table=name,
             owner=request.state.owner,
+            **values,
         )
 
     async def events(self, request: Request) -> Response:
@@ -310,13 +303,9 @@ def _refused(reason: str, status: int) -> Response:
     return JSONResponse({"problem": reason}, status)
 
 
-def _who(agent: str) -> str:
-    return "a person" if agent == PERSON else agent
-
-
 def _summary(table: GameTable) -> dict[str, str]:
     players = ", ".join(
-        f"{name}: {_who(chair.agent)}"
+        f"{name}: {described(chair.agent)}"
         for name, chair in zip(players_of(table.game), table.setting.chairs, strict=True)
     )
     return {

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
+import json
 import logging
 import secrets
 import threading
@@ -20,6 +21,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Literal, TypedDict
 
+import miai
 from miai.agent import Decision
 from miai.api import load_game, renderer_for
 from miai.clock import Clock, ClockReading, TimeControl
@@ -29,13 +31,17 @@ from miai.errors import (
     MiaiError,
     RecordError,
 )
-from miai.files import Journal
+from miai.files import Journal, write_text
 from miai.game import Game, Observation, State
 from miai.information import PlayerView
+from miai.pages.document import printable
+from miai.pages.replay_page import legend
 from miai.plain import Json, dumps, one_line, to_plain
 from miai.playing.advice import Adviser, advice_text, advised, adviser_of
 from miai.playing.match import Seat, SeatReply, play_game, turn_is_over
 from miai.playing.session import RevisableGame, TakeBack
+from miai.plugins.kinds import GAME
+from miai.plugins.loader import registry
 from miai.process.agent_process import AgentProcess
 from miai.process.limits import ProcessLimits
 from miai.record import GameRecord, MoveRecord, ending_text
@@ -55,6 +61,7 @@ A person waits longer than a tournament does, also for a machine that is busy.""
 _BACKLOG = 64  # messages that a slow browser may be behind
 _SHORTLY = 1.0  # seconds between a frame and the referee's question
 _SCHEMA = "miai.table/1"
+_STILL = ".still"
 
 _NOTHING: Final[SeatFrame] = {
     "number": 0,
@@ -604,9 +611,26 @@ class GameTable:
                 self._thread, self._seats = None, []
             self._ready.set()
             self._show_stage()
+            if self.stage == "suspended":
+                self._store_pages()
             with self._lock:
                 if self._wanted:
                     self.resume()
+
+    def _store_pages(self) -> None:
+        """Store what each page shows, for `TableSet.stored_page`; nothing depends on it."""
+        browsers = {chair.browser: n for n, chair in enumerate(self.setting.chairs)} | {"": -1}
+        try:
+            stored = {
+                "journal": self._path.stat().st_size,
+                "version": miai.__version__,
+                "pages": {browser: self.page(player) for browser, player in browsers.items()},
+            }
+            path = self._path.with_suffix(_STILL)
+            write_text(path, json.dumps(stored), sync=False)
+            path.chmod(0o600)
+        except Exception as error:  # of the game's plugin
+            _logger.error("table %s", self.id, exc_info=error)
 
     def _fail(self, error: Exception) -> None:
         """Note why the game ended without a result; not if its agents were killed to suspend it."""
@@ -633,6 +657,29 @@ class GameTable:
             raise Interrupted
 
     # -- showing -------------------------------------------------------------------------------
+
+    def page(self, player: int) -> dict[str, Any]:
+        """Return what the page of a player, or with -1 a spectator, shows before any news.
+
+        Plain data, the values of a template; of a game that goes on without the position.
+        """
+        agents = [chair.agent for chair in self.setting.chairs]
+        opponent = player >= 0 and sum(agent != PERSON for agent in agents) == 1
+        frame = self._frame_at_rest(player) if self.stage == "suspended" else None
+        return {
+            "starting": f"{'The opponent is' if opponent else 'The players are'} starting; "
+            "on a busy machine this takes a while.",
+            "game": self.setting.game,
+            "names": [printable(name, 40) for name in self.game.info.player_names],
+            "chairs": list(map(described, agents)),
+            "player": player,
+            "timed": self.control.kind != "none",
+            "empty": self.empty_chairs,
+            "definitions": Camera(self.game, self.renderer).definitions(),
+            "legend": legend(self.game),
+            "picture": frame["picture"] if frame else "",
+            "text": frame["text"] if frame else "",
+        }
 
     def frame(self, player: int) -> SeatFrame:
         """Return what a player, or with -1 a spectator, sees now."""
@@ -775,6 +822,11 @@ class GameTable:
         return view
 
 
+def described(agent: str) -> str:
+    """Return who plays, in words."""
+    return "a person" if agent == PERSON else agent
+
+
 def _plain(move: MoveRecord) -> dict[str, Json]:
     values = to_plain(asdict(move), what="a move")
     assert isinstance(values, dict)
@@ -814,11 +866,39 @@ class TableSet:
         with self._lock:
             if name in self._tables:
                 return self._tables[name]
-            path = self._folder / f"{name}.jsonl"
-            if len(name) != 12 or not set(name) <= set("0123456789abcdef") or not path.is_file():
+            path = self._path(name)
+            if path is None:
                 return None
             self._tables[name] = GameTable.open(path, hidden=[str(self._folder)])
             return self._tables[name]
+
+    def stored_page(self, name: str, browser: str) -> dict[str, Any] | None:
+        """Return `GameTable.page` of a suspended game that this server has not read yet, or None.
+
+        To load compiled rules takes longer than all else that a first page needs; they are loaded
+        when the page asks for news.
+        """
+        with self._lock:
+            path = None if name in self._tables else self._path(name)
+        if path is None:
+            return None
+        try:
+            stored = json.loads(path.with_suffix(_STILL).read_text(encoding="utf-8"))
+            pages, version = stored["pages"], stored["version"]
+            # A journal that has grown since belongs to a later position.
+            current = version == miai.__version__ and stored["journal"] == path.stat().st_size
+        except (OSError, KeyError, TypeError, ValueError):
+            return None
+        values: dict[str, Any] = pages.get(browser, pages[""])
+        installed = values["game"] in {game.name for game in registry().components(GAME)}
+        return values if current and installed else None
+
+    def _path(self, name: str) -> Path | None:
+        """Return the journal of a table; None if there is none of this name."""
+        path = self._folder / f"{name}.jsonl"
+        # The name is part of an address, which anybody may write.
+        well_formed = len(name) == 12 and set(name) <= set("0123456789abcdef")
+        return path if well_formed and path.is_file() else None
 
     def resume(self, table: GameTable) -> None:
         """Let a table's game go on. Raises `ConfigError` if too many games are in progress."""
