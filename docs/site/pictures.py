@@ -1,10 +1,12 @@
 """Makes the pictures of the documentation anew: `make pictures`.
 
 Games are played with fixed seeds on a server of miai's own, and photographed in Debian's chromium.
+The ladder is drawn from ``ladder-7x7.csv``, the figures of a run of ``configs/go-zero-7x7.toml``.
 """
 
 from __future__ import annotations
 
+import csv
 import subprocess
 import sys
 import tempfile
@@ -17,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 import miai
 from miai.pages.replay_page import replay_page
 from miai.process.programs import find_program
+from miai_go.learning.training.zero import ladder_figure
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -49,6 +52,7 @@ def main() -> None:
     """Make all pictures."""
     from playwright.sync_api import sync_playwright
 
+    draw_ladder()
     with tempfile.TemporaryDirectory() as temporary, sync_playwright() as playwright:
         folder = Path(temporary)
         chromium = playwright.chromium.launch(
@@ -78,6 +82,15 @@ def take(page: Page, name: str) -> None:
         page.wait_for_timeout(50)
     page.screenshot(path=PICTURES / f"{name}.png")
     print(PICTURES / f"{name}.png")
+
+
+def draw_ladder() -> None:
+    """Draw the Elo of the weights of a run from nothing."""
+    with (Path(__file__).parent / "ladder-7x7.csv").open(encoding="utf-8") as file:
+        rows = [
+            (float(r["round"]), float(r["elo"]), float(r["margin"])) for r in csv.DictReader(file)
+        ]
+    (PICTURES / "go-zero-7x7.svg").write_text(ladder_figure(rows), encoding="utf-8")
 
 
 def take_replay(page: Page, folder: Path) -> None:

@@ -23,13 +23,7 @@ if TYPE_CHECKING:
     from miai.environments import to_pettingzoo as to_pettingzoo
     from miai.errors import MiaiError
     from miai.game import Game, GameInfo, Observation, Player, SimultaneousState, State
-    from miai.information import (
-        BeliefState,
-        Determinizer,
-        EnumeratedBelief,
-        EnumeratingDeterminizer,
-        PlayerView,
-    )
+    from miai.information import BeliefState, EnumeratedBelief, PlayerView
     from miai.parameters import Parameters, parameter
     from miai.plain import Json
     from miai.playing.match import play
@@ -55,13 +49,7 @@ _HOMES = {
         "SimultaneousState",
         "State",
     ),
-    "miai.information": (
-        "BeliefState",
-        "Determinizer",
-        "EnumeratedBelief",
-        "EnumeratingDeterminizer",
-        "PlayerView",
-    ),
+    "miai.information": ("BeliefState", "EnumeratedBelief", "PlayerView"),
     "miai.playing.match": ("play",),
     "miai.parameters": ("Parameters", "parameter"),
     "miai.plain": ("Json",),
@@ -79,9 +67,7 @@ __all__ = [
     "Clock",
     "ClockReading",
     "Decision",
-    "Determinizer",
     "EnumeratedBelief",
-    "EnumeratingDeterminizer",
     "Game",
     "GameInfo",
     "GameRecord",

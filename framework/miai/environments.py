@@ -11,9 +11,10 @@ Needs gymnasium and pettingzoo: ``pip install 'miai[environments]'``.
 
 from __future__ import annotations
 
+import copy
 import random
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 from miai.agent import Agent
 from miai.api import make_agent
@@ -93,11 +94,8 @@ class PlayedGame:
 
     def clone(self) -> PlayedGame:
         """Return an independent copy that draws the same chances."""
-        other = object.__new__(PlayedGame)
-        other.game, other.plies = self.game, self.plies
-        other.state = self.state.clone()
-        other._rng = random.Random()
-        other._rng.setstate(self._rng.getstate())
+        other = copy.copy(self)
+        other.state, other._rng = self.state.clone(), copy.copy(self._rng)
         return other
 
     def _draw(self) -> None:
@@ -145,14 +143,10 @@ class GameSpaces:
         return mask
 
 
-class AecEnvironment(AECEnv[str, ObservationDict, int]):  # type: ignore[misc]  # it has no types
-    """A game in which agents act one after the other; see `to_pettingzoo`.
-
-    Agents who act at once in the game act in player order here, and observe nothing in between.
-    """
+class _GameOfAgents:
+    """What both kinds of environments of PettingZoo have in common."""
 
     def __init__(self, game: Game, render_mode: str | None = None) -> None:
-        super().__init__()
         self.game, self.render_mode = game, render_mode
         self.metadata = {
             "name": f"{game.info.title}_v{game.info.version}",
@@ -160,8 +154,8 @@ class AecEnvironment(AECEnv[str, ObservationDict, int]):  # type: ignore[misc]  
             "is_parallelizable": False,
         }
         self.possible_agents = list(game.info.player_names)
+        self.played = PlayedGame(game, None)
         self._spaces = GameSpaces(game)
-        self._numbers = {name: number for number, name in enumerate(self.possible_agents)}
 
     def observation_space(self, agent: str) -> spaces.Dict:
         """Return the space of an agent's observations."""
@@ -170,6 +164,28 @@ class AecEnvironment(AECEnv[str, ObservationDict, int]):  # type: ignore[misc]  
     def action_space(self, agent: str) -> spaces.Discrete:
         """Return the space of an agent's actions."""
         return self._spaces.actions
+
+    def clone(self) -> Self:
+        """Return an independent copy, with the same chances to come."""
+        other = copy.copy(self)
+        # PettingZoo keeps the agents' rewards and so on in dictionaries, which a step changes.
+        own = {k: copy.deepcopy(v) for k, v in vars(self).items() if isinstance(v, (list, dict))}
+        vars(other).update(own, played=self.played.clone())
+        return other
+
+    def render(self) -> str | None:
+        """Return the true state as text, with `render_mode` "ansi"."""
+        return str(self.played.state) if self.render_mode == "ansi" else None
+
+    def close(self) -> None:
+        """Do nothing; PettingZoo asks for it where there is `render`."""
+
+
+class AecEnvironment(_GameOfAgents, AECEnv[str, ObservationDict, int]):  # type: ignore[misc]  # it has no types
+    """A game in which agents act one after the other; see `to_pettingzoo`.
+
+    Agents who act at once in the game act in player order here, and observe nothing in between.
+    """
 
     def reset(self, seed: int | None = None, options: Mapping[str, Any] | None = None) -> None:
         """Begin a game; without a seed chance is drawn anew."""
@@ -182,7 +198,7 @@ class AecEnvironment(AECEnv[str, ObservationDict, int]):  # type: ignore[misc]  
 
     def observe(self, agent: str) -> ObservationDict:
         """Return what an agent observes; only whose turn it is has legal actions."""
-        number = self._numbers[agent]
+        number = self.possible_agents.index(agent)
         state = self.played.state
         acts = not self.played.over and state.next_actor() == number
         return self._spaces.observe(state, number, acts)
@@ -210,25 +226,6 @@ class AecEnvironment(AECEnv[str, ObservationDict, int]):  # type: ignore[misc]  
         self._take_turn()
         self._accumulate_rewards()
 
-    def clone(self) -> AecEnvironment:
-        """Return an independent copy, with the same chances to come."""
-        other = AecEnvironment(self.game, self.render_mode)
-        other.played = self.played.clone()
-        other.agents, other.agent_selection = self.agents.copy(), self.agent_selection
-        other.rewards, other.infos = self.rewards.copy(), {a: {} for a in self.infos}
-        other._cumulative_rewards = self._cumulative_rewards.copy()
-        other.terminations, other.truncations = self.terminations.copy(), self.truncations.copy()
-        if hasattr(self, "_skip_agent_selection"):
-            other._skip_agent_selection = self._skip_agent_selection
-        return other
-
-    def render(self) -> str | None:
-        """Return the true state as text, with `render_mode` "ansi"."""
-        return str(self.played.state) if self.render_mode == "ansi" else None
-
-    def close(self) -> None:
-        """Do nothing."""
-
     def _take_turn(self) -> None:
         played = self.played
         self.terminations = dict.fromkeys(self.agents, played.state.is_terminal())
@@ -237,28 +234,11 @@ class AecEnvironment(AECEnv[str, ObservationDict, int]):  # type: ignore[misc]  
         self.agent_selection = self.possible_agents[0 if played.over else player]
 
 
-class ParallelEnvironment(ParallelEnv[str, ObservationDict, int]):  # type: ignore[misc]
+class ParallelEnvironment(_GameOfAgents, ParallelEnv[str, ObservationDict, int]):  # type: ignore[misc]
     """A game in which all agents give an action at each step; see `to_pettingzoo`.
 
     The action of an agent that is not to act is ignored, and its mask has ones only.
     """
-
-    def __init__(self, game: Game, render_mode: str | None = None) -> None:
-        self.game, self.render_mode = game, render_mode
-        self.metadata = {
-            "name": f"{game.info.title}_v{game.info.version}",
-            "render_modes": ["ansi"],
-        }
-        self.possible_agents = list(game.info.player_names)
-        self._spaces = GameSpaces(game)
-
-    def observation_space(self, agent: str) -> spaces.Dict:
-        """Return the space of an agent's observations."""
-        return self._spaces.observations
-
-    def action_space(self, agent: str) -> spaces.Discrete:
-        """Return the space of an agent's actions."""
-        return self._spaces.actions
 
     def reset(
         self, seed: int | None = None, options: Mapping[str, Any] | None = None
@@ -297,19 +277,6 @@ class ParallelEnvironment(ParallelEnv[str, ObservationDict, int]):  # type: igno
         if played.over:
             self.agents = []
         return result
-
-    def clone(self) -> ParallelEnvironment:
-        """Return an independent copy, with the same chances to come."""
-        other = ParallelEnvironment(self.game, self.render_mode)
-        other.played, other.agents = self.played.clone(), self.agents.copy()
-        return other
-
-    def render(self) -> str | None:
-        """Return the true state as text, with `render_mode` "ansi"."""
-        return str(self.played.state) if self.render_mode == "ansi" else None
-
-    def close(self) -> None:
-        """Do nothing."""
 
     def _observations(self) -> dict[str, ObservationDict]:
         state = self.played.state

@@ -204,8 +204,7 @@ class Journal:
     """An append-only file of JSON values, one per line, for one writer at a time.
 
     Each line begins with the CRC-32 of its JSON in eight hexadecimal digits, which reveals a line
-    that was being written when the process or the power failed. Lines of plain JSON, as earlier
-    versions wrote them, are read too.
+    that was being written when the process or the power failed.
 
     Attributes:
       path: the file, which may be missing.
@@ -266,8 +265,6 @@ def _entry(line: bytes) -> Any:
     """Return the entry of a line. Raises `ValueError` for a torn one."""
     if not line.endswith(b"\n"):
         raise ValueError("the line is incomplete")
-    if line[:1] in (b"{", b"["):
-        return loads(line)
     checksum, _, body = line[:-1].partition(b" ")
     if checksum != b"%08x" % zlib.crc32(body):
         raise ValueError("the checksum is wrong")

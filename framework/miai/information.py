@@ -1,8 +1,8 @@
-"""A player's information: views, beliefs and determinizers.
+"""A player's information: views and beliefs.
 
 A *world* is a state that is consistent with all observations of a player. A belief is the set of
-the player's worlds; a determinizer draws one of them without seeing the true state. The belief
-``enumerated`` works for every small game, and ``sampled`` for larger ones.
+the player's worlds, and draws one of them without seeing the true state. The belief ``enumerated``
+works for every small game, and ``sampled`` for larger ones.
 """
 
 from __future__ import annotations
@@ -19,10 +19,8 @@ from miai.plain import Json, to_plain
 __all__ = [
     "BeliefState",
     "BeliefTooLargeError",
-    "Determinizer",
     "EmptyBeliefError",
     "EnumeratedBelief",
-    "EnumeratingDeterminizer",
     "ObservationMatch",
     "PlayerView",
     "SampledBelief",
@@ -78,8 +76,7 @@ class PlayerView:
         """
         if self._state is None:
             raise HiddenInformationError(
-                f"{self.game.info.title} hides information, so a player has no state; "
-                "use a belief or a determinizer"
+                f"{self.game.info.title} hides information, so a player has no state; use a belief"
             )
         return self._state
 
@@ -109,13 +106,6 @@ class BeliefState(Protocol[StateT_co]):
 
     def __len__(self) -> int:
         """Return the number of worlds."""
-
-
-class Determinizer(Protocol):
-    """Draws a world that is consistent with a player's observations."""
-
-    def determinize(self, view: PlayerView, rng: random.Random) -> State:
-        """Return a world that is consistent with the view, chosen without the true one."""
 
 
 class EnumeratedBelief:
@@ -351,42 +341,3 @@ class ObservationMatch:
 
 def _plain(data: Json) -> Json:
     return None if data is None else to_plain(data, what="the data of an observation")
-
-
-class EnumeratingDeterminizer:
-    """Draws worlds uniformly from an `EnumeratedBelief`; the default for small games.
-
-    The belief of the last view, of at most `limit` worlds, is retained. A view that continues it
-    costs only its new observations, any other begins with a new belief: draws depend on the view
-    alone.
-    """
-
-    def __init__(self, *, limit: int = 1_000_000) -> None:
-        self.limit = limit
-        self._belief: EnumeratedBelief | None = None
-        self._observations: list[Observation] = []
-
-    def determinize(self, view: PlayerView, rng: random.Random) -> State:
-        """Return a copy of a world that is consistent with the view, uniformly.
-
-        Raises `EmptyBeliefError` for a view without observations, or with contradictory ones, and
-        `BeliefTooLargeError` beyond the limit.
-        """
-        belief = self._belief_of(view)
-        for observation in view.observations[len(self._observations) :]:
-            belief.observe(observation)
-            self._observations.append(observation)
-        return belief.sample(rng)
-
-    def _belief_of(self, view: PlayerView) -> EnumeratedBelief:
-        """Return the retained belief if the view continues it, else a new one."""
-        belief = self._belief
-        if (
-            belief is None
-            or belief.game is not view.game
-            or belief.player != view.player
-            or view.observations[: len(self._observations)] != self._observations
-        ):
-            belief = EnumeratedBelief(view.game, view.player, limit=self.limit)
-            self._belief, self._observations = belief, []
-        return belief

@@ -30,12 +30,8 @@ if TYPE_CHECKING:
     from miai.testing.agents import AgentFactory
 
 
-CheckGame: TypeAlias = "Callable[..., ConformanceReport]"
-"""Type of the fixture `miai_check_game`."""
-CheckAgent: TypeAlias = "Callable[..., ConformanceReport]"
-"""Type of the fixture `miai_check_agent`."""
-CheckRenderer: TypeAlias = "Callable[..., ConformanceReport]"
-"""Type of the fixture `miai_check_renderer`."""
+Check: TypeAlias = "Callable[..., ConformanceReport]"
+"""Type of the fixtures `miai_check_game`, `miai_check_agent` and `miai_check_renderer`."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -66,7 +62,7 @@ def miai_seed(request: pytest.FixtureRequest) -> int:
 
 
 @pytest.fixture
-def miai_check_game(miai_seed: int) -> CheckGame:
+def miai_check_game(miai_seed: int) -> Check:
     """`miai.testing.check_game`, by the test's seed.
 
     Takes a game, or its name and parameters, and whatever `check_game` takes by keyword.
@@ -83,7 +79,7 @@ def miai_check_game(miai_seed: int) -> CheckGame:
 
 
 @pytest.fixture
-def miai_check_agent(miai_seed: int) -> CheckAgent:
+def miai_check_agent(miai_seed: int) -> Check:
     """`miai.testing.check_agent`, by the test's seed.
 
     Takes a factory of agents, or the name of an agent and as third argument its parameters; a
@@ -110,7 +106,7 @@ def miai_check_agent(miai_seed: int) -> CheckAgent:
 
 
 @pytest.fixture
-def miai_check_renderer(miai_seed: int) -> CheckRenderer:
+def miai_check_renderer(miai_seed: int) -> Check:
     """`miai.testing.check_renderer`, by the test's seed.
 
     Takes a game, or its name and parameters, and whatever `check_renderer` takes by keyword.

@@ -6,8 +6,7 @@ The first line is the head, then one line for every action, then the end::
     {"ply": 0, "actor": 0, "action": 40, "text": "E5", "seconds": 0.01, ...}
     {"returns": [1.0, -1.0], "termination": "terminal", ...}
 
-A record with adjudicators' verdicts holds them in its last line and has schema ``miai.record/2``;
-one with several losers holds these there, too, and has schema ``miai.record/3``.
+The last line also holds adjudicators' verdicts, and several losers, if there are any.
 `miai.record_reader` reads records; writing them needs no pydantic.
 """
 
@@ -23,12 +22,6 @@ from miai.game import Observation
 from miai.plain import Json, dumps, listed, one_line, to_plain
 
 SCHEMA = "miai.record/1"
-
-SCHEMA_WITH_VERDICTS = "miai.record/2"
-"""Schema of records with verdicts, which versions of miai without adjudication refuse."""
-
-SCHEMA_WITH_LOSERS = "miai.record/3"
-"""Schema of records with several losers, and perhaps verdicts."""
 
 
 class Termination(StrEnum):
@@ -178,13 +171,13 @@ class GameRecord:
         moves = head.pop("moves")
         head["players"] = [_values(player) for player in self.players]
         end = {name: head.pop(name) for name in _END}
-        schema, verdicts, losers = SCHEMA, head.pop("verdicts"), head.pop("losers")
-        if verdicts or losers:
-            schema, end["verdicts"] = SCHEMA_WITH_VERDICTS, [_values(item) for item in verdicts]
-        if losers:
-            schema, end["losers"] = SCHEMA_WITH_LOSERS, list(losers)
+        # Few games have either; millions of records need not say so.
+        if verdicts := head.pop("verdicts"):
+            end["verdicts"] = [_values(verdict) for verdict in verdicts]
+        if losers := head.pop("losers"):
+            end["losers"] = list(losers)
         try:
-            lines = [{"schema": schema, **head}, *map(_values, moves), end]
+            lines = [{"schema": SCHEMA, **head}, *map(_values, moves), end]
             return "".join(dumps(line) + "\n" for line in lines)
         except (TypeError, ValueError, RecursionError) as error:
             raise RecordError(

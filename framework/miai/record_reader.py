@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -12,8 +11,6 @@ from miai.parameters import wording
 from miai.plain import loads
 from miai.record import (
     SCHEMA,
-    SCHEMA_WITH_LOSERS,
-    SCHEMA_WITH_VERDICTS,
     GameRecord,
     MoveRecord,
     PlayerRecord,
@@ -91,21 +88,10 @@ class _End(_Strict):
     terminated: bool
     truncated: bool
     seconds: Seconds
-
-
-class _EndWithVerdicts(_End):
-    verdicts: Annotated[list[_Verdict], Field(max_length=MAX_ENTRIES)]
-
-
-class _EndWithLosers(_EndWithVerdicts):
-    losers: Annotated[tuple[int, ...], Field(strict=False, min_length=2, max_length=MAX_ENTRIES)]
-
-
-_END: Final[Mapping[str, type[_End]]] = {
-    SCHEMA: _End,
-    SCHEMA_WITH_VERDICTS: _EndWithVerdicts,
-    SCHEMA_WITH_LOSERS: _EndWithLosers,
-}
+    verdicts: Annotated[list[_Verdict], Field(max_length=MAX_ENTRIES)] = []
+    losers: Annotated[
+        tuple[int, ...], Field(strict=False, min_length=2, max_length=MAX_ENTRIES)
+    ] = ()
 
 
 def read_record(text: str) -> GameRecord:
@@ -124,14 +110,14 @@ def read_record(text: str) -> GameRecord:
     lines = [_line(line, number) for number, line in enumerate(text.split("\n")[:-1], 1)]
     if len(lines) < 2:
         raise RecordError("the game record is truncated: its last line is missing")
-    schema = _take_schema(lines[0])
+    _check_schema(lines[0])
     head = _fields(_Head, lines[0], "line 1")
     head["players"] = [PlayerRecord(**vars(player)) for player in head["players"]]
     moves = [
         MoveRecord(**_fields(_Move, line, f"line {number}"))
         for number, line in enumerate(lines[1:-1], 2)
     ]
-    end = _end(lines[-1], schema, f"line {len(lines)}, the end")
+    end = _end(lines[-1], f"line {len(lines)}, the end")
     record = GameRecord(**head, **end, moves=moves)
     _check_consistency(record)
     return record
@@ -143,9 +129,7 @@ def read_verdicts(text: str) -> tuple[tuple[float, ...], list[VerdictRecord]]:
     Raises `RecordError` if that line is malformed.
     """
     line = _line(text.rstrip("\n").rpartition("\n")[2], text.count("\n"))
-    schema = SCHEMA_WITH_VERDICTS if type(line) is dict and "verdicts" in line else SCHEMA
-    schema = SCHEMA_WITH_LOSERS if type(line) is dict and "losers" in line else schema
-    end = _end(line, schema, "the end")
+    end = _end(line, "the end")
     returns, verdicts = end["returns"], end["verdicts"]
     if any(len(verdict.returns) != len(returns) for verdict in verdicts):
         raise RecordError("game record, the end: a verdict has another number of players")
@@ -159,21 +143,20 @@ def _line(text: str, number: int) -> Any:
         raise RecordError(f"game record, line {number}: not a JSON object: {error}") from None
 
 
-def _take_schema(head: Any) -> str:
+def _check_schema(head: Any) -> None:
+    """Remove the schema from the first line. Raises `RecordError` for another one."""
     schema = head.pop("schema", None) if type(head) is dict else None
     if schema is None:
         raise RecordError("not a game record: its first line names no schema")
-    if type(schema) is not str or schema not in _END:
+    if schema != SCHEMA:
         raise RecordError(
-            f"game record of schema {str(schema)[:60]!r}; this version of miai reads "
-            f"{', '.join(map(repr, _END))}"
+            f"game record of schema {str(schema)[:60]!r}; this version of miai reads {SCHEMA!r}"
         )
-    return str(schema)
 
 
-def _end(line: Any, schema: str, where: str) -> dict[str, Any]:
-    end = _fields(_END[schema], line, where)
-    end["verdicts"] = [VerdictRecord(**vars(verdict)) for verdict in end.get("verdicts", ())]
+def _end(line: Any, where: str) -> dict[str, Any]:
+    end = _fields(_End, line, where)
+    end["verdicts"] = [VerdictRecord(**vars(verdict)) for verdict in end["verdicts"]]
     return end
 
 

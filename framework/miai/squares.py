@@ -206,12 +206,6 @@ class SquareBoard:
         place = {"cx": x, "cy": y, "r": self.cell * size / 2}
         return tag("circle", **place, fill="none", stroke=colour, stroke_width=width)
 
-    def letter(self, square: int, text: str, *, colour: str = INK, size: float = 0.5) -> Markup:
-        """Return a short text in the middle of a square; `size` is in squares."""
-        x, y = self.centre(square)
-        font = self.cell * size
-        return self.text(text, x, y + 0.35 * font, size=font, fill=colour)
-
     def text(
         self, text: str, x: float, y: float, *, size: float, **attributes: Attribute
     ) -> Markup:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
-from miai import EnumeratedBelief, Game, Observation, PlayerView, State
+from miai import EnumeratedBelief, Game, Observation, State
 from miai_classics.kuhn_poker import KuhnPoker, KuhnPokerState
 from miai_classics.matrix_games import MatrixState, PrisonersDilemma, RoundsParameters
 from miai_classics.phantom_tic_tac_toe import PhantomTicTacToe, PhantomTicTacToeState
@@ -458,7 +458,7 @@ class ForgetsWhoHasChosenInTheKey(MatrixState):
         return self._key()
 
 
-# -- games, beliefs and determinizers ---------------------------------------------------------
+# -- games and beliefs ------------------------------------------------------------------------
 
 
 class RemembersItsStates(PhantomTicTacToe):
@@ -491,29 +491,6 @@ class SpiedState(PhantomTicTacToeState):
         return super().serialize()
 
 
-class TakesTheTruth:
-    """A determinizer that copies the true state."""
-
-    def determinize(self, view: PlayerView, rng: random.Random) -> State:
-        assert Spy.truth is not None
-        return Spy.truth.clone()
-
-
-class HandsOutTheTruth:
-    """A determinizer that returns the true state itself."""
-
-    def determinize(self, view: PlayerView, rng: random.Random) -> State:
-        assert Spy.truth is not None
-        return Spy.truth
-
-
-class DrawsFromAnywhere:
-    """A determinizer that knows nothing of what was told."""
-
-    def determinize(self, view: PlayerView, rng: random.Random) -> State:
-        return view.game.new_initial_state()
-
-
 class LosesWorlds(EnumeratedBelief):
     """A belief that keeps the worlds with a mark of the opponent in the first cell only."""
 
@@ -539,14 +516,26 @@ class SamplesTheTruth(EnumeratedBelief):
         return Spy.truth.clone()
 
 
+class HandsOutTheTruth(EnumeratedBelief):
+    """A belief that draws the true state itself, not a copy."""
+
+    def sample(self, rng: random.Random) -> State:
+        assert Spy.truth is not None
+        return Spy.truth
+
+
+class DrawsFromAnywhere(EnumeratedBelief):
+    """A belief that holds the right worlds, and draws from others."""
+
+    def sample(self, rng: random.Random) -> State:
+        return self.game.new_initial_state()
+
+
 BROKEN |= {
     "RemembersItsStates": Broken(RemembersItsStates, "state-reachable"),
-    "TakesTheTruth": Broken(Spy, "resampling-leak", {"determinizer": TakesTheTruth()}),
-    "HandsOutTheTruth": Broken(Spy, "resampling-leak", {"determinizer": HandsOutTheTruth()}),
+    "HandsOutTheTruth": Broken(Spy, "resampling-leak", {"belief": HandsOutTheTruth}),
     "SamplesTheTruth": Broken(Spy, "resampling-leak", {"belief": SamplesTheTruth}),
-    "DrawsFromAnywhere": Broken(
-        PhantomTicTacToe, "resampling", {"determinizer": DrawsFromAnywhere()}
-    ),
+    "DrawsFromAnywhere": Broken(PhantomTicTacToe, "resampling", {"belief": DrawsFromAnywhere}),
     "LosesWorlds": Broken(PhantomTicTacToe, "belief", {"belief": LosesWorlds}),
     "KeepsImpossibleWorlds": Broken(PhantomTicTacToe, "belief", {"belief": KeepsImpossibleWorlds}),
 }

@@ -277,7 +277,7 @@ def test_records_with_verdicts_can_be_read_and_replayed(hold_out: float) -> None
     panel = Panel(GAME, {"a": Always(-1, 1)}, hold_out=hold_out)
     record = play(GAME, randoms(), seed=2, panel=panel)
     text = record.to_json_lines()
-    assert text.startswith('{"schema":"miai.record/2",')
+    assert '"verdicts":' in text
     assert read_record(text) == record
     replay(record)
 

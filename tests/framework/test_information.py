@@ -1,4 +1,4 @@
-"""Views, enumerated beliefs against brute force, and determinizers."""
+"""Views, and enumerated beliefs against brute force."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ import miai
 from miai import (
     BeliefState,
     EnumeratedBelief,
-    EnumeratingDeterminizer,
     Game,
     Observation,
     Player,
@@ -86,7 +85,7 @@ def test_a_view_of_perfect_information_follows_the_state() -> None:
 
 
 def test_a_view_of_hidden_information_has_no_state() -> None:
-    with pytest.raises(HiddenInformationError, match="belief or a determinizer"):
+    with pytest.raises(HiddenInformationError, match="use a belief"):
         _ = PlayerView(PHANTOM, 0).state
     with pytest.raises(HiddenInformationError, match="follows from observations"):
         PlayerView.at(PHANTOM.new_initial_state(), 0)
@@ -229,67 +228,21 @@ def test_observations_that_crossed_a_process_are_understood() -> None:
     assert len(belief) == 16  # o in one of eight cells, having bumped into x or not
 
 
-# -- determinizers ----------------------------------------------------------------------------
-
-
-def view_of(game: Game, history: list[int], player: int) -> PlayerView:
-    view = PlayerView(game, player)
-    for observation in output(game, history, player):
-        view.observe(observation)
-    return view
-
-
-@given(seed=st.integers(0, 2**32), plies=st.integers(1, 10))
-@settings(max_examples=15, deadline=None)
-def test_sampled_worlds_depend_on_the_view_alone(seed: int, plies: int) -> None:
-    """A determinizer that served other games draws what a new one draws."""
-    rng = random.Random(seed)
-    used = EnumeratingDeterminizer()
-    for _ in range(3):
-        state = random_state(PHANTOM, rng, plies)
-        if state.is_terminal():
-            continue
-        player = state.current_player()
-        view = view_of(PHANTOM, state.history(), player)
-        for number in range(3):
-            drawn = used.determinize(view, random.Random(number))
-            fresh = EnumeratingDeterminizer().determinize(view, random.Random(number))
-            assert drawn.history() == fresh.history()
-            assert drawn.current_player() == player
-            assert drawn.information_state_string(player) == state.information_state_string(player)
-            drawn.apply_action(drawn.legal_actions()[0])
-
-
-def test_a_determinizer_carries_its_belief_from_turn_to_turn() -> None:
-    determinizer = EnumeratingDeterminizer()
-    state = PHANTOM.new_initial_state()
-    view = PlayerView(PHANTOM, 0)
-    rng = random.Random(3)
-    while not state.is_terminal():
-        observation = state.observation(0)
-        if observation is not None:
-            view.observe(observation)
-            if state.current_player() == 0:
-                world = determinizer.determinize(view, rng)
-                assert world.information_state_string(0) == state.information_state_string(0)
-        state.apply_action(rng.choice(state.legal_actions()))
-
-
-def test_a_determinizer_does_not_know_the_truth() -> None:
+def test_a_belief_does_not_know_the_truth() -> None:
     """x never learns where o is: over many games the draw is right about as often as by chance."""
-    determinizer, rng = EnumeratingDeterminizer(), random.Random(4)
+    rng = random.Random(4)
     hits = 0
     for game in range(400):
         history = [4, (0, 1, 2, 3, 5, 6, 7, 8)[game % 8]]
-        world = determinizer.determinize(view_of(PHANTOM, history, 0), rng)
+        world = believe(PHANTOM, 0, output(PHANTOM, history, 0)).sample(rng)
         placed = [cell for cell, mark in enumerate(str(world).replace("\n", "")) if mark == "o"]
         hits += placed == [history[1]]
     assert abs(hits - 50) < 5 * (400 * 7 / 64) ** 0.5  # five standard deviations
 
 
-def test_a_determinizer_refuses_a_view_without_observations() -> None:
+def test_a_belief_without_observations_draws_nothing() -> None:
     with pytest.raises(EmptyBeliefError, match="observed nothing yet"):
-        EnumeratingDeterminizer().determinize(PlayerView(PHANTOM, 0), random.Random(0))
+        EnumeratedBelief(PHANTOM, 0).sample(random.Random(0))
 
 
 def test_chance_is_among_the_actors_of_a_belief() -> None:

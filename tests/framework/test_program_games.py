@@ -393,7 +393,7 @@ while True:
         ("while True: sys.stderr.write('x' * 1_000_000)", "67,108,864 bytes to standard error"),
         ("position(id, state)", "answered wrongly: type 'state', id "),
         ("id += 1", ", where type 'state', id "),
-        ("say(type='error', id=id, message='what?')", "it reports an error: what?"),
+        ("say(type='error', id=id, message='what?')", "reports an error: what?"),
         ("say(type='end', id=id)", "answered wrongly: type 'end', id "),
         ("say(type='state', id=id, player=0)", "answer.state: is required"),
         ("position(id, state, player='x')", "answer.player: expected a whole number"),

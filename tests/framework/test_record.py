@@ -19,7 +19,6 @@ from miai.plain import MAX_DEPTH
 from miai.playing.replay import replay
 from miai.record import (
     SCHEMA,
-    SCHEMA_WITH_VERDICTS,
     GameRecord,
     MoveRecord,
     PlayerRecord,
@@ -126,8 +125,7 @@ def test_a_record_survives_json_lines(record: GameRecord) -> None:
 def test_a_played_game_survives_json_lines(game: str) -> None:
     record = a_record(game)
     assert read_record(JsonLines(None).write(record)) == record
-    expected = SCHEMA_WITH_VERDICTS if record.verdicts else SCHEMA
-    assert json.loads(record.to_json_lines().split("\n")[0])["schema"] == expected
+    assert json.loads(record.to_json_lines().split("\n")[0])["schema"] == SCHEMA
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf"), object(), {1, 2}])
@@ -165,8 +163,7 @@ def changed(line: int, **fields: Any) -> str:
 
 BAD: list[tuple[int, dict[str, Any], str]] = [
     (0, {"schema": "miai.record/4"}, "schema 'miai.record/4'; this version of miai reads"),
-    (0, {"schema": "miai.record/2"}, "the end: fields missing: verdicts"),
-    (-1, {"verdicts": []}, "the end: fields missing: none; fields unknown: verdicts"),
+    (-1, {"losers": [0]}, "losers: has too few entries"),
     (0, {"schema": ...}, "its first line names no schema"),
     (0, {"schema": ["x"] * 100}, "of schema"),
     (0, {"game": 7}, "line 1: game: expected a text in quotes, .*, got 7"),

@@ -326,7 +326,7 @@ def test_forfeits(
     assert record.returns == tuple(map(float, returns))
     assert record.moves == []
     text = record.to_json_lines()
-    assert text.startswith('{"schema":"miai.record/3"') == (len(losers) > 1)
+    assert ('"losers":' in text) == (len(losers) > 1)
     assert read_record(text) == record
     assert read_verdicts(text) == (record.returns, [])
     replay(record)
@@ -455,7 +455,8 @@ def test_an_interrupted_decision_is_asked_again_from_everybody() -> None:
             asked.append(self.view.player)
             return Decision(0)
 
-    session = RevisableGame(DILEMMA, note=lambda state, move: None, moves=interrupted(3))
+    session = RevisableGame(DILEMMA, note=lambda state, move: None)
+    session.moves.extend(interrupted(3))
     record = session.play(
         lambda earlier, on_move: play(
             DILEMMA, [Asked(DILEMMA), Asked(DILEMMA)], earlier=earlier, on_move=on_move
@@ -466,7 +467,8 @@ def test_an_interrupted_decision_is_asked_again_from_everybody() -> None:
 
 
 def test_a_decision_is_taken_back_as_a_whole() -> None:
-    session = RevisableGame(DILEMMA, note=lambda state, move: None, moves=interrupted(2))
+    session = RevisableGame(DILEMMA, note=lambda state, move: None)
+    session.moves.extend(interrupted(2))
 
     def referee(earlier: Sequence[MoveRecord], on_move: Any) -> GameRecord:
         if earlier:

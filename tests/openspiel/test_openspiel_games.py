@@ -17,8 +17,7 @@ from miai.plugins.kinds import GAME
 from miai.plugins.registry import Registry
 from miai.testing import check_game
 from miai_openspiel import loading, plugin
-from miai_openspiel.catalogue import ask_openspiel, games
-from miai_openspiel.game_parameters import parameters_of
+from miai_openspiel.catalogue import ask_openspiel, games, parameters_of
 from miai_openspiel.games import OpenSpielGame
 
 QUICK = (

@@ -31,8 +31,7 @@ from miai_openspiel.bots import (
     SpielPolicyParameters,
     write_policy,
 )
-from miai_openspiel.catalogue import games
-from miai_openspiel.game_parameters import parameters_of
+from miai_openspiel.catalogue import games, parameters_of
 from miai_openspiel.games import OpenSpielGame
 
 SAMPLED: dict[str, Any] = {"belief": "sampled", "belief_parameters": {"limit": 50}}

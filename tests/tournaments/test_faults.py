@@ -137,7 +137,7 @@ def test_a_run_whose_workers_are_stopped_gives_no_loss_on_time(
         (worker,) = (
             child
             for child in psutil.Process(process.pid).children()
-            if child.status() != psutil.STATUS_ZOMBIE and "miai.process.worker" in child.cmdline()
+            if child.status() != psutil.STATUS_ZOMBIE and "miai.process.workers" in child.cmdline()
         )
         for _ in range(3):
             stopped(worker.pid, after=0.1, seconds=1.5).join()

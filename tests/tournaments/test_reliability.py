@@ -40,7 +40,7 @@ GAMES_OF_A_ROUND = 6
 EXECUTORS = {"serial": 60, "processes": 80, "ray": 40}
 """How often runs of each are disturbed; with the disk's twenty, two hundred times in all."""
 
-IS_WORKER = {"serial": (), "processes": ("miai.process.worker",), "ray": ("ray::RayActor",)}
+IS_WORKER = {"serial": (), "processes": ("miai.process.workers",), "ray": ("ray::RayActor",)}
 """What is in the command lines of workers."""
 
 

@@ -147,7 +147,7 @@ def test_a_killed_worker_changes_nothing(tmp_path: Path, positions: LabelledPosi
 
 
 def is_worker(process: psutil.Process) -> bool:
-    return "miai.process.worker" in process.cmdline()
+    return "miai.process.workers" in process.cmdline()
 
 
 def test_another_set_is_not_continued(tmp_path: Path) -> None:

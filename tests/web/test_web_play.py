@@ -321,7 +321,7 @@ def test_parameters_in_tables_are_fields_of_the_form() -> None:
         "players.1.search": "gumbel",
         "players.1.search.considered": "8",
     }
-    setting, _ = setting_of("go", given, browser="b")
+    setting = setting_of("go", given, browser="b")
     assert setting.chairs[1].parameters == {"search": {"kind": "gumbel", "considered": 8}}
     with pytest.raises(FormError) as caught:
         setting_of("go", {**given, "players.1.network.threads": "0"}, browser="b")

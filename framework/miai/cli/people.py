@@ -20,7 +20,7 @@ from contextlib import (
     suppress,
 )
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TextIO, runtime_checkable
+from typing import TYPE_CHECKING, TextIO
 
 from miai.agent import Agent, Decision
 from miai.api import renderer_for
@@ -56,21 +56,13 @@ _LINE_MOVES = 5
 """Number of moves in a line of play."""
 
 
-@runtime_checkable
-class MarkingRenderer(Renderer, Protocol):
-    """A renderer that can put marks on what it shows."""
-
-    def marked(self, view: PlayerView, marks: Mapping[int, str]) -> str:
-        """Return the output of `render` with a character at the place of each action."""
-
-
 def show_position(
     renderer: Renderer, view: PlayerView, stream: TextIO, marks: Mapping[int, str] | None = None
 ) -> None:
     """Write a position: in signs and colours where the stream is a terminal that shows them.
 
     Args:
-      marks: a character for each action to mark, drawn at its place by renderers that can.
+      marks: a character for each action to mark, drawn at its place where there are signs.
     """
     if isinstance(renderer, StyledRenderer) and stream.isatty():
         from rich.console import Console
@@ -79,11 +71,7 @@ def show_position(
         if "utf" in console.encoding.lower() and not console.is_dumb_terminal:
             console.print(renderer.styled(view, marks), soft_wrap=True)
             return
-    if marks is not None and isinstance(renderer, MarkingRenderer):
-        text = renderer.marked(view, marks)
-    else:
-        text = renderer.render(view)
-    print(text, file=stream, flush=True)
+    print(renderer.render(view), file=stream, flush=True)
 
 
 def hint_text(view: PlayerView, result: SearchResult) -> str:

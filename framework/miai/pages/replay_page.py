@@ -20,7 +20,7 @@ from miai.markup import number, tag
 from miai.pages import charts
 from miai.pages.document import Column, Table, printable_block
 from miai.pages.document_page import table_markup
-from miai.pages.layout import Assets, environment, inlined, name, text
+from miai.pages.layout import environment, inlined, name, text
 from miai.pages.replay import (
     TRUTH,
     WORLDS,
@@ -99,12 +99,6 @@ def _candidates(candidates: Sequence[Candidate], unit: ValueUnit, info: GameInfo
     rows = tuple(zip(texts, *(cells for _, cells in figures), strict=True))
     return table_markup(Table("Considered", columns, rows, sortable=False))
 
-
-STYLES: Final = ("page.css", "replay.css")
-"""Style sheets of a replay."""
-
-SCRIPTS: Final = ("replay.js",)
-"""Scripts of a replay."""
 
 LARGEST = 1_000_000
 """Maximum size of a file in a page, in bytes."""
@@ -251,7 +245,6 @@ def replay_page(
     report: str = "",
     links: Mapping[str, str] | None = None,
     play_on: str = "",
-    assets: Assets | None = None,
 ) -> str:
     """Return a recorded game as a page of HTML.
 
@@ -264,8 +257,6 @@ def replay_page(
       links: addresses by text, for the heading.
       play_on: address for playing on from a position, to which the script adds ``?ply=``; empty for
         none.
-      assets: links to the files of `STYLES` and `SCRIPTS` for a page from a server; by default
-        they are part of the page.
 
     Raises:
       RecordError: the record contradicts its game, or the game cannot be loaded.
@@ -288,6 +279,7 @@ def replay_page(
                 points.setdefault(scale, []).append(point)
         position = _position(ply, frame, record, game)
         positions.add(position, decision)
+    addresses = {"The tournament's report": report} if report else {}
     count = len(record.moves) + 1
     players = [name(player.name, 24) for player in record.players]
     graphs = [
@@ -298,10 +290,10 @@ def replay_page(
         environment()
         .get_template("replay.html")
         .render(
-            assets=assets or inlined(styles=STYLES, scripts=SCRIPTS),
+            assets=inlined(styles=("page.css", "replay.css"), scripts=("replay.js",)),
             title=text(game_id, 80),
             definitions=Markup(definitions(game)),  # noqa: S704 - by an installed renderer
-            heading=_heading(record, game_id, game, _links(report, links)),
+            heading=_heading(record, game_id, game, addresses | dict(links or {})),
             play_on=play_on,
             open_plies=_open_plies(record),
             single=game.info.perfect_information,
@@ -335,15 +327,11 @@ def _game(record: GameRecord) -> Game:
 # -- the top ----------------------------------------------------------------------------------
 
 
-def _links(report: str, links: Mapping[str, str] | None) -> dict[str, str]:
-    return {**({"The tournament's report": report} if report else {}), **(links or {})}
-
-
 def _heading(
     record: GameRecord, game_id: str, game: Game, links: Mapping[str, str]
 ) -> list[Markup]:
     players = [
-        Markup("%s (%s)") % (name(player.name), _side(game, seat))
+        Markup("%s (%s)") % (name(player.name), _actor_name(seat, game.info))
         for seat, player in enumerate(record.players)
     ]
     result = ending_text(record, game.info.player_names)
@@ -362,10 +350,6 @@ def _heading(
     ]
     lines += [tag("p", tag("a", words, href=address)) for words, address in links.items()]
     return lines
-
-
-def _side(game: Game, seat: int) -> str:
-    return _actor_name(seat, game.info)
 
 
 def _controls(frames: int, game: Game) -> Markup:
@@ -392,7 +376,7 @@ def _controls(frames: int, game: Game) -> Markup:
     parts = [tag("div", *buttons, slider, place, class_="keys")]
     if not game.info.perfect_information:
         names = [("all", "all"), (TRUTH, TRUTH)]
-        names += [(str(p), _side(game, p)) for p in range(game.num_players())]
+        names += [(str(p), _actor_name(p, game.info)) for p in range(game.num_players())]
         views = [
             tag("button", label, type="button", data_view=view, aria_pressed="false")
             for view, label in names
@@ -437,7 +421,7 @@ def _caption(number: int, move: MoveRecord | None, game: Game, record: GameRecor
 
 def _view(view: View, game: Game) -> Markup:
     single = game.info.perfect_information
-    label = TRUTH if view.name == TRUTH else f"{_side(game, int(view.name))} knows"
+    label = TRUTH if view.name == TRUTH else f"{_actor_name(int(view.name), game.info)} knows"
     parts = [] if single else [tag("figcaption", label)]
     parts.append(_drawn(view.picture, view.text, label="the position" if single else label))
     if view.worlds is not None:
@@ -502,7 +486,7 @@ def graph_section(
       heading: tag of the heading.
     """
     comparable = game.info.num_players == 2 and game.info.utility_sum is not None
-    whose = f"for {_side(game, 0)}" if comparable else "each for its own player"
+    whose = f"for {_actor_name(0, game.info)}" if comparable else "each for its own player"
     unit = f" in{scale.suffix}" if scale.suffix else ""
     title = tag(heading, f"{scale.name.capitalize()}{unit}, {whose}")
     return tag("section", title, value_graph(points, frames, scale), charts.legend(players))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from miai.game import Game, State
@@ -30,23 +30,16 @@ class RevisableGame:
     After a `TakeBack` the referee begins the game again with the moves that are left.
 
     Args:
-      moves: those that were played before, to continue an interrupted game.
       note: called with each new state and the move that led to it.
 
     Attributes:
       game: the game.
-      moves: those played so far, without an opening.
+      moves: those played so far, without an opening; added to before an interrupted game goes on.
     """
 
-    def __init__(
-        self,
-        game: Game,
-        *,
-        note: Callable[[State, MoveRecord], None],
-        moves: Iterable[MoveRecord] = (),
-    ) -> None:
+    def __init__(self, game: Game, *, note: Callable[[State, MoveRecord], None]) -> None:
         self.game = game
-        self.moves = list(moves)
+        self.moves: list[MoveRecord] = []
         self._note = note
         self._again = 0  # moves of the game as it goes on that are not new
 

@@ -19,6 +19,9 @@ miai.process.program_agent
 miai.process.program_game
   game program ProgramGame ProgramGameParameters
     The rules of a program in any language, by JSON lines
+miai.process.program_game miai.search.evaluators
+  evaluator random-rollout ProgramRollout RandomRolloutParameters game=program
+    Mean returns of uniformly random games, which the program plays if it can
 miai.plugins.agent_files
   agent file file_agent FileAgentParameters
     A class in a Python file that belongs to no plugin
@@ -92,32 +95,9 @@ miai.beliefs.retention
   retention count-sketch MostFrequent
     Forgets the entry that a Count-Sketch estimates as the least frequent
 """
-"""Below each module: kind, name, factory and parameter model of a component, then its summary."""
 
 
 @hookimpl
 def miai_register(registry: Registry) -> None:
     """Add the components that serve any game, and those of games that are programs."""
-    registry.add(
-        "evaluator",
-        "random-rollout",
-        "miai.process.program_game:ProgramRollout",
-        parameters="miai.search.evaluators:RandomRolloutParameters",
-        summary="Mean returns of uniformly random games, which the program plays if it can",
-        game="program",
-    )
-    module, fields = "", [""]
-    for line in _COMPONENTS.strip().splitlines():
-        if not line.startswith(" "):
-            module = line
-        elif not line.startswith("    "):
-            fields = line.split()
-        else:
-            kind, name, factory, *model = fields
-            registry.add(
-                kind,
-                name,
-                f"{module}:{factory}",
-                parameters=f"{module}:{model[0]}" if model else None,
-                summary=line.strip(),
-            )
+    registry.add_all(_COMPONENTS)

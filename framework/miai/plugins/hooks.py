@@ -40,9 +40,9 @@ def miai_register(registry: Registry) -> None:
 
         @hookimpl
         def miai_register(registry):
-            registry.declare(ENCODER)
-            registry.add("go.encoder", "oneplane", "miai_go.nets:OnePlane",
-                         summary="Own stones 1, theirs -1")
+            registry.declare(ENCODER)  # a kind of its own, see `miai.plugins.kinds`
+            registry.add("go.encoder", "zero", "miai_go.nets.encoders:ZeroEncoder",
+                         summary="The planes of AlphaGo Zero")
     """
 
 

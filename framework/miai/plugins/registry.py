@@ -288,6 +288,43 @@ class Registry:
             return
         self._components[key] = component
 
+    def add_all(self, lines: str) -> None:
+        """Add many components, which lines of text name.
+
+        For example::
+
+            miai_mygame.game
+              game mygame MyGame MyParameters
+                A game of mine
+              renderer mygame MyRenderer game=mygame
+                The board and the last move
+
+        Below each module, a line for each component: its kind, name and factory, its parameter
+        model if it has one, and the game that it is for, if any; then its summary. The models are
+        of the same module, unless a second one follows the first. Raises as `add`.
+        """
+        modules, fields = [""], [""]
+        for line in lines.strip().splitlines():
+            if not line.startswith(" "):
+                modules = line.split()
+            elif not line.startswith("    "):
+                fields = line.split()
+            else:
+                (kind, name, factory, *rest), game, model = fields, None, None
+                for word in rest:
+                    if word.startswith("game="):
+                        game = word.removeprefix("game=")
+                    else:
+                        model = f"{modules[-1]}:{word}"
+                self.add(
+                    kind,
+                    name,
+                    f"{modules[0]}:{factory}",
+                    parameters=model,
+                    summary=line.strip(),
+                    game=game,
+                )
+
     @overload
     def components(
         self, kind: Kind[T], *, game: str | None = None, adapted: bool = False

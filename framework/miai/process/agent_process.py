@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import secrets
 import selectors
-import stat
 import sys
 import tempfile
 import time
@@ -46,9 +44,7 @@ from miai.process.limits import ProcessLimits
 from miai.process.messages import MAX_REQUEST_BYTES, encode
 from miai.process.processors import Processors
 from miai.process.sandbox import (
-    CONFINEMENT,
     SCRATCH,
-    SHARED_FOLDER,
     Isolation,
     sandbox_command,
     strongest_isolation,
@@ -199,16 +195,12 @@ class AgentProcess:
         limits, parameters = self.limits, self.parameters
         if self.isolation is Isolation.SANDBOX:
             environment = _environment(parameters, "/tmp")  # noqa: S108 - its own, in the sandbox
-            environment[SHARED_FOLDER] = environment["TMPDIR"]
             environment.pop("XDG_RUNTIME_DIR", None)
         else:
             self._scratch = tempfile.TemporaryDirectory(
                 prefix=f"{SCRATCH}{os.getpid()}-", ignore_cleanup_errors=True
             )
             environment = _environment(parameters, self._scratch.name)
-        if limits.hidden:
-            paths = os.pathsep.join(sorted(limits.hidden)).encode()
-            environment[CONFINEMENT] = hashlib.sha256(paths).hexdigest()[:16]
         self._channel = Channel(environment, limits, self._wrapper)
         if limits.processors is not None and sys.platform == "linux":
             pid = self._channel.child.pid
@@ -221,7 +213,6 @@ class AgentProcess:
             return None
         return lambda tied: sandbox_command(
             hidden=[Path(path) for path in self.limits.hidden],
-            writable=[],
             parameters={"agent": self.parameters, "game": self._game[1]},
             disk=self.limits.disk,
             tied=tied,
@@ -449,27 +440,8 @@ def _environment(parameters: Mapping[str, Any], scratch: str) -> dict[str, str]:
     environment = child_environment(threads=threads if type(threads) is int and threads > 0 else 1)
     for name in SECRETS:
         environment.pop(name, None)
-    environment.setdefault(SHARED_FOLDER, _shared_folder())
     environment["TMPDIR"] = scratch
     return environment
-
-
-def _shared_folder() -> str:
-    """Return a folder of this user's for what agents share; the temporary one if that fails.
-
-    It is there before an agent is confined, who can create nothing beside its own folder.
-    """
-    temporary = Path(tempfile.gettempdir())
-    if sys.platform == "win32":
-        return str(temporary)
-    folder = temporary / f"miai-shared-{os.getuid()}"
-    try:
-        folder.mkdir(mode=0o700, exist_ok=True)
-        status = folder.lstat()
-    except OSError:
-        return str(temporary)
-    ours = stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid()
-    return str(folder if ours else temporary)
 
 
 BEAT: Final = 0.2

@@ -110,9 +110,6 @@ class Conversation:
         self.send(hello, until=until)
         answer = self.receive(until=until, doing="did not say hello")
         protocol = answer.get("protocol")
-        if answer.get("type") == "error":
-            said = one_line(str(answer.get("message", "")), limit=300)
-            raise AgentProtocolError(f"{self.who} reports an error: {said}")
         if answer.get("type") != "hello" or protocol != PROTOCOL:
             said = f"version {protocol!r}"
             if answer.get("type") != "hello":
@@ -131,14 +128,18 @@ class Conversation:
           doing: what it has to do, for messages: ``did not say hello``.
 
         Raises:
-          AgentError: it dies, is late, writes too much or no JSON object.
+          AgentError: it dies, is late, writes too much or no JSON object, or reports an error.
         """
         while not self._lines:
             if self._ended:
                 raise self._death()
             self._wait(until, doing, writing=False)
             self._read()
-        return read_line(self._lines.popleft(), self.who)
+        message = read_line(self._lines.popleft(), self.who)
+        if message.get("type") == "error":
+            said = one_line(str(message.get("message", "")), limit=300)
+            raise AgentProtocolError(f"{self.who} reports an error: {said}")
+        return message
 
     def is_answered(self, *, within: float) -> bool:
         """Return whether the program has written a message, or ended, after up to `within` seconds.

@@ -231,9 +231,6 @@ class ProgramAgent(Agent):
 
     def _decision(self, answer: Mapping[str, Any], question: Mapping[str, Json]) -> Decision:
         """Return the decision in an answer. Raises `AgentProtocolError` if it is none."""
-        if answer.get("type") == "error":
-            said = one_line(str(answer.get("message", "")), limit=300)
-            raise AgentProtocolError(f"{self._who} reports an error: {said}")
         if answer.get("type") != "action" or answer.get("id") != question["id"]:
             said = f"type {answer.get('type')!r}, id {answer.get('id')!r}"
             raise AgentProtocolError(

@@ -499,9 +499,6 @@ class GameProgram:
         except BaseException:  # interrupted halfway, the next answer would be a stale one
             _kill(self._conversation)
             raise
-        if answer.get("type") == "error":
-            said = one_line(str(answer.get("message", "")), limit=300)
-            raise self._failure(f"it reports an error: {said}")
         if answer.get("type") != kind or answer.get("id") != number:
             said = f"type {answer.get('type')!r}, id {answer.get('id')!r}"
             wanted = f"{said}, where type {kind!r}, id {number} was wanted"

@@ -23,14 +23,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
 
-SHARED_FOLDER: Final = "MIAI_SHARED_TMPDIR"
-"""Variable that names to an agent, which has a temporary folder of its own, the folder for what
-processes share, such as a server's socket. In a sandbox nothing is shared."""
-
-CONFINEMENT: Final = "MIAI_CONFINEMENT"
-"""Variable with a digest of the paths hidden from an agent and what it starts. It shares a server
-only with processes of the same confinement."""
-
 SCRATCH: Final = "miai-agent-"
 """Prefix of the names of agents' temporary folders; the referee's process id follows."""
 
@@ -92,7 +84,6 @@ def strongest_isolation() -> Isolation:
 def sandbox_command(
     *,
     hidden: Sequence[Path],
-    writable: Sequence[Path],
     parameters: Mapping[str, Any],
     disk: int,
     tied: bool,
@@ -103,7 +94,6 @@ def sandbox_command(
 
     Args:
       hidden: folders and files that are empty inside.
-      writable: existing folders that stay writable.
       parameters: of agent and game; a file or folder that one of them names stays readable.
       disk: maximum mebibytes of each private folder.
       tied: whether it dies with the thread that starts it.
@@ -122,8 +112,6 @@ def sandbox_command(
             command += ["--ro-bind", str(path), str(path)]
     for path in hidden:
         command += _mask(path.resolve())
-    for path in writable:
-        command += ["--bind", str(path), str(path)]
     return [*command, "--chdir", str(Path.cwd())]
 
 

@@ -1,7 +1,7 @@
 """Worker processes that perform jobs; a death costs one job.
 
 A worker imports a function by name, calls it once with the pool's setup, and performs jobs with
-what it returns; see `miai.process.worker`. Setup, jobs and results are plain data. A worker that
+what it returns; see `PerformerMaker`. Setup, jobs and results are plain data. A worker that
 dies costs the job that it was at; another one takes its place and the jobs behind. With
 `concurrent.futures.ProcessPoolExecutor` the death of one worker loses the jobs of all.
 """
@@ -9,19 +9,22 @@ dies costs the job that it was at; another one takes its place and the jobs behi
 from __future__ import annotations
 
 import contextlib
+import importlib
 import selectors
 import sys
 import time
+import traceback
 from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final, Generic, Literal, Protocol, Self, TypeVar
+from typing import Any, Final, Generic, Literal, Protocol, Self, TypeAlias, TypeVar
 
-from miai.errors import AgentError, WorkerError
-from miai.process.child import ModuleChild, child_environment
+from miai.errors import AgentError, MiaiError, WorkerError
+from miai.process.child import ModuleChild, boot, child_environment
 from miai.process.messages import encode
 
 ATTEMPTS: Final = 3
@@ -32,6 +35,13 @@ _MAX_JOBS: Final = 16  # that a worker has at once
 _WEIGHT: Final = 0.2  # of the latest job in the mean duration
 _MAX_ANSWER: Final = 1 << 30
 _CLOSE_SECONDS: Final = 5.0
+
+
+Performer: TypeAlias = Callable[[Any], Any]
+"""Performs a job, plain data, and returns its result, plain data."""
+
+PerformerMaker: TypeAlias = Callable[[Any], AbstractContextManager[Performer]]
+"""What a pool names: makes from the setup what performs the jobs of a worker."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -250,7 +260,7 @@ class WorkerProcess:
     ) -> None:
         environment = child_environment(threads=threads)
         self.child = ModuleChild(
-            "miai.process.worker",
+            "miai.process.workers",
             target,
             environment=environment,
             max_message=_MAX_ANSWER,
@@ -308,7 +318,7 @@ class WorkerPool(JobPool[WorkerProcess]):
     """Performs jobs in worker processes; `workers` and `job_deadline` are those of `JobPool`.
 
     Args:
-      target: ``MODULE:FUNCTION``; see `miai.process.worker.PerformerMaker`.
+      target: ``MODULE:FUNCTION``; see `PerformerMaker`.
       setup: what the function is called with, plain data.
       threads: of each numerical library in a worker; None to leave them alone.
       on_output: called with each line that a worker prints.
@@ -461,3 +471,40 @@ class WorkerPool(JobPool[WorkerProcess]):
             worker.child.end_input()
         for worker in idle:
             worker.child.await_death(max(0.0, until - time.monotonic()))
+
+
+# -- in the worker's process ---------------------------------------------------------------------
+
+
+def main(arguments: list[str]) -> None:
+    """Serve a pool; the arguments are those of `boot` and ``MODULE:FUNCTION``."""
+    stream = boot(arguments[:3])
+    module, name = arguments[3].split(":")
+    setup = stream.receive()
+    if setup is None:
+        return
+    with contextlib.ExitStack() as stack:
+        try:
+            make: PerformerMaker = getattr(importlib.import_module(module), name)
+            perform = stack.enter_context(make(setup["setup"]))
+        except Exception as error:
+            stream.send(encode({"refused": _describe(error)}))
+            return
+        while (job := stream.receive()) is not None:
+            try:
+                answer = encode({"result": perform(job["job"])})
+            except Exception as error:
+                answer = encode({"error": _describe(error)})
+            stream.send(answer)
+
+
+def _describe(error: Exception) -> str:
+    """Return the message of an expected error; print the traceback of any other."""
+    if isinstance(error, MiaiError):
+        return str(error)
+    traceback.print_exc()
+    return f"{type(error).__name__}: {error}"
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,4 +1,4 @@
-"""Checks for authors of plugins: does a game, an agent, a determinizer keep its contract?
+"""Checks for authors of plugins: does a game, an agent, a renderer keep its contract?
 
 >>> import miai
 >>> from miai.testing import check_agent, check_game
@@ -17,7 +17,7 @@ The leak tests rest on two ideas. First, a player's information state is taken t
 `State.information_state_string` and by all its observations: in all positions of the check one must
 be equal exactly when the other is, and the legal actions and the tensor must be functions of it.
 Second, the player's belief is enumerated: it must contain the true state, and the player cannot
-distinguish its other worlds from the true one. If there are others, a determinizer may not draw the
+distinguish its other worlds from the true one. If there are others, the belief may not draw the
 true world 40 times in a row; an honest one that draws it with probability q fails with probability
 q**40, below 1e-12 for uniform draws. In games too large for enumeration only the positions of play
 and their children are compared, as the report says; `check_game(belief=...)` takes a belief of the

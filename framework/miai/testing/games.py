@@ -19,7 +19,7 @@ from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 
 from miai.errors import GameError, IllegalActionError, InvalidActionError
 from miai.game import Game, GameInfo, Player, State
-from miai.information import Determinizer, PlayerView
+from miai.information import PlayerView
 from miai.testing.agents import random_action
 from miai.testing.findings import (
     GAME_RULES,
@@ -466,7 +466,6 @@ def check_game(
     max_plies: int | None = None,
     worlds: int = 2000,
     belief: BeliefFactory | None = None,
-    determinizer: Determinizer | None = None,
     skip: Collection[str] = (),
 ) -> ConformanceReport:
     """Play random games and check every rule of `GAME_RULES` in all their positions.
@@ -479,7 +478,6 @@ def check_game(
       worlds: maximum worlds of an enumerated belief; where there are more, the rules of beliefs
         are not checked from there on, which the report says.
       belief: builds the game's own belief, which is checked in place of `EnumeratedBelief`.
-      determinizer: the game's own; by default the worlds are drawn from the belief.
       skip: names of rules not to check.
 
     Raises:
@@ -496,7 +494,6 @@ def check_game(
         findings=findings,
         max_plies=max_plies,
         belief=belief or partial(PartingBelief, limit=worlds),
-        determinizer=determinizer,
         keys=KeyIndex(findings, seed=seed),
         index=InformationIndex(findings),
     )
@@ -513,7 +510,6 @@ class _Setup:
     findings: Findings
     max_plies: int | None
     belief: BeliefFactory
-    determinizer: Determinizer | None
     keys: KeyIndex
     index: InformationIndex
 
@@ -614,7 +610,7 @@ class _RandomGame:
             checker.compare_worlds(self.track, self.setup.index, self.rng)
             own_turn = checker.view.player in state.acting_players()
             if own_turn and self.findings.beliefs <= RESAMPLED_POSITIONS:
-                checker.check_resampling(state, self.rng, determinizer=self.setup.determinizer)
+                checker.check_resampling(state, self.rng)
 
     # -- checks at the end --------------------------------------------------------------------
 

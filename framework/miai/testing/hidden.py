@@ -2,8 +2,8 @@
 
 Observations must be plain data, complete in games of perfect information, and free of leaks. A
 *world* is a state that is consistent with all observations of a player. A belief must contain the
-true state and only worlds of the player's information state; a determinizer must not be able to
-distinguish the true one.
+true state and only worlds of the player's information state; its draws must not depend on which of
+them is true.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from miai.errors import BeliefTooLargeError, EmptyBeliefError
 from miai.game import Game, Observation, Player, State
 from miai.information import (
     BeliefState,
-    Determinizer,
     EnumeratedBelief,
     ObservationMatch,
     PlayerView,
@@ -385,23 +384,14 @@ class BeliefChecker:
             return
         self._findings.add("belief", message, state.history())
 
-    def check_resampling(
-        self, state: State, rng: random.Random, *, determinizer: Determinizer | None
-    ) -> None:
-        """Draw worlds at the player's turn until one is not the true one; 40 true ones are a leak.
-
-        The determinizer draws them; without one, the belief itself.
-        """
+    def check_resampling(self, state: State, rng: random.Random) -> None:
+        """Draw worlds at the player's turn until one is not the true one; 40 true ones leak."""
         keys = self.keys()
         if self._belief is None or len(keys) < 2:
             return
         before, actions = state.serialize(), state.history()
         for _ in range(DRAWS):
-            world = (
-                determinizer.determinize(self.view, rng)
-                if determinizer
-                else self._belief.sample(rng)
-            )
+            world = self._belief.sample(rng)
             if world.key() not in keys:
                 message = f"drew a state that is not a world of player {self.view.player}: {world}"
                 self._findings.add("resampling", message, actions)

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, get_args
 
+from starlette.requests import Request
 from starlette.responses import Response
 
 from miai.api import load_game, opponents_of, renderer_for
@@ -199,14 +200,20 @@ class FormError(Exception):
         self.mistakes = dict(mistakes)
 
 
+async def entered_in(request: Request) -> dict[str, str]:
+    """Return the values of the form that a request sends, by name."""
+    async with request.form(max_files=0, max_fields=500) as form:
+        return {key: value for key, value in form.items() if isinstance(value, str)}
+
+
 def setting_of(
     game: str,
     entered: Mapping[str, str],
     *,
     browser: str,
     parameters: Mapping[str, Any] | None = None,
-) -> tuple[Setting, list[int]]:
-    """Return the setting that a form describes, and the players for whom guests are invited.
+) -> Setting:
+    """Return the setting that a form describes.
 
     Args:
       browser: digest of the cookie of the person that filled it in.
@@ -224,11 +231,9 @@ def setting_of(
         except (MiaiError, ValueError) as error:
             for name in _suspects(game, parameters) or ["game"]:
                 mistakes[name] = one_line(str(error))
-    chairs, guests, ranks = [], [], opponents_of(made)
+    chairs, ranks = [], opponents_of(made)
     for player, name in enumerate(made.info.player_names):
         chair = _chair(game, ranks, f"players.{player}", name, entered, mistakes)
-        if chair.agent == GUEST:
-            guests.append(player)
         if chair.agent in (ME, GUEST):
             chair = Chair(agent=PERSON, browser=browser if chair.agent == ME else "")
         chairs.append(chair)
@@ -238,8 +243,7 @@ def setting_of(
     seed = _seed(entered, mistakes)
     if mistakes:
         raise FormError(mistakes)
-    setting = Setting(game=game, parameters=parameters, chairs=chairs, seed=seed, clock=clock)
-    return setting, guests
+    return Setting(game=game, parameters=parameters, chairs=chairs, seed=seed, clock=clock)
 
 
 def _suspects(game: str, parameters: Mapping[str, Any]) -> list[str]:

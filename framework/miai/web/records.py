@@ -37,7 +37,7 @@ from miai.plugins.kinds import GAME, RECORD_FORMAT
 from miai.plugins.loader import registry
 from miai.record import GameRecord, ReadableFormat, Termination
 from miai.record_reader import read_record
-from miai.web.lobby import FormError, form_page, players_of, setting_of
+from miai.web.lobby import FormError, entered_in, form_page, players_of, setting_of
 from miai.web.tables import GameTable, TableSet
 from miai.web.templating import page
 
@@ -355,13 +355,8 @@ class Records:
 
         See `miai.web.sections.PlayOn`.
         """
-        entered: dict[str, str] = {}
-        if request.method == "POST":
-            async with request.form(max_files=0, max_fields=500) as form:
-                entered = {key: value for key, value in form.items() if isinstance(value, str)}
-        return await to_thread.run_sync(
-            self._play, request, find, entered if request.method == "POST" else None
-        )
+        entered = await entered_in(request) if request.method == "POST" else None
+        return await to_thread.run_sync(self._play, request, find, entered)
 
     def _play(
         self, request: Request, find: Callable[[], GameRecord], sent: dict[str, str] | None
@@ -404,7 +399,7 @@ class Records:
     ) -> GameTable:
         own = {key: value for key, value in entered.items() if not key.startswith("game.")}
         parameters = dict(record.game_parameters)
-        setting, _ = setting_of(record.game, own, browser=browser, parameters=parameters)
+        setting = setting_of(record.game, own, browser=browser, parameters=parameters)
         return self._tables.new(setting, earlier=record.moves[:plies])
 
     def _record(self, name: str) -> GameRecord:

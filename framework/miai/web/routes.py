@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
-from typing import Any, Final
+from typing import Any
 
 from anyio import to_thread
 from markupsafe import Markup
@@ -23,6 +23,7 @@ from miai.plugins.loader import registry
 from miai.web.guard import Browsers, digest_of, enter, new_cookie
 from miai.web.lobby import (
     FormError,
+    entered_in,
     fields_of,
     form_page,
     picture_of,
@@ -32,7 +33,6 @@ from miai.web.lobby import (
 from miai.web.tables import GameTable, TableSet, described
 from miai.web.templating import TYPES, assets, page
 
-_SPECTATOR: Final = -1
 _HOUR = 3600
 
 
@@ -90,8 +90,7 @@ class Pages:
         entered: dict[str, str] = {}
         mistakes: dict[str, str] = {}
         if request.method == "POST":
-            async with request.form(max_files=0, max_fields=500) as form:
-                entered = {key: value for key, value in form.items() if isinstance(value, str)}
+            entered = await entered_in(request)
             try:
                 table = await to_thread.run_sync(self._make, game, entered, request.state.browser)
                 return RedirectResponse(f"/tables/{table.id}", 303)
@@ -102,8 +101,7 @@ class Pages:
         return await to_thread.run_sync(form_page, game, entered, mistakes)
 
     def _make(self, game: str, entered: dict[str, str], browser: str) -> GameTable:
-        setting, _ = setting_of(game, entered, browser=browser)
-        return self._tables.new(setting)
+        return self._tables.new(setting_of(game, entered, browser=browser))
 
     async def agent_fields(self, request: Request) -> Response:
         """Send the fields of an agent's parameters, for the form."""
@@ -124,7 +122,7 @@ class Pages:
         cookie = request.state.cookie or new_cookie()
         browser = digest_of(cookie)
         player = await to_thread.run_sync(table.sit, request.path_params["key"], browser)
-        if player is None:
+        if player < 0:
             return page("taken.html", owner=False, status=410)
         self._browsers.admit(cookie, table=table.id)
         return enter(cookie, f"/tables/{table.id}")
@@ -136,8 +134,7 @@ class Pages:
         if values is None:
             table = await self._find(request)
             await to_thread.run_sync(self._go_on, table)
-            player = table.player_of(browser)
-            values = await to_thread.run_sync(table.page, _SPECTATOR if player is None else player)
+            values = await to_thread.run_sync(table.page, table.player_of(browser))
         for key in ("definitions", "legend", "picture"):
             values[key] = Markup(values[key])  # noqa: S704 - by an installed renderer
         return page(
@@ -151,25 +148,19 @@ class Pages:
     async def events(self, request: Request) -> Response:
         """Send what happens at a table as server-sent events."""
         table = await self._find(request)
-        player = table.player_of(request.state.browser)
-        seat = _SPECTATOR if player is None else player
+        seat = table.player_of(request.state.browser)
         await to_thread.run_sync(self._go_on, table)
         return EventSourceResponse(_events(table, seat), ping=15)
 
     async def answer(self, request: Request) -> Response:
         """Take a player's move, its resignation, or its wish to take a move back."""
         table = await self._find(request)
-        player = table.player_of(request.state.browser)
-        seat = None if player is None else table.seat(player)
-        try:
-            said = await request.json()
-        except ValueError:
-            said = None
-        if player is None:
+        player, said = table.player_of(request.state.browser), await _said(request)
+        if player < 0:
             return _refused("you only look on here", 403)
-        if seat is None:
+        if table.seat(player) is None:
             return _refused("the game does not go on", 409)
-        if not isinstance(said, dict):
+        if said is None:
             return _refused("send an object of JSON", 400)
         try:
             await to_thread.run_sync(_answer, table, player, said)
@@ -181,7 +172,7 @@ class Pages:
         """Send a hint to a player on its turn."""
         table = await self._find(request)
         player = table.player_of(request.state.browser)
-        if player is None:
+        if player < 0:
             return _refused("you only look on here", 403)
         try:
             advice = await to_thread.run_sync(table.advise, player)
@@ -201,9 +192,8 @@ class Pages:
         self, request: Request, ask: Callable[[GameTable, int], Mapping[str, Any]]
     ) -> Response:
         table = await self._find(request)
-        player = table.player_of(request.state.browser)
         try:
-            seat = _SPECTATOR if player is None else player
+            seat = table.player_of(request.state.browser)
             return JSONResponse(await to_thread.run_sync(ask, table, seat))
         except MiaiError as error:
             return _refused(one_line(str(error)), 409)
@@ -213,11 +203,7 @@ class Pages:
         table = await self._find(request)
         if not request.state.owner:
             return _refused("you only look on here", 403)
-        try:
-            said = await request.json()
-        except ValueError:
-            said = None
-        kind = said.get("kind") if isinstance(said, dict) else None
+        kind = (await _said(request) or {}).get("kind")
         if kind not in ("pause", "step", "continue"):
             return _refused("say pause, step or continue", 400)
         try:
@@ -273,6 +259,15 @@ def _game(request: Request) -> str:
     if component.needs_parameters:
         raise HTTPException(404, f"{name} is not played here: use `miai play` or a config")
     return component.name
+
+
+async def _said(request: Request) -> dict[str, Any] | None:
+    """Return the object of JSON that a request sends; None if it sends anything else."""
+    try:
+        said = await request.json()
+    except ValueError:
+        return None
+    return said if isinstance(said, dict) else None
 
 
 def _answer(table: GameTable, player: int, said: dict[str, Any]) -> None:

@@ -78,7 +78,7 @@ Stage = Literal["waiting", "starting", "playing", "suspended", "over", "failed"]
 _logger = logging.getLogger("miai.web")
 
 
-class Advice(TypedDict):
+class Hint(TypedDict):
     """A hint: an action, -1 to resign, a line about it, and what the adviser considered."""
 
     action: int
@@ -307,7 +307,8 @@ class GameTable:
             player: Estimates(self.game, renderer_for(self.game)) for player in self.channels
         }
         self._ready = threading.Event()  # the players know all that was played before
-        self._public: SeatFrame = self._first_public_frame()
+        self._camera = Camera(self.game, self.renderer)
+        self._public: SeatFrame = self._camera.truth(self.game.new_initial_state())
         self._turn: tuple[tuple[int, ...], float] = (), 0.0  # who acts, and since when
         self._session = RevisableGame(self.game, note=self._note)
 
@@ -367,15 +368,15 @@ class GameTable:
 
     # -- sitting down ----------------------------------------------------------------------------
 
-    def player_of(self, browser: str) -> int | None:
-        """Return the player for whom a browser plays; None for a spectator."""
+    def player_of(self, browser: str) -> int:
+        """Return the player for whom a browser plays; -1 for a spectator."""
         for player, chair in enumerate(self.setting.chairs):
             if chair.browser and chair.browser == browser:
                 return player
-        return None
+        return -1
 
-    def sit(self, key: str, browser: str) -> int | None:
-        """Let the browser with an invitation's key sit down; return its player, or None.
+    def sit(self, key: str, browser: str) -> int:
+        """Let the browser with an invitation's key sit down; return its player, or -1.
 
         An invitation serves once; the browser that used it may come back with it.
         """
@@ -402,6 +403,10 @@ class GameTable:
             for player, chair in enumerate(self.setting.chairs)
             if chair.agent == PERSON and not chair.browser
         ]
+
+    @property
+    def _people(self) -> int:
+        return sum(chair.agent == PERSON for chair in self.setting.chairs)
 
     # -- playing -------------------------------------------------------------------------------
 
@@ -443,14 +448,13 @@ class GameTable:
 
     def seat(self, player: int) -> PersonSeat | None:
         """Return the seat of a person while the game goes on."""
-        seat = self._seats[player] if self._seats else None
+        seat = self._seats[player] if self._seats and player >= 0 else None
         return seat if isinstance(seat, PersonSeat) else None
 
     def can_take_back(self, player: int) -> bool:
         """Return whether a person may take back a move: alone, nothing hidden, without a clock."""
-        people = [chair for chair in self.setting.chairs if chair.agent == PERSON]
         return (
-            len(people) == 1
+            self._people == 1
             and self.game.info.perfect_information
             and self.control.kind == "none"
             and self._session.last_ply_of(player) is not None
@@ -468,10 +472,9 @@ class GameTable:
 
     def can_advise(self) -> bool:
         """Return whether hints are given: not between people."""
-        people = [chair for chair in self.setting.chairs if chair.agent == PERSON]
-        return len(people) == 1 and self._adviser is not None
+        return self._people == 1 and self._adviser is not None
 
-    def advise(self, player: int) -> Advice:
+    def advise(self, player: int) -> Hint:
         """Return a move for a person on its turn, a line about it, and what was considered.
 
         An agent in a process of its own chooses it, from what the person has observed and no more.
@@ -497,8 +500,7 @@ class GameTable:
 
         Not while people play each other or a game that hides something.
         """
-        people = [chair for chair in self.setting.chairs if chair.agent == PERSON]
-        return self.stage == "over" or (len(people) <= 1 and not self.secret)
+        return self.stage == "over" or (self._people <= 1 and not self.secret)
 
     def analyse(self, player: int) -> dict[str, Any]:
         """Return the values over the game and the latest thoughts; see `analysis_of`.
@@ -513,10 +515,9 @@ class GameTable:
 
     def estimate_of(self, player: int) -> str:
         """Return what can be estimated for a player, or with -1 a spectator; empty for nothing."""
-        people = [chair for chair in self.setting.chairs if chair.agent == PERSON]
         if self.game.info.perfect_information:
             return self._estimates[player].title if self.can_analyse(player) else ""
-        own = len(people) == 1 and player >= 0 and self.stage != "over"
+        own = self._people == 1 and player >= 0 and self.stage != "over"
         return self._estimates[player].title if own else ""
 
     def estimate(self, player: int) -> Estimate:
@@ -526,7 +527,7 @@ class GameTable:
         """
         if not self.estimate_of(player):
             raise ConfigError("there is no estimate here")
-        seat = self.seat(player) if player >= 0 else None
+        seat = self.seat(player)
         if seat is not None:
             return self._estimates[player].of(seat.view)
         if not self.game.info.perfect_information:
@@ -538,7 +539,7 @@ class GameTable:
     @property
     def can_pause(self) -> bool:
         """Whether the game can be paused: nobody waits for a person."""
-        return all(chair.agent != PERSON for chair in self.setting.chairs)
+        return not self._people
 
     def set_pace(self, *, paused: bool, step: bool = False) -> None:
         """Pause the game after the next move, or let it go on; `step` allows one move.
@@ -675,7 +676,7 @@ class GameTable:
             "player": player,
             "timed": self.control.kind != "none",
             "empty": self.empty_chairs,
-            "definitions": Camera(self.game, self.renderer).definitions(),
+            "definitions": self._camera.definitions(),
             "legend": legend(self.game),
             "picture": frame["picture"] if frame else "",
             "text": frame["text"] if frame else "",
@@ -683,16 +684,13 @@ class GameTable:
 
     def frame(self, player: int) -> SeatFrame:
         """Return what a player, or with -1 a spectator, sees now."""
-        seat = self.seat(player) if player >= 0 else None
-        if seat is not None:
-            return seat.frame
-        return self._frame_at_rest(player)
+        seat = self.seat(player)
+        return self._frame_at_rest(player) if seat is None else seat.frame
 
     @property
     def secret(self) -> bool:
         """Whether a spectator may not see the position, because a person plays a hidden game."""
-        people = any(chair.agent == PERSON for chair in self.setting.chairs)
-        return people and not self.game.info.perfect_information and self.stage != "over"
+        return self._people > 0 and not (self.game.info.perfect_information or self.stage == "over")
 
     def news(self, player: int) -> dict[str, Any]:
         """Return everything that a page of a player, or with -1 of a spectator, shows now."""
@@ -727,7 +725,7 @@ class GameTable:
         """Return the clocks as a player, or with -1 a spectator, may see them."""
         left: list[float | None] = [clock.limit() for clock in self._clocks_at_rest()]
         turn, since = self._turn
-        seat = self.seat(player) if player >= 0 else None
+        seat = self.seat(player)
         if not self.game.info.perfect_information and self.stage != "over":
             left = [own if each == player else None for each, own in enumerate(left)]
             asked = None if seat is None else seat.asked
@@ -784,15 +782,12 @@ class GameTable:
         if not self._session.catching_up:
             self._ready.set()
         if not self.secret:
-            self._public = Camera(self.game, self.renderer).truth(state)
+            self._public = self._camera.truth(state)
             self.channels[-1].send(self.news(-1))
 
     def _show_stage(self) -> None:
         for player, channel in self.channels.items():
             channel.send(self.news(player))
-
-    def _first_public_frame(self) -> SeatFrame:
-        return Camera(self.game, self.renderer).truth(self.game.new_initial_state())
 
     def _frame_at_rest(self, player: int) -> SeatFrame:
         """Return a frame of a game that does not go on now, made from its moves."""

@@ -9,46 +9,25 @@ from miai import hookimpl
 if TYPE_CHECKING:
     from miai.plugins.registry import Registry
 
-_PROBLEMS = (
-    # module and name, parameters, summary
-    (
-        *("mini_rbc", "MiniRbcProblemParameters"),
-        "King and rook against a hidden king; senses one window per turn",
-    ),
-    (
-        *("phantom_lines", "PhantomProblemParameters"),
-        "Tic-tac-toe with hidden marks; senses one line per turn",
-    ),
-    (
-        *("sub_hunt", "HuntProblemParameters"),
-        "A hunter pings and charges at a hidden submarine",
-    ),
-)
+_COMPONENTS = """
+miai_miniblind.mini_rbc
+  game mini_rbc MiniRbc MiniRbcParameters
+    King and rook against a hidden king; senses one window per turn
+  belief-problem mini_rbc mini_rbc_problem MiniRbcProblemParameters
+    King and rook against a hidden king; senses one window per turn
+miai_miniblind.pictures
+  renderer mini_rbc MiniRbcRenderer game=mini_rbc
+    The certain squares, and where hidden pieces may be
+miai_miniblind.phantom_lines
+  belief-problem phantom_lines phantom_lines_problem PhantomProblemParameters
+    Tic-tac-toe with hidden marks; senses one line per turn
+miai_miniblind.sub_hunt
+  belief-problem sub_hunt sub_hunt_problem HuntProblemParameters
+    A hunter pings and charges at a hidden submarine
+"""
 
 
 @hookimpl
 def miai_register(registry: Registry) -> None:
     """Add the problems, and mini-RBC as a game with its pictures."""
-    registry.add(
-        "game",
-        "mini_rbc",
-        "miai_miniblind.mini_rbc:MiniRbc",
-        parameters="miai_miniblind.mini_rbc:MiniRbcParameters",
-        summary=_PROBLEMS[0][-1],
-    )
-    registry.add(
-        "renderer",
-        "mini_rbc",
-        "miai_miniblind.pictures:MiniRbcRenderer",
-        summary="The certain squares, and where hidden pieces may be",
-        game="mini_rbc",
-    )
-    for name, parameters, summary in _PROBLEMS:
-        module = f"miai_miniblind.{name}"
-        registry.add(
-            "belief-problem",
-            name,
-            f"{module}:{name}_problem",
-            parameters=f"{module}:{parameters}",
-            summary=summary,
-        )
+    registry.add_all(_COMPONENTS)

@@ -1,5 +1,7 @@
 """The names, titles and parameters of OpenSpiel's games, so that listing them loads nothing.
 
+The parameter model of each game is an attribute of the game's name.
+
 ``catalogue.json`` is written by ``python -m miai_openspiel.catalogue``, which asks OpenSpiel.
 """
 
@@ -11,7 +13,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+from pydantic import create_model
+
+from miai import Parameters, parameter
+
 _FILE: Final = Path(__file__).with_name("catalogue.json")
+
+_LONGEST: Final = 10_000  # characters of a text
+_LARGEST: Final = 10_000  # numbers, unless their default is larger
+_LARGEST_SEED: Final = (1 << 31) - 1
 
 _UNSUITABLE: Final = {
     "mean field": "mean-field games have a distribution of players, not players",
@@ -26,6 +36,36 @@ def games() -> dict[str, dict[str, Any]]:
     """Return the catalogue: by name the title, the players by default, and so on."""
     entries: dict[str, dict[str, Any]] = json.loads(_FILE.read_text())["games"]
     return entries
+
+
+class AnyGameParameters(Parameters):
+    """A game by its text."""
+
+    game: str = parameter(
+        "tic_tac_toe", max_length=_LONGEST, help="OpenSpiel's name of the game with its parameters"
+    )
+
+
+@cache
+def parameters_of(name: str) -> type[Parameters]:
+    """Return the parameter model of a game: OpenSpiel's parameters with their types."""
+    fields: dict[str, Any] = {}
+    for key, value in games()[name]["parameters"].items():
+        limits: dict[str, Any] = {}
+        if isinstance(value, str):
+            limits = {"max_length": _LONGEST}
+        elif type(value) is int:
+            limits = {"ge": -_LARGEST_SEED, "le": _LARGEST_SEED}
+            if "seed" not in key:  # a size beyond this would take all memory, if not the process
+                limits = {"ge": min(-1, value), "le": max(_LARGEST, 10 * value)}
+        fields[key] = type(value), parameter(value, help=f"OpenSpiel's parameter {key}", **limits)
+    return create_model(f"Parameters_{name}", __base__=Parameters, **fields)
+
+
+def __getattr__(name: str) -> Any:
+    if name in games():
+        return parameters_of(name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def ask_openspiel() -> dict[str, Any]:

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Hashable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
@@ -23,6 +23,7 @@ import pyspiel
 from miai import Game, GameInfo, Observation, Parameters, Player, SimultaneousState
 from miai.errors import InvalidActionError, ParameterError
 from miai.plain import one_line
+from miai_openspiel.catalogue import AnyGameParameters, games
 from miai_openspiel.loading import MOST_DEALT, load, without_its_complaints
 
 if TYPE_CHECKING:
@@ -371,3 +372,15 @@ class OpenSpielState(SimultaneousState):
                 return tensor
             tensor[:] = np.asarray(values, np.float32).reshape(tensor.shape)
         return tensor
+
+
+def any_game(parameters: AnyGameParameters) -> OpenSpielGame:
+    """Return the game of a text, which is registered as ``openspiel``."""
+    return OpenSpielGame(parameters.game, parameters, registered="openspiel")
+
+
+def __getattr__(name: str) -> Callable[[Parameters], OpenSpielGame]:
+    """Return the factory of a game of the catalogue, as an attribute of its name."""
+    if name in games():
+        return partial(OpenSpielGame, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

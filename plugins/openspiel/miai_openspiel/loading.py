@@ -20,8 +20,7 @@ import pyspiel
 
 from miai.errors import ParameterError, near_matches
 from miai.process.confined import CONFINED
-from miai.process.worker import Performer
-from miai.process.workers import Finished, Job, WorkerPool
+from miai.process.workers import Finished, Job, Performer, WorkerPool
 from miai_openspiel.catalogue import games
 
 MOST_DEALT: Final = 200  # actions of chance before a player acts; some games may deal for ever

@@ -20,8 +20,8 @@ def miai_register(registry: Registry) -> None:
         registry.add(
             "game",
             PREFIX + name,
-            f"miai_openspiel.named:{name}",
-            parameters=f"miai_openspiel.game_parameters:{name}",
+            f"miai_openspiel.games:{name}",
+            parameters=f"miai_openspiel.catalogue:{name}",
             summary=entry["title"],
         )
         _add_agents(
@@ -31,8 +31,8 @@ def miai_register(registry: Registry) -> None:
     registry.add(
         "game",
         "openspiel",
-        "miai_openspiel.named:any_game",
-        parameters="miai_openspiel.game_parameters:AnyGameParameters",
+        "miai_openspiel.games:any_game",
+        parameters="miai_openspiel.catalogue:AnyGameParameters",
         summary="Any game of OpenSpiel by its text, such as misere(game=tic_tac_toe())",
     )
 

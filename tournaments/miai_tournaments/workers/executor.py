@@ -19,7 +19,7 @@ from miai_tournaments.workers.game_runner import GameRunner
 from miai_tournaments.workers.jobs import GameJob, JobOutcome, Setup
 
 GAME_WORKER: Final = "miai_tournaments.workers.game_runner:serve_games"
-"""What worker processes perform `GameJob` with; a `miai.process.worker.PerformerMaker`."""
+"""What worker processes perform `GameJob` with; a `miai.process.workers.PerformerMaker`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

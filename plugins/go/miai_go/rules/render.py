@@ -240,10 +240,6 @@ class GoRenderer:
         """Return the position of a view, with the player to move and the prisoners."""
         return str(view.state)
 
-    def marked(self, view: PlayerView, marks: Mapping[int, str]) -> str:
-        """Return the position with a character drawn at the point of each action."""
-        return cast("GoState", view.state).text(marks)
-
     def styled(self, view: PlayerView, marks: Mapping[int, str] | None = None) -> Text:
         """Return the position in stones on a wooden board, with marks at the points of actions."""
         size = cast("GoGame", self.game).size

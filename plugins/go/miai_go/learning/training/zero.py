@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import astuple, dataclass, fields, replace
@@ -172,17 +172,16 @@ def write_ladder(folder: Path, rungs: list[Rung]) -> None:
     rows.writerow([field.name for field in fields(Rung)])
     rows.writerows(astuple(rung) for rung in rungs)
     write_text(folder / FILE, text.getvalue())
-    _draw(folder / PICTURE, rungs)
+    points = [(0.0, 0.0, 0.0), *((float(rung.round), rung.elo, rung.margin) for rung in rungs)]
+    write_text(folder / PICTURE, ladder_figure(points))
 
 
-def _draw(path: Path, rungs: list[Rung]) -> None:
-    elo = [0.0, *(rung.elo for rung in rungs)]
-    margins = [0.0, *(rung.margin for rung in rungs)]
-    rounds = [0.0, *(float(rung.round) for rung in rungs)]
+def ladder_figure(rungs: Sequence[tuple[float, float, float]]) -> str:
+    """Return a ladder as SVG: the round, the Elo and half the 95 % interval of each rung."""
     ladder = Points(
         label="",
-        points=list(zip(rounds, elo, strict=True)),
-        y_spans=[(e - m, e + m) for e, m in zip(elo, margins, strict=True)],
+        points=[(round_, elo) for round_, elo, _ in rungs],
+        y_spans=[(elo - margin, elo + margin) for _, elo, margin in rungs],
         series=0,
     )
     panel = Panel(
@@ -193,7 +192,7 @@ def _draw(path: Path, rungs: list[Rung]) -> None:
         width=460,
     )
     note = "Each rung against the one before; bars are 95 % intervals."
-    write_text(path, figure("Elo of the ladder", [[panel]], note=note))
+    return figure("Elo of the ladder", [[panel]], note=note)
 
 
 class Replay:
