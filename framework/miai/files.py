@@ -59,6 +59,7 @@ def atomic_file(path: Path, *, sync: bool = True) -> Iterator[IO[bytes]]:
         with path.open("wb") as file:
             yield file
         return
+    # In the same folder, because renaming is atomic within one file system only.
     draft = path.with_name(f".{path.name[:_SHOWN_NAME]}.{secrets.token_hex(6)}.new")
     with _naming(path):
         if path.is_dir():
@@ -75,6 +76,7 @@ def atomic_file(path: Path, *, sync: bool = True) -> Iterator[IO[bytes]]:
                 if sync:
                     os.fsync(file.fileno())
         with _naming(path):
+            # The content is on the disk by now: after a crash there is the old file or the new one.
             draft.replace(path)
     except BaseException:
         with contextlib.suppress(OSError):
@@ -246,6 +248,7 @@ class Journal:
                 if self.sync:
                     os.fsync(file.fileno())
             except BaseException:
+                # Half an entry would hide all that is appended later: reading stops at it.
                 file.truncate(size)
                 raise
         if self.sync and size == 0:

@@ -431,10 +431,6 @@ class State(ABC):
         """Return one player's entry of `returns`."""
         return self.returns()[player]
 
-    def player_reward(self, player: int) -> float:
-        """Return one player's entry of `rewards`."""
-        return self.rewards()[player]
-
     def is_terminal(self) -> bool:
         """Return whether the game is over."""
         return self.current_player() == _TERMINAL

@@ -186,11 +186,14 @@ class EnumeratedBelief:
                 observation = child.observation(self.player)
                 key = child.key()
                 if observation is None:
+                    # Each position that the player does not notice is expanded once, however it is
+                    # reached.
                     if key not in unobserved:
                         unobserved.add(key)
                         frontier.append(child)
                 elif key not in successors and target.matches(observation):
                     successors[key] = child
+            # While expanding: what the player does not notice may grow without end before it ends.
             if len(successors) + len(unobserved) > self.limit:
                 raise BeliefTooLargeError(
                     f"{self.game.info.title}: more than {self.limit} worlds; raise the limit "

@@ -31,6 +31,7 @@ def to_plain(value: object, *, what: str) -> Json:
 
 
 def _copy(value: Any, what: str, depth: int) -> Json:
+    # The frequent types first and by identity: this is run for every observation.
     kind = type(value)
     if value is None or kind is int or kind is str or kind is bool:
         plain: Json = value

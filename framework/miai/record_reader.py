@@ -105,6 +105,7 @@ def read_record(text: str) -> GameRecord:
         raise RecordError(
             f"a game record of {len(text)} characters; at most {MAX_CHARACTERS} are read"
         )
+    # A file that was cut may end with a line that is whole JSON, but not with its newline.
     if not text.endswith("\n"):
         raise RecordError("the game record is truncated: its last line is incomplete")
     lines = [_line(line, number) for number, line in enumerate(text.split("\n")[:-1], 1)]

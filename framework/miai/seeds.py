@@ -27,4 +27,5 @@ def derive_seed(*parts: int | str) -> int:
             raise TypeError(f"a seed derives from integers and texts, not {part!r}")
     text = json.dumps([_DOMAIN, *parts], separators=(",", ":"))
     digest = hashlib.sha256(text.encode("ascii")).digest()
+    # 63 bits fit into a signed integer of 64, such as those of databases.
     return int.from_bytes(digest[:8], "big") >> 1

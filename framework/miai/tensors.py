@@ -220,6 +220,7 @@ class FileHeader(StrictModel):
         unsigned = self.model_copy(update={"sha256": ""})
         total = hashlib.sha256(unsigned.to_json().encode("ascii"))
         for name in sorted(tensors):
+            # With names and shapes: two tensors that changed places would have the same numbers.
             total.update(self._tensor_line(name, tensors[name]).encode())
             total.update(tensors[name].tobytes())
         return total.hexdigest()

@@ -12,8 +12,7 @@ import psutil
 import pytest
 
 from miai.process.agent_process import AgentProcess
-from miai.process.limits import ProcessLimits
-from miai.process.sandbox import Isolation
+from miai.process.sandbox import Isolation, ProcessLimits
 
 SeatFactory = Callable[..., AgentProcess]
 

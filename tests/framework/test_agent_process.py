@@ -33,8 +33,7 @@ from miai.errors import (
 from miai.playing.match import InProcessSeat, play_game
 from miai.process.agent_process import AgentProcess
 from miai.process.landlock import landlock_version
-from miai.process.limits import ProcessLimits
-from miai.process.sandbox import Isolation
+from miai.process.sandbox import Isolation, ProcessLimits
 from miai.record import GameRecord, Termination
 from miai.record_reader import read_record
 from miai.seeds import derive_seed
@@ -557,7 +556,7 @@ PARENT = """
 import sys, threading, time
 from miai.clock import ClockReading, TimeControl
 from miai.process.agent_process import AgentProcess
-from miai.process.limits import ProcessLimits
+from miai.process.sandbox import ProcessLimits
 from miai.process.sandbox import Isolation
 from miai.seeds import derive_seed
 limits = ProcessLimits(isolation=Isolation.PROCESS)

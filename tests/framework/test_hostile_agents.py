@@ -23,8 +23,7 @@ from miai.process import child
 from miai.process.agent_process import AgentProcess
 from miai.process.control_group import ControlGroup
 from miai.process.landlock import landlock_version
-from miai.process.limits import ProcessLimits
-from miai.process.sandbox import Isolation, sandbox_hindrance
+from miai.process.sandbox import Isolation, ProcessLimits, sandbox_hindrance
 from miai.record import GameRecord, Termination
 
 LEVELS = [Isolation.PROCESS, Isolation.SANDBOX]
@@ -199,7 +198,7 @@ def test_a_process_that_forks_and_exits_again_and_again_is_killed(level: Isolati
 REFEREE = """
 from miai.clock import ClockReading, TimeControl
 from miai.process.agent_process import AgentProcess
-from miai.process.limits import ProcessLimits
+from miai.process.sandbox import ProcessLimits
 from miai.process.child import adopt_orphans
 from miai.process.sandbox import Isolation
 import miai

@@ -16,8 +16,7 @@ from miai.clock import ClockReading, TimeControl
 from miai.game import Game
 from miai.playing.match import InProcessSeat, Seat, play_game
 from miai.process.agent_process import AgentProcess
-from miai.process.limits import ProcessLimits
-from miai.process.sandbox import Isolation
+from miai.process.sandbox import Isolation, ProcessLimits
 from miai.record import GameRecord, Termination
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "miai-mischief"

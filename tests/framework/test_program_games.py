@@ -34,9 +34,8 @@ from miai.plugins.kinds import EVALUATOR
 from miai.plugins.loader import registry
 from miai.process.agent_process import AgentProcess
 from miai.process.confined import CONFINED
-from miai.process.limits import ProcessLimits
 from miai.process.program_game import ProgramGame
-from miai.process.sandbox import Isolation, sandbox_hindrance
+from miai.process.sandbox import Isolation, ProcessLimits, sandbox_hindrance
 from miai.record import GameRecord, Termination
 from miai.record_reader import read_record
 from miai.search.protocol import Seedable

@@ -19,8 +19,7 @@ from miai.clock import ClockReading, TimeControl
 from miai.errors import AgentUnavailableError, ConfigError
 from miai.playing.match import InProcessSeat, Seat, play_game
 from miai.process.agent_process import AgentProcess
-from miai.process.limits import ProcessLimits
-from miai.process.sandbox import Isolation
+from miai.process.sandbox import Isolation, ProcessLimits
 from miai.record import GameRecord, Termination
 from miai.testing import check_agent
 from miai_tournaments.config.load import load_tournament

@@ -35,8 +35,7 @@ from miai.playing.match import play
 from miai.playing.replay import record_of_actions, replay
 from miai.process import programs
 from miai.process.agent_process import AgentProcess
-from miai.process.limits import ProcessLimits
-from miai.process.sandbox import Isolation, sandbox_hindrance
+from miai.process.sandbox import Isolation, ProcessLimits, sandbox_hindrance
 from miai.record import Termination
 from miai_go.gtp import client as gtp_client
 from miai_go.gtp.agent import GtpAgent, GtpJudge

@@ -15,8 +15,7 @@ import miai
 from miai.clock import TimeControl
 from miai.playing.match import InProcessSeat, SeatReply, play_game
 from miai.process.agent_process import AgentProcess
-from miai.process.limits import ProcessLimits
-from miai.process.sandbox import Isolation
+from miai.process.sandbox import Isolation, ProcessLimits
 from miai.record import Termination
 
 BUDGET: dict[str, Any] = {

@@ -12,63 +12,55 @@ if TYPE_CHECKING:
 
     from miai.plugins.registry import Registry
 
-
-_FORMATS = (
-    ("round-robin", "static", "RoundRobin", "Every player meets every other in each round"),
-    ("gauntlet", "static", "Gauntlet", "One or a few players meet all others"),
-    (
-        "match",
-        "match",
-        "MatchFormat",
-        "One player against the others, for a number of pairs or until an SPRT decides",
-    ),
-    ("swiss", "swiss", "Swiss", "Players with similar points meet in each round"),
-    (
-        "knockout",
-        "knockout",
-        "Knockout",
-        "The loser of a match is out; seeded by the config's order",
-    ),
-    (
-        "adaptive",
-        "adaptive",
-        "Adaptive",
-        "The pairs that narrow the ratings' intervals most, by Fisher information",
-    ),
-    ("pairings", "static", "Pairings", "Listed pairings, with weights, colours and settings"),
-    (
-        "sweep",
-        "sweep",
-        "SweepFormat",
-        "Parameters of one agent: grid, sample or successive halving",
-    ),
-)
-
-_EXECUTORS = (
-    ("processes", "executor:process_executor", None, "Worker processes on this machine"),
-    ("serial", "executor:SerialExecutor", None, "One game after the other, in the runner"),
-    (
-        "ray",
-        "ray_executor:ray_executor",
-        "ray_executor:RayParameters",
-        "Workers that are actors of a Ray cluster",
-    ),
-)
-_STORES = (
-    ("sqlite", "sqlite:SqliteDatabase", None, "A file in the run's folder"),
-    (
-        "postgresql",
-        "postgres:PostgresDatabase",
-        "postgres:PostgresParameters",
-        "A schema of a PostgreSQL database",
-    ),
-    (
-        "postgres",
-        "postgres:PostgresDatabase",
-        "postgres:PostgresParameters",
-        "The same as postgresql, for URLs that begin with postgres://",
-    ),
-)
+_COMPONENTS = """
+miai_tournaments.formats.static
+  tournament-format round-robin RoundRobin RoundRobinParameters
+    Every player meets every other in each round
+  tournament-format gauntlet Gauntlet GauntletParameters
+    One or a few players meet all others
+  tournament-format pairings Pairings PairingsParameters
+    Listed pairings, with weights, colours and settings
+miai_tournaments.formats.match
+  tournament-format match MatchFormat MatchFormatParameters
+    One player against the others, for a number of pairs or until an SPRT decides
+miai_tournaments.formats.swiss
+  tournament-format swiss Swiss SwissParameters
+    Players with similar points meet in each round
+miai_tournaments.formats.knockout
+  tournament-format knockout Knockout KnockoutParameters
+    The loser of a match is out; seeded by the config's order
+miai_tournaments.formats.adaptive
+  tournament-format adaptive Adaptive AdaptiveParameters
+    The pairs that narrow the ratings' intervals most, by Fisher information
+miai_tournaments.formats.sweep
+  tournament-format sweep SweepFormat SweepFormatParameters
+    Parameters of one agent: grid, sample or successive halving
+miai_tournaments.workers.executor
+  executor processes process_executor
+    Worker processes on this machine
+  executor serial SerialExecutor
+    One game after the other, in the runner
+miai_tournaments.workers.ray_executor
+  executor ray ray_executor RayParameters
+    Workers that are actors of a Ray cluster
+miai_tournaments.store.sqlite
+  store sqlite SqliteDatabase
+    A file in the run's folder
+miai_tournaments.store.postgres
+  store postgresql PostgresDatabase PostgresParameters
+    A schema of a PostgreSQL database
+  store postgres PostgresDatabase PostgresParameters
+    The same as postgresql, for URLs that begin with postgres://
+miai_tournaments.config.load
+  config-file tournament config_file
+    The config of a tournament
+miai_tournaments.compare.config
+  config-file comparison config_file
+    The config of a comparison
+miai_tournaments.web.runs
+  web-section runs Runs
+    Tournaments and comparisons
+"""
 
 
 @hookimpl
@@ -76,23 +68,7 @@ def miai_register(registry: Registry) -> None:
     """Add the formats, executors and stores, and the kinds of config."""
     for kind in (FORMAT, EXECUTOR, STORE):
         registry.declare(kind)
-    for name, module, attribute, summary in _FORMATS:
-        path = f"miai_tournaments.formats.{module}:{attribute}"
-        registry.add(FORMAT.name, name, path, parameters=f"{path}Parameters", summary=summary)
-    for kind, package, rows in ((EXECUTOR, "workers", _EXECUTORS), (STORE, "store", _STORES)):
-        for name, factory, model, summary in rows:
-            registry.add(
-                kind.name,
-                name,
-                f"miai_tournaments.{package}.{factory}",
-                parameters=model and f"miai_tournaments.{package}.{model}",
-                summary=summary,
-            )
-    for name, module in (("tournament", "config.load"), ("comparison", "compare.config")):
-        path = f"miai_tournaments.{module}:config_file"
-        registry.add("config-file", name, path, summary=f"The config of a {name}")
-    path = "miai_tournaments.web.runs:Runs"
-    registry.add("web-section", "runs", path, summary="Tournaments and comparisons")
+    registry.add_all(_COMPONENTS)
 
 
 @hookimpl

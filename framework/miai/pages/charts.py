@@ -72,6 +72,7 @@ def ticks(low: float, high: float, count: int = 5) -> list[float]:
         return [low]
     raw = span / max(1, count)
     power = 10.0 ** math.floor(math.log10(raw))
+    # With a tolerance, so that rounding does not skip a step, or a tick, that fits exactly.
     step = next(power * factor for factor in _ROUND if power * factor >= raw * (1 - 1e-9))
     first = math.ceil(low / step - 1e-9)
     last = math.floor(high / step + 1e-9)
@@ -185,6 +186,7 @@ def _fitting(
 ) -> dict[float, str]:
     """Return as many ticks of a logarithmic axis as fit without overlapping texts."""
     pixels = length / math.log(high / low)
+    # The densest ticks whose texts do not overlap; the last candidates are few enough.
     for values in _decimal_ticks(low, high):
         found = {value: text(value) for value in values}
         rooms = [_LINE if up else _LETTER * len(name) + 8 for name in found.values()]
@@ -473,6 +475,7 @@ class _Layout:
         xs = [*itertools.chain.from_iterable(x for x, _ in values), *panel.x_levels]
         ys = [*itertools.chain.from_iterable(y for _, y in values), *panel.y_levels]
         x_ends, y_ends = panel.x.extent(xs), panel.y.extent(ys)
+        # SVG counts y from the top.
         ground, sky = (0.0, panel.height) if panel.downwards else (panel.height, 0.0)
         x, y = Scale(*x_ends, 0, panel.width), Scale(*y_ends, ground, sky)
         upwards = panel.y.ticks(y_ends, panel.height, up=True)
@@ -530,6 +533,7 @@ def figure(title: str, rows: Sequence[Sequence[Panel]], *, note: str = "") -> st
     """
     layouts = [[_Layout.of(panel) for panel in row] for row in rows]
     columns = max(map(len, rows))
+    # Panels below each other share their widths, so that their plots line up.
     left = [max(row[i].left for row in layouts if i < len(row)) for i in range(columns)]
     plots = [max(row[i].panel.width for row in layouts if i < len(row)) for i in range(columns)]
     room = [max(row[i].panel.room for row in layouts if i < len(row)) for i in range(columns)]
@@ -550,6 +554,7 @@ def figure(title: str, rows: Sequence[Sequence[Panel]], *, note: str = "") -> st
     for line in wrap(note, int((width - 16) / 5.8)):
         y += _LINE
         parts.append(tag("text", line, x=8, y=y, class_="dim"))
+    # One legend for the whole figure: a label means the same in every panel.
     entries: dict[str, Mark] = {}
     for mark in (mark for row in rows for panel in row for mark in panel.marks):
         if mark.label:
@@ -622,6 +627,7 @@ text { fill: var(--ink); font: 11px system-ui, sans-serif; font-variant-numeric:
 @cache
 def _style() -> Markup:
     """Return the colours of pages, with the rules of figures."""
+    # A picture in another page cannot use its style sheet, so it carries the colours along.
     sheet = (Path(__file__).parent / "assets" / "page.css").read_text(encoding="utf-8")
     return Markup(sheet.partition("/* Figures")[0].rstrip() + _RULES)  # noqa: S704 - own files
 

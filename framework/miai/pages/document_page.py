@@ -101,6 +101,7 @@ def _cell(cell: Cell | str, column: Column, *, as_header: bool) -> Markup:
     style = " ".join(filter(None, ("left" if column.align == "left" else "", cell.style)))
     attributes: dict[str, Attribute] = {
         "class_": style or None,
+        # The page sorts by the exact number, of which the text is a rounding.
         "data_value": None if cell.value is None else repr(cell.value),
         "data_key": cell.key or None,
         "title": cell.title or None,

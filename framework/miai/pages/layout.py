@@ -98,6 +98,8 @@ def _policy(style: str, script: str) -> str:
     return "; ".join(
         (
             "default-src 'none'",
+            # By digests: a nonce would have to be new for every reader, and a file is the same for
+            # all.
             f"style-src-elem {_digest(style)}",
             "style-src-attr 'unsafe-inline'",  # the pieces of some games' pictures
             f"script-src-elem {_digest(script)}",

@@ -74,6 +74,7 @@ class BeliefFollower:
         self._last = None
         if self._lost:
             return
+        # Worlds are limited in number, but a single observation of many may take minutes.
         if self._spent > SECONDS:
             self._lost = f"not followed further: it took more than {SECONDS:g} s"
             return
@@ -95,6 +96,7 @@ class BeliefFollower:
         if isinstance(renderer, BeliefDrawingRenderer):
             picture = renderer.svg_belief(belief, view, truth) if len(belief) else ""
             return Worlds(count=len(belief), complete=complete, picture=picture)
+        # Unlike a picture it does not show the truth, so it changes only with an observation.
         if self._last is None:
             certain = certain_text(map(str, belief)) if len(belief) <= _MOST_COMPARED else ""
             self._last = Worlds(count=len(belief), complete=complete, certain=certain)
@@ -177,6 +179,7 @@ def frames_of(record: GameRecord, game: Game, *, worlds: int) -> Iterator[Frame]
     _tell(players, state)
     yield Frame(move=None, before=None, views=_views(renderer, state, players))
     for move in record.moves:
+        # Decisions are read in the state before them: their numbers are actions of that state.
         before = state.clone()
         try:
             state.apply_action(move.action)

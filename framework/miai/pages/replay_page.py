@@ -140,6 +140,7 @@ def _download(record: GameRecord, name: str, stem: str) -> Download:
     except MiaiError as error:  # what a format cannot express, such as a game in which black begins
         return Download(format=name, file=file, why=str(error))
     if len(content) > LARGEST:
+        # The page would have the file twice, as positions and as a download.
         return Download(format=name, file=file, why=f"{len(content)} bytes, more than {LARGEST}")
     coded = base64.b64encode(content).decode("ascii")
     return Download(format=name, file=file, uri=f"data:application/octet-stream;base64,{coded}")
@@ -172,6 +173,7 @@ def value_graph(points: Sequence[GraphPoint], frames: int, scale: ValueScale) ->
     """
     low, high = _bounds([point.value for point in points], scale)
     players = sorted({point.player for point in points})
+    # One mark a player: values of two players are two opinions, not one curve.
     panel = charts.Panel(
         title="",
         x=charts.Axis(within=(0.0, float(max(1, frames - 1))), space=0.0, whole=True, grid=False),
@@ -191,6 +193,8 @@ def value_graph(points: Sequence[GraphPoint], frames: int, scale: ValueScale) ->
 
 
 def _bounds(values: Sequence[float], scale: ValueScale) -> tuple[float, float]:
+    # A scale without bounds, or with values beyond them, is fitted to the ordinary values: that of
+    # a captured king would flatten all others.
     low, high = scale.low, scale.high
     if low is None or high is None or min(values) < low or max(values) > high:
         ordinary = scale.ordinary

@@ -59,6 +59,7 @@ _TOLERANCE = 1e-9
 
 def held_out(seed: int, share: float) -> bool:
     """Return whether the game of a seed is in the share, 0 to 1, that is played to its end."""
+    # By the seed, not by a draw: a run that is resumed decides alike.
     return derive_seed(seed, "hold-out") < share * _SEEDS
 
 
@@ -96,6 +97,7 @@ class Panel:
         """
         finished = {verdict.rule for verdict in self.verdicts}
         for name, rule in self._rules.items():
+            # In a game that is held out every rule speaks once: its first verdict is what counts.
             if name in finished:
                 continue
             verdict = rule.judge(state, moves)

@@ -98,6 +98,7 @@ class ResignAgreement(_AgreementRule):
         values = agreed_values(self._game, moves, count=rule.moves, from_ply=rule.from_ply)
         if values is None:
             return None
+        # As far above an even result as `below` is under it.
         win = 2 * _even(self._game) - rule.below
         for loser, winner in ((0, 1), (1, 0)):
             if max(values[loser]) <= rule.below and min(values[winner]) >= win:

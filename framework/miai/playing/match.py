@@ -699,6 +699,7 @@ def play_in_process(
 
 def new_record(game: Game, players: list[PlayerRecord], *, seed: int) -> GameRecord:
     """Return the record of a game before its first action, with parameters and versions."""
+    # With the defaults, which another version may have changed.
     parameters = getattr(game, "parameters", None)
     return GameRecord(
         game=game.info.name,
@@ -733,6 +734,7 @@ def _notify_plugins(record: GameRecord) -> None:
     manager = plugin_host().manager
     for implementation in manager.hook.miai_game_finished.get_hookimpls():
         plugin = implementation.plugin
+        # One plugin a call, so that the failure of one costs the others nothing.
         others = [p for p in manager.get_plugins() if p is not plugin]
         try:
             manager.subset_hook_caller("miai_game_finished", others)(record=record)

@@ -154,6 +154,7 @@ def random_opening(game: Game, *, plies: int, seed: int) -> list[int]:
         state = _play_randomly(game, plies, rng)
         if not state.is_terminal():
             return state.history()
+    # A game so short that random moves end it before the opening does.
     actions = state.history()
     while actions and (state.is_terminal() or state.pending_actions()):
         actions.pop()

@@ -82,6 +82,7 @@ def _imported(path: Path) -> ModuleType:
     if not path.is_file():
         what = "is a folder" if path.is_dir() else "there is no such file"
         raise AgentUnavailableError(f"{path}: {what}; write FILE.py:CLASS")
+    # Of the path, so that two files of one name are two modules, and one file is always one.
     name = f"miai_file_{hashlib.sha256(str(path).encode()).hexdigest()[:_DIGEST]}"
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
@@ -118,6 +119,7 @@ def _class_of(module: ModuleType, parameters: FileAgentParameters, where: str) -
 
 def _model_of(cls: type[Agent]) -> type[Parameters]:
     """Return the model that annotates the second argument of a constructor; else an empty one."""
+    # Without `self`: the signature of a class is that of the call.
     names = list(inspect.signature(cls).parameters)
     try:
         hint = typing.get_type_hints(cls.__init__).get(names[1]) if len(names) > 1 else None

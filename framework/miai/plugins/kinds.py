@@ -76,6 +76,8 @@ class Kind(Generic[T]):
             if isinstance(component, expected):
                 return None
             return f"returned {type(component).__name__}, not {self._wanted}"
+        # By names alone: signatures are checked by `miai plugins check`, once and not at every
+        # build.
         missing = [name for name in _members(expected) if not hasattr(component, name)]
         if not missing:
             return None

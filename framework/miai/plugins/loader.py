@@ -98,6 +98,7 @@ class PluginHost:
         self._register("miai", builtin)
         self.plugins = [PluginStatus("miai", builtin.__name__, "", "", "loaded")]
         entries = entry_points(group=GROUP) if entries is None else entries
+        # Miai's own come first: of two plugins that claim a name, the later one is left out.
         own = _own_distributions()
         ranked = sorted(entries, key=lambda entry: (_distribution(entry) not in own, entry.name))
         self._load_all(ranked, environment)
@@ -142,6 +143,7 @@ class PluginHost:
     def _register(self, name: str, module: object) -> tuple[BaseException, ...]:
         """Register all of a plugin, or nothing; return what prevents it."""
         errors: list[BaseException] = []
+        # Into a draft, so that a plugin that fails halfway leaves nothing behind.
         draft = self.registry.for_plugin(name)
         self.manager.register(module, name)
         try:
@@ -182,6 +184,7 @@ class PluginHost:
             if plugin.state == "loaded" and (fault := self._idle(plugin.name)):
                 errors[plugin.name].append(PluginLoadError(f"plugin '{plugin.name}' {fault}"))
         for source in (self.registry, *self._drafts.values()):
+            # A draft knows the kinds of its time; later plugins may have declared those it lacks.
             source.kinds = {**source.kinds, **self.registry.kinds}  # of plugins loaded later too
             for c in source.dormant():
                 text = f"{c.kind} '{c.name}': no loaded plugin declares the kind '{c.kind}'"

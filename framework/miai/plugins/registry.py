@@ -271,6 +271,7 @@ class Registry:
           RegistrationError: the name is taken, or the framework declares no such kind. It is
             collected in `faults` while a plugin registers.
         """
+        # A plugin's own kind may be declared by a plugin that is loaded later, or not installed.
         if "." not in kind and kind not in self.kinds:
             self._refuse(
                 RegistrationError(
@@ -346,6 +347,8 @@ class Registry:
         declared = self._kind(kind)
         every = [c for c in self._components.values() if c.kind == declared.name]
         if game is not None:
+            # Of two components of a name the one for the game is listed, as it is the one that is
+            # built.
             special = {c.name for c in every if c.game == game}
             every = [c for c in every if c.game == game or (not c.game and c.name not in special)]
         listed = [replace(component, contract=declared) for component in every]
@@ -372,6 +375,7 @@ class Registry:
         """
         declared = self._kind(kind)
         for special in (game, None):
+            # The one for the game first: a compiled search takes the place of the generic one.
             component = self._components.get((declared.name, name, special))
             if component is not None:
                 return replace(component, contract=declared)

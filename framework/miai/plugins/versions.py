@@ -52,6 +52,7 @@ def _required(distribution: str) -> Mapping[str, str]:
     versions = {}
     for requirement in requires(distribution) or ():
         name = re.match(r"[\w.-]+", requirement)
+        # Extras are not needed to play; what a game needs decides what it plays.
         if name is not None and "extra ==" not in requirement:
             with suppress(PackageNotFoundError):  # required on other systems only
                 versions[name[0]] = version(name[0])

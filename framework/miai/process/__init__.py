@@ -1,5 +1,5 @@
 """Child processes, worker pools, and agents in processes of their own."""
 
-from miai.process.limits import ProcessLimits
+from miai.process.sandbox import ProcessLimits
 
 __all__ = ["ProcessLimits"]

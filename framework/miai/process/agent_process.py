@@ -40,12 +40,12 @@ from miai.process.child import ModuleChild, child_environment
 from miai.process.confined import three_quarters_of_memory
 from miai.process.control_group import ControlGroup
 from miai.process.kernel_caches import unfilled
-from miai.process.limits import ProcessLimits
 from miai.process.messages import MAX_REQUEST_BYTES, encode
 from miai.process.processors import Processors
 from miai.process.sandbox import (
     SCRATCH,
     Isolation,
+    ProcessLimits,
     sandbox_command,
     strongest_isolation,
 )
@@ -139,6 +139,7 @@ class AgentProcess:
         if self._channel is not None and self._channel.is_alive():
             return
         self.kill()
+        # Before anything is confined: afterwards the agent cannot write what it compiles.
         self._fill_caches()
         self._started = time.monotonic()
         try:
@@ -195,6 +196,7 @@ class AgentProcess:
         limits, parameters = self.limits, self.parameters
         if self.isolation is Isolation.SANDBOX:
             environment = _environment(parameters, "/tmp")  # noqa: S108 - its own, in the sandbox
+            # The sockets there, of the user's session, would lead out of the sandbox.
             environment.pop("XDG_RUNTIME_DIR", None)
         else:
             self._scratch = tempfile.TemporaryDirectory(
@@ -205,6 +207,7 @@ class AgentProcess:
         if limits.processors is not None and sys.platform == "linux":
             pid = self._channel.child.pid
             self._processors = Processors(limits.processors, number=pid)
+            # Set from outside: in the process itself the seccomp filter lets this call do nothing.
             os.sched_setaffinity(pid, self._processors.numbers)
 
     @property
@@ -234,6 +237,8 @@ class AgentProcess:
         }
         self._ask("confine", {"limits": confinement}, seconds=self.start_timeout)
         if sandbox:
+            # bubblewrap and the agent are running already, so they join by hand; what they start
+            # later belongs to their groups by itself.
             self._group = ControlGroup(memory=memory, processes=limits.processes)
             if self._group.folders:
                 child = self._channel.child
@@ -306,6 +311,7 @@ class AgentProcess:
         self._observations = []
         self.start()
         assert self._channel is not None
+        # Output and answers are limited by game: those of a long match must not add up to a flood.
         self._channel.new_game(log)
         seconds = self.limits.new_game_seconds
         try:
@@ -353,6 +359,7 @@ class AgentProcess:
 
     def _unpack_cpu(self, answer: Mapping[str, Any]) -> float:
         """Return an answer's CPU seconds, which the processors and the wall time bound."""
+        # The agent reports its own CPU time, so it is believed only up to what the machine has.
         elapsed = time.monotonic() - self._started
         return unpack_cpu(answer, limit=1.0 + elapsed * (os.cpu_count() or 1))
 
@@ -374,6 +381,7 @@ class AgentProcess:
         if self._channel is None:
             raise AgentCrashedError(f"{self._who} has no process; it died or was killed before")
         self._ponders = False
+        # An answer that was written before its question cannot have its number.
         number = secrets.randbits(_ID_BITS)
         try:
             answer = self._channel.request({"id": number, "call": call, **message}, seconds=seconds)
@@ -469,6 +477,7 @@ class Heartbeat:
         now, asleep = time.monotonic(), _seconds_asleep()
         late, slept = now - self._due, asleep - self._asleep
         self._due, self._asleep = now + pause, asleep
+        # Small delays are those of a busy machine, which delays the agent as well.
         return sum(seconds for seconds in (late, slept) if seconds >= STANDSTILL)
 
 
@@ -539,6 +548,7 @@ class Channel:
         heart = Heartbeat()
         until = None if seconds is None else time.monotonic() + seconds
         self._receive()
+        # Whatever has come since the last answer would be taken for the next one.
         if len(self.child.messages):
             raise AgentProtocolError("an answer that nobody asked for")
         writing = self.child.send(frame)
@@ -577,12 +587,15 @@ class Channel:
         child = self.child
         pause = BEAT if remaining is None else min(BEAT, remaining)
         if writing:
+            # Watched only while something is unsent: a pipe with room is always ready, and the loop
+            # would spin.
             self._selector.register(child.requests, selectors.EVENT_WRITE)
         ready = {key.fd for key, _ in self._selector.select(pause)}
         if writing:
             self._selector.unregister(child.requests)
         if child.output.descriptor in ready:
             self._read_output()
+        # Answers before deaths: what a process said before it died counts.
         if child.answers in ready:
             self._receive()
         elif child.pidfd in ready or (child.pidfd < 0 and not ready and child.is_dead()):
@@ -610,6 +623,7 @@ class Channel:
 
     def _raise_death(self) -> NoReturn:
         """Raise what the end of the connection or of the process means."""
+        # The pipe of a dying process closes a moment before its status can be read.
         if not self.child.await_death(_GRACE):
             raise AgentProtocolError("it closed its connection to the referee")
         self.child.output.read()

@@ -317,6 +317,7 @@ class Child:
     def reap(self) -> None:
         """Wait for its death, however long that takes, and close its pipes."""
         if not self.reaped:
+            # wait4 alone tells the CPU time of this child, with that of the children it has reaped.
             _, status, usage = os.wait4(self.pid, 0)
             self._popen.returncode = os.waitstatus_to_exitcode(status)
             self.cpu_at_exit = usage.ru_utime + usage.ru_stime
@@ -402,6 +403,7 @@ class Output:
             self.size += len(data)
             self._tail = (self._tail + data)[-_TAIL:]
             self._log(data)
+            # Of a line without an end only the last part is kept.
             *whole, self._partial = (self._partial + data)[-_CHUNK:].split(b"\n")
             lines += whole
         return [line.decode("utf-8", "replace").rstrip() for line in lines]
@@ -481,6 +483,8 @@ class ModuleChild(Child):
         try:
             if wrapper is not None:
                 program, *options = wrapper(in_main)
+                # By descriptor: any user of the machine can read command lines, and so the hidden
+                # paths.
                 inherited.append(_in_memory("\0".join(options).encode()))
                 command = [program, "--args", str(inherited[-1]), "--", *command]
             super().__init__(

@@ -64,12 +64,15 @@ def confine(
         _bound(resource.RLIMIT_NPROC, processes)
     with contextlib.suppress(OSError):  # when memory is short, the kernel kills agents first
         Path("/proc/self/oom_score_adj").write_text("500")
+    # Landlock decides about paths, which a filter cannot read: it sees numbers and addresses. The
+    # filter decides about calls, as Landlock knows files alone.
     if hidden and not sandbox:
         installed = (sys.prefix, sys.base_prefix, *filter(None, sys.path))
         caches = filter(None, (os.environ.get("NUMBA_CACHE_DIR"), sys.pycache_prefix))
         fixed = [user_cache(), *map(Path, (*installed, *caches, *_user_site(), "/proc", "/sys"))]
         own = Path(tempfile.gettempdir())
         hide(map(Path, hidden), own=own, others=SCRATCH, read_only=fixed)
+    # Last, so that nothing before it needs a call that it refuses.
     restrict(programs=programs, attributes=sandbox or not hidden)
 
 

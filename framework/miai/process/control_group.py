@@ -63,6 +63,7 @@ class ControlGroup:
         """Kill all processes of the group and remove it."""
         folders, self.folders = self.folders, []
         until = time.monotonic() + _PATIENCE
+        # A process may fork after the list was read, so it is read again until it is empty.
         while folders and time.monotonic() < until:
             for folder in tuple(folders):
                 with contextlib.suppress(OSError, ValueError):
@@ -94,10 +95,12 @@ def _bases() -> list[tuple[Path, str]]:
     bases = []
     for line in lines:
         _, controllers, path = line.split(":", 2)
+        # Version 1: each controller has a tree of groups of its own.
         for controller in {"memory", "pids"} & set(controllers.split(",")):
             folder = _ROOT / controller / path.strip("/")
             if os.access(folder, os.W_OK):
                 bases.append((folder, "memory.limit_in_bytes"))
+        # Version 2: one tree for all controllers, whose line names none.
         if not controllers and (_ROOT / "cgroup.controllers").exists():
             base = _delegated(_ROOT / path.strip("/"))
             bases += [(base, "memory.max")] if base else []
@@ -109,6 +112,7 @@ def _delegated(own: Path) -> Path | None:
     base = own.parent if own.name == _OWN else own
     try:
         if "pids" not in (base / "cgroup.subtree_control").read_text().split():
+            # A group that has processes cannot pass controllers on to the groups below it.
             (base / _OWN).mkdir(exist_ok=True)
             (base / _OWN / "cgroup.procs").write_text(str(os.getpid()))
             (base / "cgroup.subtree_control").write_text("+memory +pids")

@@ -46,6 +46,8 @@ class AgentHost:
                 self._ponder(message)
                 continue
             answer = encode(self._answer(message))
+            # Before the answer, so that the referee counts what was printed with the move that
+            # printed it.
             for stream in (sys.stdout, sys.stderr):
                 with contextlib.suppress(Exception):  # an agent may have closed or replaced them
                     stream.flush()
@@ -73,6 +75,7 @@ class AgentHost:
         return {}
 
     def _hello(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        # Imported here, after `confine`: no plugin's code runs before the process is confined.
         from miai.api import load_game, make_agent
         from miai.errors import AgentError, AgentUnavailableError, MiaiError
         from miai.plugins.versions import component_version

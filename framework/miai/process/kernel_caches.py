@@ -52,6 +52,7 @@ def unfilled(game: str, agent: str, parameters: Mapping[str, Any]) -> Iterator[b
         except OSError:  # no cache can be written, or not be locked
             yield False
             return
+        # Looked at again: another process may have filled them while this one waited for the lock.
         due = not mark.exists()
         yield due
         if due:

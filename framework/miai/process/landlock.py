@@ -96,6 +96,8 @@ def hide(
         allowed = list(places.beside(Path("/")))
     except PermissionError:
         return False
+    # From this version on signals to processes outside are refused; a seccomp filter cannot tell
+    # whom a signal is for.
     scoped = version >= _FIRST_WITH_SCOPES
     rights = _READ_FILE | _WRITE_FILE | _REMOVE_AND_MAKE
     if version >= _FIRST_WITH_REFER:
@@ -177,6 +179,7 @@ def _allow(rules: int, path: Path, rights: int) -> None:
     try:
         kind = os.fstat(opened).st_mode
         if stat.S_ISDIR(kind) or stat.S_ISREG(kind) or stat.S_ISCHR(kind):
+            # The kernel refuses a rule that gives a file rights that only folders have.
             allowed = rights if stat.S_ISDIR(kind) else rights & _OF_A_FILE
             rule = _PathBeneath(allowed=allowed, parent=opened)
             _call(_ADD_RULE, rules, _PATH_BENEATH, ctypes.byref(rule), 0)

@@ -14,6 +14,8 @@ from miai.plain import dumps, loads
 MAX_REQUEST_BYTES = 1 << 26
 """Maximum bytes of a message to a child, its length included."""
 
+# A length, not a delimiter: the reader knows whether a message is within its limit before it stores
+# any of it.
 _LENGTH = struct.Struct(">I")
 
 
@@ -47,6 +49,7 @@ class FrameReader:
         if len(self._buffer) < _LENGTH.size:
             return None
         (length,) = _LENGTH.unpack_from(self._buffer)
+        # Refused by what it announces: a hostile child cannot fill the memory of the referee.
         if length > self.limit:
             raise AgentFloodError(f"an answer of {length} bytes; the limit is {self.limit}")
         end = _LENGTH.size + length
@@ -85,6 +88,7 @@ class MessageStream:
 
     def send(self, frame: bytes) -> None:
         """Write a message that `encode` returned. Raises `BrokenPipeError` without a reader."""
+        # A pipe takes as much as it has room for; the view spares copies of the rest.
         remaining = memoryview(frame)
         while remaining:
             remaining = remaining[os.write(self._answers, remaining) :]

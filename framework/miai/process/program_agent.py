@@ -146,6 +146,7 @@ class ProgramAgent(Agent):
         try:
             assert self._conversation is not None
             if self._stops and clock.limit is not None:
+                # Half of the time at least, where the limit is a fraction of a second.
                 last_call = max(clock.limit - _LAST_CALL, clock.limit / 2)
                 if not self._conversation.is_answered(within=last_call):
                     self._conversation.send({"type": "stop", "id": self._questions}, until=until)

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 NAME: Final = "program"
 """Name of the game's component."""
 
+# Languages whose numbers are doubles hold seeds of this size exactly.
 _SEED_BITS: Final = 32
 _VERIFIED: Final = 100  # random games, where the referee looks whether a program fails
 _MOST_ACTIONS: Final = 1_000_000
@@ -584,6 +585,7 @@ _starting: Final = threading.Lock()
 def _shared(parameters: ProgramGameParameters) -> GameProgram:
     """Return the running program of these parameters; it is started if need be."""
     key = dumps(to_plain(parameters.model_dump(exclude={"identity"}), what="parameters"))
+    # Held while it starts: two games of one command must not start it twice.
     with _starting:
         program = _running.get(key)
         if program is None:
@@ -653,6 +655,8 @@ class ProgramGame(Game):
 
         Raises `GameFailedError` if it fails or they differ, at the first position along `history`.
         """
+        # A new process: one that remembers, or was broken by an earlier question, agrees with
+        # itself.
         fresh = GameProgram(self.parameters)
         if fresh.hello != self.program.hello:
             raise GameFailedError(

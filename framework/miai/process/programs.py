@@ -76,6 +76,7 @@ def _kind(advice: Mapping[str, str]) -> str:
     return "engine" if advice else "program"
 
 
+# The list is made from all processes of the machine, which takes longer than many a move.
 _RELIST_SECONDS: Final = 1.0
 """Seconds between two listings of the processes below a program."""
 
@@ -137,6 +138,7 @@ class ProgramProcess(Child):
         """End it gently: close its input; after `patience` s SIGTERM, after `mercy` s SIGKILL."""
         if not self.reaped and self.stdin is not None:
             self.descendants()
+            # Listed before: what it started has another parent as soon as it is dead.
             self.stdin.close()
             if not self.await_death(patience):
                 os.kill(self.pid, signal.SIGTERM)

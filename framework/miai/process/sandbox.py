@@ -1,4 +1,4 @@
-"""The two levels at which an agent's process is isolated.
+"""The two levels at which an agent's process is isolated, and the limits that it has.
 
 ``process``: a process of its own, killed as a group. On Linux it gives up the rights to act on
 other processes (`miai.process.seccomp`) and to read or change what is hidden from it
@@ -13,15 +13,19 @@ process dies, the kernel kills all others, however they were started.
 from __future__ import annotations
 
 import functools
+import math
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
+
+from miai.errors import ConfigError
 
 SCRATCH: Final = "miai-agent-"
 """Prefix of the names of agents' temporary folders; the referee's process id follows."""
@@ -51,6 +55,57 @@ class Isolation(StrEnum):
     SANDBOX = "sandbox"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessLimits:
+    """Limits of an agent's process; an agent that exceeds one loses the game.
+
+    Attributes:
+      output_bytes: maximum bytes written to standard output and error in one game, also by engines
+        that the agent runs.
+      frame_bytes: maximum bytes of one answer.
+      answer_bytes: maximum bytes of all answers of one game.
+      new_game_seconds: maximum wall time to prepare for a game, once started.
+      end_seconds: maximum wall time to handle the end of a game; exceeding it costs no game, but
+        the process is killed and restarted.
+      close_seconds: maximum wall time to exit when asked to, before it is killed.
+      memory: maximum mebibytes of private memory of each process, the agent's own and those that
+        it starts (``RLIMIT_DATA``), and of all of them together where control groups can be made;
+        None for three quarters of the machine's.
+      processes: maximum number of processes and threads, in a sandbox.
+      disk: maximum mebibytes of a file, and in a sandbox of each private folder.
+      processors: how many of the referee's processors the agent may run on; None for all.
+      hidden: folders and files that the agent's processes can neither read nor change; if there
+        are any, the temporary files of other agents are hidden too. See `sandbox_command`.
+      isolation: level of isolation; None for the strongest that the machine offers.
+
+    Raises:
+      ConfigError: a limit is not a positive number.
+    """
+
+    output_bytes: int = 1 << 20
+    frame_bytes: int = 1 << 18
+    answer_bytes: int = 1 << 24
+    new_game_seconds: float = 60.0
+    end_seconds: float = 10.0
+    close_seconds: float = 2.0
+    memory: int | None = None
+    processors: int | None = None
+    processes: int = 1024
+    disk: int = 1024
+    hidden: tuple[str, ...] = ()
+    isolation: Isolation | None = None
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            if field.name in {"hidden", "isolation"}:
+                continue
+            value = getattr(self, field.name)
+            if value is None and field.default is None:
+                continue
+            if not (math.isfinite(value) and value > 0):
+                raise ConfigError(f"process limit {field.name} is {value}; give more than 0")
+
+
 @functools.cache
 def sandbox_hindrance() -> str | None:
     """Return why this machine has no sandbox; None if it has one."""
@@ -59,6 +114,7 @@ def sandbox_hindrance() -> str | None:
     program = shutil.which("bwrap")
     if program is None:
         return "bubblewrap is not installed (Debian: apt install bubblewrap)"
+    # Tried, not looked up: systems forbid unprivileged namespaces in several ways.
     command = [program, *_NAMESPACES, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
     try:
         result = subprocess.run(
@@ -100,6 +156,9 @@ def sandbox_command(
     """
     program = shutil.which("bwrap") or "bwrap"
     command = [program, *_NAMESPACES, *(["--die-with-parent"] if tied else [])]
+    # Options apply in their order, and a later mount covers an earlier one: first the whole system,
+    # read-only; over it the private folders; in these what Python and the agent need; and last of
+    # all, so that nothing uncovers it, what is hidden.
     command += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
     for device in sorted(path for pattern in _DEVICES for path in Path("/dev").glob(pattern)):
         command += ["--dev-bind", str(device), str(device)]

@@ -133,9 +133,12 @@ def restrict(*, programs: bool = True, attributes: bool = True) -> bool:
       OSError: the kernel refused.
     """
     machine = _MACHINES.get(platform.machine())
+    # A 32-bit Python makes the calls of a 32-bit system, whose numbers are others.
     if sys.platform != "linux" or machine is None or sys.maxsize < 1 << 32:
         return False
     libc = ctypes.CDLL(None, use_errno=True)
+    # The kernel accepts filters of ordinary users only with this, as a setuid program could be
+    # misled by one.
     if libc.prctl(_SET_NO_NEW_PRIVILEGES, 1, 0, 0, 0):
         raise OSError(ctypes.get_errno(), "prctl: PR_SET_NO_NEW_PRIVS")
     _drop_capabilities(libc)
@@ -154,6 +157,8 @@ class _Program(ctypes.Structure):
 
 def _filter(column: int, architecture: int, *, programs: bool, attributes: bool) -> Iterator[bytes]:
     """Yield the filter's instructions. Every rule begins with the number of the call loaded."""
+    # Errors, not a kill: libraries try calls that they can do without. Ignored calls seem to
+    # succeed, where an error would stop a library that cannot matter.
     deny, ignore = _ERRNO | errno.EPERM, _ERRNO
     # The numbers mean other calls on other architectures, so a foreign one is refused whole.
     yield _step(_LOAD, _ARCHITECTURE)
@@ -173,6 +178,8 @@ def _filter(column: int, architecture: int, *, programs: bool, attributes: bool)
     yield from _rule(
         _CLONE[column],
         _step(_LOAD, _ARGUMENTS),
+        # Threads and forks are this call too, so its flags decide. They are in the low half of the
+        # argument, which is the first one on both machines.
         _step(_ANY_BIT, _NEW_NAMESPACES, yes=0, no=1),
         _step(_RETURN, deny),
         _step(_RETURN, _ALLOW),

@@ -155,6 +155,7 @@ class JobPool(ABC, Generic[W]):
         """Jobs that a worker has at once: more the shorter they are."""
         if self._mean_seconds is None:
             return 1
+        # Long jobs one by one: a job in the queue of a busy worker cannot go to an idle one.
         return min(_MAX_JOBS, 1 + int(_AHEAD_SECONDS / max(self._mean_seconds, 1e-6)))
 
     def count(self, seconds: float) -> None:
@@ -488,6 +489,7 @@ def main(arguments: list[str]) -> None:
             make: PerformerMaker = getattr(importlib.import_module(module), name)
             perform = stack.enter_context(make(setup["setup"]))
         except Exception as error:
+            # Said, not died of: the pool would start another worker, which fails in the same way.
             stream.send(encode({"refused": _describe(error)}))
             return
         while (job := stream.receive()) is not None:

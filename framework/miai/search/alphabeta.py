@@ -118,6 +118,7 @@ class MoveOrdering:
         killers = self._killers[ply]
         if action not in killers:
             self._killers[ply] = [action, *killers[: _KILLERS - 1]]
+        # A cut-off far above the horizon has saved more, and counts for more (Schaeffer 1989).
         self._successes[player, action] = self._successes.get((player, action), 0) + depth * depth
 
 
@@ -307,8 +308,10 @@ class AlphaBeta:
             return child.returns()[player] - self._shift
         if mover == Player.CHANCE:
             return self._expect(child, player, depth, alpha, beta, ply)
+        # A player who moves twice in a row keeps sign and window.
         if mover == player:
             return self._look(child, player, depth, alpha, beta, ply)
+        # Negamax: the opponent's value is minus ours; so is its window, with the ends swapped.
         return -self._look(child, mover, depth, -beta, -alpha, ply)
 
     def _look(

@@ -125,6 +125,8 @@ class RandomRollout:
                 continue
             if plies >= limit:
                 return state.truncated_returns()
+            # Faster than `choice`; and the stream of `random` is the same in all versions of
+            # Python.
             state.apply_unchecked(actions[int(draw() * len(actions))])
             plies += 1
         return state.returns()

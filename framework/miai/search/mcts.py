@@ -191,6 +191,7 @@ class JointNode(Node):
         """Let each player draw an action; return the index of the combination."""
         pairs = zip(self.parts, self.legal, strict=True)
         combination = tuple(part.draw(legal, rng) for part, legal in pairs)
+        # Nobody chooses a combination, it results; so nodes are made for those that occur.
         index = self._indices.setdefault(combination, len(self.combinations))
         if index == len(self.combinations):
             self.combinations.append(combination)
@@ -286,6 +287,8 @@ def back_up(
             # Only what proves this node too goes on to its parent.
             proven = node.proven
         if node.player >= 0:
+            # In the view of the player who chose the action, so that selection compares sums of one
+            # node as they are; the virtual loss of the descent goes.
             node.edge_totals[index] += value[node.player] - loss
         if proven is not None:
             value = proven
@@ -319,9 +322,11 @@ def uct(*, exploration: float, fpu: float | None = None, proven: Proven = "value
         tried = len(node.children)
         best, best_score = 0, -inf
         if tried < len(node.actions):
+            # Tried actions come first, so this is the index of the first untried one.
             if fpu is None:
                 return tried
             best, best_score = tried, fpu
+        # The root of ln N / n in two factors: the logarithm is taken once, not once a child.
         scale = exploration * sqrt(log(node.visits)) if node.visits > 1 else 0.0
         proofs, player = node.proofs, node.player
         edges = enumerate(zip(node.edge_visits, node.edge_totals, strict=True))
@@ -352,6 +357,7 @@ def puct(*, exploration: float, fpu: float | None = None, proven: Proven = "valu
         scale = exploration * sqrt(node.visits)
         best, best_score = 0, -inf
         if tried < len(priors):
+            # An untried action is taken to be as good as its siblings are on average.
             mean = sum(node.edge_totals) / (sum(node.edge_visits) or 1) if fpu is None else fpu
             best, best_score = tried, mean + scale * priors[tried]
         proofs, player = node.proofs, node.player
@@ -540,8 +546,11 @@ class Mcts:
         try:
             root = self._rooted(state)
             reused, done = root.visits, 0
+            # With all actions proven the root may be open, if other players are indifferent, but no
+            # simulation would change the choice.
             while not root.is_settled() and done < budget:
                 done += self._simulate(int(min(parameters.batch, budget - done)))
+                # Looked at after a batch: however short the time, an answer needs a visited action.
                 if time.monotonic() >= deadline:
                     break
         except BaseException:
@@ -560,6 +569,8 @@ class Mcts:
 
     def _rooted(self, state: State) -> Node:
         """Return the root for the state, from the tree if it contains it."""
+        # Moves may have been taken back, or another game begun: the tree serves its own position
+        # alone.
         if self._state is None or self._state.key() != state.key():
             self._forget()
         if self.root is None:

@@ -67,6 +67,8 @@ class RegretMatching:
         estimates[index] += (utility - estimates[index]) / played[index]
         expected = sum(map(mul, matched, estimates))
         for other, probability, estimate in zip(legal, matched, estimates, strict=True):
+            # Summed up: the mean of the strategies tends to an equilibrium, the latest one may
+            # circle it.
             self._strategy[other] = self._strategy.get(other, 0.0) + probability
             regret = self._regrets.get(other, 0.0) + estimate - expected
             # Regret matching+ (Tammelin 2014): regrets below 0 are forgotten, so that an action

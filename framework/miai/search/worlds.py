@@ -83,6 +83,8 @@ class InfoSetNode:
         untried = []
         for action in legal:
             edge = self.edges.setdefault(action, Edge())
+            # UCB compares visits with the simulations in which the action was legal, not with all
+            # of the node: an action of few worlds would seem neglected for ever.
             edge.available += 1
             if edge.visits == 0:
                 untried.append(action)
@@ -162,6 +164,7 @@ class Simulator:
             path.append((node.edges[action], player))
             self._step(world, action, nodes)
         returns = world.returns() if world.is_terminal() else utilities(self.evaluate, [world])[0]
+        # Back up: every edge takes the return of the player who chose there, so no sign changes.
         for edge, player in path:
             edge.visits += 1
             edge.total += returns[player]
@@ -340,6 +343,8 @@ class Ismcts(WorldsAgent):
         parameters = self.parameters
         simulator, done = self.simulator(parameters.observers), 0
         while done == 0 or (_within(parameters.simulations, done) and time.monotonic() < ends):
+            # Determinisation: a world for each simulation, so that one tree averages over the
+            # belief and cannot act on what the player does not know.
             simulator.run(self.belief.sample(self._draw))
             done += 1
         root = simulator.root
@@ -378,11 +383,14 @@ class Pimc(WorldsAgent):
                 break
             simulator = self.simulator("all-seeing")
             world = self.belief.sample(self._draw)
+            # Shares of the budget so far, not of this world: what one world leaves, the next one
+            # has.
             share = parameters.simulations * (number + 1) // parameters.worlds
             until = start + (ends - start) * (number + 1) / parameters.worlds
             more = share if parameters.simulations else math.inf
             while worlds == number or (done < more and time.monotonic() < until):
                 worlds = number + 1
+                # The simulation plays on in its world, which the next one needs from the start.
                 simulator.run(world.clone())
                 done += 1
             if (part := simulator.root.parts.get(self.view.player)) is not None:

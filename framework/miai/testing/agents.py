@@ -82,6 +82,7 @@ def _check_seat(
         _compare(reference, again, "seeded", "another agent of the same seed", findings)
         for other in range(game.num_players()):
             play(second, seed=seed + 1 + other, player=other)
+        # The same game after others: what the agent has learnt there must not show.
         after = play(second, seed=seed, player=player)
         if reference == again:
             _compare(reference, after, "carried-over", "after other games", findings)

@@ -71,6 +71,7 @@ class KeyIndex:
             if change or not actions:
                 break
             action = self._rng.choice(actions)
+            # Equal keys promise equal futures, so a difference may show only after some plies.
             one.apply_action(action)
             other.apply_action(action)
             change = difference(_present(one) | _observed(one), _present(other) | _observed(other))
@@ -572,6 +573,8 @@ class _RandomGame:
         actions = self.track.state.legal_actions()
         for action in self.rng.sample(actions, min(SIBLINGS, len(actions))):
             sibling = self.track.child(action)
+            # Beside the path lie the positions that a player cannot tell from its own: where two
+            # hidden actions look alike, a game leaks.
             self.setup.index.add(sibling)
             self.setup.keys.add(sibling.state)
 
@@ -580,6 +583,7 @@ class _RandomGame:
     def _look(self, last: Transition | None) -> None:
         state, findings = self.track.state, self.findings
         findings.positions += 1
+        # Compared at the end: by then whatever a clone shares with its original has changed.
         self.clones.append((state.clone(), take_snapshot(state)))
         for rule, check in CHECKS.items():
             try:

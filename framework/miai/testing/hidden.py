@@ -46,6 +46,7 @@ class Track:
     def __init__(self, game: Game, actions: Sequence[int] = ()) -> None:
         self.state = game.new_initial_state()
         players = game.num_players()
+        # Digests, chained: a check keeps thousands of positions, each with its whole past.
         self.observed = [b""] * players
         self.bare = [b""] * players
         self._note()
@@ -110,6 +111,7 @@ class InformationIndex:
             self._compare_by_observed(player, entry)
 
     def _compare_by_string(self, player: int, new: _Entry) -> None:
+        # The first entry stands for all that agreed with it.
         old = self._by_string.setdefault((player, new.string), new)
         if old.observed == new.observed:
             return

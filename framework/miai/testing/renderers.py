@@ -129,6 +129,7 @@ def _check_view(
     output = _output(renderer, view)
     # What was drawn first for the same observations, perhaps in another game, or a new renderer's.
     key = (view.player, repr(view.observations))
+    # Twice from the same observations: a renderer that remembers, or knows the state, differs.
     if key not in seen:
         seen[key] = _output(factory(view.game), _copy(view))
     again = seen[key]

@@ -31,6 +31,7 @@ def take_snapshot(state: State) -> Snapshot:
         "str()": str(state),
         "result_to_string()": state.result_to_string(),
     }
+    # As bytes and texts, so that no later change of the state reaches the snapshot.
     has_tensor = bool(state.game.observation_tensor_shape())
     for player in range(state.game.num_players()):
         answers[f"observation({player})"] = text_of(state.observation(player))

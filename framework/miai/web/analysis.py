@@ -212,6 +212,8 @@ class Estimates:
         observed = [_text(observation) for observation in observations]
         position = (view.state.key() if known else None, observed)
         with self._lock:
+            # Under the lock: a second page that asks about the same position waits for the first
+            # one.
             if self._latest is None or self._position != position:
                 self._latest = self._estimate(view) if known else self._belief(view, observed)
                 self._position = position

@@ -86,6 +86,8 @@ class Camera:
         if legal and isinstance(renderer, Clickable):
             clicks = renderer.clicks(view)
         index = {region.name: number for number, region in enumerate(clicks.regions)}
+        # Where something is hidden, the notation of an action depends on the action alone, so that
+        # any state can write it; no state of the game comes near this class.
         position = view.state if self._game.info.perfect_information else self._notation
         texts = {action: action_text(position, action) for action in legal}
         moves: list[Move] = [

@@ -82,6 +82,7 @@ class Browsers:
 
 def digest_of(cookie: str) -> str:
     """Return the digest under which the server knows a cookie."""
+    # What is stored opens nothing: who reads the file cannot make the cookie from it.
     return hashlib.sha256(cookie.encode()).hexdigest()
 
 
@@ -96,6 +97,7 @@ def enter(cookie: str, path: str) -> Response:
     A redirect would not do: where the link was on another site, browsers would follow it without
     the cookie, which is SameSite=Strict.
     """
+    # Browsers take both for the beginning of an address on another host.
     own = path if path.startswith("/") and not path.startswith(("//", "/\\")) else "/"
     response = page("enter.html", owner=False, path=own)
     response.set_cookie(COOKIE, cookie, max_age=_YEAR, path="/", httponly=True, samesite="strict")
@@ -136,10 +138,12 @@ class Guard:
     def _refusal(self, scope: Scope) -> Response | None:
         """Return the answer to a request that goes no further; None if it may."""
         headers = Headers(scope=scope)
+        # A name of another site that leads to this address (DNS rebinding) still says so here.
         if headers.get("host", "") not in self._hosts:
             return PlainTextResponse(
                 "This server answers only to the address that it was started with.", 421
             )
+        # Pages of other sites can make a browser post to this address, but not forge the Origin.
         if scope["method"] not in ("GET", "HEAD") and not _is_from_own_page(headers):
             return PlainTextResponse("The request did not come from a page of this server.", 403)
         return self._unknown_browser(scope, headers)
@@ -154,7 +158,10 @@ class Guard:
         path: str = scope["path"]
         query = parse_qs(scope["query_string"].decode("latin-1"), max_num_fields=20)
         shown = query.get("token", [""])[0]
+        # In constant time: an ordinary comparison is the longer, the more of a guess is right.
         if shown and hmac.compare_digest(shown.encode(), self._token.encode()):
+            # A guest that shows the token keeps its cookie, and with it the seats that it has
+            # taken.
             cookie = cookie or new_cookie()
             self._browsers.admit(cookie)
             return enter(cookie, path)
@@ -172,6 +179,7 @@ def _cookie(headers: Headers) -> str:
         morsel = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
     except CookieError:
         return ""
+    # Cookies of this server have 32 characters; longer ones are not even hashed.
     return morsel.value if morsel is not None and len(morsel.value) <= 100 else ""
 
 

@@ -224,6 +224,8 @@ def setting_of(
     mistakes: dict[str, str] = {}
     if parameters is None:
         parameters = _values(registry().get(GAME, game), game, "game", entered, mistakes)
+    # The default game stands in where the parameters are wrong, so that all mistakes are shown at
+    # once.
     made = load_game(game)
     if not mistakes:
         try:

@@ -258,8 +258,10 @@ class Records:
 
     def __init__(self, folder: Path, tables: TableSet) -> None:
         self._shelf, self._tables = Shelf(folder), tables
+        # A record never changes, and its page takes seconds where beliefs are followed.
         self._replays: OrderedDict[str, str] = OrderedDict()
         self._changing = threading.Lock()
+        # Reading and replaying keep a processor busy, which the games need as well.
         self._limiter = CapacityLimiter(_AT_ONCE)
         self.routes = [
             Route("/records/", self.overview, methods=["GET", "POST"]),

@@ -76,6 +76,7 @@ def make_app(
                 await asyncio.sleep(_TIDY_SECONDS)
                 await to_thread.run_sync(tables.suspend_idle)
 
+        # Requests for hints wait in threads for agents; the usual 40 could all be waiting.
         to_thread.current_default_thread_limiter().total_tokens = 100
         task = asyncio.create_task(tidy())
         try:

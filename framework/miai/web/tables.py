@@ -43,7 +43,7 @@ from miai.playing.session import RevisableGame, TakeBack
 from miai.plugins.kinds import GAME
 from miai.plugins.loader import registry
 from miai.process.agent_process import AgentProcess
-from miai.process.limits import ProcessLimits
+from miai.process.sandbox import ProcessLimits
 from miai.record import GameRecord, MoveRecord, ending_text
 from miai.record_reader import read_record
 from miai.web.analysis import Estimate, Estimates, Thoughts, analysis_of, thoughts_of
@@ -254,6 +254,7 @@ class SeatChannel:
         if loop is not None and self._queues:
             text = dumps(message)
             with contextlib.suppress(RuntimeError):  # the loop is closed
+                # This is the thread of the game, and the queues belong to the server's loop.
                 loop.call_soon_threadsafe(self._put, text)
 
     @contextlib.contextmanager
@@ -269,6 +270,7 @@ class SeatChannel:
 
     def _put(self, text: str) -> None:
         for queue in self._queues:
+            # Whoever does not read loses news: each message says everything that a page shows.
             if queue.qsize() < _BACKLOG:
                 queue.put_nowait(text)
 
@@ -431,6 +433,7 @@ class GameTable:
                 if isinstance(seat, PersonSeat):
                     seat.interrupt(Interrupted())
                 elif isinstance(seat, AgentProcess):
+                    # The game's thread waits for an answer; the death of the process wakes it.
                     with contextlib.suppress(OSError):  # the game's thread has seen its death
                         seat.kill()
         if thread is not None:
@@ -648,6 +651,7 @@ class GameTable:
         """Store a move; called in the game's thread, before the players observe it."""
         if self._stopping:
             raise Interrupted
+        # Stored before it is shown: what somebody has seen must not be lost by a crash.
         self._journal.append([{"move": _plain(move)}])
         if state.pending_actions():
             return  # the other moves of this decision follow at once
@@ -666,6 +670,7 @@ class GameTable:
         """
         agents = [chair.agent for chair in self.setting.chairs]
         opponent = player >= 0 and sum(agent != PERSON for agent in agents) == 1
+        # Of a game in progress the first news says it all, and the position changes meanwhile.
         frame = self._frame_at_rest(player) if self.stage == "suspended" else None
         return {
             "starting": f"{'The opponent is' if opponent else 'The players are'} starting; "
@@ -696,6 +701,7 @@ class GameTable:
         """Return everything that a page of a player, or with -1 of a spectator, shows now."""
         starting = self.running and (not self._ready.is_set() or self._session.catching_up)
         frame = self._frame_at_rest(player) if starting else self.frame(player)
+        # While earlier moves are played again, the seats know less than the page has shown.
         if starting:
             frame = {**frame, "turn": False, "areas": [], "moves": []}
         news: dict[str, Any] = {
@@ -727,6 +733,7 @@ class GameTable:
         turn, since = self._turn
         seat = self.seat(player)
         if not self.game.info.perfect_information and self.stage != "over":
+            # When another clock runs, and for how long, would tell what its player does.
             left = [own if each == player else None for each, own in enumerate(left)]
             asked = None if seat is None else seat.asked
             turn, since = ((), 0.0) if asked is None else ((player,), asked)

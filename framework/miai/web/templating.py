@@ -52,6 +52,7 @@ def page(
       owner: whether the reader may see the server's other pages.
       styles, scripts: names in the folder ``assets``, or addresses that begin with a slash.
     """
+    # No inline script or style is allowed, so that what slips through the escaping cannot run.
     links = linked(
         styles=["/assets/page.css", "/assets/web.css", *map(_address, styles)],
         scripts=[_address(name) for name in scripts],

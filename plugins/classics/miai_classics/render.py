@@ -203,6 +203,7 @@ class PhantomRenderer:
 
         All worlds count the same.
         """
+        # By their texts, so that any belief over states of this game will do.
         worlds = ["".join(str(world).split()) for world in belief]
         theirs = NAMES[1 - view.player]
         shares = {

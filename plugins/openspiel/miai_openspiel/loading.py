@@ -94,6 +94,7 @@ def _tried(name: str, parameters: tuple[tuple[str, Any], ...]) -> str:
 @contextlib.contextmanager
 def trials(setup: Any) -> Iterator[Performer]:
     """Yield what tries games in a worker process: returns why one cannot begin, or nothing."""
+    # Some parameters make OpenSpiel allocate until the machine has no memory.
     resource.setrlimit(resource.RLIMIT_DATA, (_TRIAL_MEMORY, _TRIAL_MEMORY))
     yield lambda job: _try(**job)
 

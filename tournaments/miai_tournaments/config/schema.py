@@ -14,9 +14,8 @@ from miai.clock import ControlKind, IncrementPer, TimeControl
 from miai.errors import ConfigError
 from miai.parameters import NAME_PATTERN, StrictModel, parameter
 from miai.plugins.agent_files import with_file_agent
-from miai.process.limits import ProcessLimits
 from miai.process.processors import available_processors
-from miai.process.sandbox import Isolation, sandbox_hindrance, strongest_isolation
+from miai.process.sandbox import Isolation, ProcessLimits, sandbox_hindrance, strongest_isolation
 from miai.seeds import SEED_BITS
 
 NAME = NAME_PATTERN
@@ -297,7 +296,7 @@ class AdjudicationSection(ConfigSection):
 
 
 class LimitsSection(ConfigSection):
-    """``[limits]``: limits of agents' processes; see `miai.process.limits.ProcessLimits`.
+    """``[limits]``: limits of agents' processes; see `miai.process.sandbox.ProcessLimits`.
 
     Attributes:
       start_timeout: seconds for an agent to start.

@@ -36,7 +36,7 @@ from miai.playing.match import MoveHook, play_game
 from miai.plugins.loader import PluginWarning, plugin_host
 from miai.process.agent_process import AgentProcess
 from miai.process.child import adopt_orphans
-from miai.process.limits import ProcessLimits
+from miai.process.sandbox import ProcessLimits
 from miai.record import GameRecord, MoveRecord, Termination
 from miai_tournaments.store.folder import LOGS
 from miai_tournaments.store.rows import GameResult

@@ -50,7 +50,7 @@ class Setup(PlainData):
       agents: for each player's name, ``(agent, parameters)``.
       time_control: the fields of `miai.clock.TimeControl`.
       move_limit: maximum plies of a game; None for the game's own length.
-      limits: the fields of `miai.process.limits.ProcessLimits`.
+      limits: the fields of `miai.process.sandbox.ProcessLimits`.
       start_timeout: maximum seconds for an agent's start.
       warm_agents: maximum number of agents' processes that a worker keeps.
       logs: folder for agents' logs, with a folder for each game; None for none.
