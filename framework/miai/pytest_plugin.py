@@ -27,7 +27,7 @@ import pytest
 if TYPE_CHECKING:
     from miai import Game
     from miai.testing import ConformanceReport
-    from miai.testing.agents import AgentFactory
+    from miai.testing.agent_checks import AgentFactory
 
 
 Check: TypeAlias = "Callable[..., ConformanceReport]"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from miai import EnumeratedBelief, Game, Observation, State
 from miai_classics.kuhn_poker import KuhnPoker, KuhnPokerState
-from miai_classics.matrix_games import MatrixState, PrisonersDilemma, RoundsParameters
+from miai_classics.matrix_games import MatrixState, PrisonersDilemma, RepeatedGameParameters
 from miai_classics.phantom_tic_tac_toe import PhantomTicTacToe, PhantomTicTacToeState
 from miai_classics.tic_tac_toe import TicTacToe, TicTacToeState, cell_name
 
@@ -375,7 +375,7 @@ def broken_rounds(rule: str, **info: Any) -> Callable[[type[State]], type[State]
 
     class Rounds(PrisonersDilemma):
         def __init__(self) -> None:
-            super().__init__(RoundsParameters(rounds=2))
+            super().__init__(RepeatedGameParameters(rounds=2))
             self.info = replace(self.info, **info)
 
     return broken(rule, Rounds)

@@ -10,7 +10,7 @@ import pytest
 from miai.pages.charts import (
     Axis,
     Bars,
-    Panel,
+    Plot,
     Points,
     figure,
     plain,
@@ -49,8 +49,8 @@ def test_points_bars_and_texts_are_where_their_values_are() -> None:
     line = Points(label="a<b", points=[(0, 1), (1, 3)], y_spans=[(0, 2), (2, 4)], series=0)
     bars = Bars(label="bars", bars=[(0, 2.0, (1.5, 2.5))], bad=True)
     panels = [
-        Panel(title="one, below", x=Axis(), y=Axis(), marks=[line]),
-        Panel(title="two", x=Axis(logarithmic=True), y=Axis(), marks=[bars], downwards=True),
+        Plot(title="one, below", x=Axis(), y=Axis(), marks=[line]),
+        Plot(title="two", x=Axis(logarithmic=True), y=Axis(), marks=[bars], downwards=True),
     ]
     root = ElementTree.fromstring(figure("Title", [panels], note="A note."))
     words = [node.text for node in root.iter(f"{SVG}text")]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from miai.cli.new import Start, package
+from miai.cli.new import PackageKind, package
 from miai.errors import MiaiError
 
 pytestmark = pytest.mark.long
@@ -105,7 +105,7 @@ def test_it_is_clean_by_the_linter_and_the_type_checker_of_miai(folder: Path) ->
 )
 def test_a_bad_name_is_refused(kind: str, name: str, game: str, message: str) -> None:
     with pytest.raises(MiaiError) as caught:
-        package(Start(kind), name, game=game or "tic_tac_toe")
+        package(PackageKind(kind), name, game=game or "tic_tac_toe")
     assert message in str(caught.value)
     assert len(str(caught.value).splitlines()) == 1
 
@@ -125,7 +125,7 @@ def test_a_game_is_chosen_for_an_agent_only(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("game", ["tic_tac_toe", "goofspiel", "pig", "kuhn_poker", "go"])
 def test_an_agent_need_beat_nobody_where_luck_or_others_decide(game: str) -> None:
-    files = package(Start.AGENT, "tested", game=game)
+    files = package(PackageKind.AGENT, "tested", game=game)
     beats = "test_it_beats_the_random_agent" in files["tests/test_tested_agent.py"]
     assert beats == (game == "tic_tac_toe")
 

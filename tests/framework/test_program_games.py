@@ -40,7 +40,7 @@ from miai.record import GameRecord, Termination
 from miai.record_reader import read_record
 from miai.search.protocol import Seedable
 from miai.testing import check_game
-from miai.testing.games import path_to_state
+from miai.testing.game_checks import path_to_state
 from miai_tournaments.api import TournamentStoppedError, run_tournament
 from miai_tournaments.config.load import check_tournament
 from miai_tournaments.store.store import Store

@@ -24,7 +24,7 @@ from tests.warm_command import run_miai
 from miai.errors import ConfigError, ParameterError
 from miai.game import GameInfo
 from miai.record_reader import read_record
-from miai.testing.games import check_returns
+from miai.testing.game_checks import check_returns
 from miai_classics.kuhn_poker import KuhnPoker
 from miai_classics.tic_tac_toe import TicTacToe
 from miai_tournaments.formats.format import Meeting, Pairing

@@ -16,8 +16,8 @@ from miai import EnumeratedBelief, load_game, make_agent, play
 from miai.api import renderer_for
 from miai.errors import RecordError
 from miai.game import Game
-from miai.pages import replay
-from miai.pages.replay import certain_text, decision_of, frames_of
+from miai.pages import replay_frames
+from miai.pages.replay_frames import certain_text, decision_of, frames_of
 from miai.pages.replay_page import moves_markup, replay_page
 from miai.record import GameRecord, MoveRecord, ending_text
 from miai.render import PlainRenderer
@@ -71,7 +71,7 @@ def files(page: Node) -> dict[str, bytes]:
 def test_a_game_without_pictures_is_text_and_says_what_the_search_said(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(replay, "renderer_for", lambda game: PlainRenderer())
+    monkeypatch.setattr(replay_frames, "renderer_for", lambda game: PlainRenderer())
     record = record_of("tic_tac_toe", MCTS, MCTS)
     page = check_page(record, views=1)
     game = load_game("tic_tac_toe")

@@ -15,7 +15,7 @@ import miai
 from miai.api import renderer_for
 from miai.game import Observation
 from miai.information import PlayerView
-from miai.pages.replay import BeliefFollower
+from miai.pages.replay_frames import BeliefFollower
 from miai.render import EstimatingRenderer
 from miai.web.analysis import Estimates, analysis_of
 from miai.web.tables import GameTable

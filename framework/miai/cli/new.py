@@ -34,7 +34,7 @@ $scope    )
 """)
 
 
-class Start(StrEnum):
+class PackageKind(StrEnum):
     """What a new package begins with."""
 
     GAME = "game"
@@ -50,7 +50,7 @@ def add_commands(app: typer.Typer) -> None:
 
 def new(
     kind: Annotated[
-        Start,
+        PackageKind,
         typer.Argument(
             metavar="game|agent|plugin",
             help="What the package begins with; a plugin has a game and an agent for it.",
@@ -77,7 +77,7 @@ def new(
     """
     from miai.files import write_text, writing
 
-    if game and kind is not Start.AGENT:
+    if game and kind is not PackageKind.AGENT:
         raise ConfigError(f"--game {game}: is for a new agent; {_a(kind)} has a game of its own")
     texts = package(kind, name, game=game or _GAME)
     folder = into / f"miai-{_dashed(name)}"
@@ -127,7 +127,7 @@ def check(
         print(f"left out: {reason}")
 
 
-def package(kind: Start, name: str, *, game: str = _GAME) -> Mapping[str, str]:
+def package(kind: PackageKind, name: str, *, game: str = _GAME) -> Mapping[str, str]:
     """Return the files of a new package, by their path.
 
     Args:
@@ -150,29 +150,17 @@ def package(kind: Start, name: str, *, game: str = _GAME) -> Mapping[str, str]:
         "package": f"miai_{module}",
         "title": title,
         "camel": _camel(name),
-        "agent": name if kind is Start.AGENT else f"{dashed}-player",
-        "game": game if kind is Start.AGENT else name,
+        "agent": name if kind is PackageKind.AGENT else f"{dashed}-player",
+        "game": game if kind is PackageKind.AGENT else name,
     }
     facts["agent_camel"] = _camel(facts["agent"])
-    summaries = {
-        Start.GAME: "Take 1 to 3 counters in turn; who takes the last one wins",
-        Start.AGENT: "Wins at once where it can, and else plays at random",
-    }
-    parts = [part for part in (Start.GAME, Start.AGENT) if kind in (part, Start.PLUGIN)]
-    facts["registrations"] = "".join(
-        _REGISTRATION.substitute(
-            kind=part,
-            name=facts["agent" if part is Start.AGENT else "name"],
-            package=facts["package"],
-            camel=facts["agent_camel" if part is Start.AGENT else "camel"],
-            summary=summaries[part],
-            scope=f'        game="{facts["game"]}",\n' if part is Start.AGENT else "",
-        )
-        for part in parts
-    ).rstrip()
+    parts = [
+        part for part in (PackageKind.GAME, PackageKind.AGENT) if kind in (part, PackageKind.PLUGIN)
+    ]
+    facts["registrations"] = "".join(_registration(part, facts) for part in parts).rstrip()
     requirements, wins = ["miai"], True
     seats: tuple[str, ...] = ("first", "second")
-    if kind is Start.AGENT:
+    if kind is PackageKind.AGENT:
         info = load_game(game).info
         requirements += _distribution_of(game)
         seats, wins = info.player_names, info.max_game_length <= _SHORT
@@ -180,7 +168,7 @@ def package(kind: Start, name: str, *, game: str = _GAME) -> Mapping[str, str]:
         wins = wins and not (info.simultaneous or info.max_chance_outcomes)
     facts["dependencies"] = ", ".join(f'"{requirement}"' for requirement in requirements)
     facts["description"] = f"{title}, {' and '.join(_a(part) for part in parts)} for miai"
-    first = facts["agent"] if Start.AGENT in parts else "random"
+    first = facts["agent"] if PackageKind.AGENT in parts else "random"
     facts["players"] = " ".join(
         f"--{seat} {first if number == 0 else 'random'}" for number, seat in enumerate(seats)
     )
@@ -191,11 +179,30 @@ def package(kind: Start, name: str, *, game: str = _GAME) -> Mapping[str, str]:
     }
     for part in parts:
         files[f"{facts['package']}/{part}.py"] = f"{part}.py"
-        test = "test_winning_agent.py" if part is Start.AGENT and wins else f"test_{part}.py"
+        test = "test_winning_agent.py" if part is PackageKind.AGENT and wins else f"test_{part}.py"
         files[f"tests/test_{module}_{part}.py"] = test
     texts = {path: _text(template, facts) for path, template in files.items()}
     texts[f"{facts['package']}/__init__.py"] = f'"""{facts["description"]}."""\n'
     return dict(sorted(texts.items()))
+
+
+_SUMMARIES: Final = {
+    PackageKind.GAME: "Take 1 to 3 counters in turn; who takes the last one wins",
+    PackageKind.AGENT: "Wins at once where it can, and else plays at random",
+}
+
+
+def _registration(part: PackageKind, facts: Mapping[str, str]) -> str:
+    """Return the call that registers the game or the agent of a package."""
+    agent = part is PackageKind.AGENT
+    return _REGISTRATION.substitute(
+        kind=part,
+        name=facts["agent" if agent else "name"],
+        package=facts["package"],
+        camel=facts["agent_camel" if agent else "camel"],
+        summary=_SUMMARIES[part],
+        scope=f'        game="{facts["game"]}",\n' if agent else "",
+    )
 
 
 def _text(template: str, facts: Mapping[str, str]) -> str:
@@ -203,7 +210,7 @@ def _text(template: str, facts: Mapping[str, str]) -> str:
     return Template(source).substitute(facts)
 
 
-def _check_name(name: str, kind: Start) -> None:
+def _check_name(name: str, kind: PackageKind) -> None:
     """Raise `ConfigError` unless a name suits a component, a package and a class."""
     from miai.plugins.loader import registry
 
@@ -218,7 +225,7 @@ def _check_name(name: str, kind: Start) -> None:
         raise ConfigError(
             f"{name!r}: the package {package} is installed already; choose another name"
         )
-    part = Start.AGENT if kind is Start.AGENT else Start.GAME
+    part = PackageKind.AGENT if kind is PackageKind.AGENT else PackageKind.GAME
     for component in registry().components(part.value, adapted=True):
         if component.name == name:
             raise ConfigError(
@@ -236,8 +243,8 @@ def _distribution_of(game: str) -> list[str]:
     return [p.distribution for p in host.plugins if p.name == plugin and p.distribution]
 
 
-def _a(part: Start) -> str:
-    return f"an {part}" if part is Start.AGENT else f"a {part}"
+def _a(part: PackageKind) -> str:
+    return f"an {part}" if part is PackageKind.AGENT else f"a {part}"
 
 
 def _dashed(name: str) -> str:

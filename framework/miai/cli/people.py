@@ -36,7 +36,7 @@ from miai.game import Game, State
 from miai.information import PlayerView
 from miai.parameters import Parameters
 from miai.plain import dumps, listed
-from miai.playing.advice import advice_text, advised
+from miai.playing.hints import decision_in_place, hint_line
 from miai.playing.match import Seat, play_in_process
 from miai.playing.session import RevisableGame, TakeBack
 from miai.record import MoveRecord, PlayerRecord, winners_text
@@ -529,7 +529,7 @@ class PlaySession:
         """Return a hint that an agent gives from a player's observations. Raises `MiaiError`."""
         assert self._blind_adviser is not None, "can_advise says so"
         name, make_seat = self._blind_adviser
-        return advice_text(view, name, advised(make_seat(), view, seed=self._seed))
+        return hint_line(view, name, decision_in_place(make_seat(), view, seed=self._seed))
 
     def close(self) -> None:
         """Close the adviser, and print what the opponents printed in a game that is over now."""

@@ -92,22 +92,16 @@ def play(
     vanishes with what was typed. A game between agents shows the true positions.
     """
     from miai.api import load_game
-    from miai.record import Termination
 
     game_name, parameters = game_of(game_name, settings or [])
     game = load_game(game_name, **parameters)
     options = [option for parameter in context.command.params for option in parameter.opts]
     players = parse_players(game, context.args, known=options)
     writer = writer_to(game, record) if record else None
-    advise = _adviser(game, players, adviser)
-    blind = _blind_adviser(game, parameters, players, adviser)
-    agents = [player.make_agent(game) for player in players]
     drawn = secrets.randbits(_SEED_BITS) if seed is None else seed
-    display = _GameDisplay(quiet=quiet, human=any(player.agent == "human" for player in players))
-    result = _play_game(game, agents, seed=drawn, display=display, advisers=(advise, blind))
-    never_began = result.termination == Termination.UNAVAILABLE and not result.moves
-    if never_began and result.loser is not None:
-        raise players[result.loser].unavailable(result.detail)
+    people = any(player.agent == "human" for player in players)
+    display = _GameDisplay(quiet=quiet, human=people)
+    result = _play_game(game, parameters, players, seed=drawn, display=display, adviser=adviser)
     display.show_end()
     print(_result(game, result))
     if seed is None and not quiet:
@@ -115,7 +109,6 @@ def play(
     if writer:
         writer(result)
         print(f"written to {record}")
-    people = any(player.agent == "human" for player in players)
     if replay or (people and not quiet and sys.stdin.isatty() and sys.stdout.isatty()):
         _write_replay(result, replay or _replay_file(game, drawn))
 
@@ -180,7 +173,7 @@ def _blind_adviser(
     game: Game, settings: Mapping[str, Any], players: Sequence[PlayerOptions], name: str
 ) -> tuple[str, Callable[[], Seat]] | None:
     """Return the agent for hints in a game that hides information, which has its own process."""
-    from miai.playing.advice import adviser_of
+    from miai.playing.hints import hint_agent_of
     from miai.plugins.loader import registry
     from miai.process.agent_process import AgentProcess
 
@@ -192,7 +185,7 @@ def _blind_adviser(
         agent = registry().get(AGENT, name, game=game.info.name).build(game, values=values)
         agent.close()  # it would play: a search that needs the whole position refuses
         return name, lambda: AgentProcess(game.info.name, settings, name, values, name=name)
-    found = adviser_of(game, list(playing.items()))
+    found = hint_agent_of(game, list(playing.items()))
     if found is None:
         return None
     return found[0], lambda: AgentProcess(game.info.name, settings, *found, name=found[0])
@@ -200,27 +193,35 @@ def _blind_adviser(
 
 def _play_game(
     game: Game,
-    agents: Sequence[Agent],
+    parameters: Mapping[str, Any],
+    players: Sequence[PlayerOptions],
     *,
     seed: int,
     display: _GameDisplay,
-    advisers: tuple[Callable[[], Search] | None, tuple[str, Callable[[], Seat]] | None],
+    adviser: str,
 ) -> GameRecord:
-    """Return the record of the game. Raises `PluginError` if the game itself fails."""
+    """Return the record of the game.
+
+    Raises `PluginError` if the game itself fails, `AgentUnavailableError` if it cannot begin.
+    """
     from miai.cli.people import PlaySession
     from miai.errors import MiaiError, PluginError
     from miai.plugins.loader import registry
+    from miai.record import Termination
 
+    # Before the agents, which may take seconds to build: a wrong name of the adviser is told first.
+    advise = _adviser(game, players, adviser)
+    blind = _blind_adviser(game, parameters, players, adviser)
     table = PlaySession(
         game,
-        agents,
+        [player.make_agent(game) for player in players],
         note=display.note,
         save=partial(save_unfinished, game),
-        adviser=advisers[0],
-        blind_adviser=advisers[1],
+        adviser=advise,
+        blind_adviser=blind,
     )
     try:
-        return table.play(seed=seed)
+        record = table.play(seed=seed)
     except (MiaiError, OSError):
         raise
     except Exception as error:  # of the game: an agent's error ends it with a record
@@ -233,6 +234,10 @@ def _play_game(
         ) from error
     finally:
         table.close()
+    never_began = record.termination == Termination.UNAVAILABLE and not record.moves
+    if never_began and record.loser is not None:
+        raise players[record.loser].unavailable(record.detail)
+    return record
 
 
 class _GameDisplay:

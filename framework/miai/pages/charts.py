@@ -135,7 +135,7 @@ class Axis:
       whole: whether only whole numbers get a tick; of a linear axis.
       within: values that it shows at least.
       space: share of its length that stays free at both ends.
-      at: the ticks with their texts, in place of round numbers.
+      names: the ticks with their texts, in place of round numbers.
       grid: whether lines cross the panel at the ticks.
     """
 
@@ -145,7 +145,7 @@ class Axis:
     whole: bool = False
     within: Sequence[float] = ()
     space: float = 0.05
-    at: Mapping[float, str] = field(default_factory=dict)
+    names: Mapping[float, str] = field(default_factory=dict)
     grid: bool = True
 
     def place(self, value: float) -> float:
@@ -164,8 +164,8 @@ class Axis:
           length: of the axis, in pixels.
           up: whether it is the vertical axis.
         """
-        if self.at:
-            return self.at
+        if self.names:
+            return self.names
         if not self.logarithmic:
             values = ticks(*extent, max(2, int(length / (40 if up else 60))))
             return {v: self.text(v) for v in values if not self.whole or v == round(v)}
@@ -274,15 +274,15 @@ class Points:
 
     def draw(self, x: Callable[[float], float], y: Callable[[float], float]) -> Markup:
         """Return lines, bars of intervals and points, in this order."""
-        at = [(x(a), y(b)) for a, b in self.points]
+        places = [(x(a), y(b)) for a, b in self.points]
         parts = [tag("title", self.title)] if self.title else []
-        parts.append(self._line(at))
+        parts.append(self._line(places))
         for (_, b), (low, high) in zip(self.points, self.x_spans, strict=False):
             parts.append(_segment(x(low), x(high), y(b), y(b)))
         for (a, _), (low, high) in zip(self.points, self.y_spans, strict=False):
             parts.append(_segment(x(a), x(a), y(low), y(high)))
         if not self.hidden:
-            parts += [self._point(a, b) for a, b in at]
+            parts += [self._point(a, b) for a, b in places]
         return tag("g", *parts, class_=series_class(self.series))
 
     def sign(self) -> Markup:
@@ -291,10 +291,10 @@ class Points:
         line = self._line([(0, 6), (_SAMPLE, 6)]) if self.line != "steps" else self._path("M0 6H26")
         return tag("g", line, self._point(middle, 6), class_=series_class(self.series))
 
-    def _line(self, at: Sequence[tuple[float, float]]) -> Markup:
-        if self.line == "none" or len(at) < 2:
+    def _line(self, places: Sequence[tuple[float, float]]) -> Markup:
+        if self.line == "none" or len(places) < 2:
             return Markup()
-        (a, b), *rest = ((number(p, 1), number(q, 1)) for p, q in at)
+        (a, b), *rest = ((number(p, 1), number(q, 1)) for p, q in places)
         steps = self.line == "steps"
         tail = "".join(f"H{p}V{q}" if steps else f"L{p} {q}" for p, q in rest)
         return self._path(f"M{a} {b}{tail}")
@@ -431,7 +431,7 @@ class Remark:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Panel:
+class Plot:
     """One panel.
 
     Attributes:
@@ -460,7 +460,7 @@ class Panel:
 class _Layout:
     """A panel with its scales and ticks."""
 
-    panel: Panel
+    panel: Plot
     x: Callable[[float], float]
     y: Callable[[float], float]
     across: Mapping[float, str]
@@ -469,7 +469,7 @@ class _Layout:
     top: float
 
     @classmethod
-    def of(cls, panel: Panel) -> _Layout:
+    def of(cls, panel: Plot) -> _Layout:
         """Return where a panel's values, ticks and labels stand, in pixels."""
         values = [mark.values() for mark in panel.marks]
         xs = [*itertools.chain.from_iterable(x for x, _ in values), *panel.x_levels]
@@ -524,7 +524,7 @@ class _Layout:
         return tag("g", *parts)
 
 
-def figure(title: str, rows: Sequence[Sequence[Panel]], *, note: str = "") -> str:
+def figure(title: str, rows: Sequence[Sequence[Plot]], *, note: str = "") -> str:
     """Return a figure as an SVG document.
 
     Args:
@@ -681,7 +681,7 @@ def line_chart(
         curves.append(Points(label="", points=points, series=i, hidden=True, title=line.title))
         if line.margins and len(lines) <= SERIES:
             bands.append(Band(points=points, margins=line.margins, series=i))
-    panel = Panel(
+    panel = Plot(
         title="",
         x=Axis(
             label=x_label,
@@ -696,11 +696,11 @@ def line_chart(
         width=400.0,
         y_levels={value: name for name, value in levels.items()},
     )
-    return panel_chart(panel, label=label) + legend([line.label for line in lines])
+    return plot_chart(panel, label=label) + legend([line.label for line in lines])
 
 
-def panel_chart(
-    panel: Panel, *parts: Markup, label: str, style: str = "chart", **attributes: Attribute
+def plot_chart(
+    panel: Plot, *parts: Markup, label: str, style: str = "chart", **attributes: Attribute
 ) -> Markup:
     """Return one panel as an element of a page, which has its colours.
 
@@ -747,22 +747,22 @@ def rating_bar(
     value: float, low: float, high: float, *, zero: float, extent: tuple[float, float], label: str
 ) -> Markup:
     """Return a rating as a bar from `zero` with its interval, for a cell of a table."""
-    at = Scale(*extent, 4, _WIDE - 4)
-    start, end = sorted((at(zero), at(value)))
+    scale = Scale(*extent, 4, _WIDE - 4)
+    start, end = sorted((scale(zero), scale(value)))
     return _row(
         label,
         "rating",
-        _line(at(zero), at(zero), 0, _ROW, "zero"),
+        _line(scale(zero), scale(zero), 0, _ROW, "zero"),
         tag("rect", class_="bar", x=start, y=4, width=end - start, height=12),
-        _whisker(at(low), at(high), 5),
-        tag("circle", class_="dot", cx=at(value), cy=_MIDDLE, r=3),
+        _whisker(scale(low), scale(high), 5),
+        tag("circle", class_="dot", cx=scale(value), cy=_MIDDLE, r=3),
     )
 
 
 def box(quantiles: Sequence[float], *, extent: tuple[float, float], label: str) -> Markup:
     """Return five quantiles as whisker, box and middle, for a cell of a table."""
-    at = Scale(*extent, 4, _WIDE - 4)
-    low, quarter, middle, three, high = map(at, quantiles)
+    scale = Scale(*extent, 4, _WIDE - 4)
+    low, quarter, middle, three, high = map(scale, quantiles)
     return _row(
         label,
         "box",
@@ -802,14 +802,14 @@ def stacked_bar(counts: Mapping[str, tuple[int, Markup]], *, label: str) -> Mark
       label: what the chart shows, for screen readers.
     """
     total = sum(count for count, _ in counts.values())
-    parts, items, at = [], [], 0.0
+    parts, items, left = [], [], 0.0
     for i, (name, (count, words)) in enumerate(counts.items()):
         width = _BAR * count / total
-        bar = tag("rect", x=at, y=0, width=width, height=20)
+        bar = tag("rect", x=left, y=0, width=width, height=20)
         parts.append(tag("g", bar, class_=series_class(i)))
         sign = _swatch(tag("rect", class_="fill", width=34, height=12), i)
         items.append(tag("li", sign, f"{name} ", words))
-        at += width
+        left += width
     stack = tag(
         "svg",
         *parts,
@@ -824,14 +824,14 @@ def stacked_bar(counts: Mapping[str, tuple[int, Markup]], *, label: str) -> Mark
 
 def ratio_bar(llr: float, lower: float, upper: float) -> Markup:
     """Return a log-likelihood ratio between the bounds of a sequential test."""
-    at = Scale(lower - 0.4, upper + 0.4, 10, _BAR - 10)
-    middle = number(min(_BAR - 24, max(24, at(llr))), 1)  # where its text is whole
-    start, end = (number(at(value), 1) for value in (lower, upper))
+    scale = Scale(lower - 0.4, upper + 0.4, 10, _BAR - 10)
+    middle = number(min(_BAR - 24, max(24, scale(llr))), 1)  # where its text is whole
+    start, end = (number(scale(value), 1) for value in (lower, upper))
     parts = [
         tag("path", class_="axis", d=f"M{start} 30H{end}"),
-        tag("path", class_="zero", d=f"M{number(at(0), 1)} 20V40"),
+        tag("path", class_="zero", d=f"M{number(scale(0), 1)} 20V40"),
         *(tag("path", class_="axis", d=f"M{x} 16V44", stroke_width=2) for x in (start, end)),
-        tag("g", tag("circle", class_="fill", cx=at(llr), cy=30, r=6), class_="s0"),
+        tag("g", tag("circle", class_="fill", cx=scale(llr), cy=30, r=6), class_="s0"),
         tag("text", f"H0 at {lower:.2f}", x=start, y=60, text_anchor="start", class_="dim"),
         tag("text", f"H1 at {upper:.2f}", x=end, y=60, text_anchor="end", class_="dim"),
         tag(

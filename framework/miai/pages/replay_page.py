@@ -21,7 +21,7 @@ from miai.pages import charts
 from miai.pages.document import Column, Table, printable_block
 from miai.pages.document_page import table_markup
 from miai.pages.layout import environment, inlined, name, text
-from miai.pages.replay import (
+from miai.pages.replay_frames import (
     TRUTH,
     WORLDS,
     Candidate,
@@ -174,7 +174,7 @@ def value_graph(points: Sequence[GraphPoint], frames: int, scale: ValueScale) ->
     low, high = _bounds([point.value for point in points], scale)
     players = sorted({point.player for point in points})
     # One mark a player: values of two players are two opinions, not one curve.
-    panel = charts.Panel(
+    panel = charts.Plot(
         title="",
         x=charts.Axis(within=(0.0, float(max(1, frames - 1))), space=0.0, whole=True, grid=False),
         y=charts.Axis(within=(low, high), space=0.0),
@@ -182,7 +182,7 @@ def value_graph(points: Sequence[GraphPoint], frames: int, scale: ValueScale) ->
         height=_HEIGHT,
         width=_WIDTH,
     )
-    return charts.panel_chart(
+    return charts.plot_chart(
         panel,
         tag("line", class_="cursor", x1=0, x2=0, y1=0, y2=_HEIGHT),
         style="graph",

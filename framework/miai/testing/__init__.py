@@ -31,10 +31,10 @@ With miai installed, pytest has the fixtures `miai_check_game`, `miai_check_agen
 """
 
 from miai.errors import ConformanceError, Violation
-from miai.testing.agents import check_agent
+from miai.testing.agent_checks import check_agent
 from miai.testing.findings import AGENT_RULES, GAME_RULES, ConformanceReport
-from miai.testing.games import check_game, path_to_state
-from miai.testing.renderers import RENDERER_RULES, check_renderer
+from miai.testing.game_checks import check_game, path_to_state
+from miai.testing.renderer_checks import RENDERER_RULES, check_renderer
 
 __all__ = [
     "AGENT_RULES",

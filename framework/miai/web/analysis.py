@@ -16,7 +16,7 @@ from miai.game import Game, Observation, State
 from miai.information import PlayerView
 from miai.pages.document import printable, printable_block
 from miai.pages.layout import name
-from miai.pages.replay import BeliefFollower, ReplayDecision, decision_of
+from miai.pages.replay_frames import BeliefFollower, ReplayDecision, decision_of
 from miai.pages.replay_page import GraphPoint, graph_section
 from miai.plain import dumps, to_plain
 from miai.record import MoveRecord
@@ -63,7 +63,7 @@ class Thoughts(TypedDict):
     line: list[Place]
 
 
-class Estimate(TypedDict):
+class EstimateView(TypedDict):
     """What a position may be, or how it may end: a picture, or a text where there is none."""
 
     title: str
@@ -193,7 +193,7 @@ class Estimates:
         self._game, self._renderer = game, renderer
         self._lock = threading.Lock()
         self._position: object = None
-        self._latest: Estimate | None = None
+        self._latest: EstimateView | None = None
         self._follower: BeliefFollower | None = None
         self._followed: list[str] = []
 
@@ -205,7 +205,7 @@ class Estimates:
         renderer = self._renderer
         return renderer.estimate if isinstance(renderer, EstimatingRenderer) else ""
 
-    def of(self, view: PlayerView) -> Estimate:
+    def of(self, view: PlayerView) -> EstimateView:
         """Return the estimate from what a player has observed."""
         known = self._game.info.perfect_information
         observations = view.observations[-1:] if known else view.observations[:]
@@ -219,13 +219,13 @@ class Estimates:
                 self._position = position
             return self._latest
 
-    def _estimate(self, view: PlayerView) -> Estimate:
+    def _estimate(self, view: PlayerView) -> EstimateView:
         renderer, picture = self._renderer, ""
         if isinstance(renderer, EstimatingRenderer):
             picture = renderer.svg_estimate(view)
         return {"title": self.title, "picture": picture, "text": ""}
 
-    def _belief(self, view: PlayerView, observed: list[str]) -> Estimate:
+    def _belief(self, view: PlayerView, observed: list[str]) -> EstimateView:
         if self._follower is None or observed[: len(self._followed)] != self._followed:
             self._followed = []
             self._follower = BeliefFollower(self._game, view.player, limit=_MOST_WORLDS)

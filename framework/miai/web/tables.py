@@ -37,7 +37,7 @@ from miai.information import PlayerView
 from miai.pages.document import printable
 from miai.pages.replay_page import legend
 from miai.plain import Json, dumps, one_line, to_plain
-from miai.playing.advice import Adviser, advice_text, advised, adviser_of
+from miai.playing.hints import HintAgent, decision_in_place, hint_agent_of, hint_line
 from miai.playing.match import Seat, SeatReply, play_game, turn_is_over
 from miai.playing.session import RevisableGame, TakeBack
 from miai.plugins.kinds import GAME
@@ -46,7 +46,7 @@ from miai.process.agent_process import AgentProcess
 from miai.process.sandbox import ProcessLimits
 from miai.record import GameRecord, MoveRecord, ending_text
 from miai.record_reader import read_record
-from miai.web.analysis import Estimate, Estimates, Thoughts, analysis_of, thoughts_of
+from miai.web.analysis import Estimates, EstimateView, Thoughts, analysis_of, thoughts_of
 from miai.web.frames import Camera, SeatFrame
 
 PERSON: Final = "human"
@@ -488,12 +488,12 @@ class GameTable:
             raise ConfigError("there is no hint here")
         agent, parameters = self._adviser or ("", {})
         chair = Chair(agent=agent, parameters=dict(parameters))
-        decision = advised(self._process(chair), seat.view, seed=self.setting.seed)
+        decision = decision_in_place(self._process(chair), seat.view, seed=self.setting.seed)
         action = -1 if decision.resign else decision.action
         known = self.game.info.perfect_information
         before = seat.view.state if known else self.game.new_initial_state()
         thoughts = thoughts_of(decision.statistics, before, player, self.renderer)
-        text = advice_text(seat.view, agent, decision)
+        text = hint_line(seat.view, agent, decision)
         return {"action": action, "text": text, "thoughts": thoughts}
 
     # -- analysis ------------------------------------------------------------------------------
@@ -523,7 +523,7 @@ class GameTable:
         own = self._people == 1 and player >= 0 and self.stage != "over"
         return self._estimates[player].title if own else ""
 
-    def estimate(self, player: int) -> Estimate:
+    def estimate(self, player: int) -> EstimateView:
         """Return what a player may infer from its observations.
 
         Raises `ConfigError` if there is no estimate for it now.
@@ -563,9 +563,9 @@ class GameTable:
             self._steps = max(0, self._steps - 1)
 
     @property
-    def _adviser(self) -> Adviser | None:
+    def _adviser(self) -> HintAgent | None:
         chairs = [c for c in self.setting.chairs if c.agent != PERSON]
-        return adviser_of(self.game, [(chair.agent, chair.parameters) for chair in chairs])
+        return hint_agent_of(self.game, [(chair.agent, chair.parameters) for chair in chairs])
 
     def _seat(self, player: int) -> Seat:
         chair = self.setting.chairs[player]

@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-Table: TypeAlias = Sequence[Sequence[tuple[float, float]]]
+PayoffMatrix: TypeAlias = Sequence[Sequence[tuple[float, float]]]
 """Both players' rewards, by the first player's choice and then the second's."""
 
 
-class RoundsParameters(Parameters):
+class RepeatedGameParameters(Parameters):
     """Parameters of a game in rounds."""
 
     rounds: int = parameter(10, ge=1, le=10_000, unit="rounds", help="Rounds of a game")
 
 
-class RockPaperScissorsParameters(RoundsParameters):
+class RockPaperScissorsParameters(RepeatedGameParameters):
     """Parameters of `RockPaperScissors`."""
 
     rock: float = parameter(
@@ -54,7 +54,7 @@ class MatrixGame(Game):
         parameters: Parameters,
         *,
         choices: Sequence[str],
-        table: Table,
+        table: PayoffMatrix,
         rounds: int,
         players: tuple[str, str] = ("first", "second"),
     ) -> None:
@@ -89,8 +89,8 @@ class MatrixGame(Game):
 class MatchingPennies(MatrixGame):
     """The game: the first player wins if both show the same side."""
 
-    def __init__(self, parameters: RoundsParameters | None = None) -> None:
-        parameters = parameters or RoundsParameters()
+    def __init__(self, parameters: RepeatedGameParameters | None = None) -> None:
+        parameters = parameters or RepeatedGameParameters()
         win, loss = (1.0, -1.0), (-1.0, 1.0)
         super().__init__(
             "matching_pennies",
@@ -124,8 +124,8 @@ class RockPaperScissors(MatrixGame):
 class PrisonersDilemma(MatrixGame):
     """The game: 3 points each for cooperation, 1 each for defection, 5 and 0 for one of each."""
 
-    def __init__(self, parameters: RoundsParameters | None = None) -> None:
-        parameters = parameters or RoundsParameters()
+    def __init__(self, parameters: RepeatedGameParameters | None = None) -> None:
+        parameters = parameters or RepeatedGameParameters()
         super().__init__(
             "prisoners_dilemma",
             parameters,

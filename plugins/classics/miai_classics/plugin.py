@@ -9,10 +9,21 @@ from miai import hookimpl
 if TYPE_CHECKING:
     from miai.plugins.registry import Registry
 
-_COMPONENTS = """
-miai_classics.tic_tac_toe
-  game tic_tac_toe TicTacToe TicTacToeParameters
-    Three in a row; perfect information, a draw
+
+@hookimpl
+def miai_register(registry: Registry) -> None:
+    """Add the games and their renderers."""
+    registry.add(
+        "game",
+        "tic_tac_toe",
+        "miai_classics.tic_tac_toe:TicTacToe",
+        parameters="miai_classics.tic_tac_toe:TicTacToeParameters",
+        summary="Three in a row; perfect information, a draw",
+    )
+    registry.add_all(_OTHERS)
+
+
+_OTHERS = """
 miai_classics.phantom_tic_tac_toe miai_classics.tic_tac_toe
   game phantom_tic_tac_toe PhantomTicTacToe TicTacToeParameters
     Tic-tac-toe with hidden moves; only the mover sees a refusal
@@ -23,11 +34,11 @@ miai_classics.pig
   game pig Pig PigParameters
     A race of dice for two to six players; who holds in time?
 miai_classics.matrix_games
-  game matching_pennies MatchingPennies RoundsParameters
+  game matching_pennies MatchingPennies RepeatedGameParameters
     Heads or tails, chosen at once; the best play is random
   game rock_paper_scissors RockPaperScissors RockPaperScissorsParameters
     Chosen at once, in rounds; a win with rock may count more
-  game prisoners_dilemma PrisonersDilemma RoundsParameters
+  game prisoners_dilemma PrisonersDilemma RepeatedGameParameters
     Cooperate or defect at once, in rounds, for points; not zero-sum
 miai_classics.goofspiel
   game goofspiel Goofspiel GoofspielParameters
@@ -51,9 +62,3 @@ miai_classics.render
   renderer pig PigRenderer game=pig
     What the players have and what was rolled in this turn
 """
-
-
-@hookimpl
-def miai_register(registry: Registry) -> None:
-    """Add the games and their renderers."""
-    registry.add_all(_COMPONENTS)

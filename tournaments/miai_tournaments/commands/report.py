@@ -105,7 +105,7 @@ def write_replay(
     store: Store, game_id: str, *, out: Path | None, worlds: int | None, open_page: bool
 ) -> None:
     """Write the replay of a game, print its path, and open it on request."""
-    from miai.pages.replay import WORLDS
+    from miai.pages.replay_frames import WORLDS
     from miai_tournaments.report.replays import FOLDER as REPLAYS
     from miai_tournaments.report.replays import replay_of
 

@@ -18,7 +18,7 @@ from miai.pages.charts import (
     Bars,
     Diamonds,
     Mark,
-    Panel,
+    Plot,
     Points,
     Remark,
     figure,
@@ -110,7 +110,7 @@ def against_k(rows: Sequence[Row], arms: Mapping[str, Arm]) -> str | None:
     return figure(title, _in_rows(panels), note="Bars: Wilson, 95 %." + exact + left_out)
 
 
-def _in_rows(panels: Sequence[Panel]) -> list[Sequence[Panel]]:
+def _in_rows(panels: Sequence[Plot]) -> list[Sequence[Plot]]:
     return [panels[i : i + COLUMNS] for i in range(0, len(panels), COLUMNS)]
 
 
@@ -150,7 +150,7 @@ def _wrong_and_never(
     return drawn, [one for one in there if one not in drawn]
 
 
-def _k_panel(title: str, rows: Sequence[Row], series: Sequence[PlotSeries]) -> Panel:
+def _k_panel(title: str, rows: Sequence[Row], series: Sequence[PlotSeries]) -> Plot:
     lines = 2 * len(series)
     spread = min(0.4, 0.1 * lines)  # octaves of k, or their bars would hide each other
     marks: list[Mark] = []
@@ -162,9 +162,9 @@ def _k_panel(title: str, rows: Sequence[Row], series: Sequence[PlotSeries]) -> P
             aside = 2 ** (spread * ((2 * i + moves) / (lines - 1) - 0.5))
             marks.append(_k_line(counts, one.label, i, moves=moves, aside=aside))
     ks = sorted({row.k for row in rows if row.k is not None})
-    return Panel(
+    return Plot(
         title=title,
-        x=Axis(label="k, hashes of a sketch", logarithmic=True, at={k: str(k) for k in ks}),
+        x=Axis(label="k, hashes of a sketch", logarithmic=True, names={k: str(k) for k in ks}),
         y=Axis(label="wrong of the roots", text=percents, within=(0.0,)),
         marks=marks,
     )
@@ -217,7 +217,7 @@ def pareto(rows: Sequence[Row], arms: Sequence[str], *, baseline: str) -> str | 
         front = _front([point.points[0] for point in points])
         line = Points(label="", points=front, series=None, line="steps", hidden=True)
         panels.append(
-            Panel(
+            Plot(
                 title=cell_title(group[0]),
                 x=Axis(label="nodes", logarithmic=True, text=times, within=(0.5, 1.5)),
                 y=Axis(label="wrong values", text=percents, within=(0.0, 10.0)),
@@ -293,7 +293,7 @@ def reached(rows: Sequence[Row]) -> list[tuple[int, Interval]]:
     return times
 
 
-def _anytime_panel(title: str, rows: Sequence[Row], arms: Sequence[str]) -> Panel:
+def _anytime_panel(title: str, rows: Sequence[Row], arms: Sequence[str]) -> Plot:
     marks = []
     for i, name in enumerate(arms):
         points = reached([row for row in rows if row.arm == name])
@@ -309,7 +309,7 @@ def _anytime_panel(title: str, rows: Sequence[Row], arms: Sequence[str]) -> Pane
                     line="steps",
                 )
             )
-    return Panel(
+    return Plot(
         title=title,
         x=Axis(label="time", logarithmic=True, text=seconds),
         y=Axis(label="depth", whole=True),
@@ -329,13 +329,13 @@ def ablation(rows: Sequence[Row], *, baseline: str) -> str | None:
     return figure(title, lines, note="Whiskers: 95 % of a bootstrap over roots." + left_out)
 
 
-def _bar_panel(rows: Sequence[Row], *, named: bool) -> Panel:
+def _bar_panel(rows: Sequence[Row], *, named: bool) -> Plot:
     marks = _ablation_bars(rows)
-    return Panel(
+    return Plot(
         title=cell_title(rows[0]),
         x=Axis(logarithmic=True, text=times, within=(0.5, 2.0), space=0.04),
         y=Axis(
-            at={float(i): row.arm if named else "" for i, row in enumerate(rows)},
+            names={float(i): row.arm if named else "" for i, row in enumerate(rows)},
             within=(-0.5, len(rows) - 0.5),
             space=0.0,
             grid=False,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TextIO
 
 from miai.errors import ConfigError, RecordError, StoreError, near_matches
-from miai.pages.replay import WORLDS
+from miai.pages.replay_frames import WORLDS
 from miai.pages.replay_page import replay_page
 from miai.record import GameRecord
 from miai.record_reader import read_record

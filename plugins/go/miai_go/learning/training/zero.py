@@ -26,7 +26,7 @@ import numpy as np
 from pydantic import TypeAdapter
 
 from miai.files import write_text
-from miai.pages.charts import Axis, Panel, Points, figure
+from miai.pages.charts import Axis, Plot, Points, figure
 from miai.process.processors import available_processors
 from miai_go.errors import TrainingError, first_line
 from miai_go.learning.data.dataset import GoDataset
@@ -184,7 +184,7 @@ def ladder_figure(rungs: Sequence[tuple[float, float, float]]) -> str:
         y_spans=[(elo - margin, elo + margin) for _, elo, margin in rungs],
         series=0,
     )
-    panel = Panel(
+    panel = Plot(
         title="",
         x=Axis(label="rounds of self-play", whole=True),
         y=Axis(label="Elo"),

@@ -22,7 +22,7 @@ from miai.render import (
     StyledRenderer,
     hint_of,
 )
-from miai.testing.agents import random_action
+from miai.testing.agent_checks import random_action
 from miai.testing.findings import ConformanceReport, Findings, refuse_unknown_rules, shown
 
 RENDERER_RULES: Mapping[str, str] = {

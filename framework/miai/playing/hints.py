@@ -19,11 +19,11 @@ from miai.values import Evaluation
 
 _SECONDS: Final = 5.0
 
-Adviser = tuple[str, Mapping[str, Any]]
+HintAgent = tuple[str, Mapping[str, Any]]
 """An agent's name and parameters."""
 
 
-def adviser_of(game: Game, opponents: Iterable[Adviser]) -> Adviser | None:
+def hint_agent_of(game: Game, opponents: Iterable[HintAgent]) -> HintAgent | None:
     """Return who gives hints: an opponent that thinks, else a search for any game; None if none."""
     name = game.info.name
     known = {component.name for component in registry().components(AGENT, game=name, adapted=True)}
@@ -34,7 +34,7 @@ def adviser_of(game: Game, opponents: Iterable[Adviser]) -> Adviser | None:
     return None
 
 
-def advised(seat: Seat, view: PlayerView, *, seed: int) -> Decision:
+def decision_in_place(seat: Seat, view: PlayerView, *, seed: int) -> Decision:
     """Return what an agent decides in a player's place.
 
     Args:
@@ -55,7 +55,7 @@ def advised(seat: Seat, view: PlayerView, *, seed: int) -> Decision:
         seat.close()
 
 
-def advice_text(view: PlayerView, adviser: str, decision: Decision) -> str:
+def hint_line(view: PlayerView, adviser: str, decision: Decision) -> str:
     """Return a line about an adviser's decision in a player's place."""
     if decision.resign or decision.action not in view.legal_actions:
         return f"{adviser} would resign"

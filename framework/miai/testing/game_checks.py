@@ -20,7 +20,7 @@ from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from miai.errors import GameError, IllegalActionError, InvalidActionError
 from miai.game import Game, GameInfo, Player, State
 from miai.information import PlayerView
-from miai.testing.agents import random_action
+from miai.testing.agent_checks import random_action
 from miai.testing.findings import (
     GAME_RULES,
     ConformanceReport,
@@ -28,7 +28,7 @@ from miai.testing.findings import (
     refuse_unknown_rules,
     shown,
 )
-from miai.testing.hidden import (
+from miai.testing.leak_checks import (
     RESAMPLED_POSITIONS,
     BeliefChecker,
     BeliefFactory,
