@@ -7,6 +7,7 @@ The ladder is drawn from ``ladder-7x7.csv``, the figures of a run of ``configs/g
 from __future__ import annotations
 
 import csv
+import os
 import subprocess
 import sys
 import tempfile
@@ -203,8 +204,13 @@ def tournament(out: Path) -> Iterator[None]:
 def server(folder: Path, run: Path) -> Iterator[str]:
     """Serve `miai web`; give its address."""
     words = ["web", "--port", "0", "--games", str(folder / "games"), str(run)]
+    # The games of OpenSpiel would be a hundred more pictures, below the edge of the lobby's.
+    environment = {**os.environ, "MIAI_DISABLE_PLUGINS": "openspiel"}
     with subprocess.Popen(
-        [sys.executable, "-m", "miai", *words], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-m", "miai", *words],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
     ) as process:
         assert process.stdout is not None
         try:
