@@ -153,6 +153,22 @@ class CommandParameters(Parameters):
     command: tuple[str, ...] = parameter(
         help="Program and arguments, as a list or one line, without a shell", min_length=1
     )
+    cwd: str = parameter("", help="Working directory of the program (default: the current one)")
+    environment: dict[str, str] = parameter(
+        {}, help="Environment variables, added to the current ones"
+    )
+
+    @property
+    def folder(self) -> Path | None:
+        """The program's working directory; None for this process's."""
+        return Path(self.cwd).expanduser() if self.cwd else None
+
+    @field_validator("cwd")
+    @classmethod
+    def _is_a_folder(cls, folder: str) -> str:
+        if folder and not Path(folder).expanduser().is_dir():
+            raise ValueError(f"{folder} is not a folder")
+        return folder
 
     @field_validator("command", mode="before")
     @classmethod

@@ -46,10 +46,6 @@ _CHUNK: Final = 1 << 16
 class ProgramParameters(CommandParameters):
     """How a program is started and how long it may take."""
 
-    cwd: str = parameter("", help="Working directory of the program (default: the current one)")
-    environment: dict[str, str] = parameter(
-        {}, help="Environment variables, added to the current ones"
-    )
     startup_timeout: float = parameter(
         30.0, gt=0, le=_DAY, unit="seconds", help="Time limit for the program's start and hello"
     )
@@ -58,18 +54,6 @@ class ProgramParameters(CommandParameters):
     def who(self) -> str:
         """The program's name in messages."""
         return f"program '{Path(self.command[0]).name}'"
-
-    @property
-    def folder(self) -> Path | None:
-        """The program's working directory; None for this process's."""
-        return Path(self.cwd).expanduser() if self.cwd else None
-
-    @field_validator("cwd")
-    @classmethod
-    def _is_a_folder(cls, folder: str) -> str:
-        if folder and not Path(folder).expanduser().is_dir():
-            raise ValueError(f"{folder} is not a folder")
-        return folder
 
 
 class Conversation:

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
 
 import typer
 
@@ -18,7 +18,6 @@ from miai_go.errors import require_torch
 
 if TYPE_CHECKING:
     from miai.tensors import FileHeader
-    from miai_go.nets.network import WeightsHeader
     from miai_go.nets.network_parameters import ExportParameters
     from miai_go.nets.oracle import Answers
 
@@ -52,7 +51,7 @@ def list_weights(as_json: _Json = False) -> None:
                 "name": name,
                 "purpose": PURPOSES.get(name, ""),
                 "bytes": files[name].stat().st_size,
-                **card.data,
+                **card.header.model_dump(mode="json"),
             }
             for name, card in cards.items()
         ]
@@ -74,7 +73,7 @@ def show(
     card, size = read_card(path), path.stat().st_size
     if as_json:
         row = {"file": path.name, "bytes": size, "parameters": card.parameters}
-        print(json.dumps({**row, **card.data}, indent=2))
+        print(json.dumps({**row, **card.header.model_dump(mode="json")}, indent=2))
         return
     print(f"{path.name}: {size} bytes")
     for name, text in card.rows.items():
@@ -158,8 +157,7 @@ def _file(name: str) -> Path:
 # The content of a file
 
 
-@dataclass(frozen=True, slots=True)
-class WeightsCard:
+class WeightsCard(NamedTuple):
     """A description of a weights file.
 
     Attributes:
@@ -174,11 +172,6 @@ class WeightsCard:
     header: FileHeader
     parameters: int | None
 
-    @property
-    def data(self) -> dict[str, Any]:
-        """The header as plain data."""
-        return self.header.model_dump(mode="json")
-
 
 def read_card(path: Path) -> WeightsCard:
     """Return the description of a file, whose digest is checked.
@@ -188,49 +181,37 @@ def read_card(path: Path) -> WeightsCard:
       MissingExtraError: it is ONNX, and ONNX Runtime is not installed.
     """
     from miai.tensors import read_metadata
+    from miai_go.nets.inference import load_oracle, network_header
     from miai_go.nets.network import WeightsHeader
     from miai_go.nets.patterns import PatternHeader, PatternPolicy
     from miai_go.rules.sizes import board_names
 
-    if path.suffix == _ONNX:
-        from miai_go.nets.inference import load_oracle, network_header
-
-        size = network_header(path).sizes[0]
-        return _network_card(load_oracle(path, size=size).header, None)
-    if PatternHeader.KEY not in read_metadata(path):
-        header, tensors = WeightsHeader.read_all(path)
-        return _network_card(header, sum(array.size for array in tensors.values()))
-    policy = PatternPolicy.load(path)
-    low, high = policy.header.sizes
-    boards = board_names(range(low, high + 1))
-    rows = {"features": ", ".join(policy.header.features), "board": boards, "answers": "policy"}
-    size = policy.weights.size
-    return _card(f"patterns for {boards}, policy of rollouts", rows, policy.header, size)
-
-
-def _network_card(header: WeightsHeader, parameters: int | None) -> WeightsCard:
-    from miai_go.rules.sizes import board_names
-
-    board, answers = board_names(header.sizes), ", ".join(header.outputs)
-    low, high = header.komi
-    rows = {
-        "network": f"{header.network} {_listed(header.network_parameters)}",
-        "encoder": f"{header.encoder} {_listed(header.encoder_parameters)}({header.planes} planes)",
-        "board": f"{board}, komi {low:g} to {high:g}",
-        "answers": answers,
-    }
-    return _card(f"{header.network} for {board}, {answers}", rows, header, parameters)
-
-
-def _card(
-    summary: str, rows: Mapping[str, str], header: FileHeader, parameters: int | None
-) -> WeightsCard:
-    common = {
-        "weights": "" if parameters is None else f"{parameters} numbers",
-        "licence": header.licence or "unknown",
-        "digest": header.sha256,
-    }
-    return WeightsCard(summary, {**rows, **common}, header, parameters)
+    header: PatternHeader | WeightsHeader
+    if path.suffix != _ONNX and PatternHeader.KEY in read_metadata(path):
+        policy = PatternPolicy.load(path)
+        header, count = policy.header, policy.weights.size
+        boards = board_names(range(header.sizes[0], header.sizes[1] + 1))
+        rows = {"features": ", ".join(header.features), "board": boards, "answers": "policy"}
+        summary = f"patterns for {boards}, policy of rollouts"
+    else:
+        count = None
+        if path.suffix == _ONNX:
+            header = load_oracle(path, size=network_header(path).sizes[0]).header
+        else:
+            header, tensors = WeightsHeader.read_all(path)
+            count = sum(array.size for array in tensors.values())
+        board, answers, (low, high) = board_names(header.sizes), header.outputs, header.komi
+        rows = {
+            "network": f"{header.network} {_listed(header.network_parameters)}",
+            "encoder": f"{header.encoder} {_listed(header.encoder_parameters)}"
+            f"({header.planes} planes)",
+            "board": f"{board}, komi {low:g} to {high:g}",
+            "answers": ", ".join(answers),
+        }
+        summary = f"{header.network} for {board}, {rows['answers']}"
+    rows["weights"] = "" if count is None else f"{count} numbers"
+    rows |= {"licence": header.licence or "unknown", "digest": header.sha256}
+    return WeightsCard(summary, rows, header, count)
 
 
 def _listed(values: Mapping[str, Any]) -> str:

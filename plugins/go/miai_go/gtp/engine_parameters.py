@@ -51,10 +51,6 @@ class GtpEngineParameters(CommandParameters):
     name: str = parameter(
         "", max_length=80, help="Name of the engine in messages (default: its program)"
     )
-    cwd: str = parameter("", help="Working directory of the engine (default: the current one)")
-    environment: dict[str, str] = parameter(
-        {}, help="Environment variables, added to the current ones"
-    )
     timeouts: EngineTimeouts = parameter(EngineTimeouts(), help="How long the engine may take")
 
     @field_validator("startup")
@@ -69,21 +65,10 @@ class GtpEngineParameters(CommandParameters):
                 raise ValueError(f"a GTP command here has no identity number: {text!r}")
         return commands
 
-    @field_validator("cwd")
-    @classmethod
-    def _is_a_folder(cls, folder: str) -> str:
-        if folder and not Path(folder).expanduser().is_dir():
-            raise ValueError(f"{folder} is not a folder")
-        return folder
-
     @property
     def called(self) -> str:
         """The engine in messages."""
         return f"engine '{self.name or Path(self.command[0]).name}'"
-
-    def folder(self) -> Path | None:
-        """Return the working directory, or None."""
-        return Path(self.cwd).expanduser() if self.cwd else None
 
 
 class GtpParameters(GtpEngineParameters):

@@ -57,7 +57,7 @@ def launch(
       AgentFloodError: it writes more than the limits allow.
     """
     command, startup = filled(parameters, game, seed)
-    engine = EngineProcess(command, cwd=parameters.folder(), environment=parameters.environment)
+    engine = EngineProcess(command, cwd=parameters.folder, environment=parameters.environment)
     conversation.note(f"started process {engine.pid}: {shlex.join(command)}")
     client = GtpClient(engine, conversation, who=parameters.called)
     try:

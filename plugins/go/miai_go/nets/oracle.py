@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection
 from typing import NamedTuple, Protocol, runtime_checkable
@@ -63,7 +62,7 @@ class Oracle(Protocol):
         """
 
     def statistics(self) -> dict[str, float]:
-        """Return counts and times of the work so far; see `NetworkOracle.statistics`."""
+        """Return counts of the work so far; see `NetworkOracle.statistics`."""
 
 
 def known_komi(oracle: Oracle) -> tuple[float, float] | None:
@@ -115,7 +114,7 @@ class NetworkOracle(ABC):
         self.has_value = "value" in header.outputs
         self._where = where
         self._lock = threading.Lock()
-        self._positions, self._batches, self._seconds = 0, 0, 0.0
+        self._positions, self._batches = 0, 0
 
     def infer(self, planes: Planes) -> Answers:
         """Return the answers.
@@ -124,10 +123,8 @@ class NetworkOracle(ABC):
         """
         check_planes(planes, self.encoder)
         with self._lock:
-            began = time.perf_counter()
             begins = range(0, len(planes), MAX_BATCH)
             answers = _joined([self._answer(planes[i : i + MAX_BATCH]) for i in begins])
-            self._seconds += time.perf_counter() - began
             self._positions += len(planes)
             self._batches += len(begins)
         for name, array in answers.arrays().items():
@@ -150,12 +147,11 @@ class NetworkOracle(ABC):
         return answers
 
     def statistics(self) -> dict[str, float]:
-        """Return positions, batches, seconds of computing and positions per batch (mean_batch)."""
+        """Return positions, batches and positions per batch (mean_batch)."""
         with self._lock:
             return {
                 "positions": self._positions,
                 "batches": self._batches,
-                "seconds": self._seconds,
                 "mean_batch": self._positions / max(self._batches, 1),
             }
 

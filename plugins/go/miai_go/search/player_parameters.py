@@ -20,6 +20,21 @@ _MOST_PLANNED: Final = 100_000
 """Maximum simulations of a Gumbel search, whose schedule is kept in memory."""
 
 
+def _simulations(default: int | None, *, more: str = "") -> Any:
+    return parameter(
+        default,
+        ge=0,
+        le=MOST_SIMULATIONS,
+        unit="simulations",
+        help=f"Simulations per move; 0: no limit, then give seconds{more}",
+    )
+
+
+_WEIGHTS_HELP: Final = (
+    "Weights file, or the name of shipped weights; default: those for the board's size"
+)
+
+
 class SearchParameters(Parameters):
     """Parameters of all tree searches: advice, budgets, reuse and the end of play."""
 
@@ -39,13 +54,7 @@ class SearchParameters(Parameters):
         "recommends at its root, but is not bound by them",
     )
     adviser_parameters: dict[str, Any] = parameter({}, help="Parameters of the adviser")
-    simulations: int | None = parameter(
-        400,
-        ge=0,
-        le=MOST_SIMULATIONS,
-        unit="simulations",
-        help="Simulations per move; 0: no limit, then give seconds",
-    )
+    simulations: int | None = _simulations(400)
     seconds: float | None = parameter(
         None,
         gt=0,
@@ -106,10 +115,7 @@ class PolicyParameters(Parameters):
     }
 
     network: NetworkParameters = parameter(NetworkParameters(), help="Running the network")
-    weights: str = parameter(
-        "",
-        help="Weights file, or the name of shipped weights; default: those for the board's size",
-    )
+    weights: str = parameter("", help=_WEIGHTS_HELP)
     temperature: float = parameter(
         0.0, ge=0, le=100, help="0: most likely move; 1: draw moves by the network's probabilities"
     )
@@ -128,13 +134,8 @@ class TreeParameters(SearchParameters):
     }
 
     network: NetworkParameters = parameter(NetworkParameters(), help="Running the networks")
-    simulations: int | None = parameter(
-        None,
-        ge=0,
-        le=MOST_SIMULATIONS,
-        unit="simulations",
-        help=f"Simulations per move; 0: no limit, then give seconds (default: {_UNTIMED}, and no "
-        "limit with seconds or under a clock)",
+    simulations: int | None = _simulations(
+        None, more=f" (default: {_UNTIMED}, and no limit with seconds or under a clock)"
     )
     seconds: float | None = parameter(
         None,
@@ -204,10 +205,7 @@ class GumbelParameters(Parameters):
 class AlphaZeroParameters(TreeParameters):
     """Parameters of the search ``alphazero``."""
 
-    weights: str = parameter(
-        "",
-        help="Weights file, or the name of shipped weights; default: those for the board's size",
-    )
+    weights: str = parameter("", help=_WEIGHTS_HELP)
     search: PuctParameters | GumbelParameters = parameter(
         PuctParameters(),
         help="puct: AlphaZero's; gumbel: sequential halving at the root, for few simulations",
@@ -289,13 +287,7 @@ class GoMctsParameters(SearchParameters):
         "expand_after": "is gone: one visit, in long searches eight",
     }
 
-    simulations: int | None = parameter(
-        1000,
-        ge=0,
-        le=MOST_SIMULATIONS,
-        unit="simulations",
-        help="Simulations per move; 0: no limit, then give seconds",
-    )
+    simulations: int | None = _simulations(1000)
     exploration: float | None = parameter(
         None,
         ge=0,
