@@ -22,7 +22,7 @@ from common.conditions import conditions
 from miai.errors import MiaiError
 from miai_go.learning.data.annotating import AnnotationPlan, search_positions
 from miai_go.learning.data.dataset import GoDataset
-from miai_go.learning.data.games import UNKNOWN
+from miai_go.learning.data.stored_games import UNKNOWN
 from miai_go.learning.training.supervised import best_sharpness, sharpened
 from miai_go.nets.inference import load_oracle
 from miai_go.search.forest import NetworkValuer

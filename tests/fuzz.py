@@ -111,9 +111,9 @@ def check_problems() -> Check:
 
 def check_gtp_controller() -> Check:
     """The engine: what a controller may send, line by line."""
-    from miai_go.gtp.commands import answer
+    from miai_go.gtp.engine_session import Session
     from miai_go.gtp.players import player_maker
-    from miai_go.gtp.session import Session
+    from miai_go.gtp.session_commands import answer
 
     maker = player_maker("random", {})
     file = re.compile(rb"loadsgf|printsgf")
@@ -391,7 +391,7 @@ def seeds_upload() -> Sequence[bytes]:
 
 def seeds_gtp() -> Sequence[bytes]:
     """Return sessions with every command."""
-    from miai_go.gtp.commands import COMMANDS, STREAMING
+    from miai_go.gtp.session_commands import COMMANDS, STREAMING
 
     names = sorted({*COMMANDS, *STREAMING} - {"quit", "loadsgf", "printsgf"})
     return [

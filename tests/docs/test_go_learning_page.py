@@ -25,7 +25,7 @@ from typer.testing import CliRunner
 from miai.cli.app import build_app
 from miai.plugins.loader import registry
 from miai_go.learning.data.dataset import GoDataset
-from miai_go.learning.data.games import StoredGame
+from miai_go.learning.data.stored_games import StoredGame
 from miai_go.learning.training import run_folder as journal
 from miai_go.nets.encoder import Encoder
 from miai_go.nets.network import WeightsHeader

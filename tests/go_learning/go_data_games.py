@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sgfmill import sgf
 
-from miai_go.learning.data.games import StoredGame
+from miai_go.learning.data.stored_games import StoredGame
 from miai_go.rules.board import Board
 
 RESULTS = ("B+3.5", "W+0.5", "B+R", "W+Resign", "0", "B+T")

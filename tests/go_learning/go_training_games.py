@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from miai_go.learning.data.games import StoredGame
 from miai_go.learning.data.shards import ShardWriter
+from miai_go.learning.data.stored_games import StoredGame
 from miai_go.learning.selfplay.tree_games import TreeGames, TreeSelfPlay
 from miai_go.nets.encoder import Positions
 from miai_go.search.forest import TreeSettings

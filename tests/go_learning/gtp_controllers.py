@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from miai_go.gtp.commands import answer
+from miai_go.gtp.engine_session import Session
 from miai_go.gtp.players import player_maker
-from miai_go.gtp.session import Session
+from miai_go.gtp.session_commands import answer
 
 FEW = {"simulations": 20, "max_nodes": 20_000}
 SECONDS = 60.0

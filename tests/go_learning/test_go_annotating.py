@@ -18,8 +18,8 @@ from miai_go.commands import add_commands
 from miai_go.errors import DataError
 from miai_go.learning.data.annotating import AnnotationPlan, annotate, final_owners
 from miai_go.learning.data.dataset import GoDataset
-from miai_go.learning.data.games import StoredGame
 from miai_go.learning.data.shards import Shard, ShardWriter, open_shards
+from miai_go.learning.data.stored_games import StoredGame
 from miai_go.learning.training.supervised import lesson_of, root_sharpness
 from miai_go.nets.encoders import ZeroEncoder
 from miai_go.search.forest import TreeSettings

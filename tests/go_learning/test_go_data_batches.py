@@ -14,8 +14,8 @@ from miai_go.errors import DataError
 from miai_go.kernels import trail
 from miai_go.learning.data.batches import Batch
 from miai_go.learning.data.dataset import GoDataset, Prefetcher, in_split
-from miai_go.learning.data.games import StoredGame
 from miai_go.learning.data.shards import ShardWriter
+from miai_go.learning.data.stored_games import StoredGame
 from miai_go.nets.encoder import Positions
 from miai_go.rules.board import Board
 from miai_go.rules.coordinates import SYMMETRIES

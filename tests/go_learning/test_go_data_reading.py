@@ -14,7 +14,6 @@ from tests.go_learning.go_data_games import random_game, random_moves, sgf_of
 
 from miai.errors import ParameterError
 from miai.parameters import build_parameters
-from miai_go.learning.data.games import StoredGame
 from miai_go.learning.data.importing import (
     GameFilters,
     ImportReport,
@@ -26,6 +25,7 @@ from miai_go.learning.data.importing import (
     result_of,
     scan,
 )
+from miai_go.learning.data.stored_games import StoredGame
 from miai_go.rules.coordinates import SYMMETRIES
 from miai_go.rules.symmetry import point_tables
 from miai_go.sgf.check import SgfError

@@ -16,9 +16,9 @@ from tests.warm_command import run_miai
 from miai.errors import RecordError
 from miai.record_reader import read_record
 from miai_go.learning.data.dataset import GoDataset
-from miai_go.learning.data.games import UNKNOWN, StoredGame
 from miai_go.learning.data.importing import read_record_game
 from miai_go.learning.data.shards import open_shards
+from miai_go.learning.data.stored_games import UNKNOWN, StoredGame
 
 _VISITS = TypeAdapter(list[tuple[int, int]])
 CONFIG = """

@@ -16,7 +16,6 @@ import pytest
 from tests.go_learning.go_data_games import random_game, random_moves, sgf_of
 
 from miai_go.errors import DataError
-from miai_go.learning.data.games import StoredGame
 from miai_go.learning.data.importing import GameFilters, ImportReport, import_games
 from miai_go.learning.data.shard_files import LOCK
 from miai_go.learning.data.shards import (
@@ -27,6 +26,7 @@ from miai_go.learning.data.shards import (
     open_shards,
     shard_folders,
 )
+from miai_go.learning.data.stored_games import StoredGame
 from miai_go.sgf.sources import Limits, files_of
 
 FILES = {f"{i:02}/g{i}.sgf": sgf_of(random_moves(i, length=12), seed=i) for i in range(6)}

@@ -25,8 +25,8 @@ from miai.search.agent import SearchAgent
 from miai.search.protocol import SearchResult
 from miai.values import ValueUnit
 from miai_go.gtp.clocks import SessionClock, named_settings, plain_settings
-from miai_go.gtp.commands import COMMANDS, STREAMING
 from miai_go.gtp.players import SearchPlayer, SessionPlayer, player_maker
+from miai_go.gtp.session_commands import COMMANDS, STREAMING
 from miai_go.gtp.standard_io import divide_lines
 from miai_go.gtp.wire import MAX_LINE_BYTES, TooLong
 from miai_go.nets.encoder import Encoder, load_encoder

@@ -11,7 +11,13 @@ from numpy.typing import NDArray
 from tests.go_learning.go_forest_slow import Judge, Judged, go, random_judge
 
 from miai_go.kernels import selfplay as kernels
-from miai_go.learning.data.games import BLACK_WON, DRAWN, WHITE_WON, StoredGame, finished_game
+from miai_go.learning.data.stored_games import (
+    BLACK_WON,
+    DRAWN,
+    WHITE_WON,
+    StoredGame,
+    finished_game,
+)
 from miai_go.learning.selfplay.policy_games import PolicyGames
 from miai_go.learning.selfplay.tree_games import (
     MatchPlayer,

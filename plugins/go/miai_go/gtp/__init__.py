@@ -1,10 +1,11 @@
 """The Go Text Protocol, version 2, from both sides.
 
 External engines as players: `agent` plays by an engine, `engine_setup` sends it the game, `client`
-sends commands to its process in `engine`.
+sends commands to its process.
 
-miai as an engine: `session` answers a controller by `commands` and `analysis`, about the game on
-its `table`; `players` choose its moves within its `clocks`.
+miai as an engine: an `engine_session` answers a controller by `session_commands`, those of an
+`analysis_protocol` included, about the game on its `session_table`; `players` choose its moves
+within its `clocks`.
 
 `wire` (the text of the protocol) and `kata_rules` serve both.
 """

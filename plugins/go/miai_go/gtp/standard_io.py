@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, BinaryIO, Final
 
-from miai_go.gtp.commands import answer
+from miai_go.gtp.engine_session import Session
 from miai_go.gtp.players import player_maker
-from miai_go.gtp.session import Session
+from miai_go.gtp.session_commands import answer
 from miai_go.gtp.wire import MAX_LINE_BYTES, TooLong
 
 _CHUNK: Final = 1 << 16

@@ -139,7 +139,7 @@ class Trees(NamedTuple):
     schedule: NDArray[np.int32]
 
 
-class Tree(NamedTuple):
+class TreeRows(NamedTuple):
     """What a descent needs of one tree: rows of `Trees`."""
 
     ints: Ints
@@ -169,7 +169,7 @@ class Leaves(NamedTuple):
     owners: NDArray[np.int32]
 
 
-class WorkSpace(NamedTuple):
+class DescentSpace(NamedTuple):
     """Room for the owners of points, a stack of points, and the scores of a node's children."""
 
     owner: NDArray[np.int8]
@@ -432,7 +432,7 @@ def descend(
     b: Words,
     trail: Trail,
     path: NDArray[np.int32],
-    tree: Tree,
+    tree: TreeRows,
     wanted: Int,
     scores: Floats,
 ) -> tuple[Int, Int]:
@@ -496,7 +496,7 @@ def descend(
 
 @kernel
 def gather(  # noqa: C901  kernels read from top to bottom
-    games: NDArray[np.int32], limit: int, all_trees: Trees, all_leaves: Leaves, work: WorkSpace
+    games: NDArray[np.int32], limit: int, all_trees: Trees, all_leaves: Leaves, work: DescentSpace
 ) -> int:
     """Collect up to `limit` leaves from each of `games`; return how many there are in all.
 
@@ -507,7 +507,7 @@ def gather(  # noqa: C901  kernels read from top to bottom
     instead. A tree's search ends, with its budget cut to the simulations done, when it reaches a
     leaf for whose children there is no room.
     """
-    trees, leaves, space = Trees(*all_trees), Leaves(*all_leaves), WorkSpace(*work)
+    trees, leaves, space = Trees(*all_trees), Leaves(*all_leaves), DescentSpace(*work)
     paths, depths = leaves.paths, leaves.depths
     rows = len(leaves.owners)
     n = 0
@@ -515,7 +515,7 @@ def gather(  # noqa: C901  kernels read from top to bottom
         g = np.int64(games[which])
         ints, floats = trees.ints[g], trees.floats[g]
         settings, weights = trees.settings[g], trees.weights[g]
-        tree = Tree(ints, floats, settings, weights, trees.history[g], trees.noise[g])
+        tree = TreeRows(ints, floats, settings, weights, trees.history[g], trees.noise[g])
         collected = 0
         tries = 0
         clashes = 0

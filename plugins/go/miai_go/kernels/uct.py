@@ -249,7 +249,7 @@ def update_amaf(
             first_by[nodes[POINT, node] // RECORD] = 3 - mover
 
 
-class Tree(NamedTuple):
+class UctArrays(NamedTuple):
     """A tree and how to search it.
 
     Attributes:
@@ -265,7 +265,7 @@ class Tree(NamedTuple):
     rng: Bits
 
 
-class WorkSpace(NamedTuple):
+class SimulationSpace(NamedTuple):
     """Room for one simulation.
 
     Attributes:
@@ -283,7 +283,7 @@ class WorkSpace(NamedTuple):
 
 @kernel
 def search(  # noqa: C901  kernels read from top to bottom
-    root: Words, tree: Tree, simulations: int, space: WorkSpace
+    root: Words, tree: UctArrays, simulations: int, space: SimulationSpace
 ) -> int:
     """Give the root children, run simulations and return how many; fewer if the root is proven."""
     nodes, settings, weights = tree.nodes, tree.settings, tree.weights

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from miai.errors import ParameterError
 from miai.kernels import packed
 from miai_go.kernels import forest as kernels
-from miai_go.kernels import memory as memory_kernels
+from miai_go.kernels import recall as recall_kernels
 from miai_go.kernels import rollouts as rollout_kernels
 from miai_go.kernels import rules, trail
 from miai_go.kernels.playouts import PlayoutSpace
@@ -388,7 +388,7 @@ class Forest:
             )
         )
         self._work_space = packed(
-            kernels.WorkSpace(
+            kernels.DescentSpace(
                 owner=np.zeros(points, np.int8),
                 stack=np.zeros(points, np.int32),
                 scores=np.zeros(points + 1),
@@ -731,14 +731,14 @@ class RememberingValuer:
         # would differ from process to process.
         rng = np.random.default_rng(0)
         self._hashing = packed(
-            memory_kernels.Hashing(
+            recall_kernels.Hashing(
                 turns=point_tables(size),
                 codes=rng.integers(1 << 64, size=(size * size, 3), dtype=np.uint64),
                 extras=rng.integers(1 << 64, size=2, dtype=np.uint64),
                 hashes=np.zeros(SYMMETRIES, np.uint64),
             )
         )
-        self._table = memory_kernels.Table(
+        self._table = recall_kernels.AnswerTable(
             keys=np.zeros(rows, np.uint64),
             logits=np.zeros((rows, actions), np.float32),
             values=np.zeros(rows, np.float32),
@@ -757,11 +757,11 @@ class RememberingValuer:
         if count > len(self._batch.missing):
             self._make_room(count)
         batch, tables = self._batch, (self._hashing, packed(self._table), packed(self._batch))
-        unknown = memory_kernels.recall(count, leaves.words, leaves.trails, *tables)
+        unknown = recall_kernels.recall(count, leaves.words, leaves.trails, *tables)
         if unknown:
             asked = leaves if unknown == count else leaves.rows(batch.missing[:unknown])
             logits, values = self.valuer.value_leaves(asked)
-            memory_kernels.store(unknown, logits, values, *tables)
+            recall_kernels.store(unknown, logits, values, *tables)
         self._asked += count
         self._recalled += count - unknown
         return batch.logits[:count], batch.values[:count]
@@ -771,7 +771,7 @@ class RememberingValuer:
         return {"recalled": self._recalled / max(self._asked, 1)}
 
     def _make_room(self, count: int) -> None:
-        self._batch = memory_kernels.Batch(
+        self._batch = recall_kernels.AnswerBatch(
             keys=np.zeros(count, np.uint64),
             symmetries=np.zeros(count, np.uint8),
             logits=np.zeros((count, self._table.logits.shape[1]), np.float32),

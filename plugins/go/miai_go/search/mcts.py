@@ -83,7 +83,7 @@ class UctTree(TreeView):
         self._settings[kernels.TACTICAL] = tactical
         self._rng = np.array([seed % 2**64], np.uint64)
         self._history = np.zeros(0, np.uint64)
-        self._space = kernels.WorkSpace(
+        self._space = kernels.SimulationSpace(
             path=np.zeros(3 * points + 8, np.int32),
             first_by=np.zeros(rules.board_words(size) // rules.RECORD, np.int8),
             scores=np.zeros(points + 1, np.float32),
@@ -245,7 +245,9 @@ class UctTree(TreeView):
         return super().best()
 
     def _search(self, simulations: int) -> int:
-        tree = kernels.Tree(self._nodes, self._settings, self._weights, self._history, self._rng)
+        tree = kernels.UctArrays(
+            self._nodes, self._settings, self._weights, self._history, self._rng
+        )
         return kernels.search(self._board.words, tree, simulations, self._space)
 
     def _clear(self) -> None:

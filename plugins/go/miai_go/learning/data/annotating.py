@@ -22,8 +22,8 @@ from miai.parameters import StrictModel, parameter
 from miai.seeds import derive_seed
 from miai_go.learning.data.batches import Rows, make_batch
 from miai_go.learning.data.dataset import GoDataset
-from miai_go.learning.data.games import UNKNOWN, StoredGame
 from miai_go.learning.data.shard_making import StoppedError, make_shards
+from miai_go.learning.data.stored_games import UNKNOWN, StoredGame
 from miai_go.rules.board import Board
 from miai_go.rules.dead_stones import dead_by_playouts
 from miai_go.rules.scoring import area_score

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from miai_go.errors import DataError
 from miai_go.kernels import records, rules, trail
-from miai_go.learning.data.games import UNKNOWN
 from miai_go.learning.data.shards import Shard
+from miai_go.learning.data.stored_games import UNKNOWN
 from miai_go.nets.encoder import Encoder, Positions
 from miai_go.rules.symmetry import point_tables, turned_planes, turned_policy
 

@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 
 from miai_go.errors import DataError
 from miai_go.learning.data.batches import Batch, Rows, make_batch
-from miai_go.learning.data.games import FRACTIONS, SPLITS, UNKNOWN, Split, StoredGame
 from miai_go.learning.data.importing import GameFilters, ImportReport, import_games
 from miai_go.learning.data.shards import COLUMNS, Shard, open_shards, sets_in
+from miai_go.learning.data.stored_games import FRACTIONS, SPLITS, UNKNOWN, Split, StoredGame
 from miai_go.nets.encoder import Encoder, Encoders
 from miai_go.rules.coordinates import SYMMETRIES
 from miai_go.rules.sizes import board_names, sizes_of
@@ -51,7 +51,7 @@ class GoDataset:
         for batches without planes.
       games: maximum number of games, a random sample.
       seed: seed of that sample, and the default seed of batches.
-      split: part of the games, see `miai_go.learning.data.games`.
+      split: part of the games, see `miai_go.learning.data.stored_games`.
       fractions: shares of the games for training, validation and test.
       filters: of imported games; by default all games of the encoders' sizes with a result.
 

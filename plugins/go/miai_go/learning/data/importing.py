@@ -29,7 +29,7 @@ from miai.playing.replay import replay
 from miai.record import GameRecord, MoveRecord, Termination
 from miai.record_reader import read_record
 from miai.values import Evaluation
-from miai_go.learning.data.games import BLACK_WON, DRAWN, UNKNOWN, WHITE_WON, StoredGame
+from miai_go.learning.data.stored_games import BLACK_WON, DRAWN, UNKNOWN, WHITE_WON, StoredGame
 from miai_go.rules.coordinates import MAX_SIZE, vertex
 from miai_go.rules.game import Ending, GoGame, GoState, Phase
 from miai_go.rules.game_parameters import MAX_KOMI, MAX_MOVES

@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 
 from miai.files import reading
 from miai_go.errors import DataError
-from miai_go.learning.data.games import StoredGame
 from miai_go.learning.data.shard_files import locked_set
 from miai_go.learning.data.shards import (
     GAME_SHARDS,
@@ -21,6 +20,7 @@ from miai_go.learning.data.shards import (
     shard_folders,
     write_shard,
 )
+from miai_go.learning.data.stored_games import StoredGame
 from miai_go.rules.coordinates import MAX_SIZE
 
 WorkerT = TypeVar("WorkerT")

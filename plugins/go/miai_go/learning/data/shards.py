@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from miai_go.errors import DataError
-from miai_go.learning.data.games import NAME_BYTES, UNKNOWN, StoredGame
 from miai_go.learning.data.shard_files import (
     MANIFEST,
     Columns,
@@ -26,6 +25,7 @@ from miai_go.learning.data.shard_files import (
     locked_set,
     numbered_folders,
 )
+from miai_go.learning.data.stored_games import NAME_BYTES, UNKNOWN, StoredGame
 from miai_go.rules.coordinates import MAX_SIZE
 from miai_go.rules.sizes import board_names
 
@@ -46,7 +46,7 @@ COLUMNS: Final[Mapping[str, ShardColumn]] = {
     "root_value": ShardColumn("<f2", "move", optional=True),
     "ownership": ShardColumn("|i1", "game", "points", optional=True),
 }
-"""Columns of a shard; `miai_go.learning.data.games.StoredGame` documents their contents.
+"""Columns of a shard; `miai_go.learning.data.stored_games.StoredGame` documents their contents.
 
 `moves` has the moves of all games one after another; those of game g begin at `offsets[g]`."""
 

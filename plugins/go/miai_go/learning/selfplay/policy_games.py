@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from miai_go.kernels import selfplay as kernels
 from miai_go.kernels import trail
-from miai_go.learning.data.games import StoredGame, finished_game
+from miai_go.learning.data.stored_games import StoredGame, finished_game
 from miai_go.nets.encoder import Positions
 from miai_go.nets.oracle import Oracle
 

@@ -22,7 +22,6 @@ from miai.parameters import StrictModel, parameter
 from miai.seeds import derive_seed
 from miai_go.errors import DataError
 from miai_go.kernels import trail
-from miai_go.learning.data.games import StoredGame, finished_game
 from miai_go.learning.data.shard_making import (
     StoppedError,
     check_new,
@@ -30,6 +29,7 @@ from miai_go.learning.data.shard_making import (
     make_shards,
 )
 from miai_go.learning.data.shards import set_of_size, sets_in, shard_folders
+from miai_go.learning.data.stored_games import StoredGame, finished_game
 from miai_go.nets.network_parameters import NetworkWorkers
 from miai_go.nets.oracle import NetworkOracle, follows_komi
 from miai_go.rules.board import Board, KoRule

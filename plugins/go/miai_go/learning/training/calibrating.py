@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from miai.errors import WeightsError
 from miai.tensors import TrainingRecord
 from miai_go.errors import DataError
-from miai_go.learning.data.games import Split
+from miai_go.learning.data.stored_games import Split
 from miai_go.learning.training.measuring import evaluate_weights
 from miai_go.nets.network import (
     WeightsHeader,

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from miai.parameters import StrictModel, parameter
 from miai_go.learning.data.dataset import GoDataset
-from miai_go.learning.data.games import Split
 from miai_go.learning.data.importing import GameFilters
+from miai_go.learning.data.stored_games import Split
 from miai_go.nets.inference import load_oracle, network_header
 from miai_go.nets.network import encoder_of
 from miai_go.nets.network_parameters import Precision

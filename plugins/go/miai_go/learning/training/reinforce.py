@@ -16,7 +16,7 @@ from miai.parameters import StrictModel, parameter
 from miai_go.kernels import selfplay as kernels
 from miai_go.learning.data.batches import Batch
 from miai_go.learning.data.dataset import GoDataset
-from miai_go.learning.data.games import StoredGame
+from miai_go.learning.data.stored_games import StoredGame
 from miai_go.learning.selfplay.policy_games import PolicyGames
 from miai_go.learning.training.initial_network import make_network
 from miai_go.learning.training.learner import Learner, Lesson, learning_threads, prepare_torch

@@ -18,8 +18,8 @@ from miai_go.kernels import FAMILY, rules, trail
 from miai_go.kernels import patterns as kernels
 from miai_go.kernels.patterns import PatternBuffers
 from miai_go.learning.data.dataset import GoDataset
-from miai_go.learning.data.games import Split
 from miai_go.learning.data.importing import GameFilters
+from miai_go.learning.data.stored_games import Split
 from miai_go.learning.training.run_folder import TrainingJournal, TrainingPlan
 from miai_go.learning.training.sections import DataSection
 from miai_go.nets.patterns import PatternHeader, PatternPolicy, pattern_room

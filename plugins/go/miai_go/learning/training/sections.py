@@ -9,8 +9,8 @@ from pydantic import Field, model_validator
 from miai.parameters import StrictModel, parameter
 from miai_go.errors import DataError
 from miai_go.learning.data.dataset import EncoderChoice, GoDataset
-from miai_go.learning.data.games import Split
 from miai_go.learning.data.importing import GameFilters
+from miai_go.learning.data.stored_games import Split
 from miai_go.rules.sizes import BoardSizes, board_names, sizes_of
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from miai.parameters import StrictModel, parameter
-from miai_go.learning.data.games import StoredGame
 from miai_go.learning.data.shards import ShardWriter, open_shards, shard_folders
+from miai_go.learning.data.stored_games import StoredGame
 from miai_go.learning.selfplay.policy_games import PolicyGames
 from miai_go.learning.training.initial_network import make_network
 from miai_go.learning.training.learner import learning_threads

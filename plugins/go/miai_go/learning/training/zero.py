@@ -30,8 +30,8 @@ from miai.pages.charts import Axis, Plot, Points, figure
 from miai.process.processors import available_processors
 from miai_go.errors import TrainingError, first_line
 from miai_go.learning.data.dataset import GoDataset
-from miai_go.learning.data.games import StoredGame
 from miai_go.learning.data.shards import Shard, ShardWriter, shard_folders
+from miai_go.learning.data.stored_games import StoredGame
 from miai_go.learning.selfplay.tree_games import (
     MatchPlayer,
     MatchResult,

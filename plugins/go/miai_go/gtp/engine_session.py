@@ -1,6 +1,7 @@
 """miai as an engine: the state of a session with one controller.
 
-It knows no pipes: `miai_go.gtp.standard_io` has these, and `miai_go.gtp.commands` the commands.
+It knows no pipes: `miai_go.gtp.standard_io` has these, `miai_go.gtp.session_commands` the
+commands.
 """
 
 from __future__ import annotations

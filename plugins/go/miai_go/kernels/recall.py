@@ -22,7 +22,7 @@ Values = NDArray[np.float32]
 Keys = NDArray[np.uint64]
 
 
-class Table(NamedTuple):
+class AnswerTable(NamedTuple):
     """The answers: n rows, n a power of two.
 
     Attributes:
@@ -51,7 +51,7 @@ class Hashing(NamedTuple):
     hashes: Keys
 
 
-class Batch(NamedTuple):
+class AnswerBatch(NamedTuple):
     """Answers for a batch of positions, with a row for each.
 
     Attributes:
@@ -111,11 +111,11 @@ def recall(
     words: NDArray[np.uint32],
     trails: NDArray[np.int16],
     how: Hashing,
-    answers: Table,
-    rows: Batch,
+    answers: AnswerTable,
+    rows: AnswerBatch,
 ) -> int:
     """Write the answers that are in the table; return how many positions have none."""
-    hashing, table, batch = Hashing(*how), Table(*answers), Batch(*rows)
+    hashing, table, batch = Hashing(*how), AnswerTable(*answers), AnswerBatch(*rows)
     turns = hashing.turns
     unknown = 0
     for n in range(count):
@@ -143,10 +143,15 @@ def recall(
 
 @kernel
 def store(
-    count: int, logits: Logits, values: Values, how: Hashing, answers: Table, rows: Batch
+    count: int,
+    logits: Logits,
+    values: Values,
+    how: Hashing,
+    answers: AnswerTable,
+    rows: AnswerBatch,
 ) -> None:
     """Put `count` answers for the missing positions into the table and among the answers."""
-    hashing, table, batch = Hashing(*how), Table(*answers), Batch(*rows)
+    hashing, table, batch = Hashing(*how), AnswerTable(*answers), AnswerBatch(*rows)
     for i in range(count):
         n = batch.missing[i]
         row = row_of(batch.keys[n], len(table.keys))

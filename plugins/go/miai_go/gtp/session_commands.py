@@ -24,7 +24,7 @@ from miai.errors import MiaiError
 from miai.files import write_text
 from miai.search.protocol import SearchResult
 from miai.values import Evaluation
-from miai_go.gtp.analysis import (
+from miai_go.gtp.analysis_protocol import (
     AnalysisDialect,
     AnalysisRequest,
     info_line,
@@ -41,9 +41,9 @@ from miai_go.gtp.clocks import (
     plain_settings,
     time_left,
 )
+from miai_go.gtp.engine_session import Session
 from miai_go.gtp.kata_rules import KGS_NAMES, RULE_PARAMETERS, changed_rule, parse_rules, rules_json
 from miai_go.gtp.players import SearchPlayer
-from miai_go.gtp.session import Session
 from miai_go.gtp.session_table import (
     FreeState,
     free_handicap,
