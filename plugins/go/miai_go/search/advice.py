@@ -59,10 +59,10 @@ class Advice:
         if self.weights.shape != self.useless.shape:
             moves = len(self.weights), len(self.useless)
             raise PluginError("weights are of {} moves, useless of {}".format(*moves))
-        most = len(self.weights)  # a move has at most a purpose for each point
-        wrong = self.weights[~((self.weights >= 0) & (self.weights <= most))]
+        limit = len(self.weights)  # a move has at most a purpose for each point
+        wrong = self.weights[~((self.weights >= 0) & (self.weights <= limit))]
         if len(wrong):
-            raise PluginError(f"weights: {wrong[0]} is not from 0 to {most}")
+            raise PluginError(f"weights: {wrong[0]} is not from 0 to {limit}")
 
     def results(self) -> NDArray[np.int32]:
         """Return virtual results of moves, (size * size + 1,): wins, or losses below 0."""

@@ -333,13 +333,33 @@ class Forest:
         self.games = games
         self.leaves = leaves
         self._pass = points
+        self._max_moves = max_moves
+        self._rng = np.empty(games, np.uint64)
+        self.reseed(seed)
+        self._rollouts = Rollouts(size, rollout_policy)
+        self._make_trees(max_nodes, max_budget)
+        self._make_leaves()
+        for game in range(games):
+            self.configure(game, TreeSettings())
+            self._clear(game)
+
+    def _make_trees(self, max_nodes: int, max_budget: int) -> None:
+        """Make the arrays of the trees and of their roots, and a view of each tree."""
+        games, actions = self.games, self._pass + 1
+        # Zeros of this size come from the system page by page, so a tree takes memory as it grows.
         self._ints = np.zeros((games, kernels.FIELDS, max_nodes), np.int32)
         self._floats = np.zeros((games, kernels.FLOATS, max_nodes), np.float64)
+        self._spare = (
+            np.zeros((kernels.FIELDS, max_nodes), np.int32),
+            np.zeros((kernels.FLOATS, max_nodes), np.float64),
+        )
         self._settings = np.zeros((games, kernels.SETTINGS), np.int64)
         self._budgets = np.zeros(games, np.int64)
         self._weights = np.zeros((games, kernels.WEIGHTS), np.float64)
-        self._noise = np.zeros((games, points + 1), np.float64)
-        self._roots = Positions.room(size, games)
+        self._noise = np.zeros((games, actions), np.float64)
+        self._roots = Positions.room(self.size, games)
+        self._history = np.zeros((games, self._max_moves + MAX_DEPTH + 2), np.uint64)
+        self._schedule = np.zeros((games, max_budget), np.int32)
         self._trees = [
             ForestTree(
                 self._ints[game],
@@ -351,29 +371,6 @@ class Forest:
             )
             for game in range(games)
         ]
-        self._max_moves = max_moves
-        self._spare = (
-            np.zeros((kernels.FIELDS, max_nodes), np.int32),
-            np.zeros((kernels.FLOATS, max_nodes), np.float64),
-        )
-        self._history = np.zeros((games, max_moves + MAX_DEPTH + 2), np.uint64)
-        self._schedule = np.zeros((games, max_budget), np.int32)
-        self._rng = np.empty(games, np.uint64)
-        self.reseed(seed)
-        self._rollouts = Rollouts(size, rollout_policy)
-        count = games * leaves + 1
-        self._leaves = Positions.room(size, count)
-        rows = count + leaves  # room for the paths to leaves that were pending
-        self._owners = np.zeros(count, np.int32)
-        self._batch = packed(
-            kernels.Leaves(
-                words=self._leaves.words,
-                trails=self._leaves.trails,
-                paths=np.zeros((rows, MAX_DEPTH + 1), np.int32),
-                depths=np.zeros(rows, np.int32),
-                owners=self._owners,
-            )
-        )
         self._all = packed(
             kernels.Trees(
                 boards=self._roots.words,
@@ -387,16 +384,29 @@ class Forest:
                 schedule=self._schedule,
             )
         )
-        self._work_space = packed(
-            kernels.DescentSpace(
-                owner=np.zeros(points, np.int8),
-                stack=np.zeros(points, np.int32),
-                scores=np.zeros(points + 1),
+
+    def _make_leaves(self) -> None:
+        """Make the arrays of a batch of leaves, and work space."""
+        count = self.games * self.leaves + 1
+        rows = count + self.leaves  # room for the paths to leaves that were pending
+        self._leaves = Positions.room(self.size, count)
+        self._owners = np.zeros(count, np.int32)
+        self._batch = packed(
+            kernels.Leaves(
+                words=self._leaves.words,
+                trails=self._leaves.trails,
+                paths=np.zeros((rows, MAX_DEPTH + 1), np.int32),
+                depths=np.zeros(rows, np.int32),
+                owners=self._owners,
             )
         )
-        for game in range(games):
-            self.configure(game, TreeSettings())
-            self._clear(game)
+        self._work_space = packed(
+            kernels.DescentSpace(
+                owner=np.zeros(self._pass, np.int8),
+                stack=np.zeros(self._pass, np.int32),
+                scores=np.zeros(self._pass + 1),
+            )
+        )
 
     def reseed(self, seed: int) -> None:
         """Begin the random numbers of all games again."""

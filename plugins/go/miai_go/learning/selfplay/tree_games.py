@@ -398,15 +398,8 @@ def play_set(
       DataError: the folder has games of another plan or other things, or cannot be written.
       InferenceError: a network fails.
     """
+    _check_out(plan, out)
     several = len(plan.sizes) > 1
-    check_new(out)
-    existing = sets_in(out) if out.is_dir() else []
-    if existing and several == (out in existing):
-        kind = "games of one size" if several else "sets of several sizes"
-        raise DataError(f"{out}: has {kind}; use another folder with --out")
-    settings = plan.model_dump(mode="json")
-    for other in existing if several else ():  # also of sizes that this plan does not play
-        check_settings(shard_folders(other), settings)
     rounds = math.ceil(games / plan.games_a_shard)
     shards = [shard for number in range(rounds) for shard in _drawn_sizes(plan, number)]
     games_before = [0, *accumulate(count for _size, count in shards)]
@@ -415,27 +408,51 @@ def play_set(
         part: int, valuer: Mapping[int, LeafValuer], stopped: threading.Event
     ) -> list[StoredGame]:
         size, count = shards[part]
-        rules = plan.rules(size)
-        # Larger trees, fewer games in step: the memory of all trees together is bounded.
-        at_once = max(min(_AT_ONCE, _NODES // nodes_of(rules)), 1)
-        seed = derive_seed(plan.seed, part)
-        table = TreeSelfPlay(rules, games=count, at_once=at_once, seed=seed)
-        done: list[StoredGame] = []
-        while len(done) < count:
-            if stopped.is_set():
-                raise StoppedError
-            done += map(_of_full_searches, table.step(valuer[size]))
-        return done
+        return _played(plan, part, size, count, valuer[size], stopped)
 
     report = progress or (lambda _games: None)
     return make_shards(
         [set_of_size(out, size) if several else out for size, _count in shards],
         played,
         valuers,
-        settings=settings,
+        settings=plan.model_dump(mode="json"),
         sources=("self-play",),
         progress=lambda parts: report(games_before[parts]),
     )
+
+
+def _check_out(plan: SelfPlayPlan, out: Path) -> None:
+    """Raise `DataError` if a folder has games of other settings, or of sizes in another layout."""
+    several = len(plan.sizes) > 1
+    check_new(out)
+    existing = sets_in(out) if out.is_dir() else []
+    if existing and several == (out in existing):
+        kind = "games of one size" if several else "sets of several sizes"
+        raise DataError(f"{out}: has {kind}; use another folder with --out")
+    for other in existing if several else ():  # also of sizes that this plan does not play
+        check_settings(shard_folders(other), plan.model_dump(mode="json"))
+
+
+def _played(
+    plan: SelfPlayPlan,
+    part: int,
+    size: int,
+    count: int,
+    valuer: LeafValuer,
+    stopped: threading.Event,
+) -> list[StoredGame]:
+    """Return the games of a shard. Raises `StoppedError` once the event is set."""
+    rules = plan.rules(size)
+    # Larger trees, fewer games in step: the memory of all trees together is bounded.
+    at_once = max(min(_AT_ONCE, _NODES // nodes_of(rules)), 1)
+    seed = derive_seed(plan.seed, part)
+    table = TreeSelfPlay(rules, games=count, at_once=at_once, seed=seed)
+    done: list[StoredGame] = []
+    while len(done) < count:
+        if stopped.is_set():
+            raise StoppedError
+        done += map(_of_full_searches, table.step(valuer))
+    return done
 
 
 def _drawn_sizes(plan: SelfPlayPlan, number: int) -> list[tuple[int, int]]:

@@ -110,62 +110,72 @@ def train_supervised(
     Raises:
       MiaiError: data or names are wrong, a loss is not finite, or a checkpoint cannot be written.
     """
-    config = plan.config
-    prepare_torch(config.run)
-    network, encoders, header = make_network(
-        sizes_of(config.data.size), config.encoder, config.network, seed=config.run.seed
-    )
-    train, validation = config.data.open(encoders)
-    teacher = None
-    if config.teacher.weights:
-        teacher = Teacher(config.teacher, encoders, header, config.run)
-    lessons = _Lessons(config, train, teacher, ahead=ahead)
-    learnt_from = {"games": train.digest(), "teachers": lessons.teacher}
-    record = partial(
-        plan.record,
-        data=f"{len(train)} games, {train.digest()}{lessons.teacher}",
-        seed=config.run.seed,
-    )
-    learner = Learner(
-        network, next(iter(encoders.values())).scales, config, norms=config.network.norms
-    )
+    return _Supervised(plan, journal, ahead=ahead).run()
 
-    def restore(checkpoint: Checkpoint) -> None:
-        for name, now in learnt_from.items():
+
+class _Supervised:
+    def __init__(
+        self, plan: TrainingPlan[SupervisedConfig], journal: TrainingJournal | None, *, ahead: int
+    ) -> None:
+        config = plan.config
+        prepare_torch(config.run)
+        self._plan = plan
+        self._config = config
+        network, encoders, self._header = make_network(
+            sizes_of(config.data.size), config.encoder, config.network, seed=config.run.seed
+        )
+        self._train, self._validation = config.data.open(encoders)
+        teacher = None
+        if config.teacher.weights:
+            teacher = Teacher(config.teacher, encoders, self._header, config.run)
+        self._lessons = _Lessons(config, self._train, teacher, ahead=ahead)
+        self._learnt_from = {"games": self._train.digest(), "teachers": self._lessons.teacher}
+        scales = next(iter(encoders.values())).scales
+        self._learner = Learner(network, scales, config, norms=config.network.norms)
+        self._training = TrainingRun(
+            plan.folder,
+            learner=self._learner,
+            save=self._save,
+            state=lambda: dict(self._learnt_from),
+            restore=self._restore,
+            journal=journal,
+        )
+
+    def run(self) -> TrainingResult[GameMeasures]:
+        config, lessons, train = self._config, self._lessons, self._train
+        weights = sum(parameter.numel() for parameter in self._learner.network.parameters())
+        return self._training.steps(
+            lessons.resident if config.data.resident else lessons.made,
+            run=config.run,
+            positions=config.optimiser.batch,
+            measure=lambda: measure(
+                self._learner.answers,
+                self._validation,
+                limit=_MEASURED,
+                targets_only=config.data.targets_only,
+            ),
+            held_out="validation",
+            greeting=f"{len(train)} games, {train.positions} positions; {weights} weights",
+            notes=lessons.notes,
+        )
+
+    def _restore(self, checkpoint: Checkpoint) -> None:
+        for name, now in self._learnt_from.items():
             if checkpoint.state.get(name, "") != now:
                 raise TrainingError(
                     f"{checkpoint.folder}: was trained on other {name} than there are now; restore "
                     "them, or start again in another folder with --out"
                 )
 
-    def save(path: Path) -> None:
-        komi, licence = train.komi_range(), config.run.licence
-        learnt = record(steps=learner.steps)
-        learner.save(path, header.trained(learnt, komi=komi, licence=licence))
-
-    training = TrainingRun(
-        plan.folder,
-        learner=learner,
-        save=save,
-        state=lambda: dict(learnt_from),
-        restore=restore,
-        journal=journal,
-    )
-    weights = sum(p.numel() for p in network.parameters())
-    return training.steps(
-        lessons.resident if config.data.resident else lessons.made,
-        run=config.run,
-        positions=config.optimiser.batch,
-        measure=lambda: measure(
-            learner.answers,
-            validation,
-            limit=_MEASURED,
-            targets_only=config.data.targets_only,
-        ),
-        held_out="validation",
-        greeting=f"{len(train)} games, {train.positions} positions; {weights} weights",
-        notes=lessons.notes,
-    )
+    def _save(self, path: Path) -> None:
+        train, run = self._train, self._config.run
+        record = self._plan.record(
+            data=f"{len(train)} games, {train.digest()}{self._lessons.teacher}",
+            steps=self._learner.steps,
+            seed=run.seed,
+        )
+        header = self._header.trained(record, komi=train.komi_range(), licence=run.licence)
+        self._learner.save(path, header)
 
 
 class _Lessons:
@@ -196,10 +206,9 @@ class _Lessons:
         self.notes = [omissions] if omissions else []
         if self._sharpness:
             factors = np.concatenate(list(self._sharpness.values()))
-            least, most = factors.min(), factors.max()
             self.notes.append(
-                f"  values of searches are sharpened, by ply, by {least:.2f} to {most:.2f}, to fit "
-                "the results"
+                f"  values of searches are sharpened, by ply, by {factors.min():.2f} to "
+                f"{factors.max():.2f}, to fit the results"
             )
         self._taught = None if teacher is None else teacher.taught
         self.teacher = "" if teacher is None else f"; teacher {teacher.digest[:32]}"

@@ -234,8 +234,8 @@ class Replay:
     def komi(self) -> tuple[float, float]:
         """Return the minimum and maximum komi of the training games, in points."""
         own, spread = self._config.game.komi, self._config.game.komi_spread
-        least, most = self.recorded.komi_range() if self.recorded else (own, own)
-        return min(own - spread, least), max(own + spread, most)
+        low, high = self.recorded.komi_range() if self.recorded else (own, own)
+        return min(own - spread, low), max(own + spread, high)
 
     def lessons(self, number: int, *, first: int, count: int) -> Iterator[tuple[str, Lesson]]:
         """Yield the lessons of a round's steps, each with a prefix for the names of its losses.
