@@ -72,6 +72,7 @@ class Positions:
     def within_komi(self, low: float, high: float) -> Self:
         """Return the positions with the nearest komi of a range; themselves if all are within."""
         komi = self.trails[:, trail.HALF_KOMI]
+        # In half points, which are whole numbers.
         nearest = np.clip(komi, round(2 * low), round(2 * high))
         if (nearest == komi).all():
             return self

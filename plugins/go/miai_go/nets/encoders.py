@@ -123,6 +123,7 @@ class AlphaGoEncoder(CompiledEncoder):
             self.scales[kernels.ALPHAGO_PLANES] = KOMI_SCALE
 
     def _write(self, words: Words, trails: Trails, out: Planes) -> None:
+        # Work space of this call: encoders are used by several threads at once.
         space = liberty_space(self.size)
         after = np.zeros_like(space.roots)
         room = ladders.ladder_room(self.size)

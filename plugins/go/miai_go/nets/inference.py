@@ -54,6 +54,7 @@ class Ensemble:
         symmetries = np.tile(np.arange(SYMMETRIES, dtype=np.uint8), len(planes))
         copies = np.repeat(planes, SYMMETRIES, axis=0)
         answers = turned_answers(self._oracle, copies, symmetries)
+        # Probabilities are averaged, not logits: one copy that excludes a move would outvote seven.
         policy = None if answers.policy is None else np.log(_mean(_softmax(answers.policy)))
         return answers._replace(policy=None).each(_mean)._replace(policy=policy)
 

@@ -415,6 +415,7 @@ def check_sizes(
 
     with torch.device("meta"):
         small, large = (build_network(name, shape, values).state_dict() for shape in shapes)
+    # On the device `meta`, so that only shapes are made and compared.
     names = sorted(small.keys() | large.keys())
     sized = [
         n for n in names if getattr(small.get(n), "shape", ()) != getattr(large.get(n), "shape", ())
@@ -468,6 +469,7 @@ def continued(
         )
     heads = Outputs._fields
     free = {"height", "pooling", *heads, *(f"{head}_parameters" for head in heads)}
+    # Height, pooling and heads may grow; anything else would change what the old weights compute.
     for key in sorted(filled.keys() - free):
         if filled[key] != known[key]:
             raise TrainingError(

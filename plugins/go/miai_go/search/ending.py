@@ -43,6 +43,7 @@ def settled(state: GoState, *, pass_when_winning: bool) -> SearchResult | None:
     """
     if state.phase != Phase.PLAY:
         action, value = settle(state), value_of_margin(settled_margin(state), state)
+    # Two passes end the game: if it is won as counted now, playing on can only lose it.
     elif state.passes and pass_when_winning and pass_value(state) > 0:
         action, value = state.game.pass_action, pass_value(state)
     else:

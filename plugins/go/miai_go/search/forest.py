@@ -255,6 +255,7 @@ class ForestTree(TreeView):
         kernels.transformed_root(self._nodes, self._floats, self._weights, scores)
         scores = scores[: len(actions)] + self._noise[: len(actions)]
         visits, status = self._nodes[kernels.VISITS, block], self._nodes[kernels.STATUS, block]
+        # The last moves of a halving have equally many visits, so the scores decide between them.
         return int(actions[np.lexsort((-scores, -visits, -status))[0]])
 
 
@@ -441,6 +442,8 @@ class Forest:
         settings[kernels.KO_RULE] = root.ko_rule
         settings[kernels.SUICIDE] = root.suicide
         self._weights[game, kernels.KOMI] = root.komi
+        # The present position is among those that may not recur: a suicide of one stone would
+        # repeat it.
         now = history_key(root.board.hash, self._trees[game].to_move, root.ko_rule)
         self._history[game, : len(keys)] = keys
         self._history[game, len(keys)] = now
@@ -547,6 +550,7 @@ class Forest:
 
     def full(self, game: int) -> bool:
         """Return whether the last call was a search that ended as a tree had no more room."""
+        # The kernel cuts the budget where there is no room for children, or no move at the root.
         cut = self._settings[game, kernels.BUDGET] < self._budgets[game]
         return bool(cut and self._trees[game].allowed().any())
 
@@ -651,6 +655,7 @@ class NetworkValuer:
             return logits, self._values(leaves)
         answers = self.policy.infer(self._planes(self.policy, leaves))
         assert answers.policy is not None
+        # One run of a network with both heads.
         if self.value is self.policy:
             return answers.policy, self._worth(answers, leaves)
         return answers.policy, self._values(leaves)

@@ -64,6 +64,7 @@ class UctTree(TreeView):
             raise ValueError(f"max_nodes must be at least {points + 2}, not {max_nodes}")
         if expand_after < 0 or exploration < 0 or rave < 0:
             raise ValueError("expand_after, exploration and rave must not be negative")
+        # Not cleared: a node is written when it is made, and pages are touched as the tree grows.
         nodes = np.empty((kernels.FIELDS, max_nodes), np.int32)
         self._board = Board(size)
         self._favoured = np.zeros(points + 1, np.int32)
@@ -329,6 +330,7 @@ class GoMcts(TreeSearch):
     def _grow(self, clock: SearchClock | None) -> int:
         return self._tree.run(
             self._limit or None,
+            # The seconds size the chunks, the clock decides when to stop.
             seconds=None if clock is None else clock.remaining(),
             stop=clock,
         )

@@ -153,6 +153,7 @@ class ForestSearch(TreeSearch):
             self._planted = True
         self._forest.reseed(seed)
         if self._memory is not None:
+            # A game must not depend on the games before it.
             self._memory.forget()
 
     def _prepare(self) -> None:
@@ -239,6 +240,7 @@ class ForestSearch(TreeSearch):
         return done
 
     def _leaf_valuer(self) -> LeafValuer:
+        # Remembered answers first; what is unknown goes on to the networks.
         valuer = self._memory or self._valuer
         assert valuer is not None
         return valuer
@@ -262,6 +264,7 @@ class ForestSearch(TreeSearch):
     def _top_priors(self, count: int) -> Json:
         """Return the actions with the highest priors, with these."""
         priors = self._tree.priors()
+        # A stable sort, so that equal priors are listed alike on every machine.
         order = np.argsort(-priors, kind="stable")[:count].tolist()
         return [[a, round(float(priors[a]), 4)] for a in order if priors[a] > 0]
 

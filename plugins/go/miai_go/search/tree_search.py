@@ -234,6 +234,8 @@ class TreeSearch(ABC):
         longest: float | None = None,
         timed: bool = False,
     ) -> SearchResult:
+        # Wall time, as the clock of a game is: a loaded machine gives fewer simulations, not more
+        # time.
         started = perf_counter()
         position = go_state(state, self.game)
         result = self._settled(position)
@@ -326,6 +328,8 @@ class TreeSearch(ABC):
             # encoders look at the history.
             self._start, self._line = state.start, state.history()
         self._expand_root()
+        # Each time, as the rules may forbid more at the root than the tree, or fewer moves be asked
+        # for.
         tree.restrict(root_mask(state, tree.allowed()))
         return tree
 

@@ -119,6 +119,7 @@ class TreeView(ABC):
 
     def child(self, action: int) -> int:
         """Return the node that an action at the root leads to, 0 for none."""
+        # Children are found by a scan: they are few, and moves are made rarely.
         places = np.flatnonzero(self.actions() == action)
         return self.children().start + int(places[0]) if len(places) else 0
 

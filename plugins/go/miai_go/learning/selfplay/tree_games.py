@@ -151,6 +151,7 @@ class TreeSelfPlay:
         """
         forest, rules = self._forest, self._rules
         slots = np.array(self._active, np.int32)
+        # One draw for all games of the step, before anything depends on the order of their moves.
         full = self._rng.random(len(slots)) < rules.full_share
         forest.value_roots(slots, valuer)
         # A fast search only chooses a move. Forced playouts and noise explore for the sake of the
@@ -192,6 +193,7 @@ class TreeSelfPlay:
         if resigns and running.resigner is None:
             running.resigner = mover
         if resigns and running.may_resign:
+            # The move is not made, and `_ended` keeps as many targets as there are moves.
             running.moves.pop()
             return self._ended(game, loser=mover)
         last = action == rules.size**2 and forest.tree(game).passes > 0

@@ -21,7 +21,7 @@ from miai.process.processors import available_processors
 from miai_go.errors import DivergedError, TrainingError
 from miai_go.learning.training.sections import LearningTables, OptimiserSection, TrainingRunSection
 from miai_go.nets.encoder import Encoder
-from miai_go.nets.network import NetworkWeights, Outputs, WeightsHeader, save_weights
+from miai_go.nets.network import NetworkWeights, Outputs, WeightsHeader, load_weights, save_weights
 from miai_go.nets.torch_oracle import TorchOracle
 
 Column: TypeAlias = NDArray[Any] | Tensor
@@ -190,6 +190,19 @@ class Learner:
                 threads=1,
                 device=self._run.device,
             )
+
+    def earlier_player(self, path: Path, encoder: Encoder) -> TorchOracle:
+        """Return the network of a file, such as an earlier checkpoint's, ready to play.
+
+        Raises `WeightsError`. For torch's threads see `playing_copy`.
+        """
+        return TorchOracle(
+            load_weights(path, size=encoder.size),
+            encoder,
+            precision=self._run.precision,
+            threads=1,
+            device=self._run.device,
+        )
 
     def playing_model(self, header: WeightsHeader) -> bytes:
         """Return a network with the averaged weights, for ONNX Runtime, in int8."""

@@ -23,9 +23,7 @@ from miai_go.learning.training.learner import Learner, Lesson, learning_threads,
 from miai_go.learning.training.run_folder import TrainingJournal, TrainingPlan
 from miai_go.learning.training.sections import NetworkTraining
 from miai_go.learning.training.training_run import Checkpoint, LossMeans, RoundsResult, TrainingRun
-from miai_go.nets.network import load_weights
 from miai_go.nets.oracle import Oracle
-from miai_go.nets.torch_oracle import TorchOracle
 
 
 def advantages(
@@ -188,11 +186,7 @@ class _Reinforcement:
         """Return the network of an earlier step, ready to play."""
         if step not in self._opened:
             path = self._training.checkpoints.weights(step)
-            weights = load_weights(path, size=self._config.game.size)
-            run = self._config.run
-            self._opened[step] = TorchOracle(
-                weights, self._encoder, precision=run.precision, threads=1, device=run.device
-            )
+            self._opened[step] = self._learner.earlier_player(path, self._encoder)
         return self._opened[step]
 
     def _learn(self, games: list[StoredGame], rng: np.random.Generator) -> dict[str, float]:

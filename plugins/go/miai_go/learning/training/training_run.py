@@ -228,13 +228,11 @@ class RoundsResult:
       weights: the file of the last checkpoint.
       rounds: rounds made.
       steps: optimiser steps made.
-      seconds: duration of this invocation.
     """
 
     weights: Path
     rounds: int
     steps: int
-    seconds: float
 
 
 class LossMeans:
@@ -363,7 +361,6 @@ class TrainingRun:
         Raises:
           MiaiError: from a round, or a checkpoint cannot be read or written.
         """
-        began = time.perf_counter()
         found = self._resume()
         done = int(found.state.get(ROUNDS, 0)) if found else 0
         made, last = done, self._write(rounds=0) if found is None and keep_first else found
@@ -380,8 +377,7 @@ class TrainingRun:
                 made = number + 1
                 last = self._write(rounds=made)
         last = last or self._write(rounds=0)
-        seconds = time.perf_counter() - began
-        return RoundsResult(last.weights, made, self._learner.steps, seconds)
+        return RoundsResult(last.weights, made, self._learner.steps)
 
     def _resume(self) -> Checkpoint | None:
         """Load the newest checkpoint, if there is one, and return it."""

@@ -478,11 +478,7 @@ class _Zero:
     def _kept(self, step: int) -> Oracle:
         """Return the network after a number of steps."""
         path = self._training.checkpoints.weights(step)
-        weights = load_weights(path, size=self._config.game.size)
-        run = self._config.run
-        return TorchOracle(
-            weights, self._encoder, precision=run.precision, threads=1, device=run.device
-        )
+        return self._learner.earlier_player(path, self._encoder)
 
     def _learn(self, number: int) -> dict[str, float]:
         """Make the steps of a round; return mean losses."""
