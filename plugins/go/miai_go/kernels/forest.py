@@ -107,6 +107,11 @@ SCORE_WEIGHT = 8  # share of the score in the worth of a finished game; above 0 
 FORCED = 9  # weight of forced playouts at the root; 0 for none
 WEIGHTS = 10
 
+# What a descent may come to.
+KNOWN = 0  # counted already
+NEW = 1  # to be valued
+FULL = 2  # there is no room for the children of its leaf
+
 _SETTLED = 1e6  # beyond any value with its exploration
 _DUE = 1e3  # likewise, but below the former
 _TRIES = 1000  # simulations between looks at the clock if most end in finished games
@@ -494,6 +499,51 @@ def descend(
     return depth, passes
 
 
+@part
+def begin_at_root(b: Words, trail: Trail, trees: Trees, g: Int) -> None:
+    """Make a leaf's board and trail those of the root of game `g`."""
+    copy_words(b, trees.boards[g])
+    for i in range(len(trail)):
+        trail[i] = trees.trails[g, i]
+    reset_unread(b)
+
+
+@part
+def back_up_known(
+    b: Words,
+    trail: Trail,
+    path: NDArray[np.int32],
+    depth: Int,
+    passes: Int,
+    tree: TreeRows,
+    space: DescentSpace,
+) -> Int:
+    """Carry up the value of a leaf that needs no valuation: return KNOWN, else NEW or FULL."""
+    ints, floats, settings = tree.ints, tree.floats, tree.settings
+    node = np.int64(path[depth])
+    none = np.int64(0)
+    if ints[STATUS, node] != OPEN:
+        carry_up(ints, floats, path, depth, -np.float64(ints[STATUS, node]), none)
+        prove(ints, path, depth)
+    elif passes >= 2 and depth > 0:
+        share = tree.weights[SCORE_WEIGHT]
+        c = np.int64(trail[COLOR])
+        value = worth(area(b, space.owner, space.stack), tree.weights[KOMI], share, c, b)
+        carry_up(ints, floats, path, depth, value, none)
+        if value != 0 and share == 0:
+            ints[STATUS, node] = WON if value < 0 else LOST
+            prove(ints, path, depth)
+    elif ints[VALUED, node] != 0 and depth < settings[DEPTH]:
+        # Counting its value repeatedly would draw all visits to a single leaf with too high a
+        # value, so the search ends instead.
+        return np.int64(FULL)
+    elif ints[VALUED, node] != 0 and settings[ROLLOUTS] == 0:  # too deep for children
+        carry_up(ints, floats, path, depth, floats[VALUE, node], none)
+    else:
+        return np.int64(NEW)
+    return np.int64(KNOWN)
+
+
 @kernel
 def gather(  # noqa: C901  kernels read from top to bottom
     games: NDArray[np.int32], limit: int, all_trees: Trees, all_leaves: Leaves, work: DescentSpace
@@ -514,8 +564,8 @@ def gather(  # noqa: C901  kernels read from top to bottom
     for which in range(len(games)):
         g = np.int64(games[which])
         ints, floats = trees.ints[g], trees.floats[g]
-        settings, weights = trees.settings[g], trees.weights[g]
-        tree = TreeRows(ints, floats, settings, weights, trees.history[g], trees.noise[g])
+        settings = trees.settings[g]
+        tree = TreeRows(ints, floats, settings, trees.weights[g], trees.history[g], trees.noise[g])
         collected = 0
         tries = 0
         clashes = 0
@@ -526,10 +576,7 @@ def gather(  # noqa: C901  kernels read from top to bottom
             b = leaves.words[n]
             trail = leaves.trails[n]
             path = paths[n]
-            copy_words(b, trees.boards[g])
-            for i in range(len(trail)):
-                trail[i] = trees.trails[g, i]
-            reset_unread(b)
+            begin_at_root(b, trail, trees, g)
             tries += 1
             # The number of the simulation, not the tree, says which visits are due.
             gumbel = settings[GUMBEL] != 0
@@ -552,28 +599,13 @@ def gather(  # noqa: C901  kernels read from top to bottom
                 clashes += 1
                 continue
 
-            # Back up what needs no valuation: proven nodes, finished games, leaves valued before.
-            settings[DONE] += 1
-            if ints[STATUS, node] != OPEN:
-                carry_up(ints, floats, path, depth, -np.float64(ints[STATUS, node]), np.int64(0))
-                prove(ints, path, depth)
-            elif passes >= 2 and depth > 0:
-                share = weights[SCORE_WEIGHT]
-                c = np.int64(trail[COLOR])
-                value = worth(area(b, space.owner, space.stack), weights[KOMI], share, c, b)
-                carry_up(ints, floats, path, depth, value, np.int64(0))
-                if value != 0 and share == 0:
-                    ints[STATUS, node] = WON if value < 0 else LOST
-                    prove(ints, path, depth)
-            elif ints[VALUED, node] != 0 and depth < settings[DEPTH]:
-                # No room for its children: the search ends. Counting its value repeatedly would
-                # draw all visits to a single leaf with too high a value.
-                settings[DONE] -= 1
+            # Back up what needs no valuation; the others wait for it in the batch.
+            came_to = back_up_known(b, trail, path, depth, passes, tree, space)
+            if came_to == FULL:
                 settings[BUDGET] = settings[DONE]
                 break
-            elif ints[VALUED, node] != 0 and settings[ROLLOUTS] == 0:  # too deep for children
-                carry_up(ints, floats, path, depth, floats[VALUE, node], np.int64(0))
-            else:
+            settings[DONE] += 1
+            if came_to == NEW:
                 add_pending(ints, path, depth, np.int64(1))
                 depths[n] = depth
                 leaves.owners[n] = g
