@@ -60,8 +60,6 @@ def ratio_of_sums(
     count = len(above)
     if count < _LEAST_ROOTS:
         return Interval(ratio)
-    # Seeded by the names of cell and arm: reports of the same figures are the same to the last
-    # digit.
     rng = np.random.default_rng(derive_seed("bootstrap", *name))
     pairs = np.array([above, below], dtype=float)  # (2, roots)
     ratios: list[float] = []

@@ -31,7 +31,6 @@ def players_of(table: Mapping[str, Any], game: str, *, where: str) -> list[Playe
     name, team = str(table.get("name")), str(table.get("team") or "")
     values, agent = parameters_of(table, PLAYER_KEYS), table["agent"]
     seeds = table.get("seeds", ())
-    # Malformed seeds are reported by the model; here they must only not fail.
     if not isinstance(seeds, (list, tuple)) or not seeds:
         return [player(name, agent, values, game, team=team, where=where)]
     own = "seed" in registry().get("agent", agent, game=game).load_parameters().model_fields

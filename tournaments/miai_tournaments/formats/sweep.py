@@ -69,7 +69,6 @@ class Range(StrictModel):
                 return rng.randint(cast("int", self.low), cast("int", self.high))
             return rng.uniform(self.low, self.high)
         number = math.exp(rng.uniform(math.log(self.low), math.log(self.high)))
-        # exp(log(x)) may fall a rounding error outside the range.
         number = min(max(number, self.low), self.high)
         return round(number) if whole else number
 

@@ -102,7 +102,6 @@ def pair_round(players: Sequence[SwissPlayer]) -> tuple[Pairs, int | None]:
 
     The first number of each pair is that of the player with the higher rank.
     """
-    # Best first: who is paired first has the widest choice.
     ranking = sorted(range(len(players)), key=lambda n: (-players[n].points, n))
 
     def unmet(a: int, b: int) -> bool:
@@ -309,7 +308,6 @@ class Swiss(Format):
         self._pairs = parameters.pairs
         self._swap = parameters.colours == "swap"
         self._bye = self._round_games * entrants.shared
-        # Colours of the first round are drawn once for the top seed, and alternate down the list.
         self._top = FIRST if derive_seed(entrants.seed, "swiss colours") % 2 else SECOND
 
     def more(self, played: Sequence[Meeting], *, room: int) -> FormatStep:

@@ -125,7 +125,6 @@ class PairDesign:
     def choose(self) -> tuple[int, int]:
         """Return the next two players, and count their games as played."""
         gains = np.triu(self._gains(), 1)
-        # `argmax` of booleans is the first of those within a hair of the best.
         best = int(np.argmax(gains.ravel() >= gains.max() * (1 - _TIED)))
         i, j = divmod(best, len(gains))
         self.add(i, j)

@@ -303,8 +303,6 @@ def maximise(posterior: LogPosterior, *, start: Floats | None = None) -> RatingF
     Raises:
       ArithmeticError: the method did not converge, which is a defect of miai.
     """
-    # A strictly concave function has one maximum, so where the steps begin changes only their
-    # number.
     parameters = posterior.start()
     if start is not None:
         parameters[:] = start

@@ -157,7 +157,6 @@ class PairResults:
 
         Ratings compare only within a group.
         """
-        # Who moved first does not matter for a link, so the relation is made symmetric.
         adjacent = self._matrix() > 0
         return self._classes(_reachable(adjacent | adjacent.T), key=lambda group: -len(group))
 

@@ -54,7 +54,6 @@ def wilson_interval(points: float, games: float) -> tuple[float, float]:
     share, weight = points / games, Z95**2 / games
     middle = (share + weight / 2) / (1 + weight)
     half = math.sqrt(share * (1 - share) * weight + weight**2 / 4) / (1 + weight)
-    # Rounding must not move the ends of a score of 0 or 1 past themselves.
     low = 0.0 if points == 0 else max(0.0, middle - half)
     return low, 1.0 if points == games else min(1.0, middle + half)
 

@@ -106,8 +106,6 @@ class RankingModel:
         self._choices: list[_Choices] = []
         self.cells = 0
         entries: list[tuple[int, int]] = []
-        # Outcomes are numbered kind after kind, which is the order of the counts that `posterior`
-        # takes.
         first = 0
         for kind, games in enumerate(stages):
             entries += [(first + n, cell) for n, cell in self._add_games(kind, games)]
@@ -222,7 +220,6 @@ class RankingModel:
                 sizes = self._sizes(kind, left)
                 outcomes, cells = self._add([[zero] * left], [worth], sizes)
                 for places, outcome in outcomes.items():
-                    # The share of a size is divided among the sets of that size.
                     alike = sum(len(other) == len(places) for other in outcomes)
                     share = 1.0 if len(sizes) == 1 else 0.5
                     if len(places) > 1:

@@ -88,8 +88,6 @@ def _cost_of_normalised(counts: Floats, t: float) -> Floats:
         scale[active] = 1 + x[:, None] * slopes
         before = mean, deviation
         mean, deviation = _moments(shares[active] / scale[active])
-        # Rows that have settled are left out of the following steps: most of a path is done after a
-        # few.
         moved = np.abs(mean - before[0]) + np.abs(deviation - before[1]) > _CLOSE * deviation
         # Powers of two: trying Newton at each step would cost more than it saves where it fails.
         if step & (step - 1) == 0:
@@ -207,7 +205,6 @@ def _multiplier(counts: Floats, slopes: Floats) -> Floats:
         part = slopes / (1 + x[:, None] * slopes)
         weighted = counts * part
         value, fall = weighted.sum(axis=1), (weighted * part).sum(axis=1)
-        # The bracket keeps the zero even where a Newton step goes astray.
         low, high = np.where(value > 0, x, low), np.where(value < 0, x, high)
         below, above = x - poles[0], poles[1] - x
         slope = value * (above - below) - fall * below * above
@@ -369,7 +366,6 @@ class Sprt(SequentialTest):
     def _advance(self, state: SprtState, pairs: Sequence[float]) -> SprtState:
         counts = self._running(pairs) + np.array(state.counts)
         ratios = self._ratios(counts.astype(np.float64))
-        # A whole chunk is computed at once, which is fast, and then searched for the first bound.
         near = (ratios <= self.lower + _ROUNDING) | (ratios >= self.upper - _ROUNDING)
         # The last digit of a ratio may depend on its place in a batch, so ratios that are returned
         # or decide are computed alone.

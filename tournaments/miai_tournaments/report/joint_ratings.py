@@ -229,7 +229,6 @@ def label(identities: Sequence[Identity]) -> tuple[str, ...]:
         namesakes.setdefault(identity.name, []).append(identity)
     labels = [_label(identity, namesakes[identity.name]) for identity in identities]
     taken: dict[str, int] = {}
-    # Labels are the players of the joint fit, so they must be unique even where they were cut.
     for i, text in enumerate(labels):
         taken[text] = taken.get(text, 0) + 1
         if taken[text] > 1:  # cut to the same beginning

@@ -162,7 +162,6 @@ class Schedule:
 
     def _games_of(self, pairing: Pairing) -> list[ScheduledGame]:
         """Return the games of a pairing: a block with the same seed and opening, or one."""
-        # Sorted, so that a pair has one identity whoever is named first.
         names = tuple(sorted(pairing.players))
         self._pair_counts[names] += 1
         number = self._pair_counts[names]
@@ -233,7 +232,6 @@ def _seatings(pairing: Pairing, seed: int) -> list[tuple[str, ...]]:
         return [(*turned[n:], *turned[:n]) for n in range(len(turned))]
     if pairing.colours == "fixed":
         return [players]
-    # One number picks one of the n! seatings, all equally likely.
     drawn = (derive_seed(seed, "colours") + 1) % factorial(len(players))
     return [_permutation(sorted(players), drawn)]
 

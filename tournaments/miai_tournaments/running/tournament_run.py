@@ -269,7 +269,6 @@ class _Run:
             _store_decisions(store, schedule)
             self.files.complete(store)
             return RunEnding("complete")
-        # No more workers are started than games can occupy.
         games_left = remaining if schedule.finished else self.format.most_games()
         executor = self._start(stack, games_left, self._places(tournament))
         if tournament is not None:
@@ -300,7 +299,6 @@ class _Run:
 
     def _start(self, stack: ExitStack, most_games: int, places: Mapping[str, str]) -> Executor:
         """Return an executor that has started every player once."""
-        # What earlier runs left when they were killed; nothing else would ever remove it.
         remove_scratch()
         stack.callback(remove_scratch)  # of workers that are killed when the executor ends
         workload = Workload(

@@ -168,7 +168,6 @@ class PostgresConnection:
         """Connect, and take the lock if this is the writer."""
         self._connection = self._connect()
         try:
-            # Statements name no schema, so that they are the same for SQLite.
             self.execute(f"SET search_path TO {self._name}")
             if self._alone:
                 self._lock()

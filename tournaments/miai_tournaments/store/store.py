@@ -158,8 +158,6 @@ class Store(StoreBase):
           ConfigError: there is no such store, or its parameters are wrong.
           StoreError: the folder or database cannot be written, or has a store already.
         """
-        # A second look after `refuse_foreign`: the folder's lock is held by now, so nobody can
-        # create a store between this line and the next.
         if has_store(folder):
             raise StoreError(f"{folder}: already contains a tournament; choose another folder")
         name, values = choice(store, parameters)
@@ -348,8 +346,6 @@ class Store(StoreBase):
 
     def release(self) -> None:
         """Mark running games as pending again."""
-        # Only one runner can hold the folder's lock, so whatever is marked as running now was left
-        # by one that died.
         self._set_status("pending", "status = 'running'", [()])
 
     def finish(self, games: Iterable[tuple[str, GameResult, str]]) -> None:

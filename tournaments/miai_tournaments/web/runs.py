@@ -305,7 +305,6 @@ class WatchedRun:
         self._put("progress", _progress(reading))
         self._put("state", _state(reading))
         self._put("boards", self.boards.update(reading.boards()))
-        # The report is the costly part, and changes only with the number of games.
         made_for = (len(reading.rows), reading.complete, reading.total)
         if made_for != self._made_for:
             self._made_for = made_for

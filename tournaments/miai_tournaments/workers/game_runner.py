@@ -324,7 +324,6 @@ class GameRunner:
         finally:
             self._boards.end()
             self._keep_logs(job.job_id)
-        # Long enough for the signal that killed the agent to reach the runner; see `CRASH_PAUSE`.
         if record.termination is Termination.CRASH:
             time.sleep(CRASH_PAUSE)
         # Only a loser on time can blame a standstill; to its opponent it did no harm.

@@ -294,7 +294,6 @@ class RayPool(JobPool[RayWorker]):
         if not awaited:
             return []
         events: list[JobEvent] = []
-        # First wait for any answer, then take all others that are there without waiting again.
         ready, _ = self._ray.wait(list(awaited), num_returns=1, timeout=seconds)
         while ready:
             for reference in ready:
