@@ -177,7 +177,7 @@ def _row(
     base: Mapping[tuple[int, int], Measurement],
 ) -> Row:
     done = [m for m in own.values() if m.complete]
-    pairs = [(base[n], m) for n, m in own.items() if m.complete and _complete(base.get(n))]
+    pairs = [(b, m) for n, m in own.items() if m.complete and (b := base.get(n)) and b.complete]
     judged = [m for m in done if m.wrong_value is not None]
     wrong = [m for m in judged if m.wrong_value]
     return Row(
@@ -221,7 +221,3 @@ def speedup(
     above = [float(getattr(base, what)) for base, _ in pairs]
     below = [float(getattr(own, what)) for _, own in pairs]
     return ratio_of_sums(above, below, name=(what, *name))
-
-
-def _complete(measured: Measurement | None) -> bool:
-    return measured is not None and measured.complete

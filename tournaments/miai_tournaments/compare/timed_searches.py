@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from statistics import median
-from typing import Any
 
 from miai.beliefs import BeliefResult
 from miai.beliefs.protocol import BeliefSearcher, RootedProblem, SizedRoot
@@ -213,7 +212,7 @@ class Judge:
 
 
 def _measurement(result: BeliefResult, *, size: int, seconds: float, setup: float) -> Measurement:
-    counts = _counts(result.statistics)
+    counts = {str(key): int(value) for key, value in result.statistics.items()}
     value = float(result.value)
     if not math.isfinite(value) or abs(value) > _LARGEST:
         raise ValueError(f"the search returned the value {value}; a finite number is needed")
@@ -230,7 +229,3 @@ def _measurement(result: BeliefResult, *, size: int, seconds: float, setup: floa
         bytes=counts.get("bounds_bytes", 0),
         statistics=counts,
     )
-
-
-def _counts(statistics: Mapping[str, Any]) -> dict[str, int]:
-    return {str(key): int(value) for key, value in statistics.items()}

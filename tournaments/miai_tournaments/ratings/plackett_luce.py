@@ -92,7 +92,9 @@ class RankingModel:
         self.seats = [self._new_seats(kind) for kind in rankings.kinds]
         # Ties that never occurred get no parameter: the logarithm of their weight would be minus
         # infinity.
-        stages = [[_stages(*row) for row in _rows(kind)] for kind in rankings.kinds]
+        stages = [
+            list(map(_stages, kind.seats.tolist(), kind.ranks.tolist())) for kind in rankings.kinds
+        ]
         self.ties: list[dict[tuple[int, int], int]] = []
         for games in stages:
             sizes = sorted({(len(s), len(c)) for game in games for s, c in game if len(c) > 1})
@@ -225,10 +227,6 @@ class RankingModel:
                     if len(places) > 1:
                         share /= len(sizes) - 1
                     self._prior.append((int(cells[0, outcome]), share / alike))
-
-
-def _rows(kind: GameKind) -> Iterator[tuple[list[int], list[int]]]:
-    return zip(kind.seats.tolist(), kind.ranks.tolist(), strict=True)
 
 
 def _stages(players: Sequence[int], ranks: Sequence[int]) -> list[tuple[ChoiceSet, ChoiceSet]]:

@@ -482,8 +482,7 @@ class _GameLoop:
         self._queue: deque[GameRow] = deque(store.unfinished())
         self._submitted: dict[str, GameRow] = {}
         self._voids: Counter[str] = Counter()
-        self._standstills: Counter[str] = Counter()
-        self._unstarted: Counter[str] = Counter()
+        self._excused: Counter[tuple[str, str]] = Counter()  # by decision and game
         self._voids_in_a_row = 0
         # A machine that dies takes one game of each worker with it, and that must not end the run.
         self._most_voids = max(VOIDS_IN_A_ROW, executor.workers + 1)
@@ -561,17 +560,14 @@ class _GameLoop:
             decision = judge(
                 outcome,
                 stopping=stopping,
-                standstills=self._standstills[row.game_id],
-                unstarted=self._unstarted[row.game_id],
+                standstills=self._excused["standstill", row.game_id],
+                unstarted=self._excused["unstarted", row.game_id],
             )
             result = outcome.result
             if decision == "void":
                 self._void(row, _void_reason(outcome))
-            elif decision == "standstill":
-                self._standstills[row.game_id] += 1
-                self._play_again(row, _void_reason(outcome))
-            elif decision == "unstarted":
-                self._unstarted[row.game_id] += 1
+            elif decision in ("standstill", "unstarted"):
+                self._excused[decision, row.game_id] += 1
                 self._play_again(row, _void_reason(outcome))
             # The game stays unfinished in the store, and is played when the run is resumed.
             elif decision == "dropped":

@@ -27,7 +27,7 @@ from miai.api import recorded_game, renderer_for
 from miai.errors import MiaiError
 from miai.game import Game
 from miai.markup import svg_document, tag
-from miai.pages.document import Block, Document, Section, Table, printable, printable_block
+from miai.pages.document import Section, Table, printable, printable_block
 from miai.pages.document_page import section_markup
 from miai.plain import dumps, one_line
 from miai.record import GameRecord
@@ -464,11 +464,8 @@ def _report(store: Store, reading: RunReading) -> str:
         report = build_report(store, details=True)
     assert report is not None, "it has been read"
     replays: list[GameRow] = chosen(reading.rows, _MOST_REPLAYS)
-    return _sections(report_document(report, replays=replays))
-
-
-def _sections(document: Document) -> str:
-    return "".join(section_markup(section) for section in document.sections)
+    document = report_document(report, replays=replays)
+    return "".join(map(section_markup, document.sections))
 
 
 def _comparison_name(folder: Path) -> str:
@@ -494,7 +491,12 @@ def _comparison_page(folder: Path) -> Response:
     rows = summarize(comparison.blocks, comparison.arms, searches, baseline=comparison.baseline)
     done, total = len(searches), sum(block.count for block in comparison.blocks)
     sections = [
-        Section(f"results-{number}", _title(block), (block,), wide=True)
+        Section(
+            f"results-{number}",
+            block.title if isinstance(block, Table) else "Notes",
+            (block,),
+            wide=True,
+        )
         for number, block in enumerate(blocks(comparison, rows))
     ]
     shown = page(
@@ -512,10 +514,6 @@ def _comparison_page(folder: Path) -> Response:
     if done < total:
         shown.headers["refresh"] = str(_RELOAD_SECONDS)
     return shown
-
-
-def _title(block: Block) -> str:
-    return block.title if isinstance(block, Table) else "Notes"
 
 
 def _replay(folder: Path, game: str, play_on: str) -> str:
