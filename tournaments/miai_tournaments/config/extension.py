@@ -85,7 +85,7 @@ def refuse_changes(
         raise ConfigError(
             f"{source}: differs from the config that {folder} was begun with; {growth}:\n"
             + "\n".join(lines)
-            + f"\nRestore the config and the version of miai, or begin a new {noun} with --out."
+            + f"\nRestore the config, or the version of miai, or begin a new {noun} with --out."
         )
 
 
