@@ -90,7 +90,7 @@ class Matching:
                     continue
                 if self._mate[vertex] == other:
                     continue
-                # Two outer vertices are joined: an odd cycle. Bipartite matching would stop here.
+                # Two outer vertices are joined: an odd cycle, which bipartite graphs do not have.
                 if other == root or (mate != _NONE and parent[mate] != _NONE):
                     self._shrink(vertex, other, base, parent, outer, queue)
                 elif parent[other] == _NONE:

@@ -312,8 +312,8 @@ class PostgresConnection:
     def _lock(self) -> None:
         key = f"SELECT pg_try_advisory_lock(hashtextextended('{self._name}', 0))"
         for attempt in range(_LOCK_ATTEMPTS):
-            # An advisory lock belongs to the session. The server frees it when a driver dies, which
-            # a row in a table would survive.
+            # An advisory lock belongs to the session: the server frees it when a driver dies. A row
+            # in a table would outlive the driver.
             ((taken,),) = self.query(key)
             if taken:
                 return

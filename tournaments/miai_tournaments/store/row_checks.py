@@ -111,8 +111,9 @@ def _check_seats(values: Mapping[str, Any], column: str, where: str, seats: int)
 
 def checksums(columns: Sequence[Sequence[Any]]) -> Iterator[int]:
     """Return the CRC-32 of each row of a table that is given by its columns."""
-    # Fields are separated by a character that no cell has, so that ("ab", "c") and ("a", "bc")
-    # differ. CRC-32 finds accidents; it is no protection against somebody who wants to cheat.
+    # Cells are separated by a control character, which hardly any has, so that ("ab", "c") and
+    # ("a", "bc") differ. CRC-32 finds accidents; it is no protection against somebody who wants to
+    # cheat.
     rows = zip(*(map(str, column) for column in columns), strict=True)
     return (crc32(text.encode(errors="surrogatepass")) for text in map("\x1f".join, rows))
 
