@@ -29,7 +29,7 @@ MAX_PLAYERS = 1000
 
 Seed = Annotated[int, Field(ge=0, lt=2**63)]
 
-WorkerCount = Annotated[int, Field(ge=1, le=1024)]
+MAX_WORKERS = 1024
 
 MAX_GAMES = 1_000_000
 """Maximum number of games."""
@@ -371,7 +371,7 @@ class RunSection(ConfigSection):
     executor_parameters: dict[str, Any] = Field(default_factory=dict)
     store: str | None = Field(default=None, max_length=2000)
     store_parameters: dict[str, Any] = Field(default_factory=dict)
-    workers: WorkerCount | None = None
+    workers: int | None = Field(default=None, ge=1, le=MAX_WORKERS)
     records: tuple[str, ...] = ()
     grace: float = Field(default=10.0, ge=0, le=86_400)
     game_deadline: float | None = Field(default=None, gt=0)
@@ -392,8 +392,8 @@ class RunOverrides(ConfigSection):
     """The options of ``miai tournament run`` and ``resume`` that override ``[run]``."""
 
     executor: str | None = parameter(None, help="Executor of the games; `miai list executor`")
-    workers: WorkerCount | None = parameter(
-        None, help="Number of workers (default: one per processor)"
+    workers: int | None = parameter(
+        None, ge=1, le=MAX_WORKERS, help="Number of workers (default: one per processor)"
     )
     address: str | None = parameter(None, help="Cluster to use, HOST:PORT (default: start one)")
     records: tuple[str, ...] = parameter(
