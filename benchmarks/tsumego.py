@@ -8,11 +8,11 @@
 master: the share solved within 1, 5 and 15 s per problem. `families`: the positions with known
 answers. `exhaustion`: tiny zones and positions inside them, for both first movers and all ko
 masters, compared with the exhaustive search of the tests. `ordering`: the same random zones with
-and without the network that orders the search. `networks`: positions per second of CPU time, for
-the shipped network and for the kernels' networks with random weights: in batches, one by one, and
-from boards with both first movers. `gnugo`: `owl_attack` and `owl_defend` of GNU Go on zones of 6
-to 10 empty points, or with `--gnugo-from shipped` on shipped problems, nearly all of them critical;
-where it claims more than is proved, the refutation of its move is printed.
+and without the network that orders the search. `networks`: positions per second of CPU time with
+the shipped network: in batches, one by one, and from boards with both first movers. `gnugo`:
+`owl_attack` and `owl_defend` of GNU Go on zones of 6 to 10 empty points, or with `--gnugo-from
+shipped` on shipped problems, nearly all of them critical; where it claims more than is proved, the
+refutation of its move is printed.
 """
 
 from __future__ import annotations
@@ -34,12 +34,10 @@ import numpy as np
 from common.conditions import conditions
 from miai.errors import MiaiError
 from miai_go.gtp.client import EngineLog, EngineProcess, GtpClient
-from miai_go.nets.network import tensors_of
 from miai_go.rules.coordinates import vertex
-from miai_go.tsumego.networks.array_nets import ArrayNet, array_net, read_array_net
-from miai_go.tsumego.networks.net_files import NetHeader, NetworkName, build_net
+from miai_go.tsumego.networks.array_nets import ArrayNet, read_array_net
 from miai_go.tsumego.networks.predictor import Predictor
-from miai_go.tsumego.networks.zone_planes import WINDOW, PlaneLayout, layout_of_zones
+from miai_go.tsumego.networks.zone_planes import PlaneLayout, layout_of_zones
 from miai_go.tsumego.problem_sgf import Problem, collection_sgf, shipped_problems
 from miai_go.tsumego.problems.families import members
 from miai_go.tsumego.problems.walled import draw_fight, zone_within
@@ -51,10 +49,6 @@ from miai_go.tsumego.zones import ATTACKER, DEFENDER, Zone, find_zone
 
 WITHIN = (1.0, 5.0, 15.0)
 _DRAWN, _BATCH = 64, 1024
-_ARRAY_NETS: dict[NetworkName, tuple[str, dict[str, int]]] = {
-    "dense": ("reference", {"width": 256, "blocks": 1}),
-    "zone": ("extended", {"height": 4, "width": 32}),
-}
 
 
 def draw(rng: np.random.Generator, empty: int) -> tuple[Problem, Zone]:
@@ -198,10 +192,7 @@ def _ratio(pairs: np.ndarray[Any, np.dtype[Any]]) -> float | None:
 
 
 def networks(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Count network evaluations per second of processor time, batched and single."""
-    import torch
-
-    torch.set_num_threads(1)
+    """Count evaluations of the shipped network per second of processor time."""
     rng = np.random.default_rng([arguments.seed, 2])
     drawn = [draw(rng, 8 + i % 5)[1] for i in range(_DRAWN)]
     layout = layout_of_zones(drawn)
@@ -212,13 +203,7 @@ def networks(arguments: argparse.Namespace) -> dict[str, Any]:
     shipped = Predictor(NETWORK)
     rates = _array_rates(read_array_net(NETWORK), layout, batch)
     rates["from_boards_per_second"] = _rate(lambda: shipped.evaluate(drawn[0]), 2)
-    network = NetHeader.read(NETWORK).network
-    out: dict[str, Any] = {"batch": _BATCH, "shipped": {"network": network, **rates}}
-    for name, (planes, values) in _ARRAY_NETS.items():
-        header = NetHeader(network=name, network_parameters=values, planes=planes, window=WINDOW)
-        tensors = tensors_of(build_net(header, seed=1))
-        out[name] = {**values, **_array_rates(array_net(header, tensors), layout, batch)}
-    return out
+    return {"batch": _BATCH, **rates}
 
 
 def _array_rates(

@@ -21,10 +21,7 @@ from miai_go.tsumego.networks.accuracy import (  # noqa: E402
     majority_accuracy,
     measure_file,
 )
-from miai_go.tsumego.networks.array_nets import (  # noqa: E402
-    array_net,
-    read_array_net,
-)
+from miai_go.tsumego.networks.array_nets import read_array_net  # noqa: E402
 from miai_go.tsumego.networks.net_files import (  # noqa: E402
     NetworkName,
     load_net,
@@ -71,34 +68,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def positions(folder: Path) -> LabelledPositions:
     return LabelledPositions.open(folder)
-
-
-@pytest.mark.parametrize("planes", ["reference", "extended"])
-@pytest.mark.parametrize("blocks", [0, 1, 2])
-def test_the_array_network_is_the_torch_network(
-    positions: LabelledPositions, planes: str, blocks: int
-) -> None:
-    net = small_net(planes=planes, width=48, blocks=blocks)
-    rows = np.random.default_rng(blocks).choice(len(positions), 200, replace=False)
-    views = positions.views(rows, planes=planes, window=11)
-    outputs = answering(net.network)(views.planes)
-    c = positions.columns
-    values, logits = array_net(net.header, tensors_of(net.network)).evaluate(
-        positions.layout,
-        c["problem"][rows],
-        c["attackers"][rows],
-        c["defenders"][rows],
-        c["side"][rows],
-    )
-    assert outputs.value is not None
-    assert outputs.policy is not None
-    assert np.abs(values).max() > 0.001
-    np.testing.assert_allclose(values, outputs.value.numpy(), atol=1e-5)
-    places = views.places.astype(np.int64)
-    wanted = np.take_along_axis(outputs.policy.numpy(), np.maximum(places, 0), 1)
-    wanted[places < 0] = -np.inf
-    wanted[:, 63] = outputs.policy.numpy()[:, -1]
-    np.testing.assert_allclose(logits, wanted, atol=1e-4)
 
 
 @pytest.mark.parametrize("name", ["dense", "zone"])
@@ -188,31 +157,5 @@ def test_changed_weights_are_refused(tmp_path: Path) -> None:
     arrays = tensors_of(net.network)
     arrays.pop("value.bias")
     save_net(path, arrays, net.header)
-    for reading in (load_net, read_array_net):
-        with pytest.raises(WeightsError, match="value"):
-            reading(path)
-
-
-@pytest.mark.parametrize(
-    ("name", "shape", "reason"),
-    [
-        ("first.weight", (), "'first.weight'"),
-        ("first.weight", (8 * 14 * 121,), "'first.weight'"),
-        ("blocks.0.second.weight", (8,), "'blocks.0.second.weight'"),
-        ("policy.weight", (122, 9), "'policy.weight'"),
-    ],
-)
-def test_a_dense_network_of_other_shapes_is_refused(
-    name: str, shape: tuple[int, ...], reason: str
-) -> None:
-    net = small_net(width=8)
-    arrays = {**tensors_of(net.network), name: np.zeros(shape, np.float32)}
-    with pytest.raises(WeightsError, match=reason):
-        array_net(net.header, arrays)
-
-
-def test_a_dense_network_of_another_width_than_it_says_is_refused() -> None:
-    net = small_net(width=8)
-    header = net.header.model_copy(update={"network_parameters": {"width": 16}})
-    with pytest.raises(WeightsError, match=r"first\.bias' has the shape \(8,\), not \(16,\)"):
-        array_net(header, tensors_of(net.network))
+    with pytest.raises(WeightsError, match="value"):
+        load_net(path)

@@ -36,7 +36,7 @@ def app() -> typer.Typer:
 
 @pytest.fixture
 def weights(tmp_path: Path) -> Path:
-    net = small_net(width=32)
+    net = small_net("zone", planes="extended", height=1, width=16)
     path = tmp_path / "net.safetensors"
     save_net(path, tensors_of(net.network), net.header)
     return path
@@ -66,9 +66,12 @@ def test_a_network_with_infinite_answers_is_refused(
 ) -> None:
     file = tmp_path / "corner.sgf"
     file.write_text(SGF)
-    net = small_net(width=32)
-    huge = {name: array * np.float32(1e30) for name, array in tensors_of(net.network).items()}
-    save_net(weights, huge, net.header)
+    net = small_net("zone", planes="extended", height=1, width=16)
+    tensors = tensors_of(net.network)
+    tensors["hidden.bias"][:] = 10
+    tensors["value.weight"][:, ::2] = 3e38
+    tensors["value.weight"][:, 1::2] = -3e38
+    save_net(weights, tensors, net.header)
     with pytest.raises(WeightsError, match=r"net\.safetensors: its answers are not finite"):
         run(app, "predict", file, "--weights", weights, "--json")
 
@@ -105,8 +108,8 @@ def test_the_commands_go_from_problems_to_a_picture(app: typer.Typer, tmp_path: 
     )
     message = json.loads(run(app, "data", "show", made, "--json"))
     assert message["positions"] >= 300
-    config = Path("configs/tsumego-net.toml")
-    settings = ("run.steps=4", f"data.folder={made}", "network.parameters={width=16}")
+    config = Path("configs/tsumego-zone.toml")
+    settings = ("run.steps=4", f"data.folder={made}", "network.parameters={width=16,height=1}")
     setting = [word for s in settings for word in ("--set", s)]
     printed = run(app, "train", config, "--out", runs, *setting)
     weights = Path(printed.strip().rpartition("weights: ")[2])

@@ -21,10 +21,7 @@ torch = pytest.importorskip("torch")
 from miai.errors import WeightsError  # noqa: E402
 from miai_go.nets.network import tensors_of  # noqa: E402
 from miai_go.tsumego.networks.accuracy import answering  # noqa: E402
-from miai_go.tsumego.networks.array_nets import (  # noqa: E402
-    array_net,
-    read_array_net,
-)
+from miai_go.tsumego.networks.array_nets import ArrayNet, read_array_net  # noqa: E402
 from miai_go.tsumego.networks.net_files import (  # noqa: E402
     Net,
     NetHeader,
@@ -118,7 +115,7 @@ def by_torch(net: Net, positions: tuple[Any, ...], picks: Any) -> tuple[Any, Any
 def test_the_array_network_is_the_torch_network(settings: dict[str, Any], window: int) -> None:
     net, positions = zone_net(window, **settings), drawn_positions(window)
     picks = np.random.default_rng(1).integers(100, size=2 * POSITIONS)
-    values, logits = array_net(net.header, tensors_of(net.network)).evaluate(
+    values, logits = ArrayNet.of(net.header, tensors_of(net.network)).evaluate(
         *positions, picks=picks
     )
     wanted, wanted_logits = by_torch(net, positions, picks)
@@ -129,7 +126,7 @@ def test_the_array_network_is_the_torch_network(settings: dict[str, Any], window
 
 def test_the_order_of_positions_changes_nothing() -> None:
     net, positions = zone_net(height=1, width=16), drawn_positions(4)
-    network = array_net(net.header, tensors_of(net.network))
+    network = ArrayNet.of(net.header, tensors_of(net.network))
     values, logits = network.evaluate(*positions)
     order = np.random.default_rng(2).permutation(2 * POSITIONS)
     mixed = [column[order] for column in positions[1:]]
@@ -187,11 +184,18 @@ def test_a_file_that_is_not_what_it_says_is_refused(
             read(path)
 
 
+def test_a_dense_network_is_left_to_torch(tmp_path: Path) -> None:
+    net, path = small_net(width=8), tmp_path / "net.safetensors"
+    save_net(path, tensors_of(net.network), net.header)
+    with pytest.raises(WeightsError, match=r"net\.safetensors: .*'dense' is evaluated by torch"):
+        read_array_net(path)
+
+
 def test_parameters_beyond_all_bounds_are_refused() -> None:
     net = zone_net(height=0, width=16)
     header = net.header.model_copy(update={"network_parameters": {"width": 1 << 40}})
     with pytest.raises(WeightsError, match="width"):
-        array_net(header, tensors_of(net.network))
+        ArrayNet.of(header, tensors_of(net.network))
 
 
 def test_a_variance_below_zero_is_refused() -> None:
@@ -199,7 +203,7 @@ def test_a_variance_below_zero_is_refused() -> None:
     arrays = tensors_of(net.network)
     arrays["first.norm.running_var"][3] = -1.0
     with pytest.raises(WeightsError, match="negative variance"):
-        array_net(net.header, arrays)
+        ArrayNet.of(net.header, arrays)
 
 
 @pytest.mark.filterwarnings("error")
@@ -211,7 +215,7 @@ def test_weights_that_become_infinite_with_their_norm_are_refused(name: str) -> 
     arrays["first.norm.running_var"][:] = 1e-6
     arrays[name][:] = 3e38
     with pytest.raises(WeightsError, match="too large"):
-        array_net(net.header, arrays)
+        ArrayNet.of(net.header, arrays)
 
 
 WITHOUT_TORCH = """

@@ -3,8 +3,8 @@
 `stones` plays moves, `judging` evaluates positions statically, `transpositions` remembers results,
 and `proof_search` is the proof-number search, on the arrays of `stack`. `guide` is a small network
 that predicts from the `traits` of a position how hard it is. The class that owns the arrays is
-`miai_go.tsumego.solver.prover.Prover`. `planes` encodes positions for the larger networks:
-`dense_net`, which is fully connected, and `zone_net`, whose features belong to points of the zone.
+`miai_go.tsumego.solver.prover.Prover`. `planes` encodes positions for the larger networks,
+and `zone_net` evaluates those whose features belong to the points of the zone.
 """
 
 from pathlib import Path

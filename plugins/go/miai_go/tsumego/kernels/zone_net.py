@@ -6,7 +6,7 @@ and a row that is never read. A set `points` selects rows by its bits. The *grou
 constant in a zone, is computed once: the points' places in the window, the pairs of neighbours, the
 pairs of points that see each other, and the sum of what walls, edge and first mover add to the
 first layer. All weights are flat float32, inputs first, with norms folded in; see
-`miai_go.tsumego.networks.array_nets.ZoneArrays`.
+`miai_go.tsumego.networks.array_nets.ArrayNet`.
 """
 
 from __future__ import annotations

@@ -1,17 +1,15 @@
-"""Life-and-death networks without torch: weights as arrays, which compiled kernels evaluate.
+"""Networks of life and death without torch: weights as arrays, which a compiled kernel evaluates.
 
-`read_array_net` reads a file; `ArrayNet` is the interface of its two kinds, the fully connected
-network and that of the zone.
+Only networks ``zone`` are evaluated so: they are the better ones, and those that ship.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar, Final, Self
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,30 +17,56 @@ from numpy.typing import ArrayLike, NDArray
 from miai.errors import ParameterError, WeightsError
 from miai.kernels.lanes import LANES
 from miai.tensors import Tensors
-from miai_go.tsumego.components import DenseParameters, ZoneParameters
-from miai_go.tsumego.kernels import FAMILY, dense_net, zone_net
+from miai_go.tsumego.components import ZoneParameters
+from miai_go.tsumego.kernels import FAMILY, zone_net
 from miai_go.tsumego.kernels import planes as kernels
 from miai_go.tsumego.networks.net_files import NetHeader, read_net
-from miai_go.tsumego.networks.zone_planes import (
-    EXTENDED,
-    REFERENCE,
-    PlaneLayout,
-    kernel_batch,
-    tiny_layout,
-)
+from miai_go.tsumego.networks.zone_planes import EXTENDED, PlaneLayout, kernel_batch, tiny_layout
 
 Floats = NDArray[np.float32]
 
+_EPSILON: Final = 1e-5
+"""What a norm adds to variances, torch's default."""
+_COUNTER: Final = ".num_batches_tracked"
 
-class ArrayNet(ABC):
-    """A network that compiled kernels evaluate."""
 
-    KERNEL: ClassVar[str]
-    """Name of the kernel's cache entry."""
+@dataclass(frozen=True, slots=True, eq=False)
+class ArrayNet:
+    """The weights of a `ZoneNet` in the layout that `miai_go.tsumego.kernels.zone_net` takes.
+
+    Attributes:
+      window: points on a side of the window.
+      parameters: of the network.
+      weights: the arrays, norms folded into them.
+    """
+
+    window: int
+    parameters: ZoneParameters
+    weights: zone_net.ZoneWeights
+
+    @classmethod
+    def of(cls, header: NetHeader, tensors: Tensors) -> Self:
+        """Return the network of tensors. Raises `WeightsError` if they do not fit the header."""
+        try:
+            parameters = header.parameters
+        except ParameterError as error:
+            raise WeightsError(f"its network cannot be built: {error}") from error
+        if not isinstance(parameters, ZoneParameters):
+            raise WeightsError(
+                f"a network '{header.network}' is evaluated by torch alone; train a network 'zone'"
+            )
+        if header.planes != EXTENDED:
+            raise WeightsError(f"its planes are '{header.planes}'; a zone needs '{EXTENDED}'")
+        _check_shapes(_shapes(parameters), tensors)
+        weights = _weights(parameters, tensors)
+        for name, array in weights._asdict().items():
+            if not np.isfinite(array).all():
+                raise WeightsError(f"its weights are too large: '{name}' is beyond 32 bits")
+        return cls(header.window, parameters, weights)
 
     def load(self) -> None:
         """Load the kernel, or compile it, before a clock runs."""
-        _load(type(self))
+        _load()
 
     def evaluate(
         self,
@@ -65,142 +89,17 @@ class ArrayNet(ABC):
     def _evaluate(self, batch: kernels.ZoneBatch) -> tuple[Floats, Floats]:
         count = len(batch.problems)
         values, logits = np.empty(count, np.float32), np.empty((count, 64), np.float32)
-        self._run(batch, values, logits)
+        zone_net.evaluate_all(
+            batch,
+            self.window,
+            self.parameters.width,
+            self.parameters.height,
+            self.weights,
+            self.work(),
+            values,
+            logits,
+        )
         return values, logits
-
-    @abstractmethod
-    def _run(self, batch: kernels.ZoneBatch, values: Floats, logits: Floats) -> None:
-        """Call the kernel, which writes values and logits."""
-
-    @classmethod
-    @abstractmethod
-    def tiny(cls) -> ArrayNet:
-        """Return a tiny network, for loading the kernel."""
-
-
-@cache
-def _load(kind: type[ArrayNet]) -> None:
-    with FAMILY.compiling(kind.KERNEL):
-        kind.tiny()._evaluate(kernel_batch(tiny_layout(), [0], [0], [1], [0]))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class DenseArrays(ArrayNet):
-    """The weights of a `DenseNet` in the layout that `miai_go.tsumego.kernels.dense_net` takes.
-
-    Attributes:
-      window: points on a side of the window.
-      few: whether it takes only the reference's planes.
-      weights: the arrays.
-    """
-
-    KERNEL: ClassVar = "tsumego-net"
-
-    window: int
-    few: bool
-    weights: dense_net.DenseWeights
-
-    @classmethod
-    def of(cls, header: NetHeader, tensors: Tensors) -> Self:
-        """Return the weights of tensors by name; see `array_net`."""
-        parameters = header.parameters
-        assert isinstance(parameters, DenseParameters)
-        layers = [
-            f"blocks.{block}.{name}"
-            for block in range(parameters.blocks)
-            for name in ("first", "second")
-        ]
-        width, actions = parameters.width, header.shape.actions
-        shapes = {
-            "first": (width, header.shape.planes * header.window**2),
-            "value": (1, width),
-            "policy": (actions, width),
-            **dict.fromkeys(layers, (width, width)),
-        }
-        _check_shapes(_with_biases(shapes), tensors)
-        weights = dense_net.DenseWeights(
-            first=_turned(tensors["first.weight"]),
-            bias=_float(tensors["first.bias"]),
-            inner=np.stack(
-                [_turned(tensors[f"{name}.weight"]) for name in layers]
-                or [np.zeros((width, width), np.float32)]
-            )[: len(layers)],
-            biases=_float([tensors[f"{name}.bias"] for name in layers]).reshape(-1, width),
-            value=_float(np.append(tensors["value.weight"].reshape(-1), tensors["value.bias"])),
-            policy=_turned(tensors["policy.weight"]),
-            policy_bias=_float(tensors["policy.bias"]),
-        )
-        return cls(header.window, header.planes == REFERENCE, weights)
-
-    @classmethod
-    def tiny(cls) -> Self:
-        """Return a tiny network, for loading the kernel."""
-        one = np.zeros((1, 1), np.float32)
-        weights = dense_net.DenseWeights(
-            first=np.zeros((kernels.FEW_PLANES * 9, 1), np.float32),
-            bias=one[0],
-            inner=one[None][:0],
-            biases=one[:0],
-            value=np.zeros(2, np.float32),
-            policy=np.zeros((1, 10), np.float32),
-            policy_bias=np.zeros(10, np.float32),
-        )
-        return cls(window=3, few=True, weights=weights)
-
-    def _run(self, batch: kernels.ZoneBatch, values: Floats, logits: Floats) -> None:
-        width = len(self.weights.bias)
-        work = dense_net.DenseWork(
-            places=np.empty(64, np.int16),
-            base=np.empty(width, np.float32),
-            codes=np.empty(64, np.uint64),
-            room=np.empty((4, max(width, self.window**2 + 1)), np.float32),
-        )
-        dense_net.evaluate_all(batch, self.window, self.few, self.weights, work, values, logits)
-
-
-def _turned(weights: NDArray[Any]) -> Floats:
-    """Return weights with the inputs first."""
-    return np.ascontiguousarray(weights.T, np.float32)
-
-
-def _float(values: Any) -> Floats:
-    return np.ascontiguousarray(np.array(values), np.float32)
-
-
-_EPSILON: Final = 1e-5
-"""What a norm adds to variances, torch's default."""
-_COUNTER: Final = ".num_batches_tracked"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ZoneArrays(ArrayNet):
-    """The weights of a `ZoneNet` in the layout that `miai_go.tsumego.kernels.zone_net` takes.
-
-    Attributes:
-      window: points on a side of the window.
-      parameters: of the network.
-      weights: the arrays, norms folded into them.
-    """
-
-    KERNEL: ClassVar = "tsumego-zone"
-
-    window: int
-    parameters: ZoneParameters
-    weights: zone_net.ZoneWeights
-
-    @classmethod
-    def of(cls, header: NetHeader, tensors: Tensors) -> Self:
-        """Return the weights of tensors by name; see `array_net`."""
-        if header.planes != EXTENDED:
-            raise WeightsError(f"its planes are '{header.planes}'; a zone needs '{EXTENDED}'")
-        parameters = header.parameters
-        assert isinstance(parameters, ZoneParameters)
-        _check_shapes(_shapes(parameters), tensors)
-        weights = _weights(parameters, tensors)
-        for name, array in weights._asdict().items():
-            if not np.isfinite(array).all():
-                raise WeightsError(f"its weights are too large: '{name}' is beyond 32 bits")
-        return cls(header.window, parameters, weights)
 
     def work(self) -> zone_net.ZoneWork:
         """Return work space for the kernel."""
@@ -224,24 +123,14 @@ class ZoneArrays(ArrayNet):
             zeros=np.zeros(LANES, np.float32),
         )
 
-    @classmethod
-    def tiny(cls) -> Self:
-        """Return a tiny network, for loading the kernel."""
-        parameters = ZoneParameters(height=1, width=LANES)
-        zeros = {name: np.zeros(shape, np.float32) for name, shape in _shapes(parameters).items()}
-        return cls(3, parameters, _weights(parameters, zeros))
 
-    def _run(self, batch: kernels.ZoneBatch, values: Floats, logits: Floats) -> None:
-        zone_net.evaluate_all(
-            batch,
-            self.window,
-            self.parameters.width,
-            self.parameters.height,
-            self.weights,
-            self.work(),
-            values,
-            logits,
-        )
+@cache
+def _load() -> None:
+    parameters = ZoneParameters(height=1, width=LANES)
+    zeros = {name: np.zeros(shape, np.float32) for name, shape in _shapes(parameters).items()}
+    tiny = ArrayNet(3, parameters, _weights(parameters, zeros))
+    with FAMILY.compiling("tsumego-zone"):
+        tiny._evaluate(kernel_batch(tiny_layout(), [0], [0], [1], [0]))
 
 
 def _weights(parameters: ZoneParameters, tensors: Tensors) -> zone_net.ZoneWeights:
@@ -320,13 +209,9 @@ def _shapes(parameters: ZoneParameters) -> dict[str, tuple[int, ...]]:
         for part in ("weight", "bias", "running_mean", "running_var"):
             shapes[f"{name}.norm.{part}"] = (width,)
     heads = {"points": (1, width), "none": (1, pools), "hidden": (hidden, pools)}
-    return shapes | _with_biases({**heads, "value": (1, hidden)})
-
-
-def _with_biases(layers: Mapping[str, tuple[int, ...]]) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of the weights and biases of layers."""
-    shapes = {f"{name}.weight": shape for name, shape in layers.items()}
-    return shapes | {f"{name}.bias": shape[:1] for name, shape in layers.items()}
+    for name, layer in {**heads, "value": (1, hidden)}.items():
+        shapes[f"{name}.weight"], shapes[f"{name}.bias"] = layer, layer[:1]
+    return shapes
 
 
 def _check_shapes(wanted: Mapping[str, tuple[int, ...]], tensors: Tensors) -> None:
@@ -338,20 +223,10 @@ def _check_shapes(wanted: Mapping[str, tuple[int, ...]], tensors: Tensors) -> No
             )
 
 
-def array_net(header: NetHeader, tensors: Tensors) -> ArrayNet:
-    """Return the network of tensors. Raises `WeightsError` if they do not fit the header."""
-    try:
-        if header.network == "dense":
-            return DenseArrays.of(header, tensors)
-        return ZoneArrays.of(header, tensors)
-    except ParameterError as error:
-        raise WeightsError(f"its network cannot be built: {error}") from error
-
-
 def read_array_net(path: Path) -> ArrayNet:
-    """Return the network of a file. Raises `WeightsError` as `array_net`, or if unreadable."""
+    """Return the network of a file. Raises `WeightsError` as `ArrayNet.of`, or if unreadable."""
     header, tensors = read_net(path)
     try:
-        return array_net(header, tensors)
+        return ArrayNet.of(header, tensors)
     except WeightsError as error:
         raise WeightsError(f"{path}: {error}") from None
