@@ -18,7 +18,7 @@ from tests.tsumego.brute_force import (
 from tests.tsumego.lone_attacker import LoneAttacker
 from tests.tsumego.tiny_zones import held_zone, tiny_zone
 
-from miai_go.tsumego.problems.walled import CanonicalForm
+from miai_go.tsumego.problems.canonical_keys import CanonicalForm
 from miai_go.tsumego.solver.ordering import OrderingNet
 from miai_go.tsumego.solver.prover import Master, ProofVerdict, Prover, ZonePosition
 from miai_go.tsumego.zones import Zone
@@ -169,7 +169,7 @@ class Exhausted:
 
 def different_zones(rng: np.random.Generator) -> Iterator[Zone]:
     """Draw zones without end, no two of which are the same but for symmetry, colours and place."""
-    seen: set[bytes] = set()
+    seen: set[int] = set()
     while True:
         draw = tiny_zone if rng.random() < 0.15 else held_zone
         zone = draw(rng, most_points=MOST_POINTS, most_empty=MOST_EMPTY)

@@ -21,8 +21,9 @@ from miai_go.tsumego.problem_sgf import (
     shipped_problems,
     shipped_sgf,
 )
+from miai_go.tsumego.problems.canonical_keys import CanonicalForm
 from miai_go.tsumego.problems.families import family_problems
-from miai_go.tsumego.problems.walled import SIZES, CanonicalForm
+from miai_go.tsumego.problems.walled import SIZES
 from miai_go.tsumego.shipped import PROBLEMS, PROBLEMS_DIGEST
 from miai_go.tsumego.solver.prover import Master
 from miai_go.tsumego.solver.solver import Status, solve

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from miai_go.errors import ProblemError
+from miai_go.tsumego.problems.canonical_keys import CanonicalForm
 from miai_go.tsumego.problems.diagrams import Diagram, Placement
 from miai_go.tsumego.problems.families import GROUPS, SHAPES, Member, eye_space, members, row
-from miai_go.tsumego.problems.walled import CanonicalForm
 from miai_go.tsumego.solver.answer_keys import Fate, fate_of
 from miai_go.tsumego.solver.solver import Status
 from miai_go.tsumego.zones import Zone, find_zone

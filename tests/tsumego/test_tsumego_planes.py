@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from tests.tsumego.tiny_zones import tiny_zone
 
 from miai_go.rules.symmetry import turned_planes
-from miai_go.tsumego.data.labelled_positions import canonical_keys
 from miai_go.tsumego.networks.zone_planes import encode, layout_of_zones
+from miai_go.tsumego.problems.canonical_keys import canonical_keys
 from miai_go.tsumego.zones import DEFENDER, Zone, find_zone
 
 WINDOW = 11

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from xml.etree import ElementTree
 
-import numpy as np
 import pytest
 import typer
 from tests.tsumego.small_nets import small_net

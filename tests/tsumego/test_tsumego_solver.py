@@ -201,12 +201,6 @@ def test_a_solver_goes_on_from_what_it_knows() -> None:
     assert solver.solve().nodes == 0
 
 
-def test_it_can_be_stopped() -> None:
-    stopped = Solver(empty_corner()).solve(seconds=None, stop=lambda: True)
-    assert stopped.status == Status.UNSOLVED
-    assert stopped.why == "it was stopped"
-
-
 def test_moves_and_seki_are_looked_for_with_one_side_first() -> None:
     report = solve(second_line(5, corner=True), first=DEFENDER)
     assert report.status == Status.CRITICAL

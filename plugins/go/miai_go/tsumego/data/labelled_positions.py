@@ -1,4 +1,4 @@
-"""Data sets of life-and-death positions with proved answers: keys, shards, folds.
+"""Data sets of life-and-death positions with proved answers: shards and folds.
 
 A position is the stones of a zone, the target, the points next to the zone (wall, or beyond the
 edge of the board) and the first mover. The roles of attacker and defender replace the colours.
@@ -7,7 +7,7 @@ edge of the board) and the first mover. The roles of attacker and defender repla
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -34,103 +34,8 @@ from miai_go.tsumego.networks.zone_planes import (
     encode,
     layout_of,
 )
+from miai_go.tsumego.problems.canonical_keys import canonical_keys, scrambled
 from miai_go.tsumego.zones import MAX_ZONE_POINTS, Zone
-
-# Keys
-
-_EMPTY, _ATTACKER, _DEFENDER, _TARGET, _WALL, _EDGE = range(6)
-_KINDS: Final = 6
-_STEPS: Final = ((-1, 0), (0, -1), (0, 1), (1, 0))
-_Words = NDArray[np.uint64]
-
-
-def canonical_keys(
-    zone: Zone,
-    attackers: Iterable[int],
-    defenders: Iterable[int],
-    blocks: Iterable[int],
-    sides: Iterable[int],
-) -> _Words:
-    """Return a key for each position of a zone, uint64 of shape (n,).
-
-    Positions have one key if they are equal under translation, symmetry and exchange of colours.
-
-    Args:
-      attackers, defenders, blocks: both sides' stones and the target block, as sets of points of
-        the zone.
-      sides: first movers.
-    """
-    inside = np.array([divmod(p, zone.size) for p in zone.points], np.int64)
-    rim = _rim(zone)
-    around = np.array([cell for cell, _kind in rim], np.int64).reshape(-1, 2)
-    kinds = np.array([kind for _cell, kind in rim], np.int64)
-    values = _values(len(inside), attackers, defenders, blocks)
-    # A sum of one random word for each point does not depend on the order of points, so no symmetry
-    # needs sorting; the least of the eight is the key (A. Zobrist, 1970).
-    best: _Words | None = None
-    for turn in range(8):
-        rows, columns = _turned(np.concatenate((inside, around)), turn)
-        table = _random_words(rows, columns)
-        own = table[np.arange(len(inside)), values].sum(1, dtype=np.uint64)
-        total = own + table[np.arange(len(inside), len(rows)), kinds].sum(dtype=np.uint64)
-        best = total if best is None else np.minimum(best, total)
-    assert best is not None
-    mover = np.fromiter(sides, np.uint64)
-    return scrambled(best + mover * np.uint64(0xD6E8FEB86659FD93))
-
-
-def _rim(zone: Zone) -> list[tuple[tuple[int, int], int]]:
-    """Return the points next to the zone and what they are, wall or beyond the edge."""
-    own = {divmod(p, zone.size) for p in zone.points}
-    around = {(r + dr, c + dc) for r, c in own for dr, dc in _STEPS} - own
-    kinds = []
-    for r, c in sorted(around):
-        beyond = not (0 <= r < zone.size and 0 <= c < zone.size)
-        kinds.append(((r, c), _EDGE if beyond else _WALL))
-    return kinds
-
-
-def _values(
-    points: int, attackers: Iterable[int], defenders: Iterable[int], blocks: Iterable[int]
-) -> NDArray[np.int64]:
-    """Return the content of each point, int64 of shape (n, points)."""
-    bits = np.arange(points, dtype=np.uint64)
-
-    def has(sets: Iterable[int]) -> NDArray[np.bool_]:
-        words = np.fromiter(sets, np.uint64)
-        return (words[:, None] >> bits & np.uint64(1)).astype(bool)
-
-    stones = np.where(has(attackers), _ATTACKER, np.where(has(defenders), _DEFENDER, _EMPTY))
-    return np.where(has(blocks), _TARGET, stones)
-
-
-def _turned(cells: NDArray[np.int64], turn: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return rows and columns under a symmetry, translated to begin at 0."""
-    rows, columns = cells[:, 0], cells[:, 1]
-    if turn & 1:
-        rows = -rows
-    if turn & 2:
-        columns = -columns
-    if turn & 4:
-        rows, columns = columns, rows
-    return rows - rows.min(), columns - columns.min()
-
-
-def _random_words(rows: NDArray[np.int64], columns: NDArray[np.int64]) -> _Words:
-    """Return a random word for each cell and kind, uint64 of shape (cells, kinds)."""
-    cell: _Words = ((rows * 64 + columns) * _KINDS)[:, None].astype(np.uint64)
-    kinds: _Words = np.arange(_KINDS, dtype=np.uint64)
-    return scrambled(cell + kinds)
-
-
-def scrambled(words: _Words) -> _Words:
-    """Return SplitMix64's digests."""
-    z = words + np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    mixed: _Words = z ^ (z >> np.uint64(31))
-    return mixed
-
 
 # Columns
 

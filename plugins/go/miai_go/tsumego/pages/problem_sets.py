@@ -138,8 +138,8 @@ class Sets:
           OSError: the set cannot be written.
         """
         drawn = (find_walled(seed, empty, number) for number in range(_MOST_DRAWS))
-        walled = next((each for each in drawn if each is not None), None)
-        if walled is None:
+        problem = next((each for each in drawn if each is not None), None)
+        if problem is None:
             raise ProblemError(
                 f"{_MOST_DRAWS} draws gave no problem with {empty} empty points; try another seed"
             )
@@ -148,7 +148,7 @@ class Sets:
             problems = [] if known is None else list(known.problems)
             if len(problems) >= MOST_PROBLEMS:
                 raise ProblemError(f"{self._file(GENERATED)} is full; delete or rename it")
-            problems.append(walled.problem)
+            problems.append(problem)
             self._write(GENERATED, problems)
             self._known[GENERATED] = ProblemSet(GENERATED, GENERATED, problems)
             return len(problems) - 1

@@ -25,6 +25,7 @@ from miai_go.rules.chains import connected_parts
 from miai_go.rules.coordinates import SYMMETRIES
 from miai_go.rules.symmetry import turned_cells
 from miai_go.tsumego.problem_sgf import Problem
+from miai_go.tsumego.problems.canonical_keys import CanonicalForm
 from miai_go.tsumego.problems.diagrams import (
     Cell,
     Diagram,
@@ -34,9 +35,10 @@ from miai_go.tsumego.problems.diagrams import (
     rim_of,
     surround,
 )
-from miai_go.tsumego.problems.walled import SIZES, CanonicalForm
-from miai_go.tsumego.solver.answer_keys import Fate, solving_moves, with_key
-from miai_go.tsumego.solver.solver import Status
+from miai_go.tsumego.problems.walled import SIZES
+from miai_go.tsumego.solver.answer_keys import Fate, with_key
+from miai_go.tsumego.solver.prover import Master
+from miai_go.tsumego.solver.solver import Status, solve
 from miai_go.tsumego.zones import ATTACKER, DEFENDER, find_zone
 
 ALIVE, CRITICAL, DEAD = Status.ALIVE, Status.CRITICAL, Status.DEAD
@@ -317,7 +319,7 @@ def family_problems() -> Iterator[tuple[Member, Problem]]:
         yield member, _member_problem(number, member)
 
 
-def family_keys() -> frozenset[bytes]:
+def family_keys() -> frozenset[int]:
     """Return the canonical keys of all members of families."""
     return frozenset(
         CanonicalForm(find_zone(problem.stones, problem.target)).key
@@ -338,7 +340,9 @@ def _member_problem(number: int, member: Member) -> Problem:
     moves: tuple[int, ...] = ()
     if status == CRITICAL:
         first = number // 3 % 2
-        moves = solving_moves(zone, first)
+        masters = (Master.ATTACKER,)
+        report = solve(zone, first=first, ko_masters=masters, seki=False, seconds=None)
+        moves = report.answers[first].moves
     return with_key(problem, zone, first=first, moves=moves, name=member.name)
 
 

@@ -28,17 +28,18 @@ from miai.parameters import StrictModel, parameter
 from miai.process.workers import Job, WorkerPool, to_stderr
 from miai_go.errors import ProblemError
 from miai_go.tsumego.problem_sgf import Problem
+from miai_go.tsumego.problems.canonical_keys import CanonicalForm
 from miai_go.tsumego.problems.walled import (
     DEFAULT_NODES,
     MAX_EMPTY,
     MIN_EMPTY,
-    WalledProblem,
     find_walled,
 )
 from miai_go.tsumego.solver.prover import load_prover
+from miai_go.tsumego.zones import find_zone
 
 _PART: Final = ".part"
-_VERSION: Final = 2
+_VERSION: Final = 3
 
 
 class GeneratingJournal:
@@ -57,7 +58,7 @@ class GeneratingJournal:
 
     def __init__(self, out: Path, settings: Mapping[str, Any]) -> None:
         self.path = out.with_name(f"{out.name}{_PART}")
-        self.chunks: dict[tuple[int, int], list[WalledProblem]] = {}
+        self.chunks: dict[tuple[int, int], list[Problem]] = {}
         self._journal = Journal(self.path)
         head = {"version": _VERSION, "settings": dict(settings)}
         with writing(self.path, ProblemError):
@@ -73,7 +74,7 @@ class GeneratingJournal:
         for number, entry in enumerate(entries[1:], 2):
             self._restore(entry, number)
 
-    def add(self, empty: int, chunk: int, problems: list[WalledProblem]) -> None:
+    def add(self, empty: int, chunk: int, problems: list[Problem]) -> None:
         """Record the problems of a chunk. Raises `ProblemError` if they cannot be written."""
         self.chunks[empty, chunk] = problems
         self._append([empty, chunk, [_to_row(problem) for problem in problems]])
@@ -96,22 +97,13 @@ class GeneratingJournal:
             self._journal.append([entry])
 
 
-def _to_row(walled: WalledProblem) -> dict[str, Any]:
-    stones = "".join(map(str, walled.problem.stones.tolist()))
-    keys = {"key": walled.key.hex(), "shape": walled.shape.hex()}
-    return {"problem": {**asdict(walled.problem), "stones": stones}, "nodes": walled.nodes, **keys}
+def _to_row(problem: Problem) -> dict[str, Any]:
+    return {**asdict(problem), "stones": "".join(map(str, problem.stones.tolist()))}
 
 
-def _from_row(row: Mapping[str, Any]) -> WalledProblem:
-    problem = dict(row["problem"])
-    stones = np.array([int(mark) for mark in problem.pop("stones")], np.int8)
-    solutions = tuple(problem.pop("solutions"))
-    return WalledProblem(
-        problem=Problem(stones=stones, solutions=solutions, **problem),
-        key=bytes.fromhex(row["key"]),
-        shape=bytes.fromhex(row["shape"]),
-        nodes=int(row["nodes"]),
-    )
+def _from_row(row: Mapping[str, Any]) -> Problem:
+    stones = np.array([int(mark) for mark in row["stones"]], np.int8)
+    return Problem(**{**row, "stones": stones, "solutions": tuple(row["solutions"])})
 
 
 MAX_PER_SHAPE: Final = 3
@@ -186,7 +178,7 @@ def make_walled(
     journal: GeneratingJournal,
     *,
     workers: int = 1,
-    excluded: frozenset[bytes] = frozenset(),
+    excluded: frozenset[int] = frozenset(),
     progress: Progress = lambda *_: None,
 ) -> list[Problem]:
     """Return the problems of a plan, by empty points.
@@ -217,10 +209,10 @@ def make_walled(
 
 
 def _stream(
-    chunks: Iterator[list[WalledProblem]],
+    chunks: Iterator[list[Problem]],
     empty: int,
     wanted: int,
-    excluded: frozenset[bytes],
+    excluded: frozenset[int],
     progress: Progress,
 ) -> list[Problem]:
     """Return the problems that a stream adds.
@@ -229,15 +221,16 @@ def _stream(
       ProblemError: too many draws gave nothing new.
     """
     taken: list[Problem] = []
-    keys, shapes = set(excluded), Counter[bytes]()
+    keys, shapes = set(excluded), Counter[int]()
     barren = 0
     for problems in chunks:
         before = len(taken)
-        for each in problems:
-            if each.key not in keys and shapes[each.shape] < MAX_PER_SHAPE:
-                keys.add(each.key)
-                shapes[each.shape] += 1
-                taken.append(each.problem)
+        for problem in problems:
+            form = CanonicalForm(find_zone(problem.stones, problem.target))
+            if form.key not in keys and shapes[form.shape] < MAX_PER_SHAPE:
+                keys.add(form.key)
+                shapes[form.shape] += 1
+                taken.append(problem)
         progress(empty, min(len(taken), wanted), wanted)
         if len(taken) >= wanted:
             return taken[:wanted]
@@ -253,7 +246,7 @@ def _stream(
 
 def _chunks(
     plan: WalledPlan, journal: GeneratingJournal, empty: int, pool: WorkerPool | None, ahead: int
-) -> Generator[list[WalledProblem], None, None]:
+) -> Generator[list[Problem], None, None]:
     """Yield the problems of each chunk of a stream, in order and without end.
 
     Chunks that the journal lacks are drawn in this process or by a pool.
@@ -270,7 +263,7 @@ def _chunks(
 
 def _draw(
     plan: WalledPlan, empty: int, first: int, pool: WorkerPool | None, ahead: int
-) -> Iterator[list[WalledProblem]]:
+) -> Iterator[list[Problem]]:
     if pool is None:
         return (draw_chunk(plan, empty, chunk) for chunk in count(first))
     jobs = (Job(f"{empty} empty points, chunk {chunk}", [empty, chunk]) for chunk in count(first))
@@ -278,7 +271,7 @@ def _draw(
     return ([_from_row(row) for row in rows] for rows in results)
 
 
-def draw_chunk(plan: WalledPlan, empty: int, chunk: int) -> list[WalledProblem]:
+def draw_chunk(plan: WalledPlan, empty: int, chunk: int) -> list[Problem]:
     """Return the problems from the draws of a chunk, in order."""
     load_prover()
     numbers = range(chunk * _CHUNK, (chunk + 1) * _CHUNK)

@@ -1,4 +1,4 @@
-"""Random walled fights that make a problem, and keys to recognise equal ones.
+"""Random walled fights that make a problem.
 
 A region of the board is grown cell by cell in a corner, on a side or in the centre, walled in by
 the attacker and filled with stones of both sides. The fight becomes a problem if it is critical
@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from hashlib import blake2b
 from typing import Final
 
 import numpy as np
@@ -22,68 +21,11 @@ import numpy as np
 from miai.seeds import derive_seed
 from miai_go.errors import ProblemError
 from miai_go.rules.chains import captured_stone, chain_at, liberties_of
-from miai_go.rules.coordinates import SYMMETRIES
-from miai_go.rules.symmetry import turned_cells
-from miai_go.tsumego.kernels import stones as kernels
 from miai_go.tsumego.problem_sgf import Problem
 from miai_go.tsumego.problems.diagrams import Cell, Diagram, Placement, beside, on_board, rim_of
 from miai_go.tsumego.solver.answer_keys import SolvedProblem, UnprovedError, answer, with_key
 from miai_go.tsumego.solver.solver import Status
 from miai_go.tsumego.zones import ATTACKER, DEFENDER, Zone, find_zone
-
-KEY_BYTES: Final = 16
-
-_EMPTY, _ATTACKER, _DEFENDER, _TARGET = range(4)
-
-
-class CanonicalForm:
-    """Keys of positions in one zone, equal under translation, symmetry and exchange of colours.
-
-    A key covers the zone's outline and its contact to points outside, the stones of both sides and
-    the target.
-
-    Attributes:
-      shape: the key of the zone without stones, `KEY_BYTES` bytes.
-      key: the key of the starting position, `KEY_BYTES` bytes.
-    """
-
-    def __init__(self, zone: Zone) -> None:
-        open_points = int(zone.words[kernels.OPEN])
-        points = [divmod(point, zone.size) for point in zone.points]
-        outlines = []
-        for symmetry in range(SYMMETRIES):
-            cells = turned_cells(points, symmetry)
-            order = sorted(range(len(cells)), key=cells.__getitem__)
-            outline = tuple((*cells[i], open_points >> i & 1) for i in order)
-            outlines.append((outline, order))
-        lowest = min(outline for outline, _ in outlines)
-        orders = [order for outline, order in outlines if outline == lowest]
-        outline_bytes = bytes(value for row in lowest for value in row)
-        self.shape = blake2b(outline_bytes, digest_size=KEY_BYTES).digest()
-        sets = (
-            (_TARGET, _target_block(zone)),
-            (_DEFENDER, zone.defenders),
-            (_ATTACKER, zone.attackers),
-        )
-        marks = [
-            next((mark for mark, stones in sets if stones >> i & 1), _EMPTY)
-            for i in range(len(points))
-        ]
-        content = min(bytes(marks[i] for i in order) for order in orders)
-        self.key = blake2b(outline_bytes + content, digest_size=KEY_BYTES).digest()
-
-
-def _target_block(zone: Zone) -> int:
-    """Return the target block as a set of points."""
-    block = edge = int(zone.words[kernels.TARGET])
-    while edge:
-        i = edge.bit_length() - 1
-        edge ^= 1 << i
-        new = int(zone.words[i]) & zone.defenders & ~block
-        block |= new
-        edge |= new
-    return block
-
 
 MIN_EMPTY: Final = 3
 MAX_EMPTY: Final = 20
@@ -102,23 +44,6 @@ _NODES_PER_EMPTY: Final = 12
 _TRIES: Final = 5
 
 Rng = np.random.Generator
-
-
-@dataclass(frozen=True, slots=True)
-class WalledProblem:
-    """A problem from a random fight.
-
-    Attributes:
-      problem: the problem with its answer key and a name.
-      key: canonical key, to recognise duplicates.
-      shape: key of the zone's outline.
-      nodes: positions searched by the proofs for both movers.
-    """
-
-    problem: Problem
-    key: bytes
-    shape: bytes
-    nodes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +77,7 @@ class Fight:
 
 def find_walled(
     seed: int, empty: int, number: int, *, nodes: int = DEFAULT_NODES
-) -> WalledProblem | None:
+) -> Problem | None:
     """Draw a fight, and return it if it makes a problem.
 
     If it is alive or dead, one stone changes sides, in favour of the side that fails, up to four
@@ -270,19 +195,13 @@ def _balanced(rng: Rng, fight: Fight, status: Status) -> Fight | None:
 
 def _problem_from(
     rng: Rng, problem: Problem, zone: Zone, solved: SolvedProblem, name: str
-) -> WalledProblem | None:
+) -> Problem | None:
     """Return a solved fight as a problem, if it is interesting for one of the sides."""
     first = _chosen_side(rng, solved)
     if first is None:
         return None
-    form = CanonicalForm(zone)
     moves = solved.attacks if first == ATTACKER else solved.defences
-    return WalledProblem(
-        problem=with_key(problem, zone, first=first, moves=moves, name=name),
-        key=form.key,
-        shape=form.shape,
-        nodes=solved.nodes,
-    )
+    return with_key(problem, zone, first=first, moves=moves, name=name)
 
 
 def _chosen_side(rng: Rng, solved: SolvedProblem) -> int | None:

@@ -87,17 +87,6 @@ def answer(zone: Zone, *, nodes: int, min_nodes: int = 0) -> SolvedProblem | Sta
     return SolvedProblem(attacks, defences, (deep_attack, deep_defence), spent)
 
 
-def solving_moves(zone: Zone, first: int, *, nodes: int | None = None) -> tuple[int, ...]:
-    """Return all moves by which a side succeeds, ascending, without the pass.
-
-    The attacker succeeds by capturing, the defender by being safe. The attacker is ko master.
-
-    Raises:
-      UnprovedError: a proof takes more than `nodes` positions.
-    """
-    return _solving(Prover(zone, table_bytes=TABLE_BYTES), first, nodes)[0]
-
-
 def _prove_both(prover: Prover, nodes: int | None) -> tuple[tuple[bool, bool], int]:
     """Return whether the target is safe with the attacker, the defender first, and the nodes."""
     attacked, defended = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
@@ -227,14 +226,12 @@ class Prover:
         *,
         nodes: int | None = None,
         seconds: float | None = None,
-        stop: Callable[[], bool] | None = None,
     ) -> Finding:
         """Search until the question is answered or a limit is reached.
 
         Args:
           nodes: maximum number of positions, approximately but reproducibly.
           seconds: wall time limit.
-          stop: called now and then; the search ends when it returns True.
         """
         started = perf_counter()
         work, why = self._work, ""
@@ -253,8 +250,6 @@ class Prover:
             self._searched += work.searched - before
             if status == stack.PAUSED:
                 why = limit_reached(work.searched, nodes, perf_counter() - started, seconds)
-                if not why and stop is not None and stop():
-                    why = "it was stopped"
         spent = perf_counter() - started
         if status == stack.TOO_DEEP:
             why = f"a line is longer than {_LEVELS} moves"

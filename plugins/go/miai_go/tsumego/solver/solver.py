@@ -7,7 +7,7 @@ attacker as master is safe with nobody as master, and then with the defender.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from time import perf_counter
@@ -214,7 +214,6 @@ class Solver:
         seki: bool = True,
         seconds: float | None = 10.0,
         nodes: int | None = None,
-        stop: Callable[[], bool] | None = None,
     ) -> ProblemReport:
         """Return what is proved within the limits; the rest stays open and is never guessed.
 
@@ -224,10 +223,9 @@ class Solver:
           moves: find all moves that solve the problem.
           seki: find out whether a safe target can be sure of two eyes.
           seconds, nodes: limits of wall time and positions, for all questions together.
-          stop: called now and then; the search ends when it returns True.
         """
         self.prover()  # loads the kernels before the clock runs
-        run = _Run(self, seconds=seconds, nodes=nodes, stop=stop)
+        run = _Run(self, seconds=seconds, nodes=nodes)
         sides = (ATTACKER, DEFENDER) if first is None else (first,)
         order = sides if first is None else (first, 1 - first)
         for share in (_FIRST_SHARE, 1.0):  # in the second round, open questions get the rest
@@ -281,12 +279,11 @@ class _Run:
         *,
         seconds: float | None,
         nodes: int | None,
-        stop: Callable[[], bool] | None,
     ) -> None:
         self._solver = solver
         self._main = solver.ko_masters[0]
         self._began = perf_counter()
-        self._seconds, self._nodes, self._stop = seconds, nodes, stop
+        self._seconds, self._nodes = seconds, nodes
         self._open: dict[_Key, str] = {}
         self.share = 1.0
         self.searched = 0
@@ -405,4 +402,4 @@ class _Run:
             seconds = (self._seconds - self.spent) * self.share
         if self._nodes is not None:
             nodes = max(int((self._nodes - self.searched) * self.share), 1)
-        return prover.ask(place, nodes=nodes, seconds=seconds, stop=self._stop)
+        return prover.ask(place, nodes=nodes, seconds=seconds)
