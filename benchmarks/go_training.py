@@ -182,7 +182,7 @@ def measure_run(
         ),
         encoding="utf-8",
     )
-    plan = load_plan(path, SupervisedConfig, kind="sl", out=folder / name)
+    plan = load_plan(path, SupervisedConfig, command="train sl", out=folder / name)
     began = time.perf_counter()
     learnt = train_supervised(plan, journal=TrainingJournal(folder / name, quiet=True), ahead=ahead)
     took = time.perf_counter() - began

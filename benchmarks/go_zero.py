@@ -47,7 +47,11 @@ def plan(
     """Return the plan of a run."""
     length = (f"selfplay.rounds={rounds}", f"run.steps={rounds * STEPS}", f"run.seed={seed}")
     return load_plan(
-        CONFIG, ZeroConfig, kind="zero", assignments=(*PLAIN, *length, *settings), out=folder
+        CONFIG,
+        ZeroConfig,
+        command="train zero",
+        assignments=(*PLAIN, *length, *settings),
+        out=folder,
     )
 
 

@@ -43,7 +43,7 @@ from miai_go.tsumego.problems.families import members
 from miai_go.tsumego.problems.walled import draw_fight, zone_within
 from miai_go.tsumego.shipped import NETWORK, ORDERING
 from miai_go.tsumego.solver.answer_keys import UnprovedError, fate_of
-from miai_go.tsumego.solver.ordering import OrderingNet, find_ordering
+from miai_go.tsumego.solver.ordering_net import OrderingNet, find_ordering
 from miai_go.tsumego.solver.prover import Finding, ProofVerdict, Prover
 from miai_go.tsumego.zones import ATTACKER, DEFENDER, Zone, find_zone
 

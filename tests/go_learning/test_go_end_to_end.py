@@ -171,13 +171,16 @@ def same_tensors(first: Path, second: Path) -> bool:
 @pytest.mark.long
 def test_from_games_to_play(tmp_path: Path) -> None:
     plan = load_plan(
-        supervised_config(tmp_path, steps=30), SupervisedConfig, kind="sl", out=tmp_path / "sl"
+        supervised_config(tmp_path, steps=30),
+        SupervisedConfig,
+        command="train sl",
+        out=tmp_path / "sl",
     )
     policy = train_supervised(plan).weights
 
     config = written(tmp_path / "rl.toml", REINFORCE.format(start=policy))
     reinforced = train_by_gradient(
-        load_plan(config, ReinforceConfig, kind="rl", out=tmp_path / "rl")
+        load_plan(config, ReinforceConfig, command="train rl", out=tmp_path / "rl")
     )
     assert reinforced.rounds == 3
     assert reinforced.steps >= 3
@@ -185,7 +188,9 @@ def test_from_games_to_play(tmp_path: Path) -> None:
 
     text = VALUE.format(policy=policy, player=reinforced.weights)
     config = written(tmp_path / "value.toml", text)
-    valued = train_value(load_plan(config, ValueConfig, kind="value", out=tmp_path / "value"))
+    valued = train_value(
+        load_plan(config, ValueConfig, command="train value", out=tmp_path / "value")
+    )
     shards = open_shards(tmp_path / "value" / "games")
     assert sum(shard.games for shard in shards) >= 60
     for shard in shards:  # one position of each game, and never the first two
@@ -214,7 +219,7 @@ def test_from_games_to_play(tmp_path: Path) -> None:
 def zero_plan(folder: Path, *settings: str) -> TrainingPlan[ZeroConfig]:
     config = written(folder / "zero.toml", ZERO)
     out = folder / ("run" + "".join(c for c in "".join(settings) if c.isalnum()))
-    return load_plan(config, ZeroConfig, kind="zero", assignments=settings, out=out)
+    return load_plan(config, ZeroConfig, command="train zero", assignments=settings, out=out)
 
 
 @pytest.fixture(scope="module")

@@ -67,7 +67,7 @@ threads = 1
 def plan_of(folder: Path, games: Path, *, share: float = 0.25) -> TrainingPlan[ZeroConfig]:
     config = folder / "zero.toml"
     config.write_text(CONFIG.format(games=games, share=share))
-    return load_plan(config, ZeroConfig, kind="zero", out=folder / "run")
+    return load_plan(config, ZeroConfig, command="train zero", out=folder / "run")
 
 
 def replay_of(folder: Path, share: float) -> Replay:

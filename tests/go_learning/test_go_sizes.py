@@ -336,7 +336,7 @@ def test_a_mixed_training_resumes_and_is_the_same_wherever_lessons_are_made(
 ) -> None:
     config = config_of(tmp_path)
     whole = train(config, tmp_path / "whole")
-    plan = load_plan(config, SupervisedConfig, kind="sl", out=tmp_path / "broken")
+    plan = load_plan(config, SupervisedConfig, command="train sl", out=tmp_path / "broken")
     with pytest.raises(KeyboardInterrupt):
         train_supervised(plan, journal=_interrupting(tmp_path / "broken", at=15))
     resumed = train(config, tmp_path / "broken")
@@ -363,7 +363,7 @@ def test_a_size_without_games_is_refused(tmp_path: Path) -> None:
 def test_a_rollout_policy_learns_one_size(tmp_path: Path) -> None:
     path = tmp_path / "rollout.toml"
     path.write_text(f'[data]\nsources = ["{tmp_path}"]\nsize = [5, 6]\n', encoding="utf-8")
-    plan = load_plan(path, RolloutConfig, kind="rollout", out=tmp_path / "run")
+    plan = load_plan(path, RolloutConfig, command="train rollout", out=tmp_path / "run")
     with pytest.raises(ConfigError, match=r"a rollout policy takes one size .* not 5x5 and 6x6"):
         train_rollout(plan)
 

@@ -61,7 +61,7 @@ torch.set_num_threads(1)
 
 
 def train(config: Path, out: Path, *settings: str) -> TrainingResult[GameMeasures]:
-    plan = load_plan(config, SupervisedConfig, kind="sl", assignments=settings, out=out)
+    plan = load_plan(config, SupervisedConfig, command="train sl", assignments=settings, out=out)
     return train_supervised(plan)
 
 
@@ -160,7 +160,7 @@ def test_a_resumed_run_equals_an_uninterrupted_one_bit_for_bit(tmp_path: Path, m
     rate = 0.05 if method == "sgd" else 0.002
     config = supervised_config(tmp_path, steps=20, method=method, rate=rate)
     whole = train(config, tmp_path / "whole")
-    plan = load_plan(config, SupervisedConfig, kind="sl", out=tmp_path / "broken")
+    plan = load_plan(config, SupervisedConfig, command="train sl", out=tmp_path / "broken")
     with pytest.raises(KeyboardInterrupt):
         train_supervised(plan, journal=_interrupting(tmp_path / "broken", at=15))
     resumed = train(config, tmp_path / "broken")
@@ -179,7 +179,9 @@ def test_lessons_teach_the_same_wherever_they_are_made_bit_for_bit(tmp_path: Pat
     config = supervised_config(tmp_path, steps=70)
     on_device = ("data.resident=true",)
     plans = [
-        load_plan(config, SupervisedConfig, kind="sl", assignments=settings, out=tmp_path / name)
+        load_plan(
+            config, SupervisedConfig, command="train sl", assignments=settings, out=tmp_path / name
+        )
         for name, settings in (("a", ()), ("b", ()), ("c", on_device))
     ]
     data = plans[0].config.data
@@ -300,31 +302,41 @@ def test_another_config_in_the_same_folder_is_refused(tmp_path: Path) -> None:
 def test_a_run_that_was_refused_at_once_leaves_its_folder_free(tmp_path: Path) -> None:
     config = tmp_path / "zero.toml"
     config.write_text('[network]\nstart = "no-such-weights"\n')
-    plan = load_plan(config, ZeroConfig, kind="zero", out=tmp_path / "run")
+    plan = load_plan(config, ZeroConfig, command="train zero", out=tmp_path / "run")
     with pytest.raises(MiaiError, match="no-such-weights"):
         train_zero(plan)
     config.write_text("[game]\nsize = 5\n")
-    load_plan(config, ZeroConfig, kind="zero", out=tmp_path / "run")
+    load_plan(config, ZeroConfig, command="train zero", out=tmp_path / "run")
     assert (tmp_path / "run" / "config.toml").read_text() == "[game]\nsize = 5\n"
     (tmp_path / "run" / "log.csv").touch()  # from here on it is a run
     with pytest.raises(ConfigError, match="other settings"):
-        load_plan(config, ZeroConfig, kind="zero", out=tmp_path / "run", assignments=["run.seed=2"])
+        load_plan(
+            config,
+            ZeroConfig,
+            command="train zero",
+            out=tmp_path / "run",
+            assignments=["run.seed=2"],
+        )
 
 
 def test_a_run_stored_with_fewer_settings_resumes(tmp_path: Path) -> None:
     config = tmp_path / "zero.toml"
     config.write_text("[selfplay]\ngames = 8\n")
     out = tmp_path / "run"
-    load_plan(config, ZeroConfig, kind="zero", out=out)
+    load_plan(config, ZeroConfig, command="train zero", out=out)
     (out / "checkpoints").mkdir()
     settings = json.loads((out / "settings.json").read_text())
     del settings["selfplay"]["precision"]
     (out / "settings.json").write_text(json.dumps(settings))
-    load_plan(config, ZeroConfig, kind="zero", out=out)
+    load_plan(config, ZeroConfig, command="train zero", out=out)
     (out / "settings.json").write_text(json.dumps(settings))
     with pytest.raises(ConfigError, match="other settings"):
         load_plan(
-            config, ZeroConfig, kind="zero", out=out, assignments=["selfplay.precision='int8'"]
+            config,
+            ZeroConfig,
+            command="train zero",
+            out=out,
+            assignments=["selfplay.precision='int8'"],
         )
 
 

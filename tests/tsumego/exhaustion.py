@@ -19,7 +19,7 @@ from tests.tsumego.lone_attacker import LoneAttacker
 from tests.tsumego.tiny_zones import held_zone, tiny_zone
 
 from miai_go.tsumego.problems.canonical_keys import CanonicalForm
-from miai_go.tsumego.solver.ordering import OrderingNet
+from miai_go.tsumego.solver.ordering_net import OrderingNet
 from miai_go.tsumego.solver.prover import Master, ProofVerdict, Prover, ZonePosition
 from miai_go.tsumego.zones import Zone
 

@@ -14,7 +14,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from miai_go.tsumego.commands import problems
+from miai_go.tsumego.commands import problem_commands
 from miai_go.tsumego.problem_sgf import (
     Problem,
     problems_of,
@@ -33,7 +33,7 @@ SAMPLE_SEED = 20
 
 APP = typer.Typer()
 GROUP = typer.Typer()
-problems.add_commands(GROUP)
+problem_commands.add_commands(GROUP)
 APP.add_typer(GROUP, name="tsumego")
 
 

@@ -19,8 +19,8 @@ from tests.warm_command import run_miai
 from miai.errors import MiaiError
 from miai_go.errors import ProblemError
 from miai_go.sgf.reading import read_file
-from miai_go.tsumego.commands import solving
-from miai_go.tsumego.commands.solving import seconds_of
+from miai_go.tsumego.commands import solve_command
+from miai_go.tsumego.commands.solve_command import seconds_of
 from miai_go.tsumego.problem_sgf import collection_sgf
 from miai_go.tsumego.solver.solver import ProblemReport, Solver
 
@@ -117,16 +117,16 @@ def test_a_limit_leaves_it_unsolved_without_a_proof(
 ) -> None:
     path = tmp_path / "large.sgf"
     path.write_bytes(collection_sgf([empty_corner()]))
-    solving.solve([path], nodes=5_000)
+    solve_command.solve([path], nodes=5_000)
     output = capsys.readouterr().out
     assert "unsolved" in output
     assert "not everything is solved: 5,000 positions were searched" in output
     tree = tmp_path / "proof.sgf"
     path.write_bytes(collection_sgf([CORNER_FIVE]))
     with pytest.raises(ProblemError, match="there is no proof to show for an unsolved problem"):
-        solving.solve([path], nodes=20, tree=tree)
+        solve_command.solve([path], nodes=20, tree=tree)
     with pytest.raises(ProblemError, match="there is no proof to show"):
-        solving.write_tree(tree, empty_corner(), Solver(empty_corner()), seconds=0.1)
+        solve_command.write_tree(tree, empty_corner(), Solver(empty_corner()), seconds=0.1)
     assert not tree.exists()
 
 
@@ -141,12 +141,12 @@ def test_unreadable_problems_are_reported_with_status_2(tmp_path: Path) -> None:
 
 def test_mistakes_are_refused_before_anything_is_solved(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(MiaiError, match="there is no such file"):
-        solving.solve([tmp_path / "missing.sgf"])
+        solve_command.solve([tmp_path / "missing.sgf"])
     with pytest.raises(ProblemError, match="of one problem, not of 6"):
-        solving.solve([folder], tree=tmp_path / "proof.sgf")
+        solve_command.solve([folder], tree=tmp_path / "proof.sgf")
     (tmp_path / "empty").mkdir()
     with pytest.raises(ProblemError, match="contains no SGF"):
-        solving.solve([tmp_path / "empty"])
+        solve_command.solve([tmp_path / "empty"])
     assert not (tmp_path / "proof.sgf").exists()
 
 
@@ -194,6 +194,6 @@ def test_a_node_limit_alone_has_no_time_limit(
 
     monkeypatch.setattr("miai_go.tsumego.solver.solver.Solver", Noting)
     for values in ({}, {"nodes": 500}, {"nodes": 500, "limit": "3s"}, {"limit": "2s"}):
-        solving.solve([one], **values)
+        solve_command.solve([one], **values)
     assert limits == [(10.0, None), (None, 500), (3.0, 500), (2.0, None)]
     assert capsys.readouterr().out

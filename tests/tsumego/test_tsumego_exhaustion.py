@@ -7,7 +7,7 @@ import pytest
 from tests.tsumego.exhaustion import compare
 
 from miai_go.tsumego.shipped import ORDERING
-from miai_go.tsumego.solver.ordering import OrderingNet
+from miai_go.tsumego.solver.ordering_net import OrderingNet
 
 pytestmark = pytest.mark.long
 

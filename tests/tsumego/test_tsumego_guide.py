@@ -11,13 +11,13 @@ import pytest
 from tests.tsumego.tiny_zones import held_zone
 
 from miai.errors import WeightsError
-from miai.tensors import TrainingRecord, read_metadata, write_tensors
+from miai.tensors import TrainingRecord, write_tensors
 from miai_go.tsumego.data.growth import draw_fight_zone
 from miai_go.tsumego.kernels import proof_search
 from miai_go.tsumego.kernels.guide import OUTPUTS
 from miai_go.tsumego.kernels.traits import ALWAYS, TRAITS
 from miai_go.tsumego.shipped import ORDERING
-from miai_go.tsumego.solver.ordering import OrderingHeader, OrderingNet, find_ordering
+from miai_go.tsumego.solver.ordering_net import OrderingHeader, OrderingNet, find_ordering
 from miai_go.tsumego.solver.prover import Finding, Goal, Master, ProofVerdict, Prover
 from miai_go.tsumego.zones import Zone
 
@@ -92,7 +92,8 @@ def test_the_shipped_network_is_the_built_file() -> None:
     output, name = (ORDERING.parent / "ordering.sha256").read_text().split()
     assert name == ORDERING.name
     assert hashlib.sha256(ORDERING.read_bytes()).hexdigest() == output
-    assert read_metadata(ORDERING)["command"].startswith("miai go tsumego ordering --rounds 3")
+    (record,) = OrderingHeader.read(ORDERING).history
+    assert record.command.startswith("miai go tsumego ordering --rounds 3")
 
 
 def test_the_shipped_network_spares_most_positions() -> None:
@@ -135,18 +136,18 @@ def test_files_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "net.safetensors"
     linear = np.zeros((2, TRAITS, OUTPUTS), np.float32)
     good = {"linear": linear, "inner": linear[:, :, :0], "outer": linear[:, :0]}
-    texts = {"format": "miai-tsumego-ordering-1"}
     write_tensors(path, good, {})
     with pytest.raises(WeightsError, match="has no header of a search-ordering network"):
         OrderingNet.read(path)
-    write_tensors(path, {**good, "linear": linear[:, 1:]}, texts)
+    OrderingHeader().write(path, {**good, "linear": linear[:, 1:]})
     with pytest.raises(WeightsError, match=r"'linear' has the shape .*, not \(2, 26, 3\)"):
         OrderingNet.read(path)
-    write_tensors(path, {"linear": linear}, texts)
+    OrderingHeader().write(path, {"linear": linear})
     with pytest.raises(WeightsError, match="has the tensors linear, not inner, linear, outer"):
         OrderingNet.read(path)
     wide = np.zeros((2, TRAITS, 1025), np.float32)
-    write_tensors(path, {**good, "inner": wide, "outer": np.zeros((2, 1025, 3), np.float32)}, texts)
+    outer = np.zeros((2, 1025, 3), np.float32)
+    OrderingHeader().write(path, {**good, "inner": wide, "outer": outer})
     with pytest.raises(WeightsError, match="has 1025 hidden units, more than 1024"):
         OrderingNet.read(path)
     with pytest.raises(WeightsError, match="is not a file; name shipped, none"):

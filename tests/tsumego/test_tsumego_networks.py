@@ -13,6 +13,7 @@ torch = pytest.importorskip("torch")
 
 from miai.errors import WeightsError  # noqa: E402
 from miai_go.errors import TrainingError  # noqa: E402
+from miai_go.learning.training.run_folder import TrainingPlan, load_plan  # noqa: E402
 from miai_go.nets.network import tensors_of  # noqa: E402
 from miai_go.tsumego.data.labelled_positions import LabelledPositions  # noqa: E402
 from miai_go.tsumego.networks.accuracy import (  # noqa: E402
@@ -28,10 +29,7 @@ from miai_go.tsumego.networks.net_files import (  # noqa: E402
     quantize_net,
     save_net,
 )
-from miai_go.tsumego.networks.training import (  # noqa: E402
-    load_tsumego_plan,
-    train_net,
-)
+from miai_go.tsumego.networks.net_training import TsumegoConfig, train_net  # noqa: E402
 
 pytestmark = pytest.mark.long
 
@@ -56,6 +54,11 @@ checkpoint_every = 60
 log_every = 60
 measure_every = 120
 """
+
+
+def plan_of(config: Path, out: Path, *assignments: str) -> TrainingPlan[TsumegoConfig]:
+    command = "tsumego train"
+    return load_plan(config, TsumegoConfig, command=command, assignments=assignments, out=out)
 
 
 @pytest.fixture(scope="module")
@@ -83,18 +86,18 @@ def test_weights_are_kept_as_they_are(name: NetworkName, tmp_path: Path) -> None
 def test_training_learns_stops_and_goes_on_to_the_bit(folder: Path, tmp_path: Path) -> None:
     config = tmp_path / "net.toml"
     config.write_text(CONFIG.format(folder=folder))
-    whole = train_net(load_tsumego_plan(config, out=tmp_path / "whole"))
+    whole = train_net(plan_of(config, tmp_path / "whole"))
     resumed = tmp_path / "resumed"
     shutil.copytree(tmp_path / "whole", resumed)
     shutil.rmtree(resumed / "checkpoints" / "step-000000120")  # as if it was killed before it
-    again = train_net(load_tsumego_plan(config, out=resumed))
+    again = train_net(plan_of(config, resumed))
     for name, array in tensors_of(load_net(whole.weights).network).items():
         assert (array == tensors_of(load_net(again.weights).network)[name]).all(), name
     assert whole.measures.figures()["auc"] > 0.7
     positions = LabelledPositions.open(folder)
     measured = measure_file(whole.weights, positions)
     assert measured.line() == whole.measures.line()
-    again = train_net(load_tsumego_plan(config, out=tmp_path / "whole"))  # nothing is left to do
+    again = train_net(plan_of(config, tmp_path / "whole"))  # nothing is left to do
     assert again.steps == whole.steps == 120
     header = load_net(whole.weights).header
     assert header.held_out is not None
@@ -105,10 +108,10 @@ def test_training_learns_stops_and_goes_on_to_the_bit(folder: Path, tmp_path: Pa
 def test_the_config_of_the_zone_makes_a_network_that_kernels_evaluate(
     folder: Path, positions: LabelledPositions, tmp_path: Path
 ) -> None:
-    plan = load_tsumego_plan(
+    plan = plan_of(
         Path("configs/tsumego-zone.toml"),
-        assignments=(f"data.folder={folder}", "run.steps=8", "optimiser.batch=64"),
-        out=tmp_path,
+        tmp_path,
+        *(f"data.folder={folder}", "run.steps=8", "optimiser.batch=64"),
     )
     learnt = train_net(plan)
     small = tmp_path / "small.safetensors"
@@ -126,7 +129,7 @@ def test_a_run_does_not_go_on_with_a_set_that_has_changed(tmp_path: Path) -> Non
     own, config = tmp_path / "set", tmp_path / "net.toml"
     count = len(small_set(own, positions=200))
     config.write_text(CONFIG.format(folder=own))
-    plan = load_tsumego_plan(config, out=tmp_path / "run", assignments=("run.steps=2",))
+    plan = plan_of(config, tmp_path / "run", "run.steps=2")
     train_net(plan)
     small_set(own, positions=count + 1)
     with pytest.raises(TrainingError, match=r"was trained on another set than .* is now"):

@@ -13,7 +13,7 @@ from tests.tsumego.tiny_zones import held_zone, tiny_zone
 from typer.testing import CliRunner
 
 from miai.errors import WeightsError
-from miai_go.tsumego.commands import ordering, problems, solving
+from miai_go.tsumego.commands import network_commands, problem_commands, solve_command
 from miai_go.tsumego.kernels.traits import (
     ALWAYS,
     BANNED,
@@ -30,7 +30,7 @@ from miai_go.tsumego.kernels.traits import (
 from miai_go.tsumego.networks.ordering_training import Samples, sample
 from miai_go.tsumego.problem_sgf import collection_sgf
 from miai_go.tsumego.shipped import ORDERING
-from miai_go.tsumego.solver.ordering import OrderingNet
+from miai_go.tsumego.solver.ordering_net import OrderingNet
 from miai_go.tsumego.solver.prover import ProofVerdict, Prover, ZonePosition
 
 torch = pytest.importorskip("torch")
@@ -177,7 +177,7 @@ def target_of(stones: list[int], size: int, target: int) -> tuple[set[int], set[
 @pytest.mark.long
 def test_the_command_makes_a_network_that_can_be_read(tmp_path: Path) -> None:
     app = typer.Typer()
-    ordering.add_commands(app)
+    network_commands.add_commands(app)
     path = tmp_path / "net.safetensors"
     words = ["--out", str(path), "--rounds", "2", "--positions", "1000", "--steps", "50"]
     done = CliRunner().invoke(app, [*words, "--width", "4", "--json"])
@@ -189,8 +189,8 @@ def test_the_command_makes_a_network_that_can_be_read(tmp_path: Path) -> None:
 
 def test_solve_asks_the_network_that_is_named(tmp_path: Path) -> None:
     app = typer.Typer()
-    solving.add_commands(app)
-    problems.add_commands(app)
+    solve_command.add_commands(app)
+    problem_commands.add_commands(app)
     path = tmp_path / "five.sgf"
     path.write_bytes(collection_sgf([second_line(7, corner=False)]))
     message = {}

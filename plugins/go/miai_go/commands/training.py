@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 ResultT = TypeVar("ResultT")
 
-_Config = Annotated[Path, typer.Argument(metavar="CONFIG", help="Config file (TOML).")]
-_Out = Annotated[
+ConfigPath = Annotated[Path, typer.Argument(metavar="CONFIG", help="Config file (TOML).")]
+OutFolder = Annotated[
     Path | None,
     typer.Option("--out", metavar="DIR", help="Folder of the run (default: runs/NAME)."),
 ]
-_Settings = Annotated[
+Settings = Annotated[
     list[str] | None,
     typer.Option(
         "--set", metavar="TABLE.KEY=VALUE", help="Override a setting of the config (repeatable)."
@@ -58,52 +58,52 @@ def add_commands(group: typer.Typer) -> None:
     add_command(group, "calibrate", calibrate, games=held_out)
 
 
-def train_sl(config: _Config, out: _Out = None, settings: _Settings = None) -> None:
+def train_sl(config: ConfigPath, out: OutFolder = None, settings: Settings = None) -> None:
     """Train a network on moves and results of recorded games (supervised)."""
     _needs_torch()
     from miai_go.learning.training.supervised import SupervisedConfig, train_supervised
 
-    result = _train(train_supervised, SupervisedConfig, "sl", config, out, settings)
+    result = train_by_config(train_supervised, SupervisedConfig, "train sl", config, out, settings)
     print(f"{result.measures.line()}  (waiting for data: {result.loading_share:.1%} of the time)")
     print(f"weights: {result.weights}")
 
 
-def train_rollout(config: _Config, out: _Out = None, settings: _Settings = None) -> None:
+def train_rollout(config: ConfigPath, out: OutFolder = None, settings: Settings = None) -> None:
     """Train the rollout policy, a table of patterns, on recorded games."""
     from miai_go.learning.training.rollout_policy import RolloutConfig
     from miai_go.learning.training.rollout_policy import train_rollout as train
 
-    result = _train(train, RolloutConfig, "rollout", config, out, settings)
+    result = train_by_config(train, RolloutConfig, "train rollout", config, out, settings)
     print(f"top-1 accuracy {result.test.top_1:.1%} on {result.test.positions} positions")
     print(f"weights: {result.weights}")
 
 
-def train_rl(config: _Config, out: _Out = None, settings: _Settings = None) -> None:
+def train_rl(config: ConfigPath, out: OutFolder = None, settings: Settings = None) -> None:
     """Train a policy by policy gradient on games against its earlier versions."""
     _needs_torch()
     from miai_go.learning.training.reinforce import ReinforceConfig, train_by_gradient
 
-    result = _train(train_by_gradient, ReinforceConfig, "rl", config, out, settings)
+    result = train_by_config(train_by_gradient, ReinforceConfig, "train rl", config, out, settings)
     print(f"rounds: {result.rounds}, steps: {result.steps}\nweights: {result.weights}")
 
 
-def train_value(config: _Config, out: _Out = None, settings: _Settings = None) -> None:
+def train_value(config: ConfigPath, out: OutFolder = None, settings: Settings = None) -> None:
     """Train a value network on one position from each game of self-play."""
     _needs_torch()
     from miai_go.learning.training.value import ValueConfig
     from miai_go.learning.training.value import train_value as train
 
-    result = _train(train, ValueConfig, "value", config, out, settings)
+    result = train_by_config(train, ValueConfig, "train value", config, out, settings)
     print(f"{result.measures.line()}\nweights: {result.weights}")
 
 
-def train_zero(config: _Config, out: _Out = None, settings: _Settings = None) -> None:
+def train_zero(config: ConfigPath, out: OutFolder = None, settings: Settings = None) -> None:
     """Run AlphaGo Zero's loop: rounds of self-play by tree search and training on it."""
     _needs_torch()
     from miai_go.learning.training.zero import train_zero as train
     from miai_go.learning.training.zero_config import ZeroConfig
 
-    result = _train(train, ZeroConfig, "zero", config, out, settings)
+    result = train_by_config(train, ZeroConfig, "train zero", config, out, settings)
     print(f"rounds: {result.rounds}, steps: {result.steps}\nweights: {result.weights}")
 
 
@@ -185,19 +185,28 @@ def _needs_torch() -> None:
     require_torch("training")
 
 
-def _train(
+def train_by_config(
     train: Callable[[TrainingPlan[Any]], ResultT],
     model: type[BaseModel],
-    kind: str,
+    command: str,
     config: Path,
     out: Path | None,
     settings: list[str] | None,
+    *,
+    example: str | None = None,
 ) -> ResultT:
-    """Train by a config; a training that is refused at once leaves no folder."""
+    """Train by a config; a training that is refused at once leaves no folder.
+
+    Args:
+      command: the words after ``miai go`` that train so.
+      example: as `load_plan` takes it.
+    """
     from miai_go.learning.training.run_folder import SCAFFOLDING, load_plan, run_folder
 
     with removed_if_refused(run_folder(config, out), SCAFFOLDING):
-        plan = load_plan(config, model, kind=kind, assignments=settings or (), out=out)
+        plan = load_plan(
+            config, model, command=command, assignments=settings or (), out=out, example=example
+        )
         print(
             f"run folder: {plan.folder}; stop with Ctrl-C, the same command resumes",
             file=sys.stderr,
@@ -227,12 +236,18 @@ def _show_rollout(
 def _show(measures: GameMeasures) -> None:
     print(measures.line())
     for title, rows in _tables(measures):
-        if rows:
-            print(f"\n{title}")
-            names = list(dict.fromkeys(name for row in rows for name in row))
-            print("  ".join(f"{name:>13}" for name in names))
-            for row in rows:
-                print("  ".join(_cell(row.get(name, float("nan"))) for name in names))
+        print_table(title, rows)
+
+
+def print_table(title: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Print rows of figures below a title and their names; nothing if there are none."""
+    if not rows:
+        return
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    print(f"\n{title}")
+    print("  ".join(f"{name:>13}" for name in names))
+    for row in rows:
+        print("  ".join(_cell(row.get(name, float("nan"))) for name in names))
 
 
 def _tables(measures: GameMeasures) -> Iterator[tuple[str, Sequence[Mapping[str, Any]]]]:
@@ -243,4 +258,4 @@ def _tables(measures: GameMeasures) -> Iterator[tuple[str, Sequence[Mapping[str,
 
 
 def _cell(value: float | str) -> str:
-    return f"{value:>13}" if isinstance(value, str) else f"{value:13.4g}"
+    return f"{value:>13}" if isinstance(value, str) else f"{value:13.5g}"

@@ -91,7 +91,7 @@ def board_definitions(size: int, part: BoardPart | None = None) -> Markup:
       part: what is drawn of it; None for all. Lines go on a little where the board does.
     """
     part = part or BoardPart(0, 0, size)
-    x, y = part.corner(size)
+    (x, y), side = part.corner(size), picture_side(part.side)
     left, top = x + _MARGIN, y + _MARGIN
     width = _CELL * (part.side - 1)
     right, bottom = left + width, top + width
@@ -117,7 +117,7 @@ def board_definitions(size: int, part: BoardPart | None = None) -> Markup:
     stars.flat[list(star_points(size))] = 1
     return tag(
         "g",
-        tag("rect", x=x, y=y, width=_side(part.side), height=_side(part.side), rx=3, fill=WOOD),
+        tag("rect", x=x, y=y, width=side, height=side, rx=3, fill=WOOD),
         tag("path", d=lines, stroke=LINE, stroke_width=0.8, stroke_linecap="square"),
         _dots(size, np.flatnonzero(part.cut(stars)).tolist(), LINE, ".22", transform=_CELLS),
         tag("g", *names, font_family="sans-serif", font_size=11, text_anchor="middle", fill=LINE),
@@ -159,7 +159,7 @@ def board_picture(
         parts.append(_choice_marks(size, choices))
     if owners is not None:
         parts += _owned(size, owners)
-    (x, y), side = part.corner(size), _side(part.side)
+    (x, y), side = part.corner(size), picture_side(part.side)
     board = tag("use", href=f"#{BOARD_ID.format(size)}"), tag("g", *parts, transform=_CELLS)
     return tag("svg", *board, viewBox=f"{x} {y} {side} {side}", role="img")
 
@@ -178,8 +178,8 @@ def _owned(size: int, owners: NDArray[np.float64]) -> list[Markup]:
     return parts
 
 
-def _side(size: int) -> int:
-    """Return the width of a picture of `size` lines."""
+def picture_side(size: int) -> int:
+    """Return the width of a picture of `size` lines, in its own units."""
     return 2 * _MARGIN + _CELL * (size - 1)
 
 

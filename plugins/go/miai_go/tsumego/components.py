@@ -69,7 +69,7 @@ def config_file(parameters: Parameters) -> ConfigFile:
     """Return the kind of config of `miai go tsumego train`."""
 
     def load() -> type[BaseModel]:
-        model: type[BaseModel] = imported("miai_go.tsumego.networks.training:TsumegoConfig")
+        model: type[BaseModel] = imported("miai_go.tsumego.networks.net_training:TsumegoConfig")
         return model
 
     optional = frozenset({"planes", "network", "optimiser", "loss", "run"})

@@ -79,23 +79,26 @@ def load_plan(
     path: Path,
     model: type[ModelT],
     *,
-    kind: str,
+    command: str,
     assignments: Iterable[str] = (),
     out: Path | None = None,
+    example: str | None = None,
 ) -> TrainingPlan[ModelT]:
     """Read a training config and settle the run's folder.
 
     Args:
-      kind: the training: sl, rl, value, zero.
+      command: the words after ``miai go`` that train so, such as ``train sl``.
       assignments: ``table.key=value`` texts that override the file.
       out: the folder; by default ``runs/`` and the config's name.
+      example: the config to begin with, for errors; by default that of ``train``.
 
     Raises:
       ConfigError: the config is wrong, or the folder holds a run of another config.
     """
     assignments = list(assignments)
-    example = "go-zero-7x7" if kind == "zero" else f"go-{kind}"
-    text, raw = read_toml(path, example=f"configs/{example}.toml")
+    kind = command.split()[-1]
+    usual = f"configs/go-{'zero-7x7' if kind == 'zero' else kind}.toml"
+    text, raw = read_toml(path, example=example or usual)
     refuse_other_config(path, raw, model)
     assign(raw, assignments, model)
     config = fill(model, raw, source=str(path))
@@ -104,7 +107,7 @@ def load_plan(
     _settle(folder, text, settings, model)
     given = "".join(f" --set {_PATH.sub('', a)}" for a in assignments)
     digest = hashlib.sha256(settings.encode()).hexdigest()[:16]
-    return TrainingPlan(config, folder, digest, f"miai go train {kind} {path.name}{given}")
+    return TrainingPlan(config, folder, digest, f"miai go {command} {path.name}{given}")
 
 
 def run_folder(config: Path, out: Path | None) -> Path:

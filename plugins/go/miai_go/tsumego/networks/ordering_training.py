@@ -6,7 +6,7 @@ empty table; the network learns whether the target is captured and how many posi
 takes. A network learns best from searches that its predecessor advised, because the adviser affects
 both the positions reached and their cost.
 
-`learn` fits a `miai_go.tsumego.solver.ordering.OrderingNet` to the samples. Needs torch.
+`learn` fits a `miai_go.tsumego.solver.ordering_net.OrderingNet` to the samples. Needs torch.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from miai.seeds import derive_seed
 from miai_go.tsumego.data.growth import draw_fight_zone
 from miai_go.tsumego.kernels.guide import DISPROOF, ODDS, OUTPUTS, PROOF
 from miai_go.tsumego.kernels.traits import ALWAYS, TRAITS, traits_of_all
-from miai_go.tsumego.solver.ordering import OrderingNet
+from miai_go.tsumego.solver.ordering_net import OrderingNet
 from miai_go.tsumego.solver.prover import ProofVerdict, Prover, ZonePosition
 from miai_go.tsumego.zones import ATTACKER, DEFENDER, Zone
 

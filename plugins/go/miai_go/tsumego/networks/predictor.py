@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -12,11 +12,11 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from miai.errors import WeightsError
-from miai.markup import Attribute, tag
+from miai.markup import tag
 from miai_go.errors import ProblemError
-from miai_go.rules.board import BLACK_STONE, WHITE_STONE
 from miai_go.rules.chains import chains_of
-from miai_go.rules.coordinates import COLUMNS, STONES, draw, star_points, vertex
+from miai_go.rules.coordinates import STONES, draw, vertex
+from miai_go.rules.render import board_definitions, board_picture, picture_side, point_region
 from miai_go.tsumego.networks.array_nets import read_array_net
 from miai_go.tsumego.networks.zone_planes import layout_of_zones, load_planes
 from miai_go.tsumego.zones import ATTACKER, DEFENDER, Zone, find_zone
@@ -110,47 +110,70 @@ class Predictor:
 
 
 _TITLES: Final = ("attacker first", "defender first")
-_CELL: Final = 24
-_MARGIN: Final = 30
-_FILLS: Final = ("", "#111111", "#fafafa")
+_TITLE_HEIGHT: Final = 24
 
 
 def svg_of(stones: NDArray[np.int8], fates: Sequence[PredictedFate]) -> str:
     """Return two boards side by side, for either first mover, as an SVG document.
 
-    The square behind a stone goes from red for a lost block to green for a living one; grey means
-    no prediction. A blue ring marks the policy's move for a block whose fate depends on who moves
+    The dot on a stone goes from red for a lost block to green for a living one; grey means no
+    prediction. A blue ring marks the policy's move for a block whose fate depends on who moves
     first.
 
     Args:
       stones: int8 of shape (size, size), row 0 lowest.
     """
     size = len(stones)
-    side = 2 * _MARGIN + _CELL * (size - 1)
-    width, height = 2 * side, side + _MARGIN
+    side = picture_side(size)
     boards = []
-    for first in (0, 1):
-        title = tag("text", _TITLES[first], x=side / 2, y=-8, font_size=14)
-        parts = [title, *_grid(size), *_chances(size, fates, first)]
-        for color in (BLACK_STONE, WHITE_STONE):
-            points = np.flatnonzero(stones == color).tolist()
-            parts += _circles(size, points, fill=_FILLS[color], stroke="#333333")
-        answers = {fate.moves[first] for fate in fates if fate.critical}
-        moves = {move for move in answers if move is not None}
-        parts += _circles(size, moves, fill="none", stroke="#1040d0", stroke_width=3)
-        boards.append(tag("g", *parts, transform=f"translate({first * side} {_MARGIN})"))
+    for first, name in enumerate(_TITLES):
+        title = tag("text", name, x=side * (first + 0.5), y=_TITLE_HEIGHT - 6)
+        rings = (_circle(size, move, 7, "none", stroke="#1040d0") for move in _moves(fates, first))
+        parts = [board_picture(stones), *_chances(size, fates, first), *rings]
+        place = {"x": first * side, "y": _TITLE_HEIGHT, "width": side, "height": side}
+        boards += [title, tag("svg", *parts, **place)]
+    width, height = 2 * side, side + _TITLE_HEIGHT
     return tag(
         "svg",
-        tag("rect", width=width, height=height, fill="#f4e3bd"),
+        tag("defs", board_definitions(size)),
         *boards,
         xmlns="http://www.w3.org/2000/svg",
         width=width,
         height=height,
         viewBox=f"0 0 {width} {height}",
         font_family="sans-serif",
-        font_size=11,
+        font_size=14,
         text_anchor="middle",
     )
+
+
+def _chances(size: int, fates: Sequence[PredictedFate], first: int) -> Iterator[Markup]:
+    for fate in fates:
+        chance = None if fate.chances is None else fate.chances[first]
+        fill = "#999999" if chance is None else f"hsl({round(120 * chance)} 75% 45%)"
+        title = tag("title", "no prediction" if chance is None else f"{chance:.0%}")
+        for point in fate.points:
+            yield _circle(size, point, 5, fill, title)
+
+
+def _circle(size: int, point: int, r: int, fill: str, *parts: Markup, **style: str) -> Markup:
+    x, y, width, height = point_region(size, point).box
+    return tag(
+        "circle",
+        *parts,
+        cx=x + width / 2,
+        cy=y + height / 2,
+        r=r,
+        fill=fill,
+        stroke_width=3,
+        **style,
+    )
+
+
+def _moves(fates: Sequence[PredictedFate], first: int) -> list[int]:
+    """Return the policy's moves for the blocks whose fate depends on who moves first."""
+    moves = {fate.moves[first] for fate in fates if fate.critical}
+    return sorted(move for move in moves if move is not None)
 
 
 def text_of(stones: NDArray[np.int8], fates: Sequence[PredictedFate], *, first: int) -> str:
@@ -159,8 +182,7 @@ def text_of(stones: NDArray[np.int8], fates: Sequence[PredictedFate], *, first: 
     Args:
       first: the first mover, 0 the attacker of a block, 1 its owner.
     """
-    answers = {fate.moves[first] for fate in fates if fate.critical}
-    marks = {move: "*" for move in answers if move is not None}
+    marks = dict.fromkeys(_moves(fates, first), "*")
     return f"{_TITLES[first]}:\n{draw(stones, marks=marks)}"
 
 
@@ -180,38 +202,3 @@ def rows_of(size: int, fates: Sequence[PredictedFate]) -> list[str]:
             cases.append(f"{title} {chance:.0%}{suffix}")
         out.append(f"{name}  lives with {', '.join(cases)}")
     return out
-
-
-def _at(size: int, point: int) -> tuple[int, int]:
-    row, column = divmod(point, size)
-    return _MARGIN + _CELL * column, _MARGIN + _CELL * (size - 1 - row)
-
-
-def _grid(size: int) -> list[Markup]:
-    low, high = _MARGIN, _MARGIN + _CELL * (size - 1)
-    out = []
-    for i in range(size):
-        place = _MARGIN + _CELL * i
-        lines = f"M{low} {place}H{high}M{place} {low}V{high}"
-        out.append(tag("path", d=lines, stroke="#806030", fill="none"))
-        out.append(tag("text", COLUMNS[i], x=place, y=high + 24))
-        out.append(tag("text", str(i + 1), x=low - 20, y=high - _CELL * i + 4))
-    return out + _circles(size, star_points(size), r=2.5, fill="#806030")
-
-
-def _chances(size: int, fates: Sequence[PredictedFate], first: int) -> list[Markup]:
-    out = []
-    for fate in fates:
-        chance = None if fate.chances is None else fate.chances[first]
-        fill = "#999999" if chance is None else f"hsl({round(120 * chance)} 75% 45%)"
-        title = tag("title", "no prediction" if chance is None else f"{chance:.0%}")
-        for point in fate.points:
-            x, y = _at(size, point)
-            corner = {"x": x - _CELL // 2, "y": y - _CELL // 2, "width": _CELL, "height": _CELL}
-            out.append(tag("rect", title, **corner, fill=fill, opacity=0.8))
-    return out
-
-
-def _circles(size: int, points: Iterable[int], r: float = 8, **style: Attribute) -> list[Markup]:
-    places = (_at(size, point) for point in sorted(points))
-    return [tag("circle", cx=x, cy=y, r=r, **style) for x, y in places]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miai_go.tsumego.kernels import FAMILY, proof_search, stack, stones, transpositions
-from miai_go.tsumego.solver.ordering import OrderingNet, guide_of
+from miai_go.tsumego.solver.ordering_net import OrderingNet, guide_of
 from miai_go.tsumego.zones import Zone
 
 NO_BAN: Final = -1

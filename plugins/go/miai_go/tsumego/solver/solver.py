@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from miai_go.rules.coordinates import vertex
 from miai_go.tsumego.problem_sgf import Problem
-from miai_go.tsumego.solver.ordering import OrderingNet
+from miai_go.tsumego.solver.ordering_net import OrderingNet
 from miai_go.tsumego.solver.prover import (
     SUCCESS,
     Finding,

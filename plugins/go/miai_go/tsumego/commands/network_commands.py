@@ -1,4 +1,4 @@
-"""``miai go tsumego data|train|eval|quantize|predict``: from problems to networks."""
+"""``miai go tsumego data|train|eval|quantize|ordering|predict``: from problems to networks."""
 
 from __future__ import annotations
 
@@ -13,20 +13,32 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from miai.cli.options import Options, add_command
-from miai.files import removed_if_refused
+from miai_go.commands.training import (
+    ConfigPath,
+    OutFolder,
+    Settings,
+    print_table,
+    train_by_config,
+)
+from miai_go.errors import require_torch
 
 if TYPE_CHECKING:
     from miai_go.learning.training.measuring import Row
+    from miai_go.tsumego.components import OrderingPlan
     from miai_go.tsumego.data.labelled_positions import LabelledPositions
     from miai_go.tsumego.data.position_sets import MakingSettings, SetCounts
     from miai_go.tsumego.networks.accuracy import LifeMeasures
+    from miai_go.tsumego.networks.ordering_training import OrderingFit, Samples
     from miai_go.tsumego.networks.predictor import PredictedFate
     from miai_go.tsumego.problem_sgf import Problem
+    from miai_go.tsumego.solver.ordering_net import OrderingNet
 
 
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _Set = Annotated[Path, typer.Argument(metavar="SET", help="Folder of a position set.")]
+_EXAMPLE: Final = "configs/tsumego-net.toml"
 _LINE_SECONDS: Final = 60.0
+_ORDERING_LINE_SECONDS: Final = 10.0
 _MAX_WORKERS: Final = 64
 
 
@@ -40,6 +52,8 @@ def add_commands(group: typer.Typer) -> None:
     group.command("train")(train)
     group.command("eval")(evaluate)
     group.command("quantize")(quantize)
+    plan = Options("miai_go.tsumego.components:OrderingPlan")
+    add_command(group, "ordering", ordering, plan=plan)
     group.command("predict")(predict)
 
 
@@ -110,33 +124,14 @@ def show(folder: _Set, as_json: _Json = False) -> None:
         print(f"{name:20} {value:.3f}" if isinstance(value, float) else f"{name:20} {value}")
 
 
-def train(
-    config: Annotated[Path, typer.Argument(metavar="CONFIG", help="Config file (TOML).")],
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", metavar="DIR", help="Folder of the run (default: runs/NAME)."),
-    ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="TABLE.KEY=VALUE",
-            help="Override a setting of the config (repeatable).",
-        ),
-    ] = None,
-) -> None:
+def train(config: ConfigPath, out: OutFolder = None, settings: Settings = None) -> None:
     """Train a network. Stop it with Ctrl-C; the same command resumes."""
-    _needs_torch("training")
-    from miai_go.learning.training.run_folder import SCAFFOLDING, run_folder
-    from miai_go.tsumego.networks.training import load_tsumego_plan, train_net
+    require_torch("training")
+    from miai_go.tsumego.networks.net_training import TsumegoConfig, train_net
 
-    with removed_if_refused(run_folder(config, out), SCAFFOLDING):
-        plan = load_tsumego_plan(config, assignments=tuple(settings or ()), out=out)
-        print(
-            f"run folder: {plan.folder}; stop with Ctrl-C, the same command resumes",
-            file=sys.stderr,
-        )
-        result = train_net(plan)
+    result = train_by_config(
+        train_net, TsumegoConfig, "tsumego train", config, out, settings, example=_EXAMPLE
+    )
     print(f"held out: {result.measures.line()}\nweights: {result.weights}")
 
 
@@ -157,7 +152,7 @@ def evaluate(
 
     The weights of all folds together cover the whole set.
     """
-    _needs_torch("eval")
+    require_torch("eval")
     from miai_go.tsumego.data.labelled_positions import LabelledPositions
     from miai_go.tsumego.networks.accuracy import LifeMeasures, majority_accuracy, measure_file
     from miai_go.tsumego.networks.net_files import NetHeader
@@ -182,7 +177,7 @@ def evaluate(
         ("by empty points of the zone", together.by_size()),
         ("calibration", together.calibration()),
     ):
-        _print_table(title, rows)
+        print_table(title, rows)
 
 
 def quantize(
@@ -206,7 +201,7 @@ def quantize(
     as_json: _Json = False,
 ) -> None:
     """Quantize a network to a few bits per weight, and measure the loss of accuracy."""
-    _needs_torch("quantize")
+    require_torch("quantize")
     from miai.errors import WeightsError
     from miai_go.tsumego.networks.accuracy import quantised_table
     from miai_go.tsumego.networks.net_files import BITS, load_net, quantize_net
@@ -223,7 +218,7 @@ def quantize(
         summary["table"] = [asdict(row) for row in table]
         if not as_json:
             rows: list[Row] = [{"bits": r.bits, "bytes": r.size, **r.figures} for r in table]
-            _print_table("bits per weight", rows)
+            print_table("bits per weight", rows)
     if out is not None:
         quantize_net(load_net(weights), bits, out)
         summary |= {"file": out.name, "bits": bits, "bytes": out.stat().st_size}
@@ -231,6 +226,58 @@ def quantize(
             print(f"{out}: {bits} bits per weight, {out.stat().st_size} bytes")
     if as_json:
         print(json.dumps(summary, indent=2))
+
+
+def ordering(
+    plan: OrderingPlan,
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="File for the network.")],
+    as_json: _Json = False,
+) -> None:
+    """Train a network that predicts proof sizes, for `miai go solve --network`.
+
+    Each round searches random zones, then searches positions from these searches alone, and trains
+    the network on results and proof sizes. The network orders the searches of the next round. The
+    final network trains on the last two rounds with a network.
+    """
+    from miai.progress import make_progress
+
+    require_torch("training")
+    import torch
+
+    from miai.tensors import TrainingRecord
+    from miai_go.tsumego.networks.ordering_training import joined, learn, sample
+
+    torch.set_num_threads(1)
+    network: OrderingNet | None = None
+    parts: list[Samples] = []
+    fits: list[OrderingFit] = []
+    view = make_progress(
+        "Train the ordering network", unit="positions", aside=not sys.stdout.isatty() or as_json
+    )
+    for number in range(1, plan.rounds + 1):
+        view.begin(done=0, total=plan.positions)
+
+        def show(done: int, number: int = number) -> None:
+            view.reach(done, f"round {number}", every=_ORDERING_LINE_SECONDS)
+
+        drawn = plan.seed * 1_000 + number
+        parts.append(sample(plan.positions, seed=drawn, network=network, progress=show))
+        view.close()
+        recent = joined(parts[1:][-2:] or parts)
+        network, fit = learn(recent, seed=plan.seed, width=plan.width, steps=plan.steps)
+        fits.append(fit)
+        if not as_json:
+            print(_fit_line(number, fit), flush=True)
+    if network is None:
+        return
+    command = " ".join(f"--{name} {value}" for name, value in plan.model_dump().items())
+    record = TrainingRecord(command=f"miai go tsumego ordering {command}", seed=plan.seed)
+    network.write(out, history=(record,))
+    if as_json:
+        summary = {"file": out.name, "bytes": out.stat().st_size}
+        print(json.dumps({**summary, "rounds": [asdict(fit) for fit in fits]}, indent=2))
+    else:
+        print(f"{out}: {out.stat().st_size} bytes")
 
 
 def predict(
@@ -341,18 +388,9 @@ def _fate(fate: PredictedFate, size: int) -> dict[str, Any]:
     }
 
 
-def _print_table(title: str, rows: Sequence[Row]) -> None:
-    if not rows:
-        return
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    print(f"\n{title}")
-    print("  ".join(f"{name:>10}" for name in names))
-    for row in rows:
-        cells = [row.get(name, float("nan")) for name in names]
-        print("  ".join(f"{c:>10}" if isinstance(c, str) else f"{c:10.5g}" for c in cells))
-
-
-def _needs_torch(what: str) -> None:
-    from miai_go.errors import require_torch
-
-    require_torch(what)
+def _fit_line(number: int, fit: OrderingFit) -> str:
+    return (
+        f"round {number}: trained on {fit.samples} positions; accuracy {fit.right:.1%} on "
+        f"{fit.held_out} held-out positions (more common answer {fit.commoner:.1%}); explained "
+        f"variance of proof sizes {fit.proof:.0%}, of disproof sizes {fit.disproof:.0%}"
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from collections.abc import Generator
 from pathlib import Path
@@ -12,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from miai.parameters import StrictModel, parameter, read_toml
+from miai.parameters import StrictModel, parameter
 from miai_go.errors import TrainingError
 from miai_go.learning.training.learner import Learner, Lesson, prepare_torch
-from miai_go.learning.training.run_folder import TrainingJournal, TrainingPlan, load_plan
+from miai_go.learning.training.run_folder import TrainingJournal, TrainingPlan
 from miai_go.learning.training.sections import LearningTables
 from miai_go.learning.training.training_run import Checkpoint, TrainingResult, TrainingRun
 from miai_go.nets.network import tensors_of
@@ -30,7 +29,6 @@ from miai_go.tsumego.networks.net_files import (
 )
 from miai_go.tsumego.networks.zone_planes import EXTENDED, MOST_WINDOW, WINDOW
 
-EXAMPLE: Final = "configs/tsumego-net.toml"
 MEASURED: Final = 20_000
 """Held-out positions of a measurement."""
 
@@ -69,20 +67,6 @@ class TsumegoConfig(LearningTables):
     data: PositionSection
     planes: PlanesSection = Field(default=PlanesSection())
     network: NetSection = Field(default=NetSection())
-
-
-def load_tsumego_plan(
-    path: Path, *, assignments: tuple[str, ...] = (), out: Path | None = None
-) -> TrainingPlan[TsumegoConfig]:
-    """Read a config and prepare the run's folder, ``runs/NAME`` by default.
-
-    Raises:
-      ConfigError: the config is wrong, or the folder holds a run of another config.
-    """
-    read_toml(path, example=EXAMPLE)
-    plan = load_plan(path, TsumegoConfig, kind="tsumego", assignments=assignments, out=out)
-    command = plan.command.replace("miai go train tsumego", "miai go tsumego train", 1)
-    return dataclasses.replace(plan, command=command)
 
 
 def train_net(

@@ -9,14 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miai.errors import WeightsError
-from miai.tensors import FileHeader, Tensors, TrainingRecord, read_metadata, read_tensors
+from miai.tensors import FileHeader, Tensors, TrainingRecord
 from miai_go.tsumego.kernels.guide import OUTPUTS, Guide
 from miai_go.tsumego.kernels.traits import TRAITS
 from miai_go.tsumego.shipped import ORDERING
 
 MAX_WIDTH: Final = 1024
-_OLD_FORMAT: Final = "miai-tsumego-ordering-1"
-"""Of files without a header, as the shipped one is."""
 _Floats = NDArray[np.float32]
 
 
@@ -48,10 +46,7 @@ class OrderingNet(NamedTuple):
         Raises:
           WeightsError: the file cannot be read, or has another kind of network.
         """
-        if read_metadata(path).get("format") == _OLD_FORMAT:
-            tensors, _texts = read_tensors(path)
-        else:
-            _header, tensors = OrderingHeader.read_all(path)
+        _header, tensors = OrderingHeader.read_all(path)
         try:
             return cls.of(tensors)
         except WeightsError as error:

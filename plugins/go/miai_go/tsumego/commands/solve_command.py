@@ -98,7 +98,7 @@ def solve(
     line each and a summary; those that cannot be read are listed there.
     """
     from miai_go.errors import ProblemError
-    from miai_go.tsumego.solver.ordering import find_ordering
+    from miai_go.tsumego.solver.ordering_net import find_ordering
     from miai_go.tsumego.solver.solver import KO_MASTERS, Solver
 
     advice = find_ordering(network)
