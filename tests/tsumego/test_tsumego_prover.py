@@ -51,7 +51,8 @@ def test_a_capture_on_the_board_needs_no_search() -> None:
         T . X
     """)
     begin = prover.begin(ATTACKER)
-    assert prover.decided(begin, prover.zone.number(1)) == ProofVerdict.REACHED
+    place = dict(prover.moves(begin))[prover.zone.number(1)]
+    assert prover.settled(place) == ProofVerdict.REACHED
 
 
 def test_two_eyes_on_the_board_need_no_search() -> None:

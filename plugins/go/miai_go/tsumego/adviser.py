@@ -96,7 +96,8 @@ class SolverQuestion:
     def _read(self, report: ProblemReport) -> GroupAdvice:
         zone, answer = report.zone, report.answers[self._side]
         lost = self._side == DEFENDER and answer.safe[Master.DEFENDER] is False
-        useless = set(_empty(zone)) if answer.moves or lost else set()
+        empty = {point for point in zone.points if zone.stones[point] == 0}
+        useless = empty if answer.moves or lost else set()
         useless -= {*answer.moves, *answer.open_moves}
         return GroupAdvice(
             solved=report.solved and not answer.open_moves,
@@ -120,14 +121,13 @@ class NetworkQuestion:
 
     @cached_property
     def _answer(self) -> GroupAdvice:
+        from miai_go.tsumego.networks.predictor import best_move
+
         (attacked, defended), logits = self._predictor.evaluate(self._zone)
-        free = _empty(self._zone)
-        if not free or not attacked < 0.5 <= defended:
+        move = best_move(self._zone, logits[self._side])
+        if move is None or not attacked < 0.5 <= defended:
             return GroupAdvice(solved=True)
-        best = max(free, key=lambda point: float(logits[self._side, self._zone.number(point)]))
-        if logits[self._side, self._zone.number(best)] == -np.inf:
-            return GroupAdvice(solved=True)
-        return GroupAdvice(solved=True, moves=(best,), confidence=defended - attacked)
+        return GroupAdvice(solved=True, moves=(move,), confidence=defended - attacked)
 
 
 def solver_adviser(game: GoGame, parameters: SolverAdviserParameters) -> GroupAdviser:
@@ -143,10 +143,6 @@ def network_adviser(game: GoGame, parameters: Parameters) -> GroupAdviser:
     predictor = Predictor(NETWORK)
     predictor.load()
     return GroupAdviser(lambda zone, mover: NetworkQuestion(zone, mover, predictor))
-
-
-def _empty(zone: Zone) -> list[int]:
-    return [point for point in zone.points if zone.stones[point] == 0]
 
 
 MOST_EMPTY: Final = 16

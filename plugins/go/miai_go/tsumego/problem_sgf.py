@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miai.files import write_bytes, writing
+from miai.plain import one_line
 from miai_go.errors import ProblemError
 from miai_go.rules.board import BLACK_STONE, EMPTY, WHITE_STONE
 from miai_go.rules.chains import captured_stone, chain_at, liberties_of
@@ -256,7 +257,7 @@ def problem_file(problem: Problem) -> Any:
     if problem.to_play is not None:
         root.set("PL", "bw"[problem.to_play - 1])
     if problem.name:
-        root.set("GN", _one_line(problem.name))
+        root.set("GN", one_line(problem.name, limit=_MAX_NAME))
     if problem.safe is not None:
         root.set("TS", str(int(problem.safe)))
     if problem.first is not None:
@@ -270,10 +271,6 @@ def problem_file(problem: Problem) -> Any:
         for point in problem.solutions:
             set_move(root.new_child(), problem.to_play - 1, point)
     return file
-
-
-def _one_line(text: str) -> str:
-    return "".join(c if c.isprintable() else " " for c in text)[:_MAX_NAME]
 
 
 def collection_sgf(problems: Iterable[Problem], *, command: str = "") -> bytes:

@@ -215,9 +215,11 @@ def quantize(
         opened = LabelledPositions.open(data)
         _warn_of_another_set(weights, opened, data)
         table = quantised_table(weights, opened, bits=BITS, limit=positions or None)
-        summary["table"] = [asdict(row) for row in table]
+        summary["table"] = table
         if not as_json:
-            rows: list[Row] = [{"bits": r.bits, "bytes": r.size, **r.figures} for r in table]
+            rows: list[Row] = [
+                {"bits": r["bits"], "bytes": r["size"], **r["figures"]} for r in table
+            ]
             print_table("bits per weight", rows)
     if out is not None:
         quantize_net(load_net(weights), bits, out)

@@ -6,6 +6,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterable
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -148,25 +149,23 @@ def _family_rows() -> list[dict[str, Any]]:
     from miai_go.tsumego.problems.families import members
     from miai_go.tsumego.zones import find_zone
 
-    rows: dict[str, dict[str, Any]] = {}
-    for member in members():
-        row = rows.setdefault(
-            member.family, {"family": member.family, "sizes": [], "statuses": Counter()}
+    rows = []
+    for family, group in groupby(members(), key=lambda member: member.family):
+        statuses, sizes = Counter[str](), []
+        for member in group:
+            problem = member.diagram.place(19)
+            sizes.append(find_zone(problem.stones, problem.target).empty)
+            statuses[member.fate.status.value + (" (ko)" if member.fate.ko else "")] += 1
+        rows.append(
+            {
+                "family": family,
+                "members": len(sizes),
+                "empty": f"{min(sizes)}-{max(sizes)}",
+                "statuses": dict(statuses),
+                "source": member.source,
+            }
         )
-        problem = member.diagram.place(19)
-        row["sizes"].append(find_zone(problem.stones, problem.target).empty)
-        row["statuses"][member.fate.status.value + (" (ko)" if member.fate.ko else "")] += 1
-        row["source"] = member.source
-    return [
-        {
-            "family": row["family"],
-            "members": len(row["sizes"]),
-            "empty": f"{min(row['sizes'])}-{max(row['sizes'])}",
-            "statuses": dict(row["statuses"]),
-            "source": row["source"],
-        }
-        for row in rows.values()
-    ]
+    return rows
 
 
 def _by_empty(problems: Iterable[Problem]) -> dict[str, int]:

@@ -22,6 +22,7 @@ from miai_go.errors import ProblemError
 from miai_go.rules.board import BLACK_STONE, EMPTY, WHITE_STONE
 from miai_go.rules.chains import captured_stone, chain_at, diagonals, neighbours
 from miai_go.tsumego.problems.walled import draw_fight, zone_within
+from miai_go.tsumego.solver.answer_keys import UnprovedError
 from miai_go.tsumego.solver.prover import ProofVerdict, Prover, ZonePosition
 from miai_go.tsumego.zones import ATTACKER, DEFENDER, Zone, find_zone
 
@@ -162,10 +163,6 @@ class LabelledPosition:
     level: int
 
 
-class _UnsolvedError(Exception):
-    """A proof needs more than its limit of positions."""
-
-
 def grow(
     zone: Zone, rng: np.random.Generator, *, most_boards: int, nodes: int
 ) -> list[LabelledPosition]:
@@ -195,7 +192,7 @@ class _Growing:
         try:
             if self._status(root) != (False, True):
                 return []
-        except _UnsolvedError:
+        except UnprovedError:
             return []
         out: list[LabelledPosition] = []
         seen, level, number = {root}, [root], 0
@@ -236,7 +233,7 @@ class _Growing:
             if critical:
                 try:
                     best = self._solving_moves(board, side)
-                except _UnsolvedError:
+                except UnprovedError:
                     return []
             if critical or not succeeds:
                 successors.update(self._changes(board, side, status))
@@ -244,7 +241,7 @@ class _Growing:
         return out
 
     def _solving_moves(self, board: _Board, side: int) -> int:
-        """Return the solving moves of a side as a set. Raises `_UnsolvedError`."""
+        """Return the solving moves of a side as a set. Raises `UnprovedError`."""
         best = 0
         for move, place in self._moves(board, side):
             captured = not place.defenders & self._target
@@ -259,7 +256,7 @@ class _Growing:
             try:
                 if place.defenders & self._target and self._status(after) != status:
                     yield after, None
-            except _UnsolvedError:
+            except UnprovedError:
                 continue
 
     def _moves(self, board: _Board, side: int) -> list[tuple[int, ZonePosition]]:
@@ -267,15 +264,14 @@ class _Growing:
         return [(move, place) for move, place in moves if move != PASS]
 
     def _status(self, board: _Board) -> _Status:
-        return self._safe(ZonePosition(*board, ATTACKER)), self._safe(
-            ZonePosition(*board, DEFENDER)
-        )
+        attacked, defended = (ZonePosition(*board, side) for side in (ATTACKER, DEFENDER))
+        return self._safe(attacked), self._safe(defended)
 
     def _safe(self, place: ZonePosition) -> bool:
         safe = self._proofs.get(place)
         if safe is None:
             verdict = self._prover.ask(place, nodes=self._nodes).verdict
             if verdict == ProofVerdict.UNSOLVED:
-                raise _UnsolvedError
+                raise UnprovedError
             safe = self._proofs[place] = verdict == ProofVerdict.PREVENTED
         return safe

@@ -25,6 +25,7 @@ from miai_go.learning.data.shard_files import (
     ShardManifest,
     numbered_folders,
 )
+from miai_go.rules.coordinates import SYMMETRIES
 from miai_go.tsumego.data.growth import PASS, LabelledPosition
 from miai_go.tsumego.kernels import planes as kernels
 from miai_go.tsumego.kernels.stones import ZONE_WORDS
@@ -171,9 +172,9 @@ class LabelledPositions:
         for manifest, _columns in shards:
             for name in COLUMNS:
                 total.update(manifest.columns[name].sha256.encode())
-        joined = {n: np.concatenate([c[n] for _m, c in shards]) for n in COLUMNS}
-        _check(folder, joined)
-        return cls(joined, total.hexdigest()[:16])
+        columns = joined([columns for _manifest, columns in shards])
+        _check(folder, columns)
+        return cls(columns, total.hexdigest()[:16])
 
     def __len__(self) -> int:
         """Number of positions."""
@@ -208,14 +209,17 @@ class LabelledPositions:
         *,
         planes: str,
         window: int,
+        turn: int = 0,
         rng: np.random.Generator | None = None,
     ) -> Views:
-        """Return the planes of positions, with random centre and symmetry if `rng` is given."""
-        c = self.columns
-        drawn: dict[str, Any] = {}
+        """Return the planes of positions in a symmetry; by `rng`, with random centre and symmetry.
+
+        See `miai_go.tsumego.networks.zone_planes.encode`.
+        """
+        c, picks, turns = self.columns, None, np.full(len(rows), turn)
         if rng is not None:
-            drawn["picks"] = rng.integers(1 << 16, size=len(rows))
-            drawn["turns"] = rng.integers(8, size=len(rows))
+            picks = rng.integers(1 << 16, size=len(rows))
+            turns = rng.integers(SYMMETRIES, size=len(rows))
         return encode(
             self.layout,
             c["problem"][rows],
@@ -224,7 +228,8 @@ class LabelledPositions:
             c["side"][rows],
             planes=planes,
             window=window,
-            **drawn,
+            picks=picks,
+            turns=turns,
         )
 
 

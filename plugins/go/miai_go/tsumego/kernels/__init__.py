@@ -9,9 +9,9 @@ and `zone_net` evaluates those whose features belong to the points of the zone.
 
 from pathlib import Path
 
-from miai.kernels import KernelFamily, inlined, part, spelt_out
+from miai.kernels import KernelFamily, inlined, part
 
-__all__ = ["FAMILY", "inlined", "kernel", "part", "spelt_out"]
+__all__ = ["FAMILY", "inlined", "kernel", "part"]
 
 FAMILY = KernelFamily("miai-go-tsumego", Path(__file__).parent)
 kernel = FAMILY.kernel

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -132,27 +132,16 @@ def _batch(
     rows: NDArray[np.int64],
     views: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    from miai_go.tsumego.networks.zone_planes import encode
-
-    c, window = positions.columns, header.window
+    best, window = positions.columns["best"][rows], header.window
     chance = np.zeros(len(rows))
     solved = np.zeros(len(rows), np.bool_)
     for turn in range(views):
-        seen = encode(
-            positions.layout,
-            c["problem"][rows],
-            c["attackers"][rows],
-            c["defenders"][rows],
-            c["side"][rows],
-            planes=header.planes,
-            window=window,
-            turns=np.full(len(rows), turn),
-        )
+        seen = positions.views(rows, planes=header.planes, window=window, turn=turn)
         outputs = answers(seen.planes)
         assert outputs.value is not None
         chance += (np.asarray(outputs.value).astype(np.float64) + 1) / 2 / views
         if turn == 0 and outputs.policy is not None:
-            right = policy_targets(c["best"][rows], seen.places, window)
+            right = policy_targets(best, seen.places, window)
             chosen = np.asarray(outputs.policy)[:, :-1].argmax(1)
             solved = right[np.arange(len(rows)), chosen] > 0
     return chance, solved
@@ -167,21 +156,6 @@ def area(chance: NDArray[np.float64], safe: NDArray[np.bool_]) -> float:
     count = int(safe.sum())
     above = ranks[place][safe].sum() - count * (count + 1) / 2
     return float(above / (count * (len(safe) - count)))
-
-
-@dataclass(frozen=True, slots=True)
-class QuantisedRow:
-    """Accuracy of a network quantized to some bits per weight.
-
-    Attributes:
-      bits: per weight; 32 for the trained network.
-      size: of the file, bytes.
-      figures: of `LifeMeasures`.
-    """
-
-    bits: int
-    size: int
-    figures: dict[str, float]
 
 
 def split_rows(
@@ -226,15 +200,15 @@ def majority_accuracy(positions: LabelledPositions, header: NetHeader) -> float:
 
 def quantised_table(
     path: Path, positions: LabelledPositions, *, bits: Sequence[int], limit: int | None = None
-) -> list[QuantisedRow]:
-    """Measure a network at several numbers of bits per weight, the trained network first."""
+) -> list[dict[str, Any]]:
+    """Return bits per weight, bytes and figures at several numbers of bits, at first with all."""
     net = load_net(path)
     rows = sampled_rows(split_rows(positions, net.header)[1], limit)
     out = []
     for number in (WHOLE, *bits):
         size, network = packed_net(net, number)
         measures = measure(answering(network), net.header, positions, rows)
-        out.append(QuantisedRow(number, size, measures.figures()))
+        out.append({"bits": number, "size": size, "figures": measures.figures()})
     return out
 
 

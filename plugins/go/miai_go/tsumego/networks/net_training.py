@@ -18,8 +18,8 @@ from miai_go.learning.training.run_folder import TrainingJournal, TrainingPlan
 from miai_go.learning.training.sections import LearningTables
 from miai_go.learning.training.training_run import Checkpoint, TrainingResult, TrainingRun
 from miai_go.nets.network import tensors_of
-from miai_go.tsumego.data.labelled_positions import LabelledPositions, folds_of, policy_targets
-from miai_go.tsumego.networks.accuracy import LifeMeasures, measure, sampled_rows
+from miai_go.tsumego.data.labelled_positions import LabelledPositions, policy_targets
+from miai_go.tsumego.networks.accuracy import LifeMeasures, measure, sampled_rows, split_rows
 from miai_go.tsumego.networks.net_files import (
     HeldOut,
     NetHeader,
@@ -80,8 +80,8 @@ def train_net(
     config = plan.config
     prepare_torch(config.run)
     positions = LabelledPositions.open(Path(config.data.folder))
-    train, held_out = _split(positions, config.data)
     header = _header(config, positions)
+    train, held_out = _split(positions, header, config.data.folder)
     network = build_net(header, seed=config.run.seed)
     scales = np.ones(header.shape.planes, np.float32)
     learner = Learner(network, scales, config)
@@ -154,18 +154,16 @@ def _lessons(
 
 
 def _split(
-    positions: LabelledPositions, data: PositionSection
+    positions: LabelledPositions, header: NetHeader, folder: str
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the rows of the training positions and of the held-out ones."""
-    if data.fold >= data.folds:
-        raise TrainingError(f"data.fold = {data.fold}: there are folds 0 to {data.folds - 1}")
-    folds = folds_of(positions, folds=data.folds, seed=data.seed, by=data.by)
-    held_out = folds == data.fold
-    train, test = np.flatnonzero(~held_out), np.flatnonzero(held_out)
+    """Return the rows of the training and the held-out positions. Raises `TrainingError`."""
+    assert header.held_out is not None
+    folds, fold = header.held_out.folds, header.held_out.fold
+    if fold >= folds:
+        raise TrainingError(f"data.fold = {fold}: there are folds 0 to {folds - 1}")
+    train, test = split_rows(positions, header)
     if not len(train) or not len(test):
-        raise TrainingError(
-            f"{data.folder}: has too few problems for {data.folds} folds: one side is empty"
-        )
+        raise TrainingError(f"{folder}: has too few problems for {folds} folds: one side is empty")
     return train, test
 
 

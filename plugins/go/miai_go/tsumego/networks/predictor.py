@@ -84,7 +84,7 @@ class Predictor:
                 out.append(PredictedFate(block, color, None, (None, None), str(error)))
                 continue
             chances, logits = self.evaluate(zone)
-            moves = [self._move(zone, logits[side]) for side in _SIDES]
+            moves = [best_move(zone, logits[side]) for side in _SIDES]
             out.append(PredictedFate(block, color, (chances[0], chances[1]), (moves[0], moves[1])))
         return out
 
@@ -102,11 +102,13 @@ class Predictor:
             raise WeightsError(f"{self._path}: its answers are not finite; train it again")
         return [float(v + 1) / 2 for v in values], logits
 
-    def _move(self, zone: Zone, logits: NDArray[np.float32]) -> int | None:
-        stones = zone.attackers | zone.defenders
-        free = [i for i in range(len(zone.points)) if not stones >> i & 1]
-        best = max(free, key=lambda i: float(logits[i]), default=None)
-        return None if best is None or logits[best] == -np.inf else zone.points[best]
+
+def best_move(zone: Zone, logits: NDArray[np.float32]) -> int | None:
+    """Return the empty point of the zone with the highest logit; None if no point has one."""
+    stones = zone.attackers | zone.defenders
+    free = [i for i in range(len(zone.points)) if not stones >> i & 1]
+    best = max(free, key=lambda i: float(logits[i]), default=None)
+    return None if best is None or logits[best] == -np.inf else zone.points[best]
 
 
 _TITLES: Final = ("attacker first", "defender first")

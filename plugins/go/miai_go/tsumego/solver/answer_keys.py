@@ -101,13 +101,11 @@ def _prove_both(prover: Prover, nodes: int | None) -> tuple[tuple[bool, bool], i
 def _solving(prover: Prover, side: int, nodes: int | None) -> tuple[tuple[int, ...], bool]:
     """Return the solving points, and whether one of them needs a search."""
     zone, begin = prover.zone, prover.begin(side)
-    # The prover has proofs in its table; one that knows only the rules tells what the board shows.
-    fresh = Prover(zone, table_bytes=TABLE_BYTES)
     points, deep = [], False
     for move, place in prover.moves(begin):
         if zone.point(move) == zone.size**2:
             continue
-        static = fresh.decided(begin, move)
+        static = prover.settled(place)
         verdict = static or prover.ask(place, nodes=nodes).verdict
         if verdict == ProofVerdict.UNSOLVED:
             raise UnprovedError

@@ -160,14 +160,6 @@ class _Workspace:
         ban = int(self.arrays.children[0, child, stack.CHILD_BAN])
         return ZonePosition(attackers, defenders, 1 - place.side, ban)
 
-    def verdict(self, child: int) -> ProofVerdict | None:
-        """Return the verdict on a child of the root that holds on every path to it."""
-        row = self.arrays.children[0, child]
-        if row[stack.PN] == 0:
-            return ProofVerdict.REACHED
-        refuted = row[stack.DN] == 0 and row[stack.DEPENDS] == stack.NOWHERE
-        return ProofVerdict.PREVENTED if refuted else None
-
 
 def _empty_table(max_bytes: int) -> NDArray[np.uint64]:
     """Return an empty table of at most `max_bytes` bytes, or of the minimum of 16 buckets."""
@@ -264,7 +256,8 @@ class Prover:
         Moves are points of the zone, 63 is the pass. The side that pursues the goal passes only to
         end a ban.
         """
-        count = self._list_children(place)
+        self._work.set_root(place)
+        count = int(proof_search.list_children(self._work.arrays))
         return [(self._work.move(i), self._work.place_after(place, i)) for i in range(count)]
 
     def settled(self, place: ZonePosition) -> ProofVerdict | None:
@@ -278,21 +271,6 @@ class Prover:
         status = int(proof_search.settled(work.arrays))
         verdicts = {stack.PROVEN: ProofVerdict.REACHED, stack.DISPROVEN: ProofVerdict.PREVENTED}
         return verdicts.get(status)
-
-    def decided(self, place: ZonePosition, move: int) -> ProofVerdict | None:
-        """Return the verdict on a move without a search, None if it needs one.
-
-        Raises:
-          ValueError: it is not one of `moves`.
-        """
-        for i in range(self._list_children(place)):
-            if self._work.move(i) == move:
-                return self._work.verdict(i)
-        raise ValueError(f"{move} is not a move in {place}")
-
-    def _list_children(self, place: ZonePosition) -> int:
-        self._work.set_root(place)
-        return int(proof_search.list_children(self._work.arrays))
 
     def table_positions(self) -> SearchedPositions:
         """Return the positions in the table, which are most of those of past searches."""
