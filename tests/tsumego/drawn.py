@@ -6,6 +6,10 @@ import numpy as np
 
 from miai_go.rules.coordinates import vertex
 from miai_go.tsumego.problem_sgf import Problem
+from miai_go.tsumego.solver.answer_keys import Fate
+from miai_go.tsumego.solver.prover import Master
+from miai_go.tsumego.solver.solver import solve
+from miai_go.tsumego.zones import Zone
 
 STONES = {".": 0, "X": 1, "O": 2, "T": 2}
 
@@ -48,3 +52,12 @@ def empty_corner(*, size: int = 13) -> Problem:
 
 def named(points: tuple[int, ...], problem: Problem) -> list[str]:
     return [vertex(point, problem.size) for point in points]
+
+
+def fate_of(zone: Zone) -> Fate:
+    """Prove the fate of the target of a zone."""
+    strict, mild = (
+        solve(zone, ko_masters=(master,), moves=False, seki=False, seconds=None).status
+        for master in (Master.ATTACKER, Master.DEFENDER)
+    )
+    return Fate(strict, ko=strict != mild)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from tests.tsumego.drawn import fate_of
 
 from miai_go.errors import ProblemError
 from miai_go.tsumego.problems.canonical_keys import CanonicalForm
 from miai_go.tsumego.problems.diagrams import Diagram, Placement
 from miai_go.tsumego.problems.families import GROUPS, SHAPES, Member, eye_space, members, row
-from miai_go.tsumego.solver.answer_keys import Fate, fate_of
+from miai_go.tsumego.solver.answer_keys import Fate
 from miai_go.tsumego.solver.solver import Status
 from miai_go.tsumego.zones import Zone, find_zone
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.tsumego.drawn import fate_of
 from tests.tsumego.tiny_zones import tiny_zone
 
 from miai_go.errors import ProblemError
@@ -22,7 +23,6 @@ from miai_go.tsumego.problems.generating import (
     shares,
 )
 from miai_go.tsumego.problems.walled import Fight, _balanced, find_walled
-from miai_go.tsumego.solver.answer_keys import fate_of
 from miai_go.tsumego.solver.prover import Master, Prover
 from miai_go.tsumego.solver.solver import Status, solve
 from miai_go.tsumego.zones import ATTACKER, DEFENDER, Zone, find_zone

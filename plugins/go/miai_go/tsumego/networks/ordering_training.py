@@ -12,7 +12,7 @@ both the positions reached and their cost.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Final
 
 import numpy as np
@@ -91,13 +91,8 @@ def sample(
 
 def joined(parts: list[Samples]) -> Samples:
     """Return several samples as one."""
-    return Samples(
-        traits=np.concatenate([part.traits for part in parts]),
-        sides=np.concatenate([part.sides for part in parts]),
-        captured=np.concatenate([part.captured for part in parts]),
-        powers=np.concatenate([part.powers for part in parts]),
-        zones=np.concatenate([part.zones for part in parts]),
-    )
+    names = [field.name for field in fields(Samples)]
+    return Samples(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
 def _of_zone(
@@ -193,7 +188,15 @@ def learn(
     centre, scale = samples.traits.mean(0), samples.traits.std(0) + 1e-6
     centre[ALWAYS], scale[ALWAYS] = 0.0, 1.0
     learner = _Learner(width, mean=float(samples.powers.mean()))
-    data = _Tensors(samples, (samples.traits - centre) / scale)
+    columns = [
+        torch.from_numpy(column)
+        for column in (
+            ((samples.traits - centre) / scale).astype(np.float32),
+            samples.sides,
+            samples.captured,
+            samples.powers,
+        )
+    ]
     held_out = samples.zones % HELD_OUT == 0
     train, test = (torch.from_numpy(np.flatnonzero(x)) for x in (~held_out, held_out))
     optimiser = torch.optim.Adam(learner.parameters(), lr=_RATE)
@@ -201,12 +204,22 @@ def learn(
         for group in optimiser.param_groups:
             group["lr"] = _RATE * (1 - step / steps)
         rows = train[torch.randint(len(train), (_BATCH,))]
-        loss = data.loss(learner, rows)
+        loss = _loss(learner, *(column[rows] for column in columns))
         optimiser.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         optimiser.step()
+    traits, sides, captured, powers = (column[test] for column in columns)
     with torch.no_grad():
-        fit = data.fit(learner, test, learnt=len(train))
+        outputs = learner(traits, sides)
+    share = float(captured.float().mean())
+    fit = OrderingFit(
+        samples=len(train),
+        held_out=len(test),
+        right=float(((outputs[:, ODDS] > 0) == captured).float().mean()),
+        commoner=max(share, 1 - share),
+        proof=_explained(outputs[captured, PROOF], powers[captured]),
+        disproof=_explained(outputs[~captured, DISPROOF], powers[~captured]),
+    )
     return learner.unscaled(centre, scale), fit
 
 
@@ -239,37 +252,14 @@ class _Learner(nn.Module):
         )
 
 
-class _Tensors:
-    """Samples as tensors, with their loss and fit."""
-
-    def __init__(self, samples: Samples, scaled: NDArray[np.float32]) -> None:
-        self._traits = torch.from_numpy(scaled.astype(np.float32))
-        self._sides = torch.from_numpy(samples.sides)
-        self._captured = torch.from_numpy(samples.captured)
-        self._powers = torch.from_numpy(samples.powers)
-
-    def loss(self, learner: _Learner, rows: Tensor) -> Tensor:
-        """Return the training loss."""
-        outputs = learner(self._traits[rows], self._sides[rows])
-        captured = self._captured[rows].float()
-        size = captured * outputs[:, PROOF] + (1 - captured) * outputs[:, DISPROOF]
-        odds = nn.functional.binary_cross_entropy_with_logits(outputs[:, ODDS], captured)
-        loss: Tensor = odds + _SIZE_WEIGHT * ((size - self._powers[rows]) ** 2).mean()
-        return loss
-
-    def fit(self, learner: _Learner, rows: Tensor, *, learnt: int) -> OrderingFit:
-        """Return the accuracy on held-out samples."""
-        outputs = learner(self._traits[rows], self._sides[rows])
-        captured, powers = self._captured[rows], self._powers[rows]
-        share = float(captured.float().mean())
-        return OrderingFit(
-            samples=learnt,
-            held_out=len(rows),
-            right=float(((outputs[:, ODDS] > 0) == captured).float().mean()),
-            commoner=max(share, 1 - share),
-            proof=_explained(outputs[captured, PROOF], powers[captured]),
-            disproof=_explained(outputs[~captured, DISPROOF], powers[~captured]),
-        )
+def _loss(
+    learner: _Learner, traits: Tensor, sides: Tensor, captured: Tensor, powers: Tensor
+) -> Tensor:
+    outputs, proved = learner(traits, sides), captured.float()
+    size = proved * outputs[:, PROOF] + (1 - proved) * outputs[:, DISPROOF]
+    odds = nn.functional.binary_cross_entropy_with_logits(outputs[:, ODDS], proved)
+    loss: Tensor = odds + _SIZE_WEIGHT * ((size - powers) ** 2).mean()
+    return loss
 
 
 def _explained(predicted: Tensor, powers: Tensor) -> float:

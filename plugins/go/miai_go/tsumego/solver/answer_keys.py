@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Final
 
 from miai_go.tsumego.problem_sgf import Problem
-from miai_go.tsumego.solver.prover import SUCCESS, Master, ProofVerdict, Prover
+from miai_go.tsumego.solver.prover import SUCCESS, ProofVerdict, Prover
 from miai_go.tsumego.solver.solver import ProblemReport, Status
 from miai_go.tsumego.zones import ATTACKER, DEFENDER, Zone
 
@@ -52,19 +52,6 @@ class SolvedProblem:
     defences: tuple[int, ...]
     deep: tuple[bool, bool]
     nodes: int
-
-
-def fate_of(zone: Zone, *, nodes: int | None = None) -> Fate:
-    """Prove the fate of the target of a zone.
-
-    Raises:
-      UnprovedError: a proof takes more than `nodes` positions.
-    """
-    strict, mild = (
-        _prove_both(Prover(zone, master=master, table_bytes=TABLE_BYTES), nodes)[0]
-        for master in (Master.ATTACKER, Master.DEFENDER)
-    )
-    return Fate(_STATUS[strict], strict != mild)
 
 
 def answer(zone: Zone, *, nodes: int, min_nodes: int = 0) -> SolvedProblem | Status:

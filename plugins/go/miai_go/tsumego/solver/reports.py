@@ -59,18 +59,33 @@ def describe_in_a_line(problem: Problem, report: ProblemReport) -> str:
 
 def plain(problem: Problem, report: ProblemReport) -> dict[str, Any]:
     """Return a problem and its report as plain data."""
-    zone = report.zone
-    names = {1: "black", 2: "white", None: None}
-    return {
+    zone, colors = report.zone, {1: "black", 2: "white", None: None}
+
+    def names(points: tuple[int, ...]) -> list[str]:
+        return [vertex(point, zone.size) for point in points]
+
+    row: dict[str, Any] = {
         "name": problem.name,
         "size": problem.size,
         "target": vertex(problem.target, problem.size),
-        "defender": names[zone.defender],
-        "to_play": names[problem.to_play],
-        "told_moves": [vertex(p, problem.size) for p in problem.solutions],
-        **report.as_dict(),
-        "agrees": asdict(compare_key(problem, report)),
+        "defender": colors[zone.defender],
+        "to_play": colors[problem.to_play],
+        "told_moves": names(problem.solutions),
+        "status": report.status.value,
     }
+    for side, answer in report.answers.items():
+        row[f"{SIDE_NAMES[side]}_first"] = {
+            "safe": answer.is_safe,
+            "by_ko_master": {m.name.lower(): safe for m, safe in answer.safe.items()},
+            "needs_move": answer.needs_move,
+            "moves_asked": answer.moves_asked,
+            "moves": names(answer.moves),
+            "open_moves": names(answer.open_moves),
+            "seki": answer.seki,
+        }
+    row |= {"points": len(zone.points), "empty": zone.empty, "nodes": report.nodes}
+    row |= {"seconds": round(report.seconds, 4), "why": report.why}
+    return row | {"agrees": asdict(compare_key(problem, report))}
 
 
 @dataclass(slots=True)

@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from time import perf_counter
-from typing import Any, Final
+from typing import Final
 
-from miai_go.rules.coordinates import vertex
 from miai_go.tsumego.problem_sgf import Problem
 from miai_go.tsumego.solver.ordering_net import OrderingNet
 from miai_go.tsumego.solver.prover import (
@@ -130,25 +129,6 @@ class ProblemReport:
     def first_answer(self, color: int) -> Answer:
         """Return the answer with a colour moving first, 1 black, 2 white."""
         return self.answers[DEFENDER if color == self.zone.defender else ATTACKER]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the report as plain data, with points as vertices."""
-        row: dict[str, Any] = {"status": self.status.value}
-        for side, answer in self.answers.items():
-            row[f"{SIDE_NAMES[side]}_first"] = {
-                "safe": answer.is_safe,
-                "by_ko_master": {m.name.lower(): safe for m, safe in answer.safe.items()},
-                "needs_move": answer.needs_move,
-                "moves_asked": answer.moves_asked,
-                "moves": self._names(answer.moves),
-                "open_moves": self._names(answer.open_moves),
-                "seki": answer.seki,
-            }
-        row |= {"points": len(self.zone.points), "empty": self.zone.empty}
-        return row | {"nodes": self.nodes, "seconds": round(self.seconds, 4), "why": self.why}
-
-    def _names(self, points: tuple[int, ...]) -> list[str]:
-        return [vertex(point, self.zone.size) for point in points]
 
 
 KO_MASTERS: Final = (Master.ATTACKER, Master.DEFENDER, Master.NOBODY)
