@@ -258,5 +258,6 @@ def _key(zone: Zone, mover: int) -> _Key:
         zone.points,
         zone.attackers,
         zone.defenders,
+        # `GroupAdviser.look` reads the mover from this number.
         mover * 3 + zone.defender,
     )

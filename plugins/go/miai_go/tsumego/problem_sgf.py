@@ -295,6 +295,7 @@ def write_collection(out: Path, problems: Sequence[Problem], *, command: str) ->
     with writing(out, ProblemError):
         (out.parent if one_file else out).mkdir(parents=True, exist_ok=True)
         if one_file:
+            # Without the time of day the same problems give the same file.
             write_bytes(out, gzip.compress(sgf, mtime=0) if out.suffix == _GZIP else sgf)
             return hashlib.sha256(sgf).hexdigest()
         for problem in problems:

@@ -21,6 +21,8 @@ DEFENDER: Final = 1
 MAX_ZONE_POINTS: Final = 63
 """Maximum number of points in a zone: a position has one 64-bit word for each side."""
 
+# With one liberty outside, the defender could capture the wall in one move there, and with it get
+# out; with two the attacker has time to answer.
 _SAFE_LIBERTIES = 2
 
 
@@ -139,6 +141,8 @@ class _Finder:
 
     def _reached(self) -> set[int]:
         """Return what is connected to the target by empty points and the defender's stones."""
+        # Diagonally too: where two stones of the attacker touch at a corner only, the defender may
+        # cut, and play goes on behind them.
         attackers = self._stones == self._attacker
 
         def around(at: int) -> Iterator[int]:
@@ -158,9 +162,12 @@ class _Finder:
                 block = self._chain(p)
                 seen |= block
                 beyond = self._liberties(block) - reached
+                # A safe wall ends the zone: it stays out, and so does all that lies behind it.
                 if len(beyond) >= _SAFE_LIBERTIES:
                     walls.append(block)
                     continue
+                # A block that may be captured belongs to the fight, with the liberties by which it
+                # could be saved; the search for walls goes on from there.
                 self._check_enclosed(block | beyond, inside | block, p)
                 inside |= block | beyond
                 edge.extend(beyond)
@@ -182,6 +189,7 @@ class _Finder:
         for i, point in enumerate(points):
             near = neighbours(point, self._size)
             words[i] = sum(1 << number[q] for q in near if q in inside)
+            # Points off the board are nobody's, so the edge does not open a point.
             outside = [q for q in near if q not in inside]
             if any(self._stones[q] != self._defender for q in outside):
                 words[kernels.OPEN] |= np.uint64(1 << i)

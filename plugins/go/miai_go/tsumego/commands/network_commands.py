@@ -262,9 +262,12 @@ def ordering(
         def show(done: int, number: int = number) -> None:
             view.reach(done, f"round {number}", every=_ORDERING_LINE_SECONDS)
 
+        # Each round has zones of its own.
         drawn = plan.seed * 1_000 + number
         parts.append(sample(plan.positions, seed=drawn, network=network, progress=show))
         view.close()
+        # The first round searched without a network: its positions are left out once there are
+        # others.
         recent = joined(parts[1:][-2:] or parts)
         network, fit = learn(recent, seed=plan.seed, width=plan.width, steps=plan.steps)
         fits.append(fit)

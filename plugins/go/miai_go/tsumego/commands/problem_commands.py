@@ -111,10 +111,8 @@ def _make(
     view = make_progress("Generate problems", unit="problems", aside=aside)
 
     def show(empty: int, done: int, goal: int) -> None:
-        view.status = f"{empty} empty points: {done} of {goal} problems"
-        while view.done < before[empty] + done:
-            view.advance(view.status, every=_LINE_SECONDS)
-        view.refresh()
+        status = f"{empty} empty points: {done} of {goal} problems"
+        view.reach(before[empty] + done, status, every=_LINE_SECONDS)
 
     before, count = {}, 0
     for empty, goal in shares(plan).items():

@@ -105,6 +105,7 @@ def solve(
     seconds = None if limit is None and nodes is not None else seconds_of(limit or "10s")
     sides = _sides(first)
     masters = sorted(KO_MASTERS, key=lambda master: master.name.lower() != ko.value)
+    # Read before the first search, so that a mistake in the last file shows at once.
     problems = list(islice(_read(paths), most))
     readable = sum(not isinstance(problem, ProblemError) for problem in problems)
     if not problems:

@@ -95,6 +95,7 @@ def _room(rng: np.random.Generator, points: int) -> set[int]:
 
 def _furnish(board: _Stones, room: set[int], rng: np.random.Generator) -> set[int]:
     """Put stones into and around the room; return the points within the wall."""
+    # Shares are drawn for each room, so that rooms are of many kinds instead of all near the mean.
     enemy, friend = rng.uniform(0, 0.3), rng.uniform(0, 0.3)
     for point in sorted(room):
         draw = rng.random()
@@ -194,6 +195,7 @@ class _Growing:
                 return []
         except UnprovedError:
             return []
+        # Level by level, so that the limit cuts off the boards that are farthest from the problem.
         out: list[LabelledPosition] = []
         seen, level, number = {root}, [root], 0
         while level and len(out) < 2 * self._most:
@@ -229,12 +231,15 @@ class _Growing:
         for side in (ATTACKER, DEFENDER):
             safe = status[side]
             succeeds = safe == (side == DEFENDER)
+            # The label of a settled board says whether its side may play elsewhere.
             best = 1 << PASS if succeeds else 0
             if critical:
                 try:
                     best = self._solving_moves(board, side)
                 except UnprovedError:
                     return []
+            # A side that succeeds by passing changes nothing by a move of its own, except to
+            # blunder.
             if critical or not succeeds:
                 successors.update(self._changes(board, side, status))
             out.append(LabelledPosition(*board, side, safe, best, level))

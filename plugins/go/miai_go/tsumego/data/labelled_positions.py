@@ -78,7 +78,7 @@ def rows_of(
     defenders = np.array([p.defenders for p in positions], np.uint64)
     sides = np.array([p.side for p in positions], np.int8)
     blocks = np.empty(count, np.uint64)
-    kernels.target_blocks(zone.words[None], np.zeros(count, np.int64), attackers, defenders, blocks)
+    kernels.target_blocks(zone.words, defenders, blocks)
     keys = canonical_keys(
         zone, attackers.tolist(), defenders.tolist(), blocks.tolist(), sides.tolist()
     )
@@ -308,6 +308,8 @@ def folds_of(
     else:
         roots = positions.columns["root"]
         keys = roots[_groups(positions)][positions.columns["problem"]]
+    # By a digest of the keys rather than in order, so that most problems keep their fold when the
+    # set grows.
     drawn = scrambled(keys ^ scrambled(np.array([seed], np.uint64)))
     return (drawn % np.uint64(folds)).astype(np.int64)
 

@@ -235,6 +235,7 @@ class _Making:
             workers=workers,
             on_output=to_stderr,
         )
+        # The pool is ahead of the results that are taken.
         ours, theirs = tee(self._jobs())
         jobs = (Job(f"from source {job['first']}", job) for job in theirs)
         try:
@@ -270,6 +271,7 @@ class _Making:
                 new.append(i)
                 continue
             self._copies += 1
+            # The folds keep linked problems together.
             if owner != number:
                 self._links.add((owner, number))
         if not new:  # the problem gets no number, so nothing can be linked to it
@@ -300,6 +302,8 @@ class _Making:
 
     def _resume(self) -> None:
         """Continue after the last shard."""
+        # Shards are all that is left of an earlier run: sources after the last one are drawn again,
+        # with the same results.
         for folder in numbered_folders(self._folder):
             settings = LIFE_SHARDS.read_manifest(folder).settings
             if settings != self._settings.model_dump(mode="json"):

@@ -66,6 +66,8 @@ class Guide(NamedTuple):
 @part
 def advise(s: SearchArrays, guide: Guide, level: Int) -> None:
     """Set the initial numbers of a node's new children by the network."""
+    # The network is as small as it is because it is asked about every new position: with it the
+    # search makes about two million a second.
     after = 1 - s.levels[level, SIDE]
     for i in range(s.levels[level, COUNT]):
         child, stones = s.children[level, i], s.child_sets[level, i]
@@ -104,4 +106,5 @@ def predict(guide: Guide, side: Int) -> tuple[np.float32, np.float32, np.float32
 @part
 def number_of(power: float | np.floating[Any]) -> Int:
     """Return two to a power, limited to the range of initial numbers."""
+    # At least 1: a number of 0 would pass for a proof.
     return np.int64(2.0 ** min(max(float(power), 0.0), MAX_POWER))

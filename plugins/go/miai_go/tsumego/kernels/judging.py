@@ -51,6 +51,7 @@ def lives(zone: Words, attacker: np.uint64, defender: np.uint64, room: Words) ->
             room[regions] = region & empty
             room[64 + regions] = rim & defender  # every stone that borders on it
             regions += 1
+    # No block has two vital regions if there are not two regions.
     if regions < 2:
         return False
     # Benson: remove blocks without two vital regions until all that remain protect each other.
@@ -62,6 +63,8 @@ def lives(zone: Words, attacker: np.uint64, defender: np.uint64, room: Words) ->
         while rest:
             block, rim = block_at(zone, alive, lowest(rest))
             rest &= ~block
+            # A region is vital to the block while all stones around it remain (through one that
+            # falls, the attacker gets out) and every empty point of it is a liberty of the block.
             vital = np.int64(0)
             for i in range(regions):
                 within = room[64 + i] & ~alive == ZERO and room[64 + i] & block != ZERO
@@ -70,6 +73,7 @@ def lives(zone: Words, attacker: np.uint64, defender: np.uint64, room: Words) ->
             if vital < 2:
                 if block & zone[TARGET] != ZERO:
                     return False
+                # What this block protected may fall now, so all are looked at again.
                 alive &= ~block
                 changed = True
     return True
@@ -83,6 +87,7 @@ def judge(s: SearchArrays, side: Int, ban: Int, attacker: np.uint64, defender: n
     alive unconditionally. After a move of the attacker the last is checked only if the goal is
     life: there it is necessary, since a defender with nothing but eyes left may not pass.
     """
+    # Only what is certain without a search: a wrong verdict here would be a wrong proof.
     capturing = s.task[GOAL] == CAPTURE
     if side == ATTACKER:
         if defender & s.zone[TARGET] == ZERO:
@@ -91,6 +96,7 @@ def judge(s: SearchArrays, side: Int, ban: Int, attacker: np.uint64, defender: n
             return 0
     else:
         liberties = target_liberties(s.zone, attacker, defender)
+        # One liberty at most: the attacker captures next, unless a ko forbids that point.
         if liberties & (liberties - ONE) == ZERO:
             if ban == NO_BAN or bit(ban) != liberties:
                 return PROVEN if capturing else DISPROVEN
@@ -106,6 +112,8 @@ def outlook(s: SearchArrays, attacker: np.uint64, defender: np.uint64) -> Int:
     if s.task[GOAL] == LIFE:
         return np.int64(1)
     eyes = popcount(eye_points(s.zone, attacker, defender))
+    # The more has to be taken from the target, the longer its capture takes. Only the order of the
+    # search depends on this guess, so it has to be cheap rather than right.
     number: np.int64 = 1 + eyes + 2 * popcount(target_liberties(s.zone, attacker, defender))
     return number
 

@@ -69,6 +69,7 @@ def lay_out(zone: Words, size: int, facts: Ints, diagonals: Words) -> None:
     for p in range(count):
         row, column = facts[p, ROW], facts[p, COLUMN]
         within, off, near = np.int64(0), np.int64(0), ZERO
+        # Pairs of all points: a zone is laid out once, and has 63 of them at most.
         for q in range(count):
             if abs(facts[q, ROW] - row) == 1 and abs(facts[q, COLUMN] - column) == 1:
                 near |= bit(q)
@@ -83,17 +84,9 @@ def lay_out(zone: Words, size: int, facts: Ints, diagonals: Words) -> None:
 
 
 @kernel
-def target_blocks(
-    zones: Words, problems: Ints, attackers: Words, defenders: Words, out: Words
-) -> None:
-    """Write the block of the target of each position into `out`, uint64 of shape (n,).
-
-    Args:
-      zones: uint64 of shape (problems, 67).
-      problems: which zone each position is of.
-    """
+def target_blocks(zone: Words, defenders: Words, out: Words) -> None:
+    """Write the block of the target in n positions of a zone into `out`, uint64 of shape (n,)."""
     for i in range(len(out)):
-        zone = zones[problems[i]]
         out[i] = block_at(zone, defenders[i], lowest(zone[TARGET]))[0]
 
 
@@ -163,6 +156,8 @@ def encode(
 @part
 def centre_of(zone: Words, facts: Ints, defender: np.uint64, pick: Int) -> Int:
     """Return the stone of the target in the centre of the window."""
+    # In training the window moves over the target, so that no place in it gets a meaning of its
+    # own; otherwise it stays where most of the target is seen.
     block, _rim = block_at(zone, defender, lowest(zone[TARGET]))
     count = popcount(block)
     if pick >= 0:
@@ -231,6 +226,7 @@ def paint_board(
     out: NDArray[np.uint8],
 ) -> None:
     """Write the planes of a window in which all of the board is wall."""
+    # As if all of the board were wall; `encode` then replaces the points of the zone.
     half = window // 2
     out[:] = 0
     first = ATTACKER_FIRST if side == ATTACKER else DEFENDER_FIRST
@@ -285,6 +281,7 @@ def code_blocks(
     while remaining:
         block, rim = block_at(zone, stones, lowest(remaining))
         remaining &= ~block
+        # Connected with the wall, a block is as safe and as large as the wall.
         liberties, size = popcount(rim & free), popcount(block)
         if side == ATTACKER and block & zone[OPEN] != ZERO:
             liberties, size = 4, 4
@@ -304,6 +301,7 @@ def is_eye(zone: Words, diagonals: Words, facts: Ints, defender: np.uint64, p: I
     """Return whether an empty point is an eye of one point that no diagonal can make false."""
     if zone[p] & ~defender != ZERO or zone[OPEN] & bit(p) != ZERO:
         return False
+    # The attacker makes the eye false with two diagonal points, at the edge with one.
     other = popcount(diagonals[p] & ~defender) + facts[p, WALLS]
     return bool(other <= (0 if facts[p, OFF] else 1))
 
@@ -325,6 +323,7 @@ def code_more(
     eyes = eye_points(zone, attacker, defender)
     vital = vital_points(zone, eyes)
     full = ZERO
+    # A block without a hole has the number 1.
     if euler(zone, diagonals, target) <= 0:
         full = target
     for p in range(popcount(points)):
@@ -354,6 +353,7 @@ def vital_points(zone: Words, eyes: np.uint64) -> np.uint64:
     while rest:
         room, _rim = block_at(zone, rest, lowest(rest))
         rest &= ~room
+        # Rooms that one stone in the middle can kill have three to six points.
         if 3 <= popcount(room) <= 6:
             # The middle is the only point with the most neighbours; a tie leaves none.
             degree, middle, remaining = np.int64(1), ZERO, room

@@ -115,8 +115,10 @@ def expand(s: SearchArrays, level: Int) -> None:
         mine = own | bit(p)
         captured = captured_by(s.zone, side, mine, other, p)
         theirs = other & ~captured
+        # Suicide is illegal.
         if captured == ZERO and not has_liberty(s.zone, side, mine, theirs, p):
             continue
+        # A ban is part of the position: the same stones without it are another node.
         next_ban = ban_after(s.zone, side, mine, theirs, p, captured)
         if s.task[MASTER] == 1 - side:
             next_ban = NO_BAN  # the ko master retakes every ko at once
@@ -127,6 +129,7 @@ def expand(s: SearchArrays, level: Int) -> None:
         s.child_sets[level, count, OF_DEFENDER] = theirs if side == ATTACKER else mine
         look(s, level, count, path)
         count += 1
+    # The pass comes last, so that a move with equal numbers is preferred to it.
     if ban != NO_BAN or not reaches(s, side):
         s.children[level, count, MOVE] = PASS
         s.children[level, count, CHILD_BAN] = NO_BAN
@@ -136,6 +139,7 @@ def expand(s: SearchArrays, level: Int) -> None:
         look(s, level, count, path)
         count += 1
     s.levels[level, COUNT] = count
+    # Positions are counted when they are made, as a recursive search counts its calls.
     s.tally[MADE] += count
 
 
@@ -157,6 +161,7 @@ def look(s: SearchArrays, level: Int, child: Int, path: np.uint64) -> None:
     # Stones only come back after a capture, so a line without one cannot repeat a position.
     if s.levels[level, TAKEN] + row[TOOK] > 0:
         above = level_of(s, level, 1 - side, ban, attacker, defender)
+        # Play without end is a success of the stayer, on this path.
         if above >= 0:
             row[PN] = INFINITE
             row[DN] = 0
@@ -164,6 +169,7 @@ def look(s: SearchArrays, level: Int, child: Int, path: np.uint64) -> None:
             return
     entry = find(s.table, attacker, defender, turn_of(1 - side, ban), path)
     if entry < 0:
+        # A capture takes as long as the outlook says; a refutation may take one good move.
         row[PN] = outlook(s, attacker, defender)
         row[DN] = 1
         row[NEW] = 1
@@ -209,6 +215,7 @@ def minimum_and_sum(
     best, tie = np.int64(-1), INFINITE
     for i in range(s.levels[level, COUNT]):
         number, other = s.children[level, i, deciding], s.children[level, i, opposing]
+        # One decided child decides the node, whatever the others are.
         if number == 0:
             return number, INFINITE, np.int64(i), INFINITE
         total += other
@@ -217,6 +224,8 @@ def minimum_and_sum(
             minimum, best, tie = number, np.int64(i), other
         elif number < second:
             second = number
+    # A position that is reached in several ways is counted several times, so a sum may overstate;
+    # it must not pass for infinity.
     return minimum, min(total, MAX_SUM), best, second
 
 
@@ -241,6 +250,8 @@ def search(s: SearchArrays, guide: Guide) -> int:
     Returns:
       PAUSED, PROVEN, DISPROVEN, or TOO_DEEP if there are not enough levels.
     """
+    # A loop over rows of arrays instead of recursion, so that it can pause at any node and go on
+    # later.
     level = s.tally[LEVEL]
     while True:
         # Expand a node at the first visit.
@@ -258,6 +269,7 @@ def search(s: SearchArrays, guide: Guide) -> int:
                 s.levels[0, AT] = best
                 return PROVEN if pn == 0 else DISPROVEN
             level -= 1
+            # The parent weighs its children again with the new numbers of this one.
             child = s.levels[level, AT]
             s.children[level, child, PN] = pn
             s.children[level, child, DN] = dn
@@ -310,6 +322,8 @@ def descend(s: SearchArrays, level: Int, pn: Int, dn: Int, best: Int, second: In
     # A quarter beyond the second best: at its exact number the search would leave the child for
     # its sibling and come back again and again, rebuilding both subtrees from the table.
     limit = min(second + (second >> 2) + 1, INFINITE)
+    # The number that is a minimum is limited by the second best. The other is a sum: the child may
+    # use what its siblings leave of the node's own threshold.
     if reaches(s, side):
         s.levels[below, TP] = min(s.levels[level, TP], limit)
         s.levels[below, TD] = min(s.levels[level, TD] - dn + child[DN], INFINITE)
@@ -322,6 +336,7 @@ def descend(s: SearchArrays, level: Int, pn: Int, dn: Int, best: Int, second: In
 @part
 def store(s: SearchArrays, level: Int, pn: Int, dn: Int, depends: Int, best: Int) -> None:
     """Store the result of a node in the table."""
+    # A node without moves has no best child.
     move = s.children[level, best, MOVE] if best >= 0 else PASS
     work = U64(s.tally[MADE] - s.levels[level, BEGUN])
     kind = SOLVED if pn == 0 or dn == 0 else ESTIMATE

@@ -29,8 +29,10 @@ OF_ATTACKER, OF_DEFENDER, PATH = range(3)
 SET_WORDS = 3
 MOVE, PN, DN, DEPENDS, CHILD_BAN, TOOK, NEW = range(7)
 CHILD_WORDS = 7
+# A move for each of 63 points, and the pass.
 CHILDREN = 64
 
+# Below 32 bits, since the table packs both numbers into one word.
 INFINITE = np.int64(1 << 30)
 """Proof number of disproven nodes, and disproof number of proven nodes, only."""
 MAX_SUM = INFINITE - 1
@@ -76,6 +78,8 @@ def reaches(s: SearchArrays, side: Int) -> bool:
 @part
 def path_below(s: SearchArrays, level: Int) -> np.uint64:
     """Return the digest of the path to the children of a node."""
+    # Each digest contains the one above, so that it stands for all positions of the path in their
+    # order.
     turn = turn_of(s.levels[level, SIDE], s.levels[level, BAN])
     here = digest(s.sets[level, OF_ATTACKER], s.sets[level, OF_DEFENDER], turn)
     return scramble(s.sets[level, PATH] ^ here) + ONE

@@ -26,6 +26,7 @@ ONE, ZERO = np.uint64(1), np.uint64(0)
 
 ATTACKER, DEFENDER = np.int64(0), np.int64(1)
 NO_BAN = np.int64(-1)
+# The number that no point has, since zones have at most 63 of them.
 PASS = np.int64(63)
 
 # Words of a zone beside `near`: see `miai_go.tsumego.zones.Zone`.
@@ -64,6 +65,7 @@ def captured_by(zone: Words, side: Int, own: np.uint64, other: np.uint64, p: Int
 
     `own` already includes the stone at `p`.
     """
+    # Only blocks beside the new stone can lose their last liberty by it.
     empty = zone[POINTS] & ~(own | other)
     rest = zone[p] & other
     out = ZERO
@@ -82,6 +84,7 @@ def captured_by(zone: Words, side: Int, own: np.uint64, other: np.uint64, p: Int
 def has_liberty(zone: Words, side: Int, own: np.uint64, other: np.uint64, p: Int) -> bool:
     """Return whether the block of `side` at `p` has a liberty."""
     block, rim = block_at(zone, own, p)
+    # Stones at open points are connected with the wall, which is never captured.
     free = (rim & zone[POINTS] & ~(own | other)) != ZERO
     if side == ATTACKER:
         free |= (block & zone[OPEN]) != ZERO
@@ -104,8 +107,10 @@ def ban_after(
     # A ko: one stone takes one stone, has no friend beside it and no other liberty.
     if captured == ZERO or captured & (captured - ONE) != ZERO or zone[p] & own != ZERO:
         return NO_BAN
+    # Connected with the wall outside, the stone is not alone.
     if side == ATTACKER and bit(p) & zone[OPEN] != ZERO:
         return NO_BAN
+    # With a liberty more, playing back at the captured point takes nothing.
     if zone[p] & zone[POINTS] & ~(own | other) != captured:
         return NO_BAN
     ban: np.int64 = lowest(captured)

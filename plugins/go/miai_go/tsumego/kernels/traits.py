@@ -29,6 +29,7 @@ Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
 # Of the target and of points:
+# ALWAYS is 1, which gives the linear layer its bias.
 ALWAYS, LIBERTIES, EYES, EMPTY, SIZE, OTHER_STONES, HOSTILE_STONES = range(7)
 NEXT_LIBERTIES, QUIET, QUIET_LIBERTIES, SURE_EYES = range(7, 11)
 # Of other blocks:
@@ -37,6 +38,8 @@ BANNED = 17
 # Of rooms:
 EYE_SPACES, LARGEST_SPACE, HOSTILE_EYES, REGIONS, VITAL_REGIONS = range(18, 23)
 # Of the target again, whether it has this number of liberties:
+# Danger does not grow evenly with fewer liberties, so a linear layer needs these beside their
+# number.
 ONE_LIBERTY, TWO_LIBERTIES, THREE_LIBERTIES = range(23, 26)
 TRAITS = 26
 
@@ -83,6 +86,7 @@ def beside(zone: Words, points: np.uint64) -> np.uint64:
 @part
 def few(points: np.uint64) -> Int:
     """Return the number of points in a set, at most 4."""
+    # No trait tells four from more, so counting ends there.
     count = np.int64(0)
     while points and count < 4:
         points &= points - ONE
@@ -127,6 +131,7 @@ def count_friends(
         remaining &= ~block
         others += 1
         atari += few(rim & empty) <= 1
+        # If the attacker takes one of two common liberties, the defender connects at the other.
         joined += few(rim & liberties) >= 2
     out[OTHERS] = others
     out[OTHERS_IN_ATARI] = atari
@@ -140,6 +145,7 @@ def count_inner(zone: Words, remaining: np.uint64, empty: np.uint64, out: Floats
     while remaining:
         block, rim = block_at(zone, remaining, lowest(remaining))
         remaining &= ~block
+        # Connected with the wall, it cannot be captured.
         if block & zone[OPEN] != ZERO:
             continue
         count = few(rim & empty)
@@ -182,9 +188,7 @@ def count_rooms(
 
 
 @kernel
-def traits_of_all(
-    zones: Words, problems: Ints, attackers: Words, defenders: Words, bans: Ints, out: Floats
-) -> None:
-    """Count the traits of n positions; `out` is of shape (n, TRAITS), written."""
-    for i in range(len(problems)):
-        count_traits(zones[problems[i]], attackers[i], defenders[i], bans[i], out[i])
+def traits_of_all(zone: Words, attackers: Words, defenders: Words, bans: Ints, out: Floats) -> None:
+    """Count the traits of n positions of a zone; `out` is of shape (n, TRAITS), written."""
+    for i in range(len(bans)):
+        count_traits(zone, attackers[i], defenders[i], bans[i], out[i])

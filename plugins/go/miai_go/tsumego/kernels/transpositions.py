@@ -55,6 +55,7 @@ def turn_of(side: Int, ban: Int) -> np.uint64:
 @part
 def digest(attacker: np.uint64, defender: np.uint64, turn: np.uint64) -> np.uint64:
     """Return a 64-bit digest of a position."""
+    # Positions differ only in the bits of their zone: unmixed they would crowd into few buckets.
     return scramble(scramble(defender + turn * _GAMMA) ^ (attacker * _OTHER + _GAMMA))
 
 
@@ -68,6 +69,8 @@ def find(
       table: uint64 of shape (buckets * 4 * 5,), buckets a power of two.
       path: digest of the positions on the path to this one.
     """
+    # The number of buckets is a power of two, so that a mask takes the place of a division. An
+    # entry can only be in its bucket, 160 bytes in a row.
     buckets = len(table) // (BUCKET * ENTRY_WORDS)
     first = np.int64(digest(attacker, defender, turn) & U64(buckets - 1)) * (BUCKET * ENTRY_WORDS)
     entry: Int = np.int64(-1)
@@ -77,6 +80,7 @@ def find(
         if table[slot + D] == defender and table[slot + A] == attacker:
             info = table[slot + INFO]
             kind = kind_of(info)
+            # The same stones may be stored for either side to move, with and without a ban.
             holds = info & _KEY == turn and (kind != ON_THIS_PATH or table[slot + WORK] == path)
             if holds and kind > surest:
                 entry, surest = slot, kind
@@ -176,6 +180,8 @@ def disproof_number(numbers: np.uint64) -> Int:
 @kernel
 def move_all(old: Words, new: Words) -> None:
     """Move all entries of a table into a larger, empty one."""
+    # Nothing is evicted: the mask has more bits now, so a new bucket gets entries of one old bucket
+    # only, four at most.
     for slot in range(0, len(old), ENTRY_WORDS):
         info = old[slot + INFO]
         kind = kind_of(info)

@@ -113,6 +113,7 @@ def lay_ground(
     place_points(zone, facts, centre, np.int64(0), window, work.places)
     half, side = window // 2, window + 2 * REACH
     top, first = facts[centre, ROW] - half, facts[centre, COLUMN] - half
+    # The window has a margin, so that no look around a point leaves the array.
     work.squares[:] = BEYOND
     for row in range(max(0, -top), min(window, board - top)):
         for column in range(max(0, -first), min(window, board - first)):
@@ -132,6 +133,8 @@ def lay_ground(
 def list_near(count: Int, side: Int, width: Int, work: Any) -> None:
     """List the pairs of neighbours, each direction in complete groups of four."""
     n = np.int64(0)
+    # Pairs are sorted by direction: all of one direction are multiplied with the same matrix, which
+    # stays in the cache meanwhile.
     for k in range(NEIGHBOURS):
         work.starts[k] = n
         step = (k // 3 - 1) * side + k % 3 - 1
@@ -216,6 +219,7 @@ def pool_over(points: np.uint64, width: Int, start: Int, work: Any) -> None:
         for v in range(0, width, LANES):
             add_lanes(work.pooled, start + v, work.features, row + v)
             raise_lanes(work.pooled, start + width + v, work.features, row + v)
+    # Where no point is in the window, means and maxima are 0.
     share = np.float32(1.0) / np.float32(max(popcount(points), 1))
     for i in range(width):
         work.pooled[start + i] *= share
@@ -230,17 +234,6 @@ def fill(points: np.uint64, width: Int, row: Floats, start: Int, out: Floats) ->
         remaining &= remaining - ONE
         for i in range(width):
             out[p + i] = row[start + i]
-
-
-@part
-def copy_rows(points: np.uint64, width: Int, rows: Floats, out: Floats) -> None:
-    """Set the rows of points to their own rows of another array."""
-    remaining = points
-    while remaining:
-        p = lowest(remaining) * width
-        remaining &= remaining - ONE
-        for i in range(width):
-            out[p + i] = rows[p + i]
 
 
 @part
@@ -342,6 +335,7 @@ def evaluate(
         add_bias(within, width, weights.biases, (2 * block + 1) * width, work.features)
         near(work.inner, 2 * block + 1, width, weights, work, work.features)
         rectify(within, width, work.features, work.zeros)
+    # The heads: a logit for each point, one for no move, and the value.
     pool(within, target, width, work)
     for p in range(64):
         logits[p] = -np.inf
@@ -359,13 +353,16 @@ def evaluate(
 @part
 def see(within: np.uint64, width: Int, weights: Any, work: Any) -> None:
     """Compute the first features: the base, and what each point sees of the zone."""
-    copy_rows(within, width, work.base, work.features)
+    # Rows of points beyond the window are copied too, but never read.
+    work.features[: NOTHING * width] = work.base[: NOTHING * width]
     remaining = within
     while remaining:
         q = lowest(remaining)
         remaining &= remaining - ONE
         code = work.codes[q] & ~plane(ZONE)  # that plane is in the base
         while code:
+            # A plane that is set adds its weights to every point that sees this one; planes that
+            # are not set, most of them, cost nothing.
             shown = lowest(code) * width
             code &= code - ONE
             for n in range(work.seen_starts[q], work.seen_starts[q + 1]):
@@ -442,6 +439,7 @@ def evaluate_all(
         if problem != last or middle != centre:
             last, centre, last_side = problem, middle, np.int64(-1)
             lay_ground(zone, facts, batch.boards[problem], centre, window, width, work)
+        # Zones come with both first movers in turn, which share everything but the base.
         if side != last_side:
             last_side = side
             lay_base(zone, side, window, width, weights, work)

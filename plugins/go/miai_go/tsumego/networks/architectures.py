@@ -124,7 +124,9 @@ class NearNorm(nn.Module):
         super().__init__()
         self.weight = nn.Parameter(torch.empty(width, 9 * width))
         self.norm = nn.BatchNorm1d(width)
+        # He's initialisation, for the six or so neighbours that a point of a small zone has.
         nn.init.normal_(self.weight, std=(2 / (6 * width)) ** 0.5)
+        # Each block begins as the identity, so that gradients reach the first layer at once.
         if zero:
             nn.init.zeros_(self.norm.weight)
 
@@ -146,6 +148,8 @@ class ZoneBlock(nn.Module):
 
     def forward(self, features: Tensor, ground: Ground) -> Tensor:
         """Return features of points, none negative."""
+        # Convolutions of 3x3 see a few points far; whether there is an eye on the other side comes
+        # by this way.
         bias = self.spread(pool_zone(features, ground))
         inner = self.first(features, ground) + bias.index_select(0, ground.owner)
         return torch.relu(features + self.second(torch.relu(inner), ground))

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pydantic import Field, field_validator
 
 from miai.errors import WeightsError
-from miai.parameters import StrictModel, build_parameters
+from miai.parameters import StrictModel, build_parameters, parameter
 from miai.tensors import MAX_NAME, FileHeader, Tensors
 from miai_go.errors import require_torch
 from miai_go.nets.network import NetworkShape, drawn, fill_network, tensors_of
@@ -38,18 +38,14 @@ _MAX_ENTRIES: Final = 1 << 28
 
 
 class HeldOut(StrictModel):
-    """The part of the data that a network was not trained on.
+    """The part of the data that a network is not trained on."""
 
-    Attributes:
-      folds, fold: number of parts, and the one held out.
-      seed: seed of the split.
-      by: "problem" or "position", see `miai_go.tsumego.data.labelled_positions`.
-    """
-
-    folds: int = Field(ge=2, le=1000)
-    fold: int = Field(ge=0)
-    seed: int = 0
-    by: Literal["problem", "position"] = "problem"
+    folds: int = parameter(5, ge=2, le=1000, help="Number of folds")
+    fold: int = parameter(0, ge=0, help="Number of the held-out fold, from 0")
+    seed: int = parameter(0, ge=0, help="Seed of the split")
+    by: Literal["problem", "position"] = parameter(
+        "problem", help="Unit of the split; splitting by position leaks"
+    )
 
 
 class NetHeader(FileHeader):
@@ -186,6 +182,7 @@ def packed_tensors(tensors: Tensors, bits: int) -> Tensors:
     """Return the tensors for a file, those of two or more dimensions as integers and scales."""
     out: Tensors = {}
     for name, array in tensors.items():
+        # Biases and norms are few, and an error in one moves a whole unit.
         if bits == WHOLE or array.ndim < 2:
             out[name] = array
             continue
@@ -239,6 +236,7 @@ def quantize(rows: NDArray[Any], bits: int) -> tuple[NDArray[np.int64], NDArray[
 def pack(whole: NDArray[np.int64], bits: int) -> NDArray[np.int64]:
     """Return the lowest bits of numbers, one after another, as 64-bit words."""
     flat = whole.reshape(-1).astype(np.uint64)
+    # Bit after bit, across the borders of words, so that five bits waste none.
     places = np.arange(bits, dtype=np.uint64)
     ones = (flat[:, None] >> places & np.uint64(1)).astype(np.uint8).reshape(-1)
     buffer = np.zeros(-(-len(ones) // 64) * 64, np.uint8)
@@ -250,6 +248,7 @@ def unpack(words: NDArray[np.int64], count: int, bits: int) -> NDArray[np.int64]
     """Return the numbers that `pack` packed."""
     ones = np.unpackbits(words.astype("<i8").view(np.uint8), count=count * bits, bitorder="little")
     values = (ones.reshape(count, bits).astype(np.int64) << np.arange(bits)).sum(1)
+    # Two's complement: the upper half of the numbers is negative.
     half = 1 << (bits - 1)
     signed: NDArray[np.int64] = np.where(values >= half, values - 2 * half, values)
     return signed

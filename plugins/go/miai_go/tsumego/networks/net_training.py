@@ -33,16 +33,10 @@ MEASURED: Final = 20_000
 """Held-out positions of a measurement."""
 
 
-class PositionSection(StrictModel):
+class PositionSection(HeldOut):
     """The training data, and the held-out part."""
 
     folder: str = parameter(help="Folder of the position set, from `miai go tsumego data make`")
-    folds: int = parameter(5, ge=2, le=1000, help="Number of folds")
-    fold: int = parameter(0, ge=0, help="Number of the held-out fold, from 0")
-    seed: int = parameter(0, ge=0, help="Seed of the split")
-    by: Literal["problem", "position"] = parameter(
-        "problem", help="Unit of the split; splitting by position leaks"
-    )
 
 
 class PlanesSection(StrictModel):
@@ -83,6 +77,7 @@ def train_net(
     header = _header(config, positions)
     train, held_out = _split(positions, header, config.data.folder)
     network = build_net(header, seed=config.run.seed)
+    # Planes are bits, and need no scale.
     scales = np.ones(header.shape.planes, np.float32)
     learner = Learner(network, scales, config)
 
@@ -135,6 +130,8 @@ def _lessons(
     per_epoch = max(len(train) // size, 1)
     for step in itertools.count(first):
         epoch, number = divmod(step, per_epoch)
+        # All that is drawn follows from seed, epoch and number, so that a run that was resumed sees
+        # what it would have seen.
         if step == first or number == 0:
             order = np.random.default_rng((config.run.seed, epoch)).permutation(train)
         rows = order[number * size : (number + 1) * size]
@@ -175,6 +172,6 @@ def _header(config: TsumegoConfig, positions: LabelledPositions) -> NetHeader:
         planes=config.planes.planes,
         window=config.planes.window,
         data=positions.digest,
-        held_out=HeldOut(folds=data.folds, fold=data.fold, seed=data.seed, by=data.by),
+        held_out=HeldOut(**data.model_dump(exclude={"folder"})),
         licence=config.run.licence,
     )

@@ -109,6 +109,8 @@ def _of_zone(
     if len(table.sides) < _MIN_POSITIONS:
         return None
     weights = np.sqrt(np.minimum(table.work, 10_000) + 1.0)
+    # Nearly all positions of a table took little work. Sampled evenly the network would not learn
+    # what hard ones look like, and by work alone not what the search meets most.
     evenly = rng.random() < 0.5
     chosen = rng.choice(
         len(table.sides),
@@ -124,6 +126,7 @@ def _of_zone(
             int(table.sides[i]),
             int(table.bans[i]),
         )
+        # An empty table: what was searched before would make every proof look cheap.
         alone = Prover(zone, table_bytes=_TABLE_BYTES, network=network)
         finding = alone.ask(place, nodes=_NODES_ALONE)
         if finding.verdict != ProofVerdict.UNSOLVED:
@@ -131,10 +134,8 @@ def _of_zone(
             captured.append(finding.verdict == ProofVerdict.REACHED)
             powers.append(np.log2(max(finding.nodes, 1)))
     traits = np.zeros((len(known), TRAITS), np.float32)
-    zones = np.zeros(len(known), np.int64)
     traits_of_all(
-        zone.words.reshape(1, -1),
-        zones,
+        zone.words,
         np.ascontiguousarray(table.attackers[known]),
         np.ascontiguousarray(table.defenders[known]),
         np.ascontiguousarray(table.bans[known]),
@@ -145,7 +146,7 @@ def _of_zone(
         sides=table.sides[known],
         captured=np.array(captured, np.bool_),
         powers=np.array(powers, np.float32),
-        zones=zones + number,
+        zones=np.full(len(known), number),
     )
 
 
@@ -186,6 +187,7 @@ def learn(
     """
     torch.manual_seed(seed)
     centre, scale = samples.traits.mean(0), samples.traits.std(0) + 1e-6
+    # The bias; scaled like the others it would be 0.
     centre[ALWAYS], scale[ALWAYS] = 0.0, 1.0
     learner = _Learner(width, mean=float(samples.powers.mean()))
     columns = [
@@ -197,6 +199,7 @@ def learn(
             samples.powers,
         )
     ]
+    # Whole zones are held out, since positions of one zone resemble each other.
     held_out = samples.zones % HELD_OUT == 0
     train, test = (torch.from_numpy(np.flatnonzero(x)) for x in (~held_out, held_out))
     optimiser = torch.optim.Adam(learner.parameters(), lr=_RATE)

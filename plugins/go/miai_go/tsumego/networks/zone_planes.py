@@ -174,4 +174,4 @@ def load_planes() -> None:
     with FAMILY.compiling("tsumego-planes"):
         kernels.lay_out(layout.words[0], 1, layout.facts[0], layout.diagonals[0])
         encode(layout, [0], none, one, [0], window=3)
-        kernels.target_blocks(layout.words, np.zeros(1, np.int64), none, one, none.copy())
+        kernels.target_blocks(layout.words[0], one, none.copy())

@@ -33,6 +33,7 @@ from miai_go.tsumego.pages.exercise import MOST_MOVES, Exercise, ExerciseReply, 
 from miai_go.tsumego.pages.problem_sets import ProblemSet, Sets, is_source
 from miai_go.tsumego.zones import ATTACKER, Zone
 
+# Each keeps up to 32 MiB of proofs, so that the next move is judged at once.
 _MOST_EXERCISES: Final = 8
 _TABLE_BYTES: Final = 1 << 25
 _EMPTY: Final = (4, 14)

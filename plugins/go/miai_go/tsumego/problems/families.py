@@ -361,6 +361,7 @@ def _eye_spaces() -> Iterator[Member]:
                 cells = sorted(turned_cells(_cells(shape.cells, "*"), symmetry))
                 if frozenset(cells) in seen:
                     continue
+                # Turns that look the same at this place would be the same problem twice.
                 seen |= _same_place(cells, placement)
                 for outside in range(1 if (name, placement) in OTHERWISE_NAMED else 3):
                     member = eye_space(name, placement, symmetry=symmetry, outside=outside)

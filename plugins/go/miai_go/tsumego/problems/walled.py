@@ -100,6 +100,8 @@ def find_walled(
             return None
         if isinstance(solved, SolvedProblem):
             return _problem_from(rng, fight.problem(), zone, solved, f"walled {empty}-{number}")
+        # Random fights are mostly won or lost; a stone moved to the other side often puts them on
+        # the border.
         fight = _balanced(rng, fight, solved)
     return None
 
@@ -107,6 +109,7 @@ def find_walled(
 def draw_fight(rng: Rng, empty: int) -> Fight | None:
     """Draw a fight with `empty` empty points, or None if the draw has no use."""
     placement = _PLACEMENTS[int(rng.choice(len(_PLACEMENTS), p=_PLACEMENT_SHARES))]
+    # Three stones, and 0.4 to 1.5 for each empty point.
     area = empty + 3 + int(empty * rng.uniform(0.4, 1.5))
     region = grown_region(rng, min(area, _MAX_AREA), placement)
     stones = _filled(rng, region, len(region) - empty, placement)
@@ -149,6 +152,7 @@ def zone_within(problem: Problem, empty: int) -> Zone | None:
 
 def grown_region(rng: Rng, area: int, placement: Placement) -> list[Cell]:
     """Grow a random connected region of at most `area` cells, compact or ragged."""
+    # From ragged to compact: cells are drawn by this power of their neighbours in the region.
     fat = rng.uniform(0.0, 2.5)
     region: list[Cell] = [(0, 0)]
     while len(region) < area:
@@ -176,6 +180,7 @@ def _filled(rng: Rng, region: Sequence[Cell], count: int, placement: Placement) 
     )
     weights = np.where(outer, rng.choice([3.0, 10.0, 100.0]), 1.0)
     chosen = rng.choice(len(region), size=max(count, 0), replace=False, p=weights / weights.sum())
+    # An attacker's stone at the rim becomes part of the wall, so its odds are halved there.
     share = rng.uniform(0.0, 0.45)
     odds = np.where(outer, share / 2, share)
     return {

@@ -92,6 +92,7 @@ def _solving(prover: Prover, side: int, nodes: int | None) -> tuple[tuple[int, .
     for move, place in prover.moves(begin):
         if zone.point(move) == zone.size**2:
             continue
+        # What the board shows at once is no exercise.
         static = prover.settled(place)
         verdict = static or prover.ask(place, nodes=nodes).verdict
         if verdict == ProofVerdict.UNSOLVED:

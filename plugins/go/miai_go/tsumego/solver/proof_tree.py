@@ -126,6 +126,8 @@ def proof_tree(
     verdict = grower.verdict(place)
     if verdict is None:
         raise ProblemError("there is no proof to show: the problem is unsolved; allow more time")
+    # Deeper and deeper until the limit, so that a cut tree is equally deep everywhere. The prover
+    # has its proofs in the table, and findings are kept, so growing again is cheap.
     best = ProofNode(place, None, nodes=grower.find(place).nodes, ending=LineEnd.CUT)
     for depth in range(1, _MAX_DEPTH):
         root = grower.grow(place, verdict, depth)
@@ -178,6 +180,7 @@ class _Grower:
         """Return the tree below a position, or None if a line that must end repeats."""
         node = ProofNode(place, None if move is None else self._prover.zone.point(move))
         repeated = place in self._over
+        # A proof of capture must make progress; its caller tries another winning move.
         if repeated and self._verdict == ProofVerdict.REACHED:
             return None
         self.count += 1
@@ -205,11 +208,13 @@ class _Grower:
         done = grows(node, depth)
         self._line.pop()
         self._over.discard(node.place)
+        # A line below repeats: take back what was built, and let the caller try another move.
         if not done:
             self.cut, self.count = cut_before, count_before - 1
             while len(self._complete) > complete:
                 self._complete.popitem()  # their nodes are discarded
             return None
+        # Only a position that is shown completely may stand for others.
         if not self.cut:
             line = (*self._line, node.move)
             self._complete[node.place] = tuple(move for move in line if move is not None)
@@ -255,6 +260,8 @@ class _Grower:
             seconds = None
             if self._ends is not None:
                 remaining = self._ends - perf_counter()
+                # The first proof may take long; those below it are in the table, unless it was
+                # full.
                 seconds = max(min(remaining, _ASK_SECONDS) if self._findings else remaining, 0.0)
             self._findings[place] = self._prover.ask(place, seconds=seconds)
         return self._findings[place]

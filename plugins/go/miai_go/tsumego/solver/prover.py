@@ -168,9 +168,11 @@ def _empty_table(max_bytes: int) -> NDArray[np.uint64]:
     return np.zeros(buckets * bucket // 8, np.uint64)
 
 
+# A level has room for 64 children, so that these take about two megabytes.
 _LEVELS = 400
 _CHUNK = 20_000
 """Positions between two looks at the clock, about ten milliseconds."""
+# Begins at a quarter of a MiB, which fits a processor's cache, and grows when it fills.
 _FIRST_BYTES = 1 << 18
 _POSITIONS_PER_ENTRY = 6
 """Approximate number of positions searched per entry of the table."""
@@ -227,6 +229,8 @@ class Prover:
         """
         started = perf_counter()
         work, why = self._work, ""
+        # Who wants to make life may not pass in the search: an owner who lives already would have
+        # to fill an eye of his own.
         if self.goal == Goal.LIFE and (verdict := self.settled(place)) is not None:
             return Finding(verdict, None, 0, 0, perf_counter() - started)
         work.set_root(place)
@@ -276,10 +280,12 @@ class Prover:
         """Return the positions in the table, which are most of those of past searches."""
         rows = self._work.arrays.table.reshape(-1, transpositions.ENTRY_WORDS)
         info = rows[:, transpositions.INFO]
+        # The layout of `transpositions.keep`: side and ban in the lowest eight bits, then the kind.
         kinds = ((info >> np.uint64(8)) & np.uint64(3)).astype(np.int64)
         rows, info, kinds = rows[kinds > 0], info[kinds > 0], kinds[kinds > 0]
         turns = (info & np.uint64(0xFF)).astype(np.int64)
         on_path = kinds == transpositions.ON_THIS_PATH
+        # Such an entry has a digest in the place of its work.
         work = np.where(on_path, np.uint64(0), rows[:, transpositions.WORK])
         return SearchedPositions(
             attackers=rows[:, transpositions.A],
@@ -315,6 +321,8 @@ def limit_reached(searched: int, nodes: int | None, spent: float, seconds: float
 def load_prover() -> None:
     """Load or compile the search, before a clock runs."""
     with FAMILY.compiling("tsumego"):
+        # The smallest zone: one point, with a stone of the target. All kernels are called once with
+        # the types that they get later, so that nothing is compiled on a clock.
         words = np.zeros(stones.ZONE_WORDS, np.uint64)
         words[[stones.POINTS, stones.TARGET]] = 1, 1
         work = _Workspace(words, Goal.CAPTURE, Master.NOBODY, levels=2, table=_empty_table(0))

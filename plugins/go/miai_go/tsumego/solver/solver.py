@@ -134,6 +134,7 @@ class ProblemReport:
 KO_MASTERS: Final = (Master.ATTACKER, Master.DEFENDER, Master.NOBODY)
 """The ko masters to ask about, the usual one first."""
 
+# From the ko master who favours the attacker most to the one who favours him least.
 _BY_FAVOUR: Final = (Master.ATTACKER, Master.NOBODY, Master.DEFENDER)
 _PROVERS: Final = 4
 _FIRST_SHARE: Final = 0.5
@@ -210,6 +211,8 @@ class Solver:
         order = sides if first is None else (first, 1 - first)
         for share in (_FIRST_SHARE, 1.0):  # in the second round, open questions get the rest
             run.share = share
+            # Statuses before moves: they matter most, and with them many questions about moves and
+            # seki need not be asked.
             for master in self.ko_masters:
                 for side in order:
                     run.safe(side, master)
@@ -288,6 +291,7 @@ class _Run:
 
     def moves(self, side: int, *, ask: bool = True) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Return the first moves that solve the problem, and those that are unsolved."""
+        # Where a pass succeeds too, nearly every move would solve the problem.
         succeeds = self.safe(side, self._main, ask=False) == (side == DEFENDER)
         if not succeeds or self.needs_move(side) is False:
             return (), ()
@@ -377,6 +381,7 @@ class _Run:
         over = limit_reached(self.searched, self._nodes, self.spent, self._seconds)
         if over:
             return Finding(ProofVerdict.UNSOLVED, None, 0, 0, 0.0, over)
+        # A question gets a share of what is left, so that one hard proof does not starve the rest.
         seconds = nodes = None
         if self._seconds is not None:
             seconds = (self._seconds - self.spent) * self.share
