@@ -198,10 +198,10 @@ def networks(arguments: argparse.Namespace) -> dict[str, Any]:
     rng = np.random.default_rng([arguments.seed, 2])
     drawn = [draw(rng, 8 + i % 5)[1] for i in range(_DRAWN)]
     layout = layout_of_zones(drawn)
-    at = np.arange(_BATCH) % _DRAWN
-    attackers = np.array([zone.attackers for zone in drawn], np.uint64)[at]
-    defenders = np.array([zone.defenders for zone in drawn], np.uint64)[at]
-    batch = (at, attackers, defenders, np.arange(_BATCH) // _DRAWN % 2)
+    numbers = np.arange(_BATCH) % _DRAWN
+    attackers = np.array([zone.attackers for zone in drawn], np.uint64)[numbers]
+    defenders = np.array([zone.defenders for zone in drawn], np.uint64)[numbers]
+    batch = (numbers, attackers, defenders, np.arange(_BATCH) // _DRAWN % 2)
     shipped = Predictor(NETWORK)
     rates = _array_rates(read_array_net(NETWORK), layout, batch)
     rates["from_boards_per_second"] = _rate(lambda: shipped.evaluate(drawn[0]), 2)

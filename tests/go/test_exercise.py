@@ -9,7 +9,7 @@ import pytest
 
 from miai_go.errors import ProblemError
 from miai_go.rules.board import Board
-from miai_go.tsumego.pages.exercise import Exercise, Outcome, status_text
+from miai_go.tsumego.pages.exercise import Exercise, MoveVerdict, status_text
 from miai_go.tsumego.problem_sgf import Problem, read_problems, shipped_problems
 from miai_go.tsumego.zones import ATTACKER
 
@@ -53,9 +53,9 @@ def test_the_keys_moves_are_right_and_all_others_are_refuted(problem: Problem) -
             exercise.stones(reply.line), replayed(exercise, reply.line).stones()
         ), "the rules give the same position"
         if move in problem.solutions:
-            assert reply.outcome in (Outcome.RIGHT, Outcome.SOLVED)
+            assert reply.verdict in (MoveVerdict.RIGHT, MoveVerdict.SOLVED)
         else:
-            assert reply.outcome == Outcome.WRONG
+            assert reply.verdict == MoveVerdict.WRONG
             assert reply.sequel[:2] == reply.line
             refuted_by_capture = exercise.learner != ATTACKER
             assert is_taken(exercise, reply.sequel) == refuted_by_capture
@@ -68,10 +68,10 @@ def test_right_moves_lead_to_the_end(problem: Problem) -> None:
     while True:
         reply = exercise.play(line, exercise.solution(line)[len(line)])
         line = reply.line
-        if reply.outcome != Outcome.RIGHT:
+        if reply.verdict != MoveVerdict.RIGHT:
             break
         assert len(line) % 2 == 0
-    assert reply.outcome == Outcome.SOLVED
+    assert reply.verdict == MoveVerdict.SOLVED
     assert reply.reason
     if exercise.learner == ATTACKER:
         assert is_taken(exercise, line)
@@ -87,9 +87,9 @@ def test_a_straight_three_is_saved_and_taken_at_its_middle() -> None:
     assert exercise.learner == ATTACKER
     middle, left = 8 * 9 + 1, 8 * 9
     assert status_text(exercise.report).startswith("Critical")
-    assert exercise.play((), left).outcome == Outcome.WRONG
+    assert exercise.play((), left).verdict == MoveVerdict.WRONG
     assert exercise.play((), left).line == (left, middle)
-    assert exercise.play((), middle).outcome in (Outcome.RIGHT, Outcome.SOLVED)
+    assert exercise.play((), middle).verdict in (MoveVerdict.RIGHT, MoveVerdict.SOLVED)
     assert exercise.solution()[0] == middle
     assert exercise.play((), 81).line == (81, middle), "a pass is refuted too"
 
@@ -126,10 +126,10 @@ def test_a_search_at_its_limit_leaves_a_move_undecided() -> None:
     exercise._nodes = 1
     exercise._prover = type(exercise._prover)(exercise.zone)  # without what it has proved
     replies = {move: exercise.play((), move) for move in exercise.choices()}
-    assert Outcome.OPEN in {reply.outcome for reply in replies.values()}
+    assert MoveVerdict.OPEN in {reply.verdict for reply in replies.values()}
     for move, reply in replies.items():
-        if reply.outcome == Outcome.OPEN:
+        if reply.verdict == MoveVerdict.OPEN:
             assert (reply.line, reply.sequel) == ((move,), ())
             assert "limit of 1 positions" in reply.reason
         else:
-            assert (reply.outcome != Outcome.WRONG) == (move in hard.solutions)
+            assert (reply.verdict != MoveVerdict.WRONG) == (move in hard.solutions)

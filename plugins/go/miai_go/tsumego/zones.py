@@ -145,8 +145,8 @@ class _Finder:
         # cut, and play goes on behind them.
         attackers = self._stones == self._attacker
 
-        def around(at: int) -> Iterator[int]:
-            near = (*neighbours(at, self._size), *diagonals(at, self._size))
+        def around(point: int) -> Iterator[int]:
+            near = (*neighbours(point, self._size), *diagonals(point, self._size))
             return (p for p in near if not attackers[p])
 
         return flood(self._target, around)

@@ -79,7 +79,7 @@ def solve(
             "--tree-nodes", min=1, max=100_000, help="Maximum nodes in the file of --tree."
         ),
     ] = 2_000,
-    most: Annotated[
+    max_problems: Annotated[
         int | None, typer.Option("--most", min=1, help="Maximum number of problems to solve.")
     ] = None,
     network: Annotated[
@@ -106,7 +106,7 @@ def solve(
     sides = _sides(first)
     masters = sorted(KO_MASTERS, key=lambda master: master.name.lower() != ko.value)
     # Read before the first search, so that a mistake in the last file shows at once.
-    problems = list(islice(_read(paths), most))
+    problems = list(islice(_read(paths), max_problems))
     readable = sum(not isinstance(problem, ProblemError) for problem in problems)
     if not problems:
         raise ProblemError(f"{', '.join(map(str, paths))}: contains no SGF")

@@ -28,7 +28,7 @@ _REPLY_NODES: Final = 50_000
 _LONGEST_SEQUEL: Final = 30
 
 
-class Outcome(Enum):
+class MoveVerdict(Enum):
     """What a move has come to."""
 
     RIGHT = "right"
@@ -42,14 +42,14 @@ class ExerciseReply:
     """The answer to a person's move. Points are those of the board; ``size * size`` is a pass.
 
     Attributes:
-      outcome: `RIGHT` if the side still succeeds, `SOLVED` if the board shows that it has, `WRONG`
+      verdict: `RIGHT` if the side still succeeds, `SOLVED` if the board shows that it has, `WRONG`
         if the other side's answer refutes the move, `OPEN` if the search reached its limit.
       line: all moves so far, with the answer if there is one.
       reason: what ends the line; empty if it goes on.
       sequel: after a wrong move, how the refutation goes on, `line` first.
     """
 
-    outcome: Outcome
+    verdict: MoveVerdict
     line: tuple[int, ...]
     reason: str = ""
     sequel: tuple[int, ...] = ()
@@ -140,20 +140,24 @@ class Exercise:
         verdict = settled or self._verdict(place, self._nodes)
         if verdict == ProofVerdict.UNSOLVED:
             reason = f"the search reached its limit of {self._nodes} positions"
-            return ExerciseReply(Outcome.OPEN, played, reason)
+            return ExerciseReply(MoveVerdict.OPEN, played, reason)
         if verdict != SUCCESS[self.learner]:
             return self._refuted(place, played)
         if settled is not None:
-            return ExerciseReply(Outcome.SOLVED, played, self._ending(place))
+            return ExerciseReply(MoveVerdict.SOLVED, played, self._ending(place))
         answer = self._resistance(place)
         if answer is None:
-            return ExerciseReply(Outcome.SOLVED, played, "the other side has no useful move left")
+            return ExerciseReply(
+                MoveVerdict.SOLVED, played, "the other side has no useful move left"
+            )
         answered, line = self._after(place, answer), (*played, answer)
         if self._settled(answered, self.learner) is not None:
-            return ExerciseReply(Outcome.SOLVED, line, self._ending(answered))
+            return ExerciseReply(MoveVerdict.SOLVED, line, self._ending(answered))
         if len(line) >= MOST_MOVES:
-            return ExerciseReply(Outcome.OPEN, line, f"the line is longer than {MOST_MOVES} moves")
-        return ExerciseReply(Outcome.RIGHT, line)
+            return ExerciseReply(
+                MoveVerdict.OPEN, line, f"the line is longer than {MOST_MOVES} moves"
+            )
+        return ExerciseReply(MoveVerdict.RIGHT, line)
 
     def solution(self, line: Sequence[int] = ()) -> tuple[int, ...]:
         """Return a line on which the person's side succeeds; empty if there is none.
@@ -229,7 +233,7 @@ class Exercise:
         answered = self._after(place, answer)
         line = (*line, answer)
         return ExerciseReply(
-            Outcome.WRONG,
+            MoveVerdict.WRONG,
             line,
             self._ending(answered),
             self._continued(answered, line, place.side),

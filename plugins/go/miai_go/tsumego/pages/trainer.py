@@ -29,7 +29,13 @@ from miai_go.errors import ProblemError
 from miai_go.rules.board import COLOR_NAMES
 from miai_go.rules.coordinates import draw, vertex
 from miai_go.rules.render import BoardPart, board_definitions, board_picture, point_region
-from miai_go.tsumego.pages.exercise import MOST_MOVES, Exercise, ExerciseReply, Outcome, status_text
+from miai_go.tsumego.pages.exercise import (
+    MOST_MOVES,
+    Exercise,
+    ExerciseReply,
+    MoveVerdict,
+    status_text,
+)
 from miai_go.tsumego.pages.problem_sets import ProblemSet, Sets, is_source
 from miai_go.tsumego.zones import ATTACKER, Zone
 
@@ -200,17 +206,17 @@ class Trainer:
             if move is None:
                 return {"outcome": "", "frames": [_frame(exercise, line)], "text": ""}
             reply = exercise.play(line, move)
-            if reply.outcome in (Outcome.SOLVED, Outcome.WRONG):
-                self._sets.note(chosen.name, number, solved=reply.outcome == Outcome.SOLVED)
+            if reply.verdict in (MoveVerdict.SOLVED, MoveVerdict.WRONG):
+                self._sets.note(chosen.name, number, solved=reply.verdict == MoveVerdict.SOLVED)
             return self._answer_to(exercise, chosen, reply)
 
     def _answer_to(
         self, exercise: Exercise, chosen: ProblemSet, reply: ExerciseReply
     ) -> dict[str, Any]:
         size = exercise.zone.size
-        over = reply.outcome != Outcome.RIGHT
+        over = reply.verdict != MoveVerdict.RIGHT
         return {
-            "outcome": reply.outcome.value,
+            "outcome": reply.verdict.value,
             "text": _text(reply, size),
             "frames": [_frame(exercise, reply.line, over=over)],
             "sequel": _frames(exercise, reply.sequel, len(reply.line)),
@@ -306,11 +312,11 @@ def _part(zone: Zone) -> BoardPart:
 def _text(reply: ExerciseReply, size: int) -> str:
     last = vertex(reply.line[-1], size)
     because = f": {reply.reason}" if reply.reason else ""
-    if reply.outcome == Outcome.SOLVED:
+    if reply.verdict == MoveVerdict.SOLVED:
         return f"Solved{because}."
-    if reply.outcome == Outcome.WRONG:
+    if reply.verdict == MoveVerdict.WRONG:
         return f"Wrong: {last} refutes it{because and f', {reply.reason}'}."
-    if reply.outcome == Outcome.OPEN:
+    if reply.verdict == MoveVerdict.OPEN:
         return f"Undecided: {reply.reason}."
     return f"Right so far; the answer is {last}."
 
