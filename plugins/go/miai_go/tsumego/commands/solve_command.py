@@ -6,9 +6,8 @@ import json
 import math
 import re
 import sys
-from collections.abc import Iterator
 from enum import StrEnum
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -98,6 +97,7 @@ def solve(
     line each and a summary; those that cannot be read are listed there.
     """
     from miai_go.errors import ProblemError
+    from miai_go.tsumego.problem_sgf import problems_of
     from miai_go.tsumego.solver.ordering_net import find_ordering
     from miai_go.tsumego.solver.solver import KO_MASTERS, Solver
 
@@ -106,7 +106,7 @@ def solve(
     sides = _sides(first)
     masters = sorted(KO_MASTERS, key=lambda master: master.name.lower() != ko.value)
     # Read before the first search, so that a mistake in the last file shows at once.
-    problems = list(islice(_read(paths), max_problems))
+    problems = list(islice(chain.from_iterable(map(problems_of, paths)), max_problems))
     readable = sum(not isinstance(problem, ProblemError) for problem in problems)
     if not problems:
         raise ProblemError(f"{', '.join(map(str, paths))}: contains no SGF")
@@ -216,13 +216,6 @@ class _Results:
         if not self._alone:
             self._view.advance("solved", every=_LINE_SECONDS if self._json else math.inf)
             self._view.refresh()
-
-
-def _read(paths: list[Path]) -> Iterator[Problem | ProblemError]:
-    from miai_go.tsumego.problem_sgf import problems_of
-
-    for path in paths:
-        yield from problems_of(path)
 
 
 def _check_solved(tree: Path, report: ProblemReport, sides: tuple[int, ...]) -> None:

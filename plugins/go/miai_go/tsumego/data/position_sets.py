@@ -6,7 +6,6 @@ alone, and the results of jobs are taken in order, so a set does not depend on t
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -113,21 +112,15 @@ def _zone(
 
 @contextmanager
 def serve_labelling(setup: Mapping[str, Any]) -> Iterator[Callable[[Mapping[str, Any]], Any]]:
-    """Give the function with which a worker performs a job; arrays travel as base64."""
+    """Give the function with which a worker performs a job; arrays travel as lists."""
     settings = MakingSettings.model_validate(setup)
     yield lambda job: [
-        {name: _pack(values) for name, values in rows.items()} for rows in label(settings, **job)
+        {name: values.tolist() for name, values in rows.items()} for rows in label(settings, **job)
     ]
 
 
-def _pack(values: NDArray[Any]) -> list[Any]:
-    data = base64.b64encode(np.ascontiguousarray(values).tobytes()).decode("ascii")
-    return [values.dtype.str, values.shape, data]
-
-
-def _unpack(packed: Sequence[Any]) -> NDArray[Any]:
-    dtype, shape, data = packed
-    return np.frombuffer(base64.b64decode(data), dtype).reshape(shape)
+def _arrays(columns: Mapping[str, list[Any]]) -> Rows:
+    return {name: np.array(values, COLUMNS[name].dtype) for name, values in columns.items()}
 
 
 # -- sets ----------------------------------------------------------------------------------------
@@ -241,9 +234,8 @@ class _Making:
         try:
             with pool:
                 results = pool.in_order(jobs, ahead=workers * _AHEAD)
-                for job, packed in zip(ours, results, strict=False):
-                    rows = [{name: _unpack(a) for name, a in part.items()} for part in packed]
-                    yield job["end"], rows
+                for job, sources in zip(ours, results, strict=False):
+                    yield job["end"], [_arrays(columns) for columns in sources]
         except WorkerError as error:
             raise DataError(
                 f"{self._folder}: {error}; the same command goes on after the last whole shard"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -32,8 +32,7 @@ PLANE_SETS: Final = {REFERENCE: kernels.FEW_PLANES, EXTENDED: kernels.PLANES}
 """How many planes each set has."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PlaneLayout:
+class PlaneLayout(NamedTuple):
     """The facts about zones from which planes are made, one row per zone.
 
     Attributes:
@@ -146,10 +145,7 @@ def kernel_batch(
     """Return the positions of `encode` as kernels take them."""
     numbers = np.ascontiguousarray(problems, np.int64)
     return kernels.ZoneBatch(
-        layout.words,
-        layout.diagonals,
-        layout.facts,
-        layout.boards,
+        *layout,
         numbers,
         np.ascontiguousarray(attackers, np.uint64),
         np.ascontiguousarray(defenders, np.uint64),

@@ -208,20 +208,13 @@ class Trainer:
             reply = exercise.play(line, move)
             if reply.verdict in (MoveVerdict.SOLVED, MoveVerdict.WRONG):
                 self._sets.note(chosen.name, number, solved=reply.verdict == MoveVerdict.SOLVED)
-            return self._answer_to(exercise, chosen, reply)
-
-    def _answer_to(
-        self, exercise: Exercise, chosen: ProblemSet, reply: ExerciseReply
-    ) -> dict[str, Any]:
-        size = exercise.zone.size
-        over = reply.verdict != MoveVerdict.RIGHT
-        return {
-            "outcome": reply.verdict.value,
-            "text": _text(reply, size),
-            "frames": [_frame(exercise, reply.line, over=over)],
-            "sequel": _frames(exercise, reply.sequel, len(reply.line)),
-            "counts": self._sets.counts(chosen.name),
-        }
+            return {
+                "outcome": reply.verdict.value,
+                "text": _text(reply, exercise.zone.size),
+                "frames": [_frame(exercise, reply.line, over=reply.verdict != MoveVerdict.RIGHT)],
+                "sequel": _frames(exercise, reply.sequel, len(reply.line)),
+                "counts": self._sets.counts(chosen.name),
+            }
 
     def _solve(
         self, chosen: ProblemSet, number: int, line: Sequence[int], move: int | None
