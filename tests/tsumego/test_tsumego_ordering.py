@@ -177,7 +177,17 @@ def test_the_command_makes_a_network_that_can_be_read(tmp_path: Path) -> None:
     app = typer.Typer()
     network_commands.add_commands(app)
     path = tmp_path / "net.safetensors"
-    words = ["--out", str(path), "--rounds", "2", "--positions", "1000", "--steps", "50"]
+    words = [
+        "ordering",
+        "--out",
+        str(path),
+        "--rounds",
+        "2",
+        "--positions",
+        "1000",
+        "--steps",
+        "50",
+    ]
     done = CliRunner().invoke(app, [*words, "--width", "4", "--json"])
     assert done.exit_code == 0, done.output
     message = json.loads(done.stdout)

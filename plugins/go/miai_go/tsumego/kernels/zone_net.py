@@ -354,7 +354,8 @@ def evaluate(
 def see(within: np.uint64, width: Int, weights: Any, work: Any) -> None:
     """Compute the first features: the base, and what each point sees of the zone."""
     # Rows of points beyond the window are copied too, but never read.
-    work.features[: NOTHING * width] = work.base[: NOTHING * width]
+    for i in range(NOTHING * width):
+        work.features[i] = work.base[i]
     remaining = within
     while remaining:
         q = lowest(remaining)
