@@ -195,7 +195,7 @@ def test_they_were_made_with_the_shipped_config(
     plan = load_plan(
         Path(f"configs/go-{kind}.toml"),
         model,
-        command="train sl" if model is SupervisedConfig else kind.partition("-")[0],
+        command=f"train {'sl' if model is SupervisedConfig else kind.partition('-')[0]}",
         assignments=given,
         out=tmp_path / "out",
     )
