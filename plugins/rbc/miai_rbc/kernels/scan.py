@@ -62,7 +62,8 @@ def count_outcomes(
       used: (36,) the number of outcomes in each.
     """
     ranks = np.empty((_BLOCK, 8), np.uint64)
-    shift = np.uint64(64 - popcount(U64(keys.shape[1] - 1)))
+    last = keys.shape[1] - 1
+    shift = np.uint64(64 - popcount(U64(last)))
     for begin in range(first, len(boards), _BLOCK):
         # Each board may have a new outcome in every window.
         size = min(_BLOCK, len(boards) - begin)
@@ -82,9 +83,14 @@ def count_outcomes(
                     | ((ranks[i, rank + 2] >> move) & _ROW) << _24
                 ) + _ONE
                 weight = weights[begin + i] if len(weights) else 1.0
-                slot = slot_of(table, key, np.int64((key * _SPREAD) >> shift))
-                used[window] += table[slot] != key
-                table[slot] = key
+                # Not `slot_of`: most outcomes are there already, and are found by one comparison.
+                slot = np.int64((key * _SPREAD) >> shift)
+                while table[slot] != key:
+                    if table[slot] == 0:
+                        table[slot] = key
+                        used[window] += 1
+                        break
+                    slot = (slot + 1) & last
                 sums[window, slot] += weight
     return len(boards)
 
