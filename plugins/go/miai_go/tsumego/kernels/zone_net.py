@@ -353,9 +353,12 @@ def evaluate(
 @part
 def see(within: np.uint64, width: Int, weights: Any, work: Any) -> None:
     """Compute the first features: the base, and what each point sees of the zone."""
-    # Rows of points beyond the window are copied too, but never read.
-    for i in range(NOTHING * width):
-        work.features[i] = work.base[i]
+    remaining = within
+    while remaining:
+        p = lowest(remaining) * width
+        remaining &= remaining - ONE
+        for i in range(width):
+            work.features[p + i] = work.base[p + i]
     remaining = within
     while remaining:
         q = lowest(remaining)
