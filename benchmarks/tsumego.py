@@ -33,7 +33,8 @@ import numpy as np
 
 from common.conditions import conditions
 from miai.errors import MiaiError
-from miai_go.gtp.client import EngineLog, EngineProcess, GtpClient
+from miai.process.programs import ProgramProcess
+from miai_go.gtp.client import EngineLog, GtpClient
 from miai_go.rules.coordinates import vertex
 from miai_go.tsumego.networks.array_nets import ArrayNet, read_array_net
 from miai_go.tsumego.networks.predictor import Predictor
@@ -270,7 +271,7 @@ def _read_zones(arguments: argparse.Namespace) -> Iterator[tuple[Problem, Zone]]
 
 
 def _gnugo() -> GtpClient:
-    engine = EngineProcess(["gnugo", "--mode", "gtp", "--chinese-rules", "--seed", "1"])
+    engine = ProgramProcess(["gnugo", "--mode", "gtp", "--chinese-rules", "--seed", "1"])
     client = GtpClient(engine, EngineLog(), who="gnugo")
     client.handshake(seconds=20)
     return client

@@ -16,10 +16,11 @@ from miai.errors import AgentUnavailableError
 from miai.playing.match import InProcessSeat, play, play_game
 from miai.process import programs
 from miai.process.agent_process import AgentProcess
+from miai.process.programs import ProgramProcess
 from miai.record import GameRecord, Termination
 from miai.testing import check_agent
 from miai_go.gtp.agent import GtpJudge
-from miai_go.gtp.client import EngineLog, EngineProcess, GtpClient, find_engine
+from miai_go.gtp.client import EngineLog, GtpClient, find_engine
 from miai_go.rules.board import BLACK, WHITE
 from miai_go.rules.coordinates import parse_vertex, vertex
 from miai_go.rules.game import GoGame, GoState
@@ -55,7 +56,7 @@ def oracle() -> Iterator[Oracle]:
     made: list[GtpClient] = []
 
     def start(size: int, *options: str) -> GtpClient:
-        engine = EngineProcess(["gnugo", "--mode", "gtp", "--seed", "1", *options])
+        engine = ProgramProcess(["gnugo", "--mode", "gtp", "--seed", "1", *options])
         client = GtpClient(engine, EngineLog(), who="engine 'gnugo'")
         made.append(client)
         client.handshake(seconds=SECONDS)

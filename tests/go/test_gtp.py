@@ -35,13 +35,13 @@ from miai.playing.match import play
 from miai.playing.replay import record_of_actions, replay
 from miai.process import programs
 from miai.process.agent_process import AgentProcess
+from miai.process.programs import ProgramProcess
 from miai.process.sandbox import Isolation, ProcessLimits, sandbox_hindrance
 from miai.record import Termination
 from miai_go.gtp import client as gtp_client
 from miai_go.gtp.agent import GtpAgent, GtpJudge
 from miai_go.gtp.client import (
     EngineLog,
-    EngineProcess,
     GtpClient,
     OutputLimits,
     Response,
@@ -119,7 +119,7 @@ def client() -> Iterator[Callable[..., GtpClient]]:
     made: list[GtpClient] = []
 
     def make(*options: str, limits: OutputLimits | None = None) -> GtpClient:
-        engine = EngineProcess([*ENGINE, *options])
+        engine = ProgramProcess([*ENGINE, *options])
         made.append(GtpClient(engine, EngineLog(), who="engine 'test'", limits=limits))
         return made[-1]
 
@@ -308,7 +308,7 @@ def test_a_file_that_is_not_executable_is_not_an_engine(tmp_path: Path) -> None:
         gtp_client.find_engine(str(file))
     file.chmod(0o755)
     with pytest.raises(AgentUnavailableError, match="cannot be started"):
-        EngineProcess([str(file)])
+        ProgramProcess([str(file)], advice=gtp_client.ADVICE)
 
 
 def test_other_games_are_refused() -> None:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 import miai
 from miai_go.kernels import forest as fields
+from miai_go.kernels import trail
 from miai_go.kernels import uct as statuses
 from miai_go.nets.encoder import Positions, trail_of
 from miai_go.rules.board import Board, KoRule, history_key
@@ -47,7 +48,7 @@ class Judged:
             self._judge(
                 leaves.board(row).stones().tobytes(),
                 int(leaves.colors()[row]) - 1,
-                int(leaves.last_actions()[row, 0]),
+                int(leaves.trails[row, trail.LAST]),
             )
             for row in range(len(leaves))
         ]

@@ -13,7 +13,7 @@ from tests.go_learning.go_data_games import random_game, random_moves, sgf_of, t
 from miai_go.errors import DataError
 from miai_go.kernels import trail
 from miai_go.learning.data.batches import Batch
-from miai_go.learning.data.dataset import GoDataset, Prefetcher, in_split
+from miai_go.learning.data.dataset import GoDataset, Prefetcher, in_split, shards_of
 from miai_go.learning.data.shards import ShardWriter
 from miai_go.learning.data.stored_games import StoredGame
 from miai_go.nets.encoder import Positions
@@ -190,7 +190,6 @@ def test_positions_are_those_of_a_trail_followed_move_by_move() -> None:
             assert found.komi()[row] == game.half_komi / 2
             assert (found.colors()[row], found.plies()[row]) == (1 + ply % 2, ply)
             assert (found.ages()[row] == expected.ages()[0]).all()
-            assert (found.last_actions()[row] == expected.last_actions()[0]).all()
             assert (found.trails[row] == row_trail).all()
 
 
@@ -277,7 +276,7 @@ def test_last_batches_may_be_left_out(data: GoDataset) -> None:
 def test_splits_part_games_once_and_for_all() -> None:
     games = [random_game(seed, length=6) for seed in range(400)]
     parts = {
-        split: GoDataset.of_games(games, split=split, fractions=(0.5, 0.3, 0.2))
+        split: GoDataset.of_shards(shards_of(games), split=split, fractions=(0.5, 0.3, 0.2))
         for split in ("train", "validation", "test")
     }
     names = {split: {n.tobytes() for n in part.names()} for split, part in parts.items()}
@@ -289,7 +288,7 @@ def test_splits_part_games_once_and_for_all() -> None:
         for i, g in enumerate(reversed(games))
     ]
     more = turned_games + [random_game(seed, length=7) for seed in range(50)]
-    later = GoDataset.of_games(more, split="test", fractions=(0.5, 0.3, 0.2))
+    later = GoDataset.of_shards(shards_of(more), split="test", fractions=(0.5, 0.3, 0.2))
     assert names["test"] <= {n.tobytes() for n in later.names()}
     assert not names["train"] & {n.tobytes() for n in later.names()}
     with pytest.raises(DataError, match="sum to 1"):
@@ -300,12 +299,13 @@ def test_splits_part_games_once_and_for_all() -> None:
 
 def test_games_can_be_few() -> None:
     games = [random_game(seed, length=6) for seed in range(60)]
-    few = GoDataset.of_games(games, games=20, seed=4)
+    few = GoDataset.of_shards(shards_of(games), games=20, seed=4)
     assert len(few) == 20
-    again = GoDataset.of_games(games[::-1], games=20, seed=4)
+    again = GoDataset.of_shards(shards_of(games[::-1]), games=20, seed=4)
     chosen = {n.tobytes() for n in few.names()}
     assert {n.tobytes() for n in again.names()} == chosen
-    assert {n.tobytes() for n in GoDataset.of_games(games, games=20, seed=5).names()} != chosen
+    other = GoDataset.of_shards(shards_of(games), games=20, seed=5)
+    assert {n.tobytes() for n in other.names()} != chosen
 
 
 def test_sgf_serves_batches_without_shards(tmp_path: Path) -> None:

@@ -165,7 +165,6 @@ def test_public_data_sets_say_where_they_are_and_how_to_get_them() -> None:
         assert dataset.licence
         assert "miai go data import" in dataset.instructions
         assert not dataset.url or dataset.url.startswith("https://")
-        assert dataset.sha256 == "" or len(dataset.sha256) == 64
 
 
 def test_they_are_listed() -> None:
@@ -181,7 +180,7 @@ def test_a_download_without_network_says_how_to_go_on(tmp_path: Path) -> None:
         port = closed.getsockname()[1]
     url = f"https://127.0.0.1:{port}/games.tgz"
     with pytest.raises(DataError, match=r"miai go data import games\.tgz"):
-        download.fetch(url, tmp_path / "games.tgz", sha256="", trust_first=True, timeout=5)
+        download.fetch(url, tmp_path / "games.tgz", sha256="", trust_first=True)
     for other in ("http://127.0.0.1/a.tgz", "file:///etc/passwd", "ftp://a/b"):
         with pytest.raises(DataError, match="only https"):
             download.fetch(other, tmp_path / "a.tgz", sha256="0" * 64)

@@ -22,10 +22,10 @@ import miai
 from miai import Observation
 from miai.agent import Agent, Decision
 from miai.clock import ClockReading
+from miai.squares import FOG
 from miai_rbc.belief.belief import RbcBelief
 from miai_rbc.kernels.board import PAWNS
 from miai_rbc.pictures import draw_belief, draw_observation
-from miai_rbc.pictures.board import FOG
 from miai_rbc.reconchess.histories import ReconchessRecords
 from miai_rbc.rules.actions import action_name, action_of
 from miai_rbc.rules.board_set import BoardSet

@@ -141,7 +141,9 @@ def check_words(text: str, *, source: str) -> None:
                 nesting += (word == "(") - (word == ")")
                 if nesting < 0:
                     raise ConfigError(f"{where}: a variation that did not begin ends with )")
-                _check_word(word, where)
+                if word not in "()" and not _WORD.fullmatch(_NUMBER.sub("", word)):
+                    wrong = f"{word[:_SHOWN]!r} is not a move or another token of PGN"
+                    raise ConfigError(f"{where}: {wrong}")
 
 
 def _without_comments(text: str, source: str) -> str:
@@ -161,11 +163,6 @@ def _check_tag(line: str, where: str, *, among_moves: bool) -> None:
         raise ConfigError(f"{where}: a tag stands among moves; begin a game after an empty line")
     if not _TAG.fullmatch(line):
         raise ConfigError(f'{where}: {line[:_SHOWN]!r} is not a tag; a tag is [Name "value"]')
-
-
-def _check_word(word: str, where: str) -> None:
-    if word not in "()" and not _WORD.fullmatch(_NUMBER.sub("", word)):
-        raise ConfigError(f"{where}: {word[:_SHOWN]!r} is not a move or another token of PGN")
 
 
 MAX_MOVES = 300_000

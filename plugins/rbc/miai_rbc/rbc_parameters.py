@@ -219,6 +219,11 @@ MAX_OWN_MOVES: Final = 3
 """Maximum depth of `rbc-minimax` in own moves."""
 
 
+def _boards(default: int, depth: str, *, most: int) -> Any:
+    text = f"Maximum boards of a belief {depth} deep; a larger one is sampled"
+    return parameter(default, ge=1, le=most, help=text)
+
+
 class MinimaxRules(Parameters):
     """What is tried and searched: with the root it determines a value, whatever the search.
 
@@ -236,18 +241,8 @@ class MinimaxRules(Parameters):
 
     senses: int = parameter(4, ge=1, le=36, unit="windows", help="Windows tried at each sense")
     moves: int = parameter(4, ge=1, le=200, unit="requests", help="Moves tried at each own move")
-    boards: int = parameter(
-        100_000,
-        ge=1,
-        le=1_000_000,
-        help="Maximum boards of a root one move deep; a larger root is sampled",
-    )
-    deep_boards: int = parameter(
-        1000,
-        ge=1,
-        le=20_000,
-        help="Maximum boards of a root two or more moves deep; a larger root is sampled",
-    )
+    boards: int = _boards(100_000, "one move", most=1_000_000)
+    deep_boards: int = _boards(1000, "two or more moves", most=20_000)
 
 
 CompiledBounds = Literal["none", "table", "cores"]
@@ -316,18 +311,8 @@ class MinimaxAgentParameters(MinimaxRules, BeliefParameters):
     limit: int = parameter(
         1_000_000, ge=512, help="Maximum boards of a belief; beyond it a sample is kept"
     )
-    boards: int = parameter(
-        2000,
-        ge=1,
-        le=1_000_000,
-        help="Maximum boards of a belief one move deep; a larger one is sampled",
-    )
-    deep_boards: int = parameter(
-        100,
-        ge=1,
-        le=20_000,
-        help="Maximum boards of a belief two or more moves deep; a larger one is sampled",
-    )
+    boards: int = _boards(2000, "one move", most=1_000_000)
+    deep_boards: int = _boards(100, "two or more moves", most=20_000)
 
     @property
     def compiled(self) -> CompiledBounds | None:

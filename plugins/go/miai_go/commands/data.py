@@ -92,7 +92,7 @@ def download(
         digest = fetch(
             dataset.url,
             path,
-            sha256=sha256 or dataset.sha256,
+            sha256=sha256,
             trust_first=trust_first,
             progress=lambda count: show(f"{count / 1e6:.1f} MB"),
         )

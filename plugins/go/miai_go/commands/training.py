@@ -18,11 +18,7 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from miai_go.learning.training.measuring import (
-        EvaluationSettings,
-        GameMeasures,
-        SplitSettings,
-    )
+    from miai_go.learning.training.measuring import EvaluationSettings, GameMeasures, SplitSettings
     from miai_go.learning.training.run_folder import TrainingPlan
 
 ResultT = TypeVar("ResultT")

@@ -59,10 +59,6 @@ class AnalysisRequest:
     allowed: set[int] | None = None
     avoided: set[int] = field(default_factory=set)
 
-    def restricts(self) -> bool:
-        """Return whether some moves are excluded."""
-        return self.allowed is not None or bool(self.avoided)
-
     def choices(self, state: FreeState) -> list[int]:
         """Return the legal moves to search. Raises `GtpError` if there are none."""
         legal = [action for action in state.legal_actions() if action not in self.avoided]

@@ -8,7 +8,7 @@ import re
 import selectors
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, NoReturn, TextIO
@@ -40,19 +40,6 @@ ADVICE: Final[Mapping[str, str]] = {
 def find_engine(program: str) -> Path:
     """Return the path of an engine's program. Raises as `miai.process.programs.find_program`."""
     return find_program(program, advice=ADVICE)
-
-
-class EngineProcess(ProgramProcess):
-    """An engine's process; see `ProgramProcess`. Its messages say how engines are installed."""
-
-    def __init__(
-        self,
-        command: Sequence[str],
-        *,
-        cwd: Path | None = None,
-        environment: Mapping[str, str] | None = None,
-    ) -> None:
-        super().__init__(command, advice=ADVICE, cwd=cwd, environment=environment)
 
 
 # The log of a conversation.
@@ -257,7 +244,7 @@ class Streams:
 
     def __init__(
         self,
-        engine: EngineProcess,
+        engine: ProgramProcess,
         limits: OutputLimits,
         *,
         on_output: Callable[[bytes], None],
@@ -416,7 +403,7 @@ class GtpClient:
 
     def __init__(
         self,
-        engine: EngineProcess,
+        engine: ProgramProcess,
         conversation: EngineLog,
         *,
         who: str,
@@ -445,7 +432,11 @@ class GtpClient:
         Raises `AgentProtocolError` if it does not speak version 2, otherwise as `command`.
         """
         until = time.monotonic() + seconds
-        protocol = self._first_command(until)
+        protocol = self.command("protocol_version", seconds=seconds)
+        if protocol.id is None:
+            self._numbered = False
+            if not protocol.ok:  # it read the number as the command
+                protocol = self.command("protocol_version", seconds=until - time.monotonic())
         if protocol.ok and protocol.text != "2":
             self._fail(AgentProtocolError(f"speaks version {protocol.text[:20]!r} of GTP, not 2"))
         self.name = self._describe("name", until)
@@ -494,14 +485,6 @@ class GtpClient:
         except BaseException:  # interrupted: the next response would be a stale one
             self.kill("interrupted")
             raise
-
-    def _first_command(self, until: float) -> Response:
-        response = self.command("protocol_version", seconds=until - time.monotonic())
-        if response.id is None:
-            self._numbered = False
-            if not response.ok:  # it read the number as the command
-                return self.command("protocol_version", seconds=until - time.monotonic())
-        return response
 
     def _describe(self, question: str, until: float) -> str:
         response = self.command(question, seconds=until - time.monotonic())

@@ -27,8 +27,8 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from miai.clock import ClockReading, TimeControl
 from miai.errors import AgentError, AgentFloodError, AgentProtocolError, AgentUnavailableError
-from miai.process.programs import installing
-from miai_go.gtp.client import ADVICE, EngineLog, EngineProcess, GtpClient, excerpt
+from miai.process.programs import ProgramProcess, installing
+from miai_go.gtp.client import ADVICE, EngineLog, GtpClient, excerpt
 from miai_go.gtp.engine_parameters import (
     PLACEHOLDERS,
     GtpEngineParameters,
@@ -57,7 +57,9 @@ def launch(
       AgentFloodError: it writes more than the limits allow.
     """
     command, startup = filled(parameters, game, seed)
-    engine = EngineProcess(command, cwd=parameters.folder, environment=parameters.environment)
+    engine = ProgramProcess(
+        command, advice=ADVICE, cwd=parameters.folder, environment=parameters.environment
+    )
     conversation.note(f"started process {engine.pid}: {shlex.join(command)}")
     client = GtpClient(engine, conversation, who=parameters.called)
     try:

@@ -106,7 +106,7 @@ class SessionPlayer:
 
     def oracle(self) -> Oracle | None:
         """Return the network of the agent or its search, or None."""
-        return getattr(self.agent, "oracle", None)
+        return getattr(getattr(self.agent, "search", self.agent), "oracle", None)
 
     def close(self) -> None:
         """Release the agent's resources."""
@@ -154,10 +154,6 @@ class SearchPlayer(SessionPlayer):
         if isinstance(self.search, Analyser):
             return self.search.analyse(state, seconds=seconds)
         return self.search.search(state, seconds=seconds)
-
-    def oracle(self) -> Oracle | None:
-        """Return the network of the search, or None."""
-        return getattr(self.search, "oracle", None)
 
 
 PlayerMaker: TypeAlias = Callable[[GoGame, int], SessionPlayer]

@@ -44,12 +44,7 @@ from miai_go.gtp.clocks import (
 from miai_go.gtp.engine_session import Session
 from miai_go.gtp.kata_rules import KGS_NAMES, RULE_PARAMETERS, changed_rule, parse_rules, rules_json
 from miai_go.gtp.players import SearchPlayer
-from miai_go.gtp.session_table import (
-    FreeState,
-    free_handicap,
-    load_sgf,
-    table_as_sgf,
-)
+from miai_go.gtp.session_table import FreeState, free_handicap, load_sgf, table_as_sgf
 from miai_go.gtp.wire import (
     MAX_LINE_BYTES,
     Command,
@@ -66,11 +61,7 @@ from miai_go.gtp.wire import (
 from miai_go.rules.chains import fills_eye
 from miai_go.rules.coordinates import MAX_SIZE, vertex
 from miai_go.rules.game import Phase
-from miai_go.rules.game_parameters import (
-    MIN_HANDICAP,
-    fixed_handicap,
-    max_fixed_handicap,
-)
+from miai_go.rules.game_parameters import MIN_HANDICAP, fixed_handicap, max_fixed_handicap
 from miai_go.rules.scoring import result_text, without_dead
 
 Words: TypeAlias = tuple[str, ...]
@@ -453,7 +444,7 @@ def _parse_analysis(session: Session, command: Command) -> tuple[AnalysisRequest
     request = parse_request(command.arguments, table.game.size, to_move=table.state.to_move)
     state = table.at_turn_of(table.state.to_move if request.player is None else request.player)
     choices = request.choices(state)
-    if request.restricts():
+    if request.allowed is not None or request.avoided:
         return request, state.restricted(choices), True
     return request, state, table.state.key() != state.key()
 
@@ -522,15 +513,9 @@ def answer(session: Session, line: bytes | TooLong) -> None:
         session.write(response(None, f"a line of more than {MAX_LINE_BYTES} bytes", ok=False))
         return
     command = parse(line)
-    if command is not None:
-        session.running = command.name
-        try:
-            _answer_command(session, command)
-        finally:
-            session.running = ""
-
-
-def _answer_command(session: Session, command: Command) -> None:
+    if command is None:
+        return
+    session.running = command.name
     try:
         text = _result(session, command)
     except MiaiError as error:
@@ -543,7 +528,8 @@ def _answer_command(session: Session, command: Command) -> None:
         _fail(session, command, f"the engine failed: {type(error).__name__}: {error}")
     else:
         session.write("\n" if text is None else response(command.id, text))
-    session.streaming = False
+    finally:
+        session.running, session.streaming = "", False
 
 
 def _result(session: Session, command: Command) -> str | None:

@@ -7,16 +7,7 @@ from numpy.typing import NDArray
 
 from miai_go.kernels import kernel, part
 from miai_go.kernels.playouts import copy_words
-from miai_go.kernels.rules import (
-    KO,
-    SIZE,
-    Int,
-    Words,
-    legal,
-    point_of,
-    put,
-    reset_unread,
-)
+from miai_go.kernels.rules import KO, SIZE, Int, Words, legal, point_of, put, reset_unread
 from miai_go.kernels.trail import (
     AGES,
     COLOR,

@@ -7,16 +7,7 @@ from numpy.typing import NDArray
 
 from miai_go.kernels import kernel, part
 from miai_go.kernels.playouts import fills_eye
-from miai_go.kernels.rules import (
-    ACTION,
-    HEADER,
-    RECORD,
-    SIZE,
-    Int,
-    Words,
-    legal,
-    reset_unread,
-)
+from miai_go.kernels.rules import ACTION, HEADER, RECORD, SIZE, Int, Words, legal, reset_unread
 from miai_go.kernels.trail import COLOR, LAST, play_on
 
 

@@ -24,13 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miai_go.kernels import kernel, part
-from miai_go.kernels.playouts import (
-    PlayoutSpace,
-    copy_words,
-    fills_eye,
-    playout_score,
-    upper_half,
-)
+from miai_go.kernels.playouts import PlayoutSpace, copy_words, fills_eye, playout_score, upper_half
 from miai_go.kernels.rules import (
     GAMMA,
     HEADER,

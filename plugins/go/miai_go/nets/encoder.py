@@ -43,12 +43,8 @@ class Positions:
     def __len__(self) -> int:
         return len(self.words)
 
-    def __getitem__(self, rows: slice) -> Self:
-        """Return some of the positions, as a view."""
-        return type(self)(self.size, self.words[rows], self.trails[rows])
-
-    def rows(self, rows: NDArray[np.int64]) -> Self:
-        """Return a copy of some of the positions."""
+    def __getitem__(self, rows: slice | NDArray[np.int64]) -> Self:
+        """Return some of the positions: of a slice a view, of row numbers a copy."""
         return type(self)(self.size, self.words[rows], self.trails[rows])
 
     def board(self, row: int) -> Board:
@@ -83,10 +79,6 @@ class Positions:
     def ages(self) -> NDArray[np.int16]:
         """Return the ply of each stone, (positions, points), from 1; 0 for none."""
         return self.trails[:, trail.AGES : trail.AGES + self.size**2]
-
-    def last_actions(self) -> NDArray[np.int16]:
-        """Return the last actions, newest first, (positions, `trail.REMEMBERED`); -1 for none."""
-        return self.trails[:, trail.LAST : trail.LAST + trail.REMEMBERED]
 
 
 @runtime_checkable

@@ -17,11 +17,7 @@ from torch import Tensor, nn
 
 from miai.parameters import Parameters
 from miai.plugins.loader import registry
-from miai_go.nets.layers import (
-    ConvNorm,
-    board_pool,
-    residual_blocks,
-)
+from miai_go.nets.layers import ConvNorm, board_pool, residual_blocks
 from miai_go.nets.network import NetworkShape, Outputs
 from miai_go.nets.network_parameters import (
     ConvolutionPolicyParameters,

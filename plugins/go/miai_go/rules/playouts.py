@@ -91,9 +91,9 @@ class Playouts:
         ownership = (owned / count).reshape(self.size, self.size)
         return PlayoutResult(count, wins, draws, total / count - komi, moves / count, ownership)
 
-    def play(self, board: Board, color: int, *, passes: int = 0) -> list[tuple[int, int]]:
+    def play(self, board: Board, color: int) -> list[tuple[int, int]]:
         """Play one playout and return its moves as (color, point); `size * size` is the pass."""
-        self.run(board, color, 1, komi=0.0, passes=passes)
+        self.run(board, color, 1, komi=0.0)
         played = self._space.record[: self._moves]
         return [(int(move & 3) - 1, self._point(board, int(move) & ~3)) for move in played]
 

@@ -774,7 +774,7 @@ class RememberingValuer:
         batch, tables = self._batch, (self._hashing, packed(self._table), packed(self._batch))
         unknown = recall_kernels.recall(count, leaves.words, leaves.trails, *tables)
         if unknown:
-            asked = leaves if unknown == count else leaves.rows(batch.missing[:unknown])
+            asked = leaves if unknown == count else leaves[batch.missing[:unknown]]
             logits, values = self.valuer.value_leaves(asked)
             recall_kernels.store(unknown, logits, values, *tables)
         self._asked += count

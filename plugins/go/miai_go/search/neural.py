@@ -130,16 +130,14 @@ class ForestSearch(TreeSearch):
         if "score" not in self._outlook:
             return self._outlook
         moves = sorted(visits, key=lambda action: -visits[action])[:_TOP]
-        new = [a for a in moves if a not in self._leads and not self._ends_play(state, a)]
+        ends = self.game.pass_action if state.passes else None  # a second pass ends play
+        new = [a for a in moves if a not in self._leads and a != ends]
         if new:
             _owners, score = self._valuer.outlook(positions_of([state.child(a) for a in new]))
             assert score is not None
             leads = (round(-float(lead), 2) for lead in score)
             self._leads.update(zip(new, leads, strict=True))
         return {**self._outlook, "scores": [[a, self._leads[a]] for a in moves if a in self._leads]}
-
-    def _ends_play(self, state: GoState, action: int) -> bool:
-        return action == self.game.pass_action and state.passes > 0
 
     @property
     def oracle(self) -> Oracle | None:
@@ -167,7 +165,8 @@ class ForestSearch(TreeSearch):
                 self._valuer, size=self.game.size, positions=parameters.remembered
             )
         # The schedule of a Gumbel search is allocated once, for the longer of the two budgets.
-        budget = max(self._budget(parameters.simulation_limit(timed=t)) for t in (False, True))
+        limits = (parameters.simulation_limit(timed=timed) for timed in (False, True))
+        budget = max(limit or self._planned for limit in limits)
         self._forest = Forest(
             self.game.size,
             1,
@@ -233,7 +232,7 @@ class ForestSearch(TreeSearch):
         return super()._only_time_limits() and not self._settings.gumbel
 
     def _grow(self, clock: SearchClock | None) -> int:
-        budget = self._budget(self._limit)
+        budget = self._limit or self._planned  # without a limit, a Gumbel search plans
         self._full = False
         done = int(self._forest.search(_ONE, budget, self._leaf_valuer(), stop=clock)[0])
         self._full = self._forest.full(0)
@@ -244,10 +243,6 @@ class ForestSearch(TreeSearch):
         valuer = self._memory or self._valuer
         assert valuer is not None
         return valuer
-
-    def _budget(self, limit: int) -> int:
-        """Return the simulations of a search with this limit, 0 for none; a Gumbel search plans."""
-        return limit or self._planned
 
     def _statistics(self, started: float) -> dict[str, Json]:
         batches: dict[str, Json] = {}

@@ -329,7 +329,7 @@ class SgfGame:
         """
         for number, line in enumerate(self._follow(first_only=False)):
             if number == MAX_LINES:
-                raise self._error(f"more than {MAX_LINES} variations")
+                raise self.error(f"more than {MAX_LINES} variations")
             yield line
 
     def count_variations(self) -> int:
@@ -364,7 +364,7 @@ class SgfGame:
             values["rules"] = preset
         if self.komi is not None and "komi" not in overrides:
             if abs(self.komi) > MAX_KOMI or self.komi % 0.5:
-                raise self._error(
+                raise self.error(
                     f"komi {self.komi:g} is not a multiple of 0.5 up to {MAX_KOMI:g}; set komi"
                 )
             values["komi"] = self.komi
@@ -380,9 +380,9 @@ class SgfGame:
           SgfError: the sizes or starting positions differ, or a move is illegal.
         """
         if game.size != self.size:
-            raise self._error(f"is a {self.size}x{self.size} game, but board_size is {game.size}")
+            raise self.error(f"is a {self.size}x{self.size} game, but board_size is {game.size}")
         if line.start != game.start:
-            raise self._error(
+            raise self.error(
                 "the file and the game start from different positions; set black_stones, "
                 "white_stones, handicap and first_player of the game to the file's",
                 line.place,
@@ -393,12 +393,13 @@ class SgfGame:
                 state.apply_action(action)
             except GameError as error:
                 reason = str(error).partition("\n")[0]
-                raise self._error(
+                raise self.error(
                     f"move {ply}, {vertex(action, self.size)}: {reason}", line.place
                 ) from error
         return state
 
-    def _error(self, cause: str, place: str | None = None) -> SgfError:
+    def error(self, cause: str, place: str | None = None) -> SgfError:
+        """Return an error that names the file, and a place in it: by default the game."""
         return SgfError(cause, source=self.source, place=self.place if place is None else place)
 
     def _follow(self, *, first_only: bool) -> Iterator[SgfLine]:
@@ -431,7 +432,7 @@ class SgfGame:
         if value is None:
             return 0
         if not isinstance(value, int) or not 0 <= value < self.size * self.size:
-            raise self._error(f"HA[{value}] is not a handicap of a {self.size}x{self.size} board")
+            raise self.error(f"HA[{value}] is not a handicap of a {self.size}x{self.size} board")
         return value
 
     def _value(self, name: str) -> Any:
@@ -441,7 +442,7 @@ class SgfGame:
         try:
             return root.get(name)
         except ValueError as error:
-            raise self._error(f"{name}[{shown(root.get_raw(name))}] is malformed") from error
+            raise self.error(f"{name}[{shown(root.get_raw(name))}] is malformed") from error
 
 
 def _start_values(start: Start, game: SgfGame) -> dict[str, Any]:
@@ -488,15 +489,9 @@ class SgfOpenings:
     def _opening(self, game: SgfGame, line: SgfLine) -> tuple[int, ...]:
         state = game.replay(self.game, line, plies=self.parameters.plies)
         if state.is_terminal():
-            raise SgfError(
-                "the opening ends the game; shorten it, or set plies",
-                source=game.source,
-                place=line.place,
-            )
+            raise game.error("the opening ends the game; shorten it, or set plies", line.place)
         if not state.history():
-            raise SgfError(
-                "contains no moves; remove the file to play from the start of the game",
-                source=game.source,
-                place=line.place,
+            raise game.error(
+                "contains no moves; remove the file to play from the start of the game", line.place
             )
         return tuple(state.history())

@@ -61,8 +61,8 @@ def find_weights(named: str, *, size: int | None = None) -> Path:
         raise WeightsError(f"weights '{named}' no longer ship: 'policy-7-13' takes their place")
     near = near_matches(named, shipped_names())
     raise WeightsError(
-        f"no weights '{named}': it is not a file, and {_listed()}"
-        + (f". {near}" if near.startswith("Did") else "")
+        f"no weights '{named}': it is not a file, and shipped are: "
+        f"{', '.join(shipped_names()) or 'none'}" + (f". {near}" if near.startswith("Did") else "")
     )
 
 
@@ -80,7 +80,3 @@ def _shipped_for(size: int) -> Path:
         f"no network for {size}x{size} is shipped ({ranges}): name weights of your own, or choose "
         "what needs no network, such as the player mcts"
     )
-
-
-def _listed() -> str:
-    return f"shipped are: {', '.join(shipped_names()) or 'none'}"

@@ -448,18 +448,14 @@ class Race:
     def run(self) -> Choice:
         """Return the winner."""
         count = len(self._moves)
-        self._score(_FIRST_ROUND)
+        self.score(_FIRST_ROUND)
         # The first round finds the few moves that matter; the rest of the time tells them apart.
         self._keep(np.argsort(-self._values(), kind="stable")[:_FINALISTS])
-        self._score(1.0)
+        self.score(1.0)
         values = self._values()
         best = int(np.argmax(values))
         request, boards = self._moves[best], len(self.scores)
         return Choice(request, float(values[best]), boards, count, "minimax", self._extra)
-
-    def score_all(self) -> None:
-        """Score all moves until time or evaluations are used."""
-        self._score(1.0)
 
     def _values(self) -> Scores:
         return combine(self.scores, self._sample.shares(len(self.scores)), self._settings)
@@ -479,7 +475,7 @@ class Race:
         self._moves = [self._moves[place] for place in places]
         self.scores = self.scores[:, places]
 
-    def _score(self, share: float) -> None:
+    def score(self, share: float) -> None:
         """Score boards until a share of the time or evaluations is used; at least one."""
         while not len(self.scores) or self._used() < share:
             if self._at == len(self._sample.rows):
@@ -524,7 +520,7 @@ def window_values(
     if not candidates:
         return np.zeros(len(CENTRES))
     race = Race(sample, candidates, scorer, settings, deadline)
-    race.score_all()
+    race.score(1.0)
     rows, shares = sample.rows[: len(race.scores)], sample.shares(len(race.scores))
     return np.array([_window_value(rows, shares, race.scores, c, settings) for c in CENTRES])
 

@@ -13,13 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miai_rbc.kernels.bitboards import Words
-from miai_rbc.kernels.scan import (
-    WINDOWS,
-    count_outcomes,
-    count_pieces,
-    move_entries,
-    sum_logs,
-)
+from miai_rbc.kernels.scan import WINDOWS, count_outcomes, count_pieces, move_entries, sum_logs
 from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.buffers import POOL
 

@@ -97,12 +97,7 @@ class KernelEngine:
         self._boards = 0
 
     def evaluate(
-        self,
-        rows: Words,
-        *,
-        top: int = 1,
-        depth: int | None = None,
-        deadline: float | None = None,
+        self, rows: Words, *, top: int = 1, depth: int | None = None, deadline: float | None = None
     ) -> BoardEvaluations:
         """Value boards, as `ChessEvaluator.evaluate`.
 

@@ -42,12 +42,7 @@ class ChessEvaluator(Protocol):
         """Forget all that could make values depend on earlier games."""
 
     def evaluate(
-        self,
-        rows: Words,
-        *,
-        top: int = 1,
-        depth: int | None = None,
-        deadline: float | None = None,
+        self, rows: Words, *, top: int = 1, depth: int | None = None, deadline: float | None = None
     ) -> BoardEvaluations:
         """Value boards, each by itself.
 

@@ -141,12 +141,7 @@ class StockfishEngine:
             self._ask(number, _Task(), lambda process: process.new_game(seconds=self._patience))
 
     def evaluate(
-        self,
-        rows: Words,
-        *,
-        top: int = 1,
-        depth: int | None = None,
-        deadline: float | None = None,
+        self, rows: Words, *, top: int = 1, depth: int | None = None, deadline: float | None = None
     ) -> BoardEvaluations:
         """Value boards, as `ChessEvaluator.evaluate`."""
         result = BoardEvaluations.empty(len(rows), top)

@@ -165,17 +165,14 @@ class UciProcess:
             if not select.select([self._out], [], [], max(0.0, until - time.monotonic()))[0]:
                 waited = f"{max(0.0, seconds):.3g} s"
                 raise EngineError(f"{self.name} did not answer '{word}' within {waited}")
-            size += self._fill()
+            data = os.read(self._out, _CHUNK)
+            if not data:
+                raise EngineError(self._death())
+            self._buffer += data
+            size += len(data)
             if size > _MAX_ANSWER:
                 raise EngineError(f"{self.name} wrote {size} bytes without '{word}'")
         return lines
-
-    def _fill(self) -> int:
-        data = os.read(self._out, _CHUNK)
-        if not data:
-            raise EngineError(self._death())
-        self._buffer += data
-        return len(data)
 
     def _death(self) -> str:
         if not self._process.await_death(_QUIT_SECONDS):

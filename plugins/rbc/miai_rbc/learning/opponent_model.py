@@ -34,7 +34,6 @@ from miai_rbc.kernels.opponent import FEATURES, SLOTS, describe_moves
 from miai_rbc.rbc_parameters import ModelWeights, OpponentTraining, StrongParameters
 from miai_rbc.reconchess.histories import History, read_history
 from miai_rbc.rules.board_set import BoardSet
-from miai_rbc.rules.game import RbcState
 from miai_rbc.rules.observations import Moved, event_of
 
 if TYPE_CHECKING:
@@ -115,20 +114,15 @@ def _turns(history: History) -> Iterator[tuple[Words, int, NDArray[np.uint8], in
     for state in history.states():
         if before is not None and not before.senses:
             mover = int(before.current_player())
-            event = _own_move(state, mover, before)
+            observation = state.observation(mover)
+            assert observation is not None
+            event = event_of(observation, pawns=int(before.boards.rows[0, PAWNS]))
+            assert isinstance(event, Moved)
             ages = pieces[1 - mover].ages()
             yield before.boards.rows[0], event.taken, ages, turns[mover], mover
             pieces[mover].add(event)
             turns[mover] += 1
         before = state
-
-
-def _own_move(state: RbcState, mover: int, before: RbcState) -> Moved:
-    observation = state.observation(mover)
-    assert observation is not None
-    event = event_of(observation, pawns=int(before.boards.rows[0, PAWNS]))
-    assert isinstance(event, Moved)
-    return event
 
 
 # -- training --------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ import chess.svg
 from markupsafe import Markup
 
 from miai.markup import Attribute, number, tag
+from miai.squares import BLUE, GREEN, INK, VERMILLION
 
 SQUARE: Final = chess.svg.SQUARE_SIZE
 SIZE: Final = int(chess.svg.board(borders=True).partition('viewBox="0 0 ')[2].partition(" ")[0])
@@ -24,14 +25,7 @@ LEFT: Final = (SIZE - 8 * SQUARE) // 2
 """Width of the margin."""
 _HEADING: Final = 44
 
-# The colours of Okabe and Ito, distinguishable with colour-blindness too. A shape or a text always
-# repeats what a colour says.
-ORANGE: Final = "#e69f00"
-BLUE: Final = "#0072b2"
-VERMILLION: Final = "#d55e00"
-GREEN: Final = "#009e73"
-INK: Final = "#222222"
-FOG: Final = "#8a94a0"
+# The colours are those of `miai.squares`; a shape or a text always repeats what a colour says.
 FRAME: Final[dict[str, Attribute]] = {"fill": "none", "stroke": GREEN, "stroke_width": 4}
 """Attributes of the frame of a sensed window."""
 _COLOURS: Final = {

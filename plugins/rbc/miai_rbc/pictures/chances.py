@@ -10,12 +10,10 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from miai.markup import number, tag
+from miai.squares import GREEN, INK, ORANGE
 from miai_rbc.belief.belief import RbcBelief
 from miai_rbc.pictures.board import (
-    GREEN,
-    INK,
     LEFT,
-    ORANGE,
     PIECES,
     SIDES,
     SIZE,

@@ -13,19 +13,11 @@ import chess.svg
 
 from miai import Observation, Parameters, parameter
 from miai.errors import ConfigError
+from miai.squares import FOG
 from miai_rbc.belief.belief import RbcBelief
 from miai_rbc.kernels.board import NOTHING
 from miai_rbc.kernels.moves import MAX_MOVES
-from miai_rbc.pictures.board import (
-    FOG,
-    LEFT,
-    SIDES,
-    SIZE,
-    document,
-    draw_board,
-    frame,
-    line_of_text,
-)
+from miai_rbc.pictures.board import LEFT, SIDES, SIZE, document, draw_board, frame, line_of_text
 from miai_rbc.pictures.chances import draw_belief
 from miai_rbc.reconchess.histories import History
 from miai_rbc.rules.actions import move_name, square_name

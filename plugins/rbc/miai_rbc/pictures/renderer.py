@@ -13,18 +13,14 @@ from numpy.typing import NDArray
 
 from miai.markup import Attribute, tag
 from miai.render import Clicks, Region, styled_board
+from miai.squares import BLUE, FOG, INK, ORANGE, VERMILLION
 from miai_rbc.belief.belief import RbcBelief
 from miai_rbc.kernels.board import NOTHING
 from miai_rbc.pictures.board import (
-    BLUE,
-    FOG,
     FRAME,
-    INK,
-    ORANGE,
     PIECES,
     SIZE,
     SQUARE,
-    VERMILLION,
     box_round,
     corner,
     draw_board,
@@ -76,14 +72,14 @@ def draw_knowledge(knowledge: Knowledge) -> str:
     parts = [tag("path", d=_path(foggy, player), **_FOG)] if foggy else []
     parts += _last_move(knowledge)
     if knowledge.lost:
-        parts.append(_ring(knowledge.lost[-1][1], player))
+        parts.append(_ring(*corner(player, knowledge.lost[-1][1])))
     parts += _pieces_of(board, mine, player)
     dates = []
     for square, sighting in knowledge.theirs.items():
         fresh = square in knowledge.fresh
         parts.append(_sighting(sighting.piece, square, player, None if fresh else _STALE))
         if not fresh:
-            dates.append(_date(sighting.turn, square, player))
+            dates.append(_date(sighting.turn, *corner(player, square)))
     if dates:
         parts.append(tag("g", *dates, **_DATES))
     if knowledge.sensed is not None and (window := knowledge.sensed[0].window):
@@ -101,12 +97,8 @@ _DATES: Final[dict[str, Attribute]] = {
 }
 
 
-def _date(turn: int, square: int, player: int) -> Markup:
-    """Return a turn's number in the upper right corner of a square."""
-    return _date_at(turn, *corner(player, square))
-
-
-def _date_at(turn: int, x: int, y: int) -> Markup:
+def _date(turn: int, x: int, y: int) -> Markup:
+    """Return a turn's number in the upper right corner of the square at x and y."""
     return tag("text", str(turn), x=x + SQUARE - 2, y=y + 11)
 
 
@@ -126,11 +118,7 @@ def _last_move(knowledge: Knowledge) -> list[Markup]:
     return parts if requested != taken else parts[-1:]
 
 
-def _ring(square: int, player: int) -> Markup:
-    return _ring_at(*corner(player, square))
-
-
-def _ring_at(x: int, y: int) -> Markup:
+def _ring(x: int, y: int) -> Markup:
     place = {"cx": x + SQUARE / 2, "cy": y + SQUARE / 2, "r": SQUARE / 2 - 2}
     return tag("circle", class_="lost", **place, fill="none", stroke=VERMILLION, stroke_width=3)
 
@@ -319,7 +307,7 @@ class RbcRenderer:
             ("fog: not seen since the opponent may have moved there", fog),
             (
                 "in the fog: seen there before, and in which turn",
-                fog + tag("use", href=pawn, opacity=_STALE) + tag("g", _date_at(3, 0, 0), **_DATES),
+                fog + tag("use", href=pawn, opacity=_STALE) + tag("g", _date(3, 0, 0), **_DATES),
             ),
             ("an opponent's piece of unknown kind", _cross(0, 0, None)),
             ("window of the last sense", tag("rect", **window, **FRAME)),
@@ -328,7 +316,7 @@ class RbcRenderer:
                 "a move that was requested and refused or cut short",
                 tag("rect", **square, fill=BLUE, opacity=_REQUESTED),
             ),
-            ("the player lost a piece here last", _ring_at(0, 0)),
+            ("the player lost a piece here last", _ring(0, 0)),
             (
                 "belief: the stronger the orange, the more probable an opponent's piece",
                 tag("rect", **square, fill=ORANGE, opacity=0.6),

@@ -85,7 +85,14 @@ class ReconchessRecords:
             raise RecordError(
                 f"the record cannot be written as a history of reconchess: {error}"
             ) from error
-        return dumps(_head(record) | replay.lists | _end(record, replay.state)) + "\n"
+        white, black = (player.name or player.agent for player in record.players)
+        head = {"type": "GameHistory", "white_name": white, "black_name": black}
+        winner, reason = _outcome(record, replay.state)
+        end = {
+            "winner_color": None if winner is None else winner == 0,
+            "win_reason": None if reason is None else _typed("WinReason", reason),
+        }
+        return dumps(head | replay.lists | end) + "\n"
 
     def read(self, data: bytes, *, source: str) -> list[GameRecord]:
         """Return the game of a history.
@@ -165,19 +172,6 @@ def piece_json(symbol: str | None) -> Any:
 
 def _typed(kind: str, value: str) -> dict[str, str]:
     return {"type": kind, "value": value}
-
-
-def _head(record: GameRecord) -> dict[str, Any]:
-    white, black = (player.name or player.agent for player in record.players)
-    return {"type": "GameHistory", "white_name": white, "black_name": black}
-
-
-def _end(record: GameRecord, state: RbcState) -> dict[str, Any]:
-    winner, reason = _outcome(record, state)
-    return {
-        "winner_color": None if winner is None else winner == 0,
-        "win_reason": None if reason is None else _typed("WinReason", reason),
-    }
 
 
 def _outcome(record: GameRecord, state: RbcState) -> tuple[int | None, str | None]:

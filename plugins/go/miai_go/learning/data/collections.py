@@ -28,7 +28,6 @@ class PublicDataset:
       sizes: board sizes of its games.
       licence: terms of use, as far as published.
       url: https address of an archive to import unchanged; empty if there is none or are many.
-      sha256: digest of that archive in hexadecimal; empty if unknown or changing.
       size: approximate size of that archive in bytes; 0 if unknown.
       instructions: how to download and import it by hand.
     """
@@ -39,7 +38,6 @@ class PublicDataset:
     sizes: tuple[int, ...]
     licence: str
     url: str = ""
-    sha256: str = ""
     size: int = 0
     instructions: str
 
@@ -119,8 +117,6 @@ def fetch(
     *,
     sha256: str,
     trust_first: bool = False,
-    max_bytes: int = MAX_BYTES,
-    timeout: float = TIMEOUT_SECONDS,
     progress: Callable[[int], None] | None = None,
 ) -> str:
     """Download an archive over https; return its SHA-256.
@@ -129,7 +125,6 @@ def fetch(
       sha256: expected digest in hexadecimal; empty if unknown.
       trust_first: whether an archive of unknown digest is accepted. Its digest is written to a file
         beside it, and later downloads must match.
-      timeout: seconds without an answer.
       progress: called with the number of bytes received.
 
     Raises:
@@ -138,14 +133,10 @@ def fetch(
     """
     expected = expected_checksum(path, sha256, trust_first=trust_first)
     try:
-        with _open(url, timeout) as stream:
-            return save(
-                stream,
-                path,
-                expected=expected,
-                max_bytes=max_bytes,
-                progress=progress,
-            )
+        _check_address(url)
+        opener = urllib.request.build_opener(_OnlyHttps)
+        with opener.open(url, timeout=TIMEOUT_SECONDS) as stream:
+            return save(stream, path, expected=expected, progress=progress)
     except (OSError, http.client.HTTPException) as error:
         reason = getattr(error, "reason", None) or error
         raise DataError(
@@ -221,12 +212,6 @@ class _OnlyHttps(urllib.request.HTTPRedirectHandler):
     ) -> Any:
         _check_address(newurl)
         return super().redirect_request(req, fp, code, msg, headers, newurl)
-
-
-def _open(url: str, timeout: float) -> Any:
-    _check_address(url)
-    opener = urllib.request.build_opener(_OnlyHttps)
-    return opener.open(url, timeout=timeout)
 
 
 def _check_address(url: str) -> None:

@@ -11,11 +11,10 @@ thread; the kernels release the GIL.
 from __future__ import annotations
 
 import hashlib
-import queue
-import threading
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,29 +78,14 @@ class GoDataset:
         if filters is None:
             sizes = tuple(_by_size(encoder))
             filters = GameFilters(size=sizes) if sizes else GameFilters()
-        self.shards, self.report = _opened(_as_paths(sources), filters)
+        given = [sources] if isinstance(sources, str | Path) else sources
+        self.shards, self.report = _opened([Path(source) for source in given], filters)
         self._set_up(encoder, games, split, fractions, seed)
 
     @classmethod
-    def of_games(
-        cls,
-        stored: Sequence[StoredGame],
-        *,
-        encoder: EncoderChoice = None,
-        games: int | None = None,
-        seed: int = 0,
-        split: Split = "all",
-        fractions: tuple[float, float, float] = FRACTIONS,
-    ) -> Self:
+    def of_games(cls, stored: Sequence[StoredGame], *, encoder: EncoderChoice = None) -> Self:
         """Return a data set of games in memory; arguments and errors as of `of_shards`."""
-        return cls.of_shards(
-            _shards_of(stored),
-            encoder=encoder,
-            games=games,
-            seed=seed,
-            split=split,
-            fractions=fractions,
-        )
+        return cls.of_shards(shards_of(stored), encoder=encoder)
 
     @classmethod
     def of_shards(
@@ -317,11 +301,6 @@ class GoDataset:
         return np.concatenate([shard.columns[name] for shard in self.shards])
 
 
-def _as_paths(sources: Sources) -> list[Path]:
-    given = [sources] if isinstance(sources, str | Path) else list(sources)
-    return [Path(source) for source in given]
-
-
 def _opened(sources: list[Path], filters: GameFilters) -> tuple[list[Shard], ImportReport | None]:
     """Open shard sets, or import SGF and records. Raises `DataError` for both and for none."""
     are_sets = {source.is_dir() and bool(sets_in(source)) for source in sources}
@@ -337,10 +316,10 @@ def _opened(sources: list[Path], filters: GameFilters) -> tuple[list[Shard], Imp
         if not report.games:
             raise DataError(f"{names}: has no games, neither SGF nor shards")
         raise DataError(f"{names}: none of {report.games} games was imported{report.reasons()}")
-    return _shards_of(games), report
+    return shards_of(games), report
 
 
-def _shards_of(games: Sequence[StoredGame]) -> list[Shard]:
+def shards_of(games: Sequence[StoredGame]) -> list[Shard]:
     """Return games in memory, a shard for each size of board."""
     sizes = sizes_of(game.size for game in games)
     return [Shard.of([game for game in games if game.size == size]) for size in sizes]
@@ -368,7 +347,6 @@ def _encoders_for(encoder: EncoderChoice, sizes: tuple[int, ...]) -> dict[int, E
 
 # What a seed is drawn for, so that no two draws are the same.
 _ORDER: Final = 1
-_PLIES: Final = 2
 _TURNS: Final = 3
 _SIZES: Final = 4
 
@@ -510,9 +488,6 @@ def _order(data: GoDataset, sampling: Sampling) -> tuple[NDArray[np.int32], NDAr
     return games.astype(np.int32), (positions - begins[games]).astype(np.int16)
 
 
-_LOOK_SECONDS: Final = 0.1
-
-
 class Prefetcher:
     """Iterator over the batches of a stream that makes some of them in advance.
 
@@ -529,11 +504,12 @@ class Prefetcher:
     def __init__(self, stream: BatchStream, *, depth: int = 4) -> None:
         self.waited = 0.0
         self._stream = stream
-        self._ready: queue.Queue[Batch | BaseException | None] = queue.Queue(max(1, depth))
-        self._stop = threading.Event()
-        self._over = False
-        self._thread = threading.Thread(target=self._make, name="go-batches", daemon=True)
-        self._thread.start()
+        # One thread, so that batches are made in the order in which they are taken.
+        self._pool = ThreadPoolExecutor(1, "go-batches")
+        self._numbers = iter(range(stream.next_batch, len(stream)))
+        self._ahead: deque[Future[Batch]] = deque()
+        for _ in range(max(1, depth)):
+            self._make_another()
 
     def __enter__(self) -> Self:
         return self
@@ -551,42 +527,27 @@ class Prefetcher:
 
     def __next__(self) -> Batch:
         """Return the next batch. Raises the error of making it."""
-        if self._over:
+        if not self._ahead:
             raise StopIteration
         began = time.perf_counter()
-        got = self._ready.get()
+        try:
+            batch = self._ahead.popleft().result()
+        except BaseException:
+            self.close()
+            raise
         self.waited += time.perf_counter() - began
-        if isinstance(got, Batch):
-            return got
-        self.close()
-        if got is None:
-            raise StopIteration
-        raise got
+        self._make_another()
+        return batch
 
     def close(self) -> None:
         """End the thread and drop the waiting batches."""
-        self._over = True
-        self._stop.set()
-        self._thread.join()
+        self._ahead.clear()
+        self._pool.shutdown(cancel_futures=True)
 
-    def _make(self) -> None:
-        try:
-            for batch in self._stream:
-                if not self._put(batch):
-                    return
-            self._put(None)
-        except BaseException as error:
-            self._put(error)  # raised where the batch is asked for
-
-    def _put(self, what: Batch | BaseException | None) -> bool:
-        while not self._stop.is_set():
-            try:
-                # With a timeout, so that the thread notices that nobody takes batches any more.
-                self._ready.put(what, timeout=_LOOK_SECONDS)
-            except queue.Full:
-                continue
-            return True
-        return False
+    def _make_another(self) -> None:
+        number = next(self._numbers, None)
+        if number is not None:
+            self._ahead.append(self._pool.submit(self._stream.batch, number))
 
 
 # Statistics

@@ -22,12 +22,7 @@ from miai.parameters import StrictModel, parameter
 from miai.seeds import derive_seed
 from miai_go.errors import DataError
 from miai_go.kernels import trail
-from miai_go.learning.data.shard_making import (
-    StoppedError,
-    check_new,
-    check_settings,
-    make_shards,
-)
+from miai_go.learning.data.shard_making import StoppedError, check_new, check_settings, make_shards
 from miai_go.learning.data.shards import set_of_size, sets_in, shard_folders
 from miai_go.learning.data.stored_games import StoredGame, finished_game
 from miai_go.nets.network_parameters import NetworkWorkers
@@ -114,12 +109,9 @@ class TreeSelfPlay:
       positions: number of positions searched.
     """
 
-    def __init__(
-        self, rules: TreeGames, *, games: int, at_once: int, seed: int, superko: bool = True
-    ) -> None:
+    def __init__(self, rules: TreeGames, *, games: int, at_once: int, seed: int) -> None:
         self._rules = rules
         self._rng = np.random.default_rng(seed)
-        self._ko = KoRule.POSITIONAL if superko else KoRule.SIMPLE
         slots = min(games, at_once)
         self._forest = Forest(
             rules.size,
@@ -220,13 +212,10 @@ class TreeSelfPlay:
     def _chosen(self, game: int, ply: int) -> int:
         tree = self._forest.tree(game)
         visits = tree.visits().astype(np.float64)
-        if ply >= self._rules.warm_moves or self._rules.tree.gumbel or tree.proven > 0:
+        warm = ply < self._rules.warm_moves and not self._rules.tree.gumbel
+        if not warm or tree.proven > 0 or not visits.any():
             return tree.best()
-        return (
-            int(self._rng.choice(len(visits), p=visits / visits.sum()))
-            if visits.any()
-            else tree.best()
-        )
+        return int(self._rng.choice(len(visits), p=visits / visits.sum()))
 
     def _begin(self, game: int) -> None:
         """Begin the next game in a slot, if any remain."""
@@ -240,7 +229,7 @@ class TreeSelfPlay:
         if spread := rules.komi_spread:
             half_komi += int(self._rng.integers(-spread, spread + 1))
         self._forest.configure(game, rules.tree)
-        self._forest.set_root(game, empty_root(rules.size, half_komi, self._ko))
+        self._forest.set_root(game, empty_root(rules.size, half_komi))
         # Drawn before the game, so that the games held out are a fair sample of all.
         may_resign = bool(self._rng.random() >= rules.hold_out)
         self._running[game] = _Running(half_komi=half_komi, may_resign=may_resign)
@@ -476,7 +465,7 @@ def _of_full_searches(game: StoredGame) -> StoredGame:
     return replace(game, policy=policy, root_value=values)
 
 
-def empty_root(size: int, half_komi: int, ko_rule: KoRule) -> ForestRoot:
+def empty_root(size: int, half_komi: int, ko_rule: KoRule = KoRule.POSITIONAL) -> ForestRoot:
     """Return the empty board, Black to move, as a root."""
     board = Board(size)
     words = np.zeros(trail.trail_words(size), np.int16)
@@ -604,8 +593,7 @@ class _Match:
         )
         for game in range(rules.games):
             forest.configure(game, player.tree)
-            root = empty_root(rules.size, rules.half_komi, KoRule.POSITIONAL)
-            forest.set_root(game, root)
+            forest.set_root(game, empty_root(rules.size, rules.half_komi))
         return forest
 
     def _open(self) -> None:

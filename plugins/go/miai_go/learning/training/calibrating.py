@@ -24,12 +24,7 @@ from miai.tensors import TrainingRecord
 from miai_go.errors import DataError
 from miai_go.learning.data.stored_games import Split
 from miai_go.learning.training.measuring import evaluate_weights
-from miai_go.nets.network import (
-    WeightsHeader,
-    encoder_of,
-    load_weights,
-    save_weights,
-)
+from miai_go.nets.network import WeightsHeader, encoder_of, load_weights, save_weights
 from miai_go.nets.onnx_export import own_games
 from miai_go.shipped import SUFFIX, find_weights
 

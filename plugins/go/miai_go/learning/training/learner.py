@@ -183,26 +183,18 @@ class Learner:
         It leaves torch with one thread; `learning_threads` restores the run's.
         """
         with self.averaged_weights():
-            return TorchOracle(
-                NetworkWeights(self.network, header),
-                encoder,
-                precision=self._run.precision,
-                threads=1,
-                device=self._run.device,
-            )
+            return self._oracle(NetworkWeights(self.network, header), encoder)
 
     def earlier_player(self, path: Path, encoder: Encoder) -> TorchOracle:
         """Return the network of a file, such as an earlier checkpoint's, ready to play.
 
         Raises `WeightsError`. For torch's threads see `playing_copy`.
         """
-        return TorchOracle(
-            load_weights(path, size=encoder.size),
-            encoder,
-            precision=self._run.precision,
-            threads=1,
-            device=self._run.device,
-        )
+        return self._oracle(load_weights(path, size=encoder.size), encoder)
+
+    def _oracle(self, weights: NetworkWeights, encoder: Encoder) -> TorchOracle:
+        run = self._run
+        return TorchOracle(weights, encoder, precision=run.precision, threads=1, device=run.device)
 
     def playing_model(self, header: WeightsHeader) -> bytes:
         """Return a network with the averaged weights, for ONNX Runtime, in int8."""

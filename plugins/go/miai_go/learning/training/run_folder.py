@@ -119,7 +119,8 @@ def _settle(folder: Path, text: str, settings: str, model: type[BaseModel]) -> N
     """Make the folder, or see that it is of the same run; steps may have changed."""
     kept = folder / _SETTINGS
     with writing(folder, TrainingError):
-        begun = kept.exists() and _begun(folder)
+        # A run that was refused at once has left nothing but its scaffolding.
+        begun = kept.exists() and any(e.name not in SCAFFOLDING for e in folder.iterdir())
         if begun and _kept(kept, model) != _comparable(settings):
             raise ConfigError(
                 f"{folder}: holds a run with other settings; give another folder with --out, "
@@ -129,11 +130,6 @@ def _settle(folder: Path, text: str, settings: str, model: type[BaseModel]) -> N
             folder.mkdir(parents=True, exist_ok=True)
             write_text(folder / CONFIG, text)
         write_text(kept, settings)
-
-
-def _begun(folder: Path) -> bool:
-    """Return whether a run has made anything; one that was refused at once has not."""
-    return any(entry.name not in SCAFFOLDING for entry in folder.iterdir())
 
 
 def _kept(path: Path, model: type[BaseModel]) -> Any:
@@ -206,7 +202,9 @@ class TrainingJournal:
                 text = io.StringIO()
                 csv.writer(text).writerows(rows[:1])
                 csv.writer(text).writerows(
-                    row for row in rows[1:] if len(row) == len(rows[0]) and _within(row[0], step)
+                    row
+                    for row in rows[1:]
+                    if len(row) == len(rows[0]) and row[0].isdigit() and int(row[0]) <= step
                 )
                 write_text(self._path, text.getvalue())
             self._file = self._path.open("a", newline="", encoding="utf-8")
@@ -272,7 +270,3 @@ class ProgressTicker:
             if now - self._said >= EVERY:
                 self._said = now
                 self._say(f"  {self._done}/{self._total} {self._what}")
-
-
-def _within(text: str, step: int) -> bool:
-    return text.isdigit() and int(text) <= step

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 from miai.errors import WeightsError
 from miai.files import sync_folder
 from miai.plain import dumps, loads
-from miai.tensors import read_tensors, write_tensors
+from miai.tensors import read_metadata, read_tensors, write_tensors
 from miai_go.errors import DivergedError, TrainingError
 from miai_go.learning.training.learner import Learner, Lesson
 from miai_go.learning.training.measuring import Measures
@@ -43,7 +43,7 @@ SECONDS: Final = "seconds"
 WEIGHTS: Final = "weights.safetensors"
 _MEMORY: Final = "learner.safetensors"
 _STATE: Final = "state"
-_NAME: Final = re.compile(r"step-(\d{9})")
+_NAME: Final = re.compile(r"step-\d{9}")
 _DRAFT: Final = ".unfinished-"
 
 
@@ -121,13 +121,16 @@ class Checkpoints:
             # Complete or absent: a run that is killed here resumes from the checkpoint before.
             draft.rename(final)
             sync_folder(self.folder)
-        except OSError as error:
-            raise self._unwritten(error.strerror or str(error)) from error
-        except WeightsError as error:
-            raise self._unwritten(str(error)) from error
+        except (OSError, WeightsError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            where = f"{self.folder}: no checkpoint can be written"
+            raise TrainingError(f"{where}: {reason}; {self.last_good()}") from error
         finally:
             shutil.rmtree(draft, ignore_errors=True)
-        self._thin()
+        for folder in self._folders()[: -self._keep]:
+            # The weights stay: policy gradients and the loop of AlphaGo Zero play against older
+            # ones.
+            (folder / _MEMORY).unlink(missing_ok=True)
         return Checkpoint(final, step, state)
 
     def latest(self) -> Checkpoint | None:
@@ -165,20 +168,8 @@ class Checkpoints:
             return []
         return sorted(path for path in self.folder.iterdir() if _NAME.fullmatch(path.name))
 
-    def _thin(self) -> None:
-        for folder in self._folders()[: -self._keep]:
-            # The weights stay: policy gradients and the loop of AlphaGo Zero play against older
-            # ones.
-            (folder / _MEMORY).unlink(missing_ok=True)
-
-    def _unwritten(self, reason: str) -> TrainingError:
-        where = f"{self.folder}: no checkpoint can be written"
-        return TrainingError(f"{where}: {reason}; {self.last_good()}")
-
 
 def _opened(folder: Path, memory: Path) -> Checkpoint:
-    from miai.tensors import read_metadata
-
     try:
         state = loads(read_metadata(memory).get(_STATE, ""))
     except (ValueError, json.JSONDecodeError) as error:
@@ -187,17 +178,11 @@ def _opened(folder: Path, memory: Path) -> Checkpoint:
         raise _damaged(folder, error) from error
     if not isinstance(state, dict):
         raise TrainingError(f"{memory}: its state is not a JSON object")
-    return Checkpoint(folder, _step_of(folder), state)
+    return Checkpoint(folder, int(folder.name.removeprefix("step-")), state)
 
 
 def _damaged(folder: Path, error: WeightsError) -> TrainingError:
     return TrainingError(f"{error}; delete {folder} to resume from the previous one")
-
-
-def _step_of(folder: Path) -> int:
-    match = _NAME.fullmatch(folder.name)
-    assert match is not None
-    return int(match[1])
 
 
 # Runs
@@ -330,7 +315,10 @@ class TrainingRun:
                 step = learner.steps
                 if step % run.log_every == 0:
                     speed = (step - first) * positions / (time.perf_counter() - began)
-                    _note_losses(journal, step, means.take(), of=learner.limits(), speed=speed)
+                    mean = means.take()
+                    losses = "  ".join(f"{n} {v:.4g}" for n, v in mean.items() if n != "rate")
+                    line = f"[{step}/{learner.limits()}] {losses}  ({speed:.0f} positions/s)"
+                    journal.note(step, mean, line=line)
                 if step % run.measure_every == 0:
                     measures, measured = self._measure(journal, measure, held_out), step
                 if step % run.checkpoint_every == 0 or step == run.steps:
@@ -418,12 +406,3 @@ class TrainingRun:
             state={**self._state(), SECONDS: self._learner.seconds, **state},
             save_weights=self._save,
         )
-
-
-def _note_losses(
-    journal: TrainingJournal, step: int, means: Mapping[str, float], *, of: str, speed: float
-) -> None:
-    """Write mean losses to the journal, with the speed in positions per second on its line."""
-    losses = "  ".join(f"{n} {v:.4g}" for n, v in means.items() if n != "rate")
-    line = f"[{step}/{of}] {losses}  ({speed:.0f} positions/s)"
-    journal.note(step, means, line=line)

@@ -121,36 +121,6 @@ class Rung:
 _RUNG: Final = TypeAdapter(Rung)
 
 
-def next_rung(
-    before: Rung | None,
-    result: MatchResult,
-    *,
-    round: int,
-    steps: int,
-    games: int,
-    seconds: float,
-) -> Rung:
-    """Return the rung that follows from a match against the previous rung's weights."""
-    lead, margin = result.elo()
-    return Rung(
-        round=round,
-        steps=steps,
-        against=before.round if before else 0,
-        wins=result.wins,
-        draws=result.draws,
-        losses=result.losses,
-        elo=_tenths(before.elo if before else 0.0, lead),
-        margin=_tenths(margin),
-        games=games,
-        seconds=_tenths(seconds),
-    )
-
-
-def _tenths(*parts: float) -> float:
-    """Return a sum to one decimal."""
-    return float(f"{sum(parts):.1f}")
-
-
 def read_ladder(folder: Path) -> list[Rung]:
     """Return the rungs of a run. Raises `TrainingError` if the file is damaged."""
     path = folder / FILE
@@ -528,13 +498,18 @@ class _Zero:
             seed=rounds,
         )
         self._seconds += time.perf_counter() - began
-        rung = next_rung(
-            before,
-            result,
+        lead, margin = result.elo()
+        rung = Rung(
             round=rounds,
             steps=self._learner.steps if self._best is None else self._best,
+            against=before.round if before else 0,
+            wins=result.wins,
+            draws=result.draws,
+            losses=result.losses,
+            elo=round((before.elo if before else 0.0) + lead, 1),
+            margin=round(margin, 1),
             games=rounds * self._config.selfplay.games,
-            seconds=self._seconds,
+            seconds=round(self._seconds, 1),
         )
         write_ladder(self._plan.folder, [*rungs, rung])
         line = f"  {result.wins}-{result.draws}-{result.losses} against round {rung.against}: "
