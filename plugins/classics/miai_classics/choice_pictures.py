@@ -15,7 +15,7 @@ from miai_classics.goofspiel import GoofspielState
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-    from miai import Json, Parameters, PlayerView, State
+    from miai import Game, Json, Parameters, PlayerView, State
     from miai_classics.goofspiel import Goofspiel
     from miai_classics.matrix_games import MatrixGame
 
@@ -101,30 +101,39 @@ def _text(text: str, x: float, y: float, *, anchor: str, size: int = 14) -> Mark
     return tag("text", text, x=x, y=y, font_size=size, **style)
 
 
-class MatrixRenderer:
-    """Shows the last rounds, the points, and the choices as cards."""
+class _ChoiceRenderer:
+    """What the renderers of games with cards have in common."""
 
-    def __init__(self, game: MatrixGame, parameters: Parameters) -> None:
+    _columns: int  # cards in a row
+
+    def __init__(self, game: Game, parameters: Parameters) -> None:
         self._game = game
-        self._table = ChoiceTable(game.info.name, columns=3)
-
-    def render(self, view: PlayerView) -> str:
-        """Return the last rounds and the points."""
-        return str(view.state)
+        self._table = ChoiceTable(game.info.name, columns=self._columns)
 
     def svg_definitions(self) -> str:
         """Return the ground."""
         return self._table.definition()
+
+    def svg_state(self, state: State) -> str:
+        """Return everything that the referee knows, as text."""
+        return self._table.picture(str(state).split("\n"), ())
+
+
+class MatrixRenderer(_ChoiceRenderer):
+    """Shows the last rounds, the points, and the choices as cards."""
+
+    _game: MatrixGame
+    _columns = 3
+
+    def render(self, view: PlayerView) -> str:
+        """Return the last rounds and the points."""
+        return str(view.state)
 
     def svg(self, view: PlayerView) -> str:
         """Return the rounds above the choices; the player's last choice has a frame."""
         last = view.observations[-1].action if view.observations else None
         frames = {} if last is None else {last: ORANGE}
         return self._table.picture(self._lines(view), self._game.choices, frames=frames)
-
-    def svg_state(self, state: State) -> str:
-        """Return the rounds."""
-        return self._table.picture(str(state).split("\n"), ())
 
     def legend(self) -> list[tuple[str, str]]:
         """Return the frame of the last choice."""
@@ -140,12 +149,11 @@ class MatrixRenderer:
         return [*str(view.state).split("\n"), f"You are {you}."]
 
 
-class GoofspielRenderer:
+class GoofspielRenderer(_ChoiceRenderer):
     """Shows the prizes, everybody's points as far as known, and the player's hand."""
 
-    def __init__(self, game: Goofspiel, parameters: Parameters) -> None:
-        self._game = game
-        self._table = ChoiceTable(game.info.name, columns=7)
+    _game: Goofspiel
+    _columns = 7
 
     def render(self, view: PlayerView) -> str:
         """Return the position or, if bids are hidden, what the player knows of it."""
@@ -154,17 +162,9 @@ class GoofspielRenderer:
         lines, hand = self._lines(view), " ".join(map(str, self._hand(view)))
         return "\n".join([*lines, f"your hand: {hand or '-'}"])
 
-    def svg_definitions(self) -> str:
-        """Return the ground."""
-        return self._table.definition()
-
     def svg(self, view: PlayerView) -> str:
         """Return the prizes above the player's hand."""
         return self._table.picture(self._lines(view), [str(card) for card in self._hand(view)])
-
-    def svg_state(self, state: State) -> str:
-        """Return everybody's hand and points."""
-        return self._table.picture(str(state).split("\n"), ())
 
     def legend(self) -> list[tuple[str, str]]:
         """Return what a card is."""

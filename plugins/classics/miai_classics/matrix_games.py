@@ -51,17 +51,17 @@ class MatrixGame(Game):
     def __init__(
         self,
         name: str,
-        parameters: Parameters,
+        parameters: RepeatedGameParameters,
         *,
         choices: Sequence[str],
         table: PayoffMatrix,
-        rounds: int,
         players: tuple[str, str] = ("first", "second"),
     ) -> None:
         rewards = [reward for row in table for pair in row for reward in pair]
         sums = {sum(pair) for row in table for pair in row}
         self.parameters = parameters
-        self.choices, self.table, self.rounds = tuple(choices), table, rounds
+        rounds = self.rounds = parameters.rounds
+        self.choices, self.table = tuple(choices), table
         self.info = GameInfo(
             name=name,
             version=1,
@@ -97,7 +97,6 @@ class MatchingPennies(MatrixGame):
             parameters,
             choices=("heads", "tails"),
             table=((win, loss), (loss, win)),
-            rounds=parameters.rounds,
             players=("even", "odd"),
         )
 
@@ -117,7 +116,6 @@ class RockPaperScissors(MatrixGame):
                 ((1.0, -1.0), draw, (-1.0, 1.0)),
                 ((-rock, rock), (1.0, -1.0), draw),
             ),
-            rounds=parameters.rounds,
         )
 
 
@@ -131,7 +129,6 @@ class PrisonersDilemma(MatrixGame):
             parameters,
             choices=("cooperate", "defect"),
             table=(((3.0, 3.0), (0.0, 5.0)), ((5.0, 0.0), (1.0, 1.0))),
-            rounds=parameters.rounds,
         )
 
 

@@ -32,18 +32,11 @@ _THREE: Final[dict[str, Attribute]] = {
 }
 
 
-def _styled(text: str, marks: Mapping[int, str] | None) -> Text:
-    letters = list(text)
-    for cell, mark in (marks or {}).items():
-        letters[4 * (cell // 3) + cell % 3] = mark
-    return styled_board("".join(letters), _SIGNS, rows=range(3), cells=3)
-
-
 class TicTacToeRenderer:
     """Shows the board, the last mark and three in a row."""
 
-    def __init__(self, game: Game, parameters: Parameters) -> None:
-        self._board = SquareBoard(game.info.name, rows=3, columns=3)
+    def __init__(self, game: Game, parameters: Parameters, *, captions: int = 0) -> None:
+        self._board = SquareBoard(game.info.name, rows=3, columns=3, lines=captions)
 
     def render(self, view: PlayerView) -> str:
         """Return the board as three lines."""
@@ -51,7 +44,10 @@ class TicTacToeRenderer:
 
     def styled(self, view: PlayerView, marks: Mapping[int, str] | None = None) -> Text:
         """Return the board in signs and colours, with marks in the cells that a hint names."""
-        return _styled(self.render(view), marks)
+        letters = list(self.render(view))
+        for cell, mark in (marks or {}).items():
+            letters[4 * (cell // 3) + cell % 3] = mark
+        return styled_board("".join(letters), _SIGNS, rows=range(3), cells=3)
 
     def svg_definitions(self) -> str:
         """Return the empty board."""
@@ -71,7 +67,8 @@ class TicTacToeRenderer:
 
     def clicks(self, view: PlayerView) -> Clicks:
         """Return a region for each cell."""
-        return _cell_clicks(self._board, view)
+        actions = {cell: (cell_name(cell),) for cell in view.legal_actions}
+        return Clicks(regions=self._board.regions(map(_square, range(9))), actions=actions)
 
 
 def _last_sign(board: SquareBoard) -> tuple[str, str]:
@@ -107,11 +104,6 @@ def _square(cell: int) -> int:
     """Return the number on a `SquareBoard`, whose rows begin below."""
     row, column = divmod(cell, 3)
     return 3 * (2 - row) + column
-
-
-def _cell_clicks(board: SquareBoard, view: PlayerView) -> Clicks:
-    actions = {cell: (cell_name(cell),) for cell in view.legal_actions}
-    return Clicks(regions=board.regions(map(_square, range(9))), actions=actions)
 
 
 # -- phantom tic-tac-toe ---------------------------------------------------------------------------
@@ -153,24 +145,16 @@ class _Phantom:
         return known
 
 
-class PhantomRenderer:
+class PhantomRenderer(TicTacToeRenderer):
     """Shows the player's marks, and those of the opponent that it bumped into."""
 
     def __init__(self, game: Game, parameters: Parameters) -> None:
-        self._board = SquareBoard(game.info.name, rows=3, columns=3, lines=1)
+        super().__init__(game, parameters, captions=1)
 
     def render(self, view: PlayerView) -> str:
         """Return the board as far as the player knows it, and how many marks it does not see."""
         known = _Phantom.of(view)
         return f"{board_text(known.marks)}\n{_out_of_sight(known, view)}"
-
-    def styled(self, view: PlayerView, marks: Mapping[int, str] | None = None) -> Text:
-        """Return the board in signs and colours, with marks in the cells that a hint names."""
-        return _styled(self.render(view), marks)
-
-    def svg_definitions(self) -> str:
-        """Return the empty board."""
-        return self._board.definition()
 
     def svg(self, view: PlayerView) -> str:
         """Return the board as far as the player knows it; a refused placement is framed.
@@ -233,10 +217,6 @@ class PhantomRenderer:
     def _refusal(self, square: int) -> Markup:
         return self._board.frame(self._board.box(square), VERMILLION, width=5)
 
-    def clicks(self, view: PlayerView) -> Clicks:
-        """Return a region for each cell."""
-        return _cell_clicks(self._board, view)
-
 
 def _out_of_sight(known: _Phantom, view: PlayerView) -> str:
     return f"{NAMES[1 - view.player]} out of sight: {known.hidden}"
@@ -264,7 +244,16 @@ class KuhnRenderer:
 
     def svg_definitions(self) -> str:
         """Return the back of a card."""
-        return _back()
+        lines = "".join(f"M{8 + 12 * step} 8v{_CARD_HEIGHT - 16}" for step in range(1, 7))
+        lines += "".join(f"M8 {8 + 12 * step}h{_CARD_WIDTH - 16}" for step in range(1, 10))
+        inside = {"width": _CARD_WIDTH - 16, "height": _CARD_HEIGHT - 16}
+        return tag(
+            "g",
+            _blank(0, 0, "#ffffff"),
+            tag("rect", x=8, y=8, **inside, rx=4, fill=BLUE),
+            tag("path", d=lines, stroke="#ffffff", opacity=0.35),
+            id=_BACK_ID,
+        )
 
     def svg(self, view: PlayerView) -> str:
         """Return the table with the player's card, the other one face down."""
@@ -303,13 +292,16 @@ def _table(cards: Sequence[str], bets: str, players: Sequence[str]) -> str:
     parts.append(tag("rect", x=8, y=8, width=344, height=236, rx=90, fill="#d7e6dc"))
     for player, (name, x) in enumerate(zip(players, (48, 220), strict=True)):
         said = ["pass" if bet == "p" else "bet" for bet in bets[player::2]]
+        back = tag("use", href=f"#{_BACK_ID}", x=x, y=44)
         parts += [
-            _card(cards[player], x, 44) if cards[player] else _placed_back(x, 44),
+            _card(cards[player], x, 44) if cards[player] else back,
             _label(name, x + _CARD_WIDTH / 2, 34, 14, weight="bold"),
             _label(" · ".join(said) or "-", x + _CARD_WIDTH / 2, 198, 16),
         ]
     chips = 2 + bets.count("b")
-    parts += _chips(chips)
+    for chip in range(chips):
+        place = {"cx": 180, "cy": 132 - 11 * chip, "rx": 22, "ry": 9}
+        parts.append(tag("ellipse", **place, fill=(ORANGE, GREEN)[chip % 2], stroke=INK))
     parts.append(_label(f"pot: {chips}", 180, 226, 16, weight="bold"))
     return str(tag("svg", *parts, viewBox="0 0 360 252", role="img"))
 
@@ -333,32 +325,9 @@ def _card(card: str, x: float, y: float) -> Markup:
     )
 
 
-def _back() -> Markup:
-    lines = "".join(f"M{8 + 12 * step} 8v{_CARD_HEIGHT - 16}" for step in range(1, 7))
-    lines += "".join(f"M8 {8 + 12 * step}h{_CARD_WIDTH - 16}" for step in range(1, 10))
-    inside = {"width": _CARD_WIDTH - 16, "height": _CARD_HEIGHT - 16}
-    return tag(
-        "g",
-        _blank(0, 0, "#ffffff"),
-        tag("rect", x=8, y=8, **inside, rx=4, fill=BLUE),
-        tag("path", d=lines, stroke="#ffffff", opacity=0.35),
-        id=_BACK_ID,
-    )
-
-
-def _placed_back(x: float, y: float) -> Markup:
-    return tag("use", href=f"#{_BACK_ID}", x=x, y=y)
-
-
 def _blank(x: float, y: float, fill: str) -> Markup:
     place = {"x": x, "y": y, "width": _CARD_WIDTH, "height": _CARD_HEIGHT}
     return tag("rect", **place, rx=8, fill=fill, stroke=INK)
-
-
-def _chips(count: int) -> Iterable[Markup]:
-    for chip in range(count):
-        place = {"cx": 180, "cy": 132 - 11 * chip, "rx": 22, "ry": 9}
-        yield tag("ellipse", **place, fill=(ORANGE, GREEN)[chip % 2], stroke=INK)
 
 
 def _label(

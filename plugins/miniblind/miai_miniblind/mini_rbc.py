@@ -21,16 +21,7 @@ from typing import Final, Literal, NamedTuple, Self, TypeAlias
 
 from pydantic import model_validator
 
-from miai import (
-    Game,
-    GameInfo,
-    Json,
-    Observation,
-    Parameters,
-    Player,
-    State,
-    parameter,
-)
+from miai import Game, GameInfo, Json, Observation, Parameters, Player, State, parameter
 from miai.beliefs.problem import Reply, Root, goes_on, over
 from miai_miniblind.boards import board_symmetries, board_text, parse_square, square_name
 from miai_miniblind.roots import DrawsRoots, nearest
@@ -302,7 +293,10 @@ class _Board:
         self.sideways = [[b for b in self.steps[a] if abs(a - b) in (1, n)] for a in squares]
         self.paths = [[self._path(a, b, n) for b in squares] for a in squares]
         self.on_edge = [r in (0, n - 1) or c in (0, n - 1) for r, c in self._places]
-        self.beside = [[self._is_beside(a, b) for b in squares] for a in squares]
+        self.beside = [
+            [abs(row - r) == 1 or abs(column - c) == 1 for r, c in self._places]
+            for row, column in self._places
+        ]
 
     def distance(self, a: int, b: int) -> int:
         """Return the steps of a king between two squares."""
@@ -315,10 +309,6 @@ class _Board:
             return ()
         step = (1 if row == row_b else n) * (1 if b > a else -1)
         return tuple(range(a + step, b + step, step))
-
-    def _is_beside(self, a: int, b: int) -> bool:
-        (row, column), (row_b, column_b) = self._places[a], self._places[b]
-        return abs(row - row_b) == 1 or abs(column - column_b) == 1
 
 
 class MiniRbcProblemParameters(Parameters):

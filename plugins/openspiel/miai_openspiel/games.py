@@ -93,7 +93,7 @@ class OpenSpielGame(Game):
             utility_sum=None if total is None else float(total),
             perfect_information=kind.information
             != pyspiel.GameType.Information.IMPERFECT_INFORMATION,
-            payoffs=(least, greatest) != (-1.0, 1.0) or name in _PAYOFFS,
+            payoffs=(least, greatest) != (-1.0, 1.0),
             simultaneous=simultaneous,
             intermediate_rewards=kind.reward_model == pyspiel.GameType.RewardModel.REWARDS,
             teams=(0,) * players if kind.utility == pyspiel.GameType.Utility.IDENTICAL else (),
@@ -199,9 +199,6 @@ _WRONG_TENSORS: Final = frozenset(
 _WRONG_TEXTS: Final = frozenset({"oh_hell"})
 """Games whose actions are numbers here: OpenSpiel's texts are right in certain positions only."""
 
-_PAYOFFS: Final[frozenset[str]] = frozenset()
-"""Games with returns from -1 to 1 that are not just losses, draws and wins."""
-
 
 class OpenSpielState(SimultaneousState):
     """A state of OpenSpiel.
@@ -277,11 +274,9 @@ class OpenSpielState(SimultaneousState):
 
     def _key(self) -> Hashable:
         """Return the history: OpenSpiel promises nothing about states with equal texts."""
-        return " ".join(map(str, self._decided()))
-
-    def _decided(self) -> list[int]:
-        """Return the actions so far, without those of a decision that others have yet to take."""
-        return self._history[: len(self._history) - len(self._pending)]
+        # Without the actions of a decision that others have yet to take.
+        decided = self._history[: len(self._history) - len(self._pending)]
+        return " ".join(map(str, decided))
 
     def __str__(self) -> str:
         return str(self.inner)
