@@ -219,6 +219,12 @@ def ending_text(record: GameRecord, names: Sequence[str]) -> str:
     return f"{ending}{why}{detail}"
 
 
+def result_text(record: GameRecord, names: Sequence[str]) -> str:
+    """Return `ending_text` with all players' returns: ``white wins: black -1, white +1``."""
+    scores = ", ".join(f"{n} {r:+g}" for n, r in zip(names, record.returns, strict=True))
+    return f"{ending_text(record, names)}: {scores}"
+
+
 def winners_text(names: Sequence[str]) -> str:
     """Return that one player wins, or that several, but not all, share the best result."""
     return f"{names[0]} wins" if len(names) == 1 else f"{listed(names)} share the win"

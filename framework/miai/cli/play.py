@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from miai.errors import AgentUnavailableError, ConfigError, near_matches
-from miai.files import user_data
 from miai.plain import listed, parse_value
 from miai.plugins.kinds import AGENT, GAME, SEARCH
 
@@ -33,6 +32,14 @@ if TYPE_CHECKING:
 
 _SEED_BITS = 48
 
+GameName = Annotated[str, typer.Argument(metavar="GAME", help="Name of the game, or its program.")]
+GameSettings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="NAME=VALUE", help="Set a parameter of the game; may be repeated."
+    ),
+]
+
 
 def add_commands(app: typer.Typer) -> None:
     """Add the command to the command line."""
@@ -42,15 +49,8 @@ def add_commands(app: typer.Typer) -> None:
 
 def play(
     context: typer.Context,
-    game_name: Annotated[
-        str, typer.Argument(metavar="GAME", help="Name of the game, or its program.")
-    ],
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", metavar="NAME=VALUE", help="Set a parameter of the game; may be repeated."
-        ),
-    ] = None,
+    game_name: GameName,
+    settings: GameSettings = None,
     seed: Annotated[
         int | None,
         typer.Option(
@@ -92,6 +92,7 @@ def play(
     vanishes with what was typed. A game between agents shows the true positions.
     """
     from miai.api import load_game
+    from miai.record import result_text
 
     game_name, parameters = game_of(game_name, settings or [])
     game = load_game(game_name, **parameters)
@@ -103,14 +104,14 @@ def play(
     display = _GameDisplay(quiet=quiet, human=people)
     result = _play_game(game, parameters, players, seed=drawn, display=display, adviser=adviser)
     display.show_end()
-    print(_result(game, result))
+    print(result_text(result, game.info.player_names))
     if seed is None and not quiet:
         print(f"--seed {drawn} plays with the same chance and the same agents again.")
     if writer:
         writer(result)
         print(f"written to {record}")
     if replay or (people and not quiet and sys.stdin.isatty() and sys.stdout.isatty()):
-        _write_replay(result, replay or _replay_file(game, drawn))
+        _write_replay(result, replay)
 
 
 def game_of(name: str, settings: Sequence[str]) -> tuple[str, dict[str, Any]]:
@@ -135,15 +136,13 @@ def game_of(name: str, settings: Sequence[str]) -> tuple[str, dict[str, Any]]:
     return program_game({**parameters, "program": name})
 
 
-def _replay_file(game: Game, seed: int) -> Path:
-    day = datetime.now().astimezone().date().isoformat()
-    return user_data() / "games" / f"{day}-{game.info.name}-{seed:x}.html"
-
-
-def _write_replay(record: GameRecord, path: Path) -> None:
-    from miai.files import write_text, writing
+def _write_replay(record: GameRecord, path: Path | None) -> None:
+    from miai.files import user_data, write_text, writing
     from miai.pages.replay_page import replay_page
 
+    if path is None:
+        day = datetime.now().astimezone().date().isoformat()
+        path = user_data() / "games" / f"{day}-{record.game}-{record.seed:x}.html"
     with writing(path, ConfigError):
         path.parent.mkdir(parents=True, exist_ok=True)
         write_text(path, replay_page(record, path.stem))
@@ -274,14 +273,6 @@ class _GameDisplay:
             print(f"The full position:\n{state}")
 
 
-def _result(game: Game, record: GameRecord) -> str:
-    from miai.record import ending_text
-
-    names = game.info.player_names
-    scores = ", ".join(f"{n} {r:+g}" for n, r in zip(names, record.returns, strict=True))
-    return f"{ending_text(record, names)}: {scores}"
-
-
 DEFAULT_AGENT = "human"
 
 _MOST_PLAYERS = 5  # in the example of a command
@@ -368,38 +359,26 @@ def parse_players(
 
 
 def _pairs(game: Game, words: Sequence[str], *, known: Iterable[str]) -> Iterator[tuple[str, str]]:
-    remaining = [part for word in words for part in _split_option(word)]
-    remaining.reverse()
+    names, remaining = game.info.player_names, list[str]()
+    for word in reversed(words):
+        option, equals, value = word.partition("=")
+        remaining += [value, option] if word.startswith("--") and equals else [word]
     while remaining:
         option = remaining.pop()
         if not option.startswith("--"):
-            raise ConfigError(_no_option(game, [option, *reversed(remaining)]))
-        if option.removeprefix("--").partition(".")[0] not in game.info.player_names:
-            raise ConfigError(_unknown_option(game, option, known))
+            unread = [option, *reversed(remaining)]
+            # Where agents alone were written, one for each player, the example names them.
+            agents = [word for word in unread if not word.startswith("--")]
+            line_up = agents if len(agents) == len(unread) == len(names) else []
+            raise ConfigError(f"'{option}' names no player. Write: {_usage(game, line_up)}")
+        if option.removeprefix("--").partition(".")[0] not in names:
+            near = near_matches(option.split(".")[0], [*known, *(f"--{name}" for name in names)])
+            raise ConfigError(
+                f"unknown option '{option}'; {game.info.title} is played by {listed(names)}. {near}"
+            )
         if not remaining or remaining[-1].startswith("--"):
             raise ConfigError(f"option '{option}' needs a value: {_usage(game)}")
         yield option, remaining.pop()
-
-
-def _split_option(word: str) -> list[str]:
-    option, equals, value = word.partition("=")
-    return [option, value] if word.startswith("--") and equals else [word]
-
-
-def _no_option(game: Game, words: Sequence[str]) -> str:
-    """Return the error message for words that are not options, with an example."""
-    names = game.info.player_names
-    agents = [word for word in words if not word.startswith("--")]
-    line_up = agents if len(agents) == len(words) == len(names) else []
-    return f"'{words[0]}' names no player. Write: {_usage(game, line_up)}"
-
-
-def _unknown_option(game: Game, option: str, known: Iterable[str]) -> str:
-    options = [*known, *(f"--{name}" for name in game.info.player_names)]
-    return (
-        f"unknown option '{option}'; {game.info.title} is played by "
-        f"{listed(game.info.player_names)}. {near_matches(option.split('.')[0], options)}"
-    )
 
 
 def _without_agent(game: Game, player: PlayerOptions) -> str:

@@ -772,12 +772,12 @@ def box(quantiles: Sequence[float], *, extent: tuple[float, float], label: str) 
     )
 
 
-def _row(label: str, style: str, *parts: Markup) -> Markup:
+def _row(label: str, style: str, *parts: Markup, width: int = _WIDE) -> Markup:
     return tag(
         "svg",
         *parts,
         class_=style,
-        viewBox=f"0 0 {_WIDE} {_ROW}",
+        viewBox=f"0 0 {width} {_ROW}",
         preserveAspectRatio="none",
         role="img",
         aria_label=label,
@@ -810,16 +810,7 @@ def stacked_bar(counts: Mapping[str, tuple[int, Markup]], *, label: str) -> Mark
         sign = _swatch(tag("rect", class_="fill", width=34, height=12), i)
         items.append(tag("li", sign, f"{name} ", words))
         left += width
-    stack = tag(
-        "svg",
-        *parts,
-        class_="stack",
-        viewBox=f"0 0 {_BAR} 20",
-        preserveAspectRatio="none",
-        role="img",
-        aria_label=label,
-    )
-    return stack + tag("ul", *items, class_="legend")
+    return _row(label, "stack", *parts, width=_BAR) + tag("ul", *items, class_="legend")
 
 
 def ratio_bar(llr: float, lower: float, upper: float) -> Markup:
@@ -834,13 +825,7 @@ def ratio_bar(llr: float, lower: float, upper: float) -> Markup:
         tag("g", tag("circle", class_="fill", cx=scale(llr), cy=30, r=6), class_="s0"),
         tag("text", f"H0 at {lower:.2f}", x=start, y=60, text_anchor="start", class_="dim"),
         tag("text", f"H1 at {upper:.2f}", x=end, y=60, text_anchor="end", class_="dim"),
-        tag(
-            "text",
-            f"{llr:.2f}",
-            x=middle,
-            y=12,
-            text_anchor="middle",
-        ),
+        tag("text", f"{llr:.2f}", x=middle, y=12, text_anchor="middle"),
     ]
     return tag(
         "svg",

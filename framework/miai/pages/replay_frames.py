@@ -176,8 +176,13 @@ def frames_of(record: GameRecord, game: Game, *, worlds: int) -> Iterator[Frame]
     state = game.new_initial_state()
     hidden = not game.info.perfect_information
     players = [_Watcher(game, p, worlds) for p in range(game.num_players())] if hidden else []
-    _tell(players, state)
-    yield Frame(move=None, before=None, views=_views(renderer, state, players))
+
+    def views() -> tuple[View, ...]:
+        for player in players:
+            player.observe(state)
+        return (_truth(renderer, state), *(_seen(renderer, state, player) for player in players))
+
+    yield Frame(move=None, before=None, views=views())
     for move in record.moves:
         # Decisions are read in the state before them: their numbers are actions of that state.
         before = state.clone()
@@ -185,8 +190,7 @@ def frames_of(record: GameRecord, game: Game, *, worlds: int) -> Iterator[Frame]
             state.apply_action(move.action)
         except ValueError as error:
             raise RecordError(f"{record.game}: ply {move.ply}: {error}") from error
-        _tell(players, state)
-        yield Frame(move=move, before=before, views=_views(renderer, state, players))
+        yield Frame(move=move, before=before, views=views())
 
 
 def definitions(game: Game) -> str:
@@ -208,15 +212,6 @@ class _Watcher:
             self.view.observe(observation)
             if self.followed is not None:
                 self.followed.observe(observation)
-
-
-def _tell(players: Sequence[_Watcher], state: State) -> None:
-    for player in players:
-        player.observe(state)
-
-
-def _views(renderer: Renderer, state: State, players: Sequence[_Watcher]) -> tuple[View, ...]:
-    return (_truth(renderer, state), *(_seen(renderer, state, player) for player in players))
 
 
 def _truth(renderer: Renderer, state: State) -> View:
@@ -289,12 +284,13 @@ def decision_of(statistics: Mapping[str, Json], before: State) -> ReplayDecision
     Args:
       before: the state before it; not changed.
     """
+    rest = [(key, value) for key, value in statistics.items() if key not in _KNOWN]
     return ReplayDecision(
         evaluation=Evaluation.from_statistics(statistics),
         unit=ValueUnit.of(statistics),
         line=_line(statistics.get("pv"), before),
         candidates=_candidates(statistics, before),
-        figures=_figures(statistics),
+        figures=tuple((str(key), _shown(value)) for key, value in rest[:_MOST_FIGURES]),
     )
 
 
@@ -362,11 +358,6 @@ def _rows(value: Json, width: int) -> list[list[Any]]:
 
 def _is_list(value: Any) -> TypeGuard[Sequence[Any]]:
     return isinstance(value, Sequence) and not isinstance(value, str)
-
-
-def _figures(statistics: Mapping[str, Json]) -> tuple[tuple[str, str], ...]:
-    rest = [(key, value) for key, value in statistics.items() if key not in _KNOWN]
-    return tuple((str(key), _shown(value)) for key, value in rest[:_MOST_FIGURES])
 
 
 def _shown(value: Json) -> str:

@@ -268,28 +268,17 @@ def replay_page(
     """
     game = _game(record)
     positions = PackedPositions()
-    points: dict[ValueScale, list[GraphPoint]] = {}
     position, decision = [Markup()], Markup()
     for ply, frame in enumerate(frames_of(record, game, worlds=worlds)):
         decision = Markup()
         if frame.move is not None and frame.before is not None:
             recorded = decision_of(frame.move.statistics, frame.before)
             decision = decision_markup(recorded, game.info)
-            if recorded.evaluation is not None and frame.move.actor >= 0:
-                actor = frame.move.actor
-                evaluation = recorded.evaluation.of_first_player(actor, game.info)
-                scale = evaluation.scale(game.info)
-                point = GraphPoint(ply, actor, scale.number(evaluation.value))
-                points.setdefault(scale, []).append(point)
         position = _position(ply, frame, record, game)
         positions.add(position, decision)
     addresses = {"The tournament's report": report} if report else {}
     count = len(record.moves) + 1
     players = [name(player.name, 24) for player in record.players]
-    graphs = [
-        graph_section(scale, own, count, game=game, players=players)
-        for scale, own in points.items()
-    ]
     return (
         environment()
         .get_template("replay.html")
@@ -299,13 +288,14 @@ def replay_page(
             definitions=Markup(definitions(game)),  # noqa: S704 - by an installed renderer
             heading=_heading(record, game_id, game, addresses | dict(links or {})),
             play_on=play_on,
-            open_plies=_open_plies(record),
+            # The last ply at which the game is not over by its rules.
+            open_plies=len(record.moves) - (record.termination is Termination.TERMINAL),
             single=game.info.perfect_information,
             controls=_controls(count, game),
             position=Markup().join(position),
             decision=decision,
             positions=positions.packed(),
-            graphs=graphs,
+            graphs=graph_sections(record.moves, game, players=players),
             moves=moves_markup(record.moves, game.info),
             asides=[*_legend(game), *_files(record, game_id)],
             about=_about(record),
@@ -469,31 +459,32 @@ def _duration(seconds: float) -> str:
     return f"{seconds:.2f} s" if seconds >= 1 else f"{1000 * seconds:.0f} ms"
 
 
-def _open_plies(record: GameRecord) -> int:
-    """Return the last ply at which the game is not over by its rules."""
-    return len(record.moves) - (record.termination is Termination.TERMINAL)
-
-
-def graph_section(
-    scale: ValueScale,
-    points: Sequence[GraphPoint],
-    frames: int,
-    *,
-    game: Game,
-    players: Sequence[Markup],
-    heading: str = "h2",
-) -> Markup:
-    """Return `value_graph` with a heading that says whose values they are, and a legend.
+def graph_sections(
+    moves: Sequence[MoveRecord], game: Game, *, players: Sequence[Markup], heading: str = "h2"
+) -> list[Markup]:
+    """Return a `value_graph` for each scale of the agents' values, with a heading and a legend.
 
     Args:
       players: the players' names for the legend.
-      heading: tag of the heading.
+      heading: tag of the heading, which says whose values they are.
     """
+    points: dict[ValueScale, list[GraphPoint]] = {}
+    for ply, move in enumerate(moves, start=1):
+        evaluation = Evaluation.from_statistics(move.statistics)
+        if evaluation is not None and move.actor >= 0:
+            shown = evaluation.of_first_player(move.actor, game.info)
+            scale = shown.scale(game.info)
+            point = GraphPoint(ply, move.actor, scale.number(shown.value))
+            points.setdefault(scale, []).append(point)
     comparable = game.info.num_players == 2 and game.info.utility_sum is not None
     whose = f"for {_actor_name(0, game.info)}" if comparable else "each for its own player"
-    unit = f" in{scale.suffix}" if scale.suffix else ""
-    title = tag(heading, f"{scale.name.capitalize()}{unit}, {whose}")
-    return tag("section", title, value_graph(points, frames, scale), charts.legend(players))
+    sections = []
+    for scale, row in points.items():
+        unit = f" in{scale.suffix}" if scale.suffix else ""
+        title = tag(heading, f"{scale.name.capitalize()}{unit}, {whose}")
+        graph = value_graph(row, len(moves) + 1, scale)
+        sections.append(tag("section", title, graph, charts.legend(players)))
+    return sections
 
 
 def moves_markup(moves: Sequence[MoveRecord], info: GameInfo) -> Markup:
@@ -511,9 +502,10 @@ def moves_markup(moves: Sequence[MoveRecord], info: GameInfo) -> Markup:
             rows.append({})
         rows[-1].setdefault(actor, []).append(tag("a", text(move.text, 40), href=f"#p{ply}"))
         last = actor
+    styles = ["chance" if actor < 0 else charts.series_class(actor) for actor in actors]
     heads = [
-        tag("th", _actor_name(actor, info), scope="col", class_=_actor_class(actor))
-        for actor in actors
+        tag("th", _actor_name(actor, info), scope="col", class_=style)
+        for actor, style in zip(actors, styles, strict=True)
     ]
     start = tag("a", "start", href="#p0")
     lines = [tag("tr", tag("th", "0", scope="row"), tag("td", start, colspan=len(actors)))]
@@ -526,10 +518,6 @@ def moves_markup(moves: Sequence[MoveRecord], info: GameInfo) -> Markup:
 
 def _actor_name(actor: int, info: GameInfo) -> str:
     return "chance" if actor < 0 else text(info.player_names[actor], 24)
-
-
-def _actor_class(actor: int) -> str:
-    return "chance" if actor < 0 else charts.series_class(actor)
 
 
 def legend(game: Game) -> Markup:

@@ -17,11 +17,11 @@ from miai.information import PlayerView
 from miai.pages.document import printable, printable_block
 from miai.pages.layout import name
 from miai.pages.replay_frames import BeliefFollower, ReplayDecision, decision_of
-from miai.pages.replay_page import GraphPoint, graph_section
+from miai.pages.replay_page import graph_sections
 from miai.plain import dumps, to_plain
 from miai.record import MoveRecord
 from miai.render import Clickable, EstimatingRenderer, Renderer
-from miai.values import Evaluation, ValueScale
+from miai.values import Evaluation
 
 _LONGEST = 60
 _MOST_WORLDS = 20_000
@@ -151,31 +151,15 @@ def analysis_of(game: Game, moves: Sequence[MoveRecord], renderer: Renderer) -> 
 
     The reader may see all of the game.
     """
-    points: dict[ValueScale, list[GraphPoint]] = {}
     state = game.new_initial_state()
     latest: Thoughts | None = None
     last = max((ply for ply, move in enumerate(moves) if move.statistics), default=-1)
     for ply, move in enumerate(moves):
-        evaluation = Evaluation.from_statistics(move.statistics)
-        if evaluation is not None and move.actor >= 0:
-            shown = evaluation.of_first_player(move.actor, game.info)
-            scale = shown.scale(game.info)
-            point = GraphPoint(ply + 1, move.actor, scale.number(shown.value))
-            points.setdefault(scale, []).append(point)
         if ply == last and move.actor >= 0:
             latest = thoughts_of(move.statistics, state, move.actor, renderer)
         state.apply_action(move.action)
-    graphs = [
-        graph_section(
-            scale,
-            row,
-            len(moves) + 1,
-            game=game,
-            players=[name(player, _LONGEST) for player in game.info.player_names],
-            heading="h3",
-        )
-        for scale, row in points.items()
-    ]
+    players = [name(player, _LONGEST) for player in game.info.player_names]
+    graphs = graph_sections(moves, game, players=players, heading="h3")
     return {"graph": "".join(graphs), "thoughts": latest}
 
 

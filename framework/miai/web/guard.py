@@ -128,12 +128,8 @@ class Guard:
             if scope["type"] == "lifespan":
                 await self._app(scope, receive, send)
             return
-        response = self._refusal(scope)
-        sender = _with_headers(send)
-        if response is not None:
-            await response(scope, receive, sender)
-            return
-        await self._app(scope, receive, sender)
+        answer = self._refusal(scope) or self._app
+        await answer(scope, receive, _with_headers(send))
 
     def _refusal(self, scope: Scope) -> Response | None:
         """Return the answer to a request that goes no further; None if it may."""
@@ -165,13 +161,10 @@ class Guard:
             cookie = cookie or new_cookie()
             self._browsers.admit(cookie)
             return enter(cookie, path)
-        if owner or path.startswith(_OPEN) or (state["table"] and _is_of(path, state["table"])):
+        own = state["table"] and f"{path}/".startswith(f"/tables/{state['table']}/")
+        if owner or path.startswith(_OPEN) or own:
             return None
         return page("locked.html", owner=False, status=403)
-
-
-def _is_of(path: str, table: str) -> bool:
-    return path == f"/tables/{table}" or path.startswith(f"/tables/{table}/")
 
 
 def _cookie(headers: Headers) -> str:

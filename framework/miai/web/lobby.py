@@ -90,45 +90,40 @@ def fields_of(
       entered: the values of the form so far, by name.
       mistakes: what is wrong with them, by name.
     """
-    rows = describe_parameters(component.load_parameters())
-    return [_field(row, game, prefix, entered, mistakes) for row in rows]
-
-
-def _field(
-    row: Mapping[str, Any],
-    game: str,
-    prefix: str,
-    entered: Mapping[str, str],
-    mistakes: Mapping[str, str],
-) -> Field:
-    name, kinds, limits = f"{prefix}.{row['name']}", row["type"].split(" or "), row["limits"]
-    default = "" if row["default"] is None else _text(row["default"])
-    if not default:  # an empty field is null
-        kinds = [kind for kind in kinds if kind != "null"]
-    kind, choices = "text", tuple(map(str, limits.get("enum", ())))
-    if row["component"]:
-        choices = tuple(each.name for each in registry().components(row["component"], game=game))
-    if kinds == ["boolean"]:
-        choices = ("true", "false")
-    if choices:
-        kind = "select"
-        choices = choices if default in choices else ("", *choices)
-    elif kinds in (["integer"], ["number"]):
-        kind = "number"
-    facts = " ".join(filter(None, (_range(limits), row["unit"])))
-    return Field(
-        name=name,
-        label=str(row["name"]).replace(".", ": ").replace("_", " "),
-        kind=kind,
-        value=entered.get(name, default if kind == "select" else ""),
-        default=default,
-        choices=choices,
-        low=_limit(limits, "minimum", "exclusiveMinimum"),
-        high=_limit(limits, "maximum", "exclusiveMaximum"),
-        step="1" if kinds == ["integer"] else "any",
-        help=f"{row['help']} ({facts})" if facts else row["help"],
-        mistake=mistakes.get(name, ""),
-    )
+    fields = []
+    for row in describe_parameters(component.load_parameters()):
+        name, kinds, limits = f"{prefix}.{row['name']}", row["type"].split(" or "), row["limits"]
+        default = "" if row["default"] is None else _text(row["default"])
+        if not default:  # an empty field is null
+            kinds = [kind for kind in kinds if kind != "null"]
+        kind, choices = "text", tuple(map(str, limits.get("enum", ())))
+        if row["component"]:
+            named = registry().components(row["component"], game=game)
+            choices = tuple(each.name for each in named)
+        if kinds == ["boolean"]:
+            choices = ("true", "false")
+        if choices:
+            kind = "select"
+            choices = choices if default in choices else ("", *choices)
+        elif kinds in (["integer"], ["number"]):
+            kind = "number"
+        facts = " ".join(filter(None, (_range(limits), row["unit"])))
+        fields.append(
+            Field(
+                name=name,
+                label=str(row["name"]).replace(".", ": ").replace("_", " "),
+                kind=kind,
+                value=entered.get(name, default if kind == "select" else ""),
+                default=default,
+                choices=choices,
+                low=_limit(limits, "minimum", "exclusiveMinimum"),
+                high=_limit(limits, "maximum", "exclusiveMaximum"),
+                step="1" if kinds == ["integer"] else "any",
+                help=f"{row['help']} ({facts})" if facts else row["help"],
+                mistake=mistakes.get(name, ""),
+            )
+        )
+    return fields
 
 
 def _limit(limits: Mapping[str, Any], *names: str) -> str:
@@ -402,11 +397,11 @@ def form_page(
     except MiaiError as error:
         return page("problem.html", problem=one_line(str(error)), status=409)
     agents, ranks = agents_of(game), opponents_of(made)
+    opponent = RANK + ranks[len(ranks) // 2].name if ranks else ME  # of middling strength
     players = []
     for player, name in enumerate(names):
         prefix = f"players.{player}"
-        default = ME if player == me else _first_opponent(ranks)
-        chosen = entered.get(f"{prefix}.agent", default)
+        chosen = entered.get(f"{prefix}.agent", ME if player == me else opponent)
         known = next((agent for agent in agents if agent.name == chosen), None)
         own = [] if known is None else fields_of(known, game, prefix, entered, mistakes)
         players.append((prefix, name, chosen, own, mistakes.get(f"{prefix}.agent", "")))
@@ -442,8 +437,3 @@ def _game_of(game: str, entered: Mapping[str, str], parameters: Mapping[str, Any
         if not mistakes:
             return load_game(game, **parameters)
     return load_game(game)
-
-
-def _first_opponent(ranks: Sequence[Opponent]) -> str:
-    """Return the choice of an opponent of middling strength."""
-    return RANK + ranks[len(ranks) // 2].name if ranks else ME

@@ -38,7 +38,7 @@ from miai.plugins.loader import registry
 from miai.record import GameRecord, ReadableFormat, Termination
 from miai.record_reader import read_record
 from miai.web.lobby import FormError, entered_in, form_page, players_of, setting_of
-from miai.web.tables import GameTable, TableSet
+from miai.web.tables import GameTable, TableSet, kept_file
 from miai.web.templating import page
 
 MOST_RECORDS: Final = 500
@@ -194,7 +194,7 @@ class Shelf:
 
     def get(self, name: str) -> GameRecord | None:
         """Return a record by name; None if there is none. Raises `RecordError` if it is damaged."""
-        path = self._path(name)
+        path = kept_file(self._folder, name)
         if path is None:
             return None
         record = read_record(path.read_text(encoding="utf-8"))
@@ -203,8 +203,7 @@ class Shelf:
 
     def remove(self, name: str) -> None:
         """Remove a record, if it is there."""
-        path = self._path(name)
-        if path is not None:
+        if path := kept_file(self._folder, name):
             path.unlink(missing_ok=True)
 
     def latest(self) -> list[RecordSummary]:
@@ -218,12 +217,6 @@ class Shelf:
             except (KeyError, TypeError, ValueError):
                 continue
         return sorted(found, key=lambda summary: (summary.opened, summary.id), reverse=True)
-
-    def _path(self, name: str) -> Path | None:
-        if len(name) != 12 or not set(name) <= set("0123456789abcdef"):
-            return None
-        path = self._folder / f"{name}.jsonl"
-        return path if path.is_file() else None
 
 
 def _result(record: GameRecord) -> str:

@@ -171,14 +171,9 @@ class Pages:
     async def hint(self, request: Request) -> Response:
         """Send a hint to a player on its turn."""
         table = await self._find(request)
-        player = table.player_of(request.state.browser)
-        if player < 0:
+        if table.player_of(request.state.browser) < 0:
             return _refused("you only look on here", 403)
-        try:
-            advice = await to_thread.run_sync(table.advise, player)
-        except MiaiError as error:
-            return _refused(one_line(str(error)), 409)
-        return JSONResponse(advice)
+        return await self._told(request, GameTable.advise)
 
     async def analysis(self, request: Request) -> Response:
         """Send the values over a game and what an agent thought last."""

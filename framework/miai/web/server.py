@@ -41,8 +41,6 @@ MOST_BODY: Final = 1 << 20
 LEAST_TOKEN: Final = 12
 """Minimum length of a token that the user chooses, in characters."""
 _TIDY_SECONDS = 20.0
-_BROWSERS = "browsers"
-_RECORDS = "records"
 
 
 def make_app(
@@ -61,11 +59,11 @@ def make_app(
       OSError: the folder cannot be used.
     """
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    browsers = Browsers(folder / _BROWSERS)
+    browsers = Browsers(folder / "browsers")
     browsers.load()
     tables = TableSet(folder)
     pages = Pages(tables, browsers)
-    records = Records(folder / _RECORDS, tables)
+    records = Records(folder / "records", tables)
     absolute = [path.absolute() for path in paths]
     sections = Sections(folder, absolute, play_on=records.play_on)
 
@@ -228,7 +226,9 @@ class _Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop answering; browsers that still receive events are cut off without complaints."""
-        logging.getLogger("uvicorn.error").addFilter(_is_no_cut_off)
+        logging.getLogger("uvicorn.error").addFilter(
+            lambda record: "without completing response" not in record.getMessage()
+        )
         await super().shutdown(sockets)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -239,10 +239,6 @@ class _Server(uvicorn.Server):
             sys.stdout.flush()
             if self._open:
                 webbrowser.open(self._address)
-
-
-def _is_no_cut_off(record: logging.LogRecord) -> bool:
-    return "without completing response" not in record.getMessage()
 
 
 def _socket(host: str, port: int) -> socket.socket:

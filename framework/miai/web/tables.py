@@ -25,12 +25,7 @@ import miai
 from miai.agent import Decision
 from miai.api import load_game, renderer_for
 from miai.clock import Clock, ClockReading, TimeControl
-from miai.errors import (
-    AgentTimeoutError,
-    ConfigError,
-    MiaiError,
-    RecordError,
-)
+from miai.errors import AgentTimeoutError, ConfigError, MiaiError, RecordError
 from miai.files import Journal, write_text
 from miai.game import Game, Observation, State
 from miai.information import PlayerView
@@ -44,7 +39,7 @@ from miai.plugins.kinds import GAME
 from miai.plugins.loader import registry
 from miai.process.agent_process import AgentProcess
 from miai.process.sandbox import ProcessLimits
-from miai.record import GameRecord, MoveRecord, ending_text
+from miai.record import GameRecord, MoveRecord, result_text
 from miai.record_reader import read_record
 from miai.web.analysis import Estimates, EstimateView, Thoughts, analysis_of, thoughts_of
 from miai.web.frames import Camera, SeatFrame
@@ -196,7 +191,9 @@ class PersonSeat:
         seconds = time.monotonic() - began
         self.asked, self.thought = None, seconds
         if self._game.info.simultaneous:  # others may still be thinking
-            hint = self._choice(answer)
+            taken = answer.action if isinstance(answer, Decision) and not answer.resign else None
+            chosen = [move["text"] for move in self.frame["moves"] if move["action"] == taken]
+            hint = f"You chose {chosen[0]}." if chosen else ""
             self.frame = {**self.frame, "turn": False, "hint": hint, "areas": [], "moves": []}
             self._show()
         if answer is None:
@@ -204,12 +201,6 @@ class PersonSeat:
         if isinstance(answer, BaseException):
             raise answer
         return SeatReply(answer, seconds, None)
-
-    def _choice(self, answer: object) -> str:
-        """Return in words what the person chose in the frame that it has answered."""
-        action = answer.action if isinstance(answer, Decision) and not answer.resign else None
-        chosen = [move["text"] for move in self.frame["moves"] if move["action"] == action]
-        return f"You chose {chosen[0]}." if chosen else ""
 
     def end(self, returns: tuple[float, ...]) -> None:
         """Do nothing; the table shows the end."""
@@ -656,7 +647,11 @@ class GameTable:
         if state.pending_actions():
             return  # the other moves of this decision follow at once
         self._turn = state.acting_players(), time.monotonic()
-        self._show_public(state)
+        if not self._session.catching_up:
+            self._ready.set()
+        if not self.secret:
+            self._public = self._camera.truth(state)
+            self.channels[-1].send(self.news(-1))
         self._await_pace()
         if self._stopping:
             raise Interrupted
@@ -699,6 +694,7 @@ class GameTable:
 
     def news(self, player: int) -> dict[str, Any]:
         """Return everything that a page of a player, or with -1 of a spectator, shows now."""
+        names = self.game.info.player_names
         starting = self.running and (not self._ready.is_set() or self._session.catching_up)
         frame = self._frame_at_rest(player) if starting else self.frame(player)
         # While earlier moves are played again, the seats know less than the page has shown.
@@ -714,7 +710,7 @@ class GameTable:
             "analysis": self.can_analyse(player),
             "estimate": self.estimate_of(player),
             "clocks": None if self.control.kind == "none" else self._clocks(player),
-            "result": self._result(),
+            "result": result_text(self.record, names) if self.record else "",
         }
         if self.game.info.perfect_information:
             news["moves"] = list(map(self._move_text, self.moves))
@@ -768,14 +764,6 @@ class GameTable:
                 clocks[move.actor].end_turn()
         return clocks
 
-    def _result(self) -> str:
-        record = self.record
-        if record is None:
-            return ""
-        names = self.game.info.player_names
-        scores = ", ".join(f"{n} {r:+g}" for n, r in zip(names, record.returns, strict=True))
-        return f"{ending_text(record, names)}: {scores}"
-
     def _show(self, player: int) -> None:
         if self._session.catching_up:
             return
@@ -783,13 +771,6 @@ class GameTable:
         self._ready.set()
         self.channels[player].send(self.news(player))
         if first:  # spectators learn that the players have started
-            self.channels[-1].send(self.news(-1))
-
-    def _show_public(self, state: State) -> None:
-        if not self._session.catching_up:
-            self._ready.set()
-        if not self.secret:
-            self._public = self._camera.truth(state)
             self.channels[-1].send(self.news(-1))
 
     def _show_stage(self) -> None:
@@ -835,6 +816,14 @@ def _plain(move: MoveRecord) -> dict[str, Json]:
     return values
 
 
+def kept_file(folder: Path, name: str) -> Path | None:
+    """Return the file of a table or record; None if there is none of this name."""
+    path = folder / f"{name}.jsonl"
+    # The name is part of an address, which anybody may write.
+    well_formed = len(name) == 12 and set(name) <= set("0123456789abcdef")
+    return path if well_formed and path.is_file() else None
+
+
 class TableSet:
     """All tables of a server.
 
@@ -868,7 +857,7 @@ class TableSet:
         with self._lock:
             if name in self._tables:
                 return self._tables[name]
-            path = self._path(name)
+            path = kept_file(self._folder, name)
             if path is None:
                 return None
             self._tables[name] = GameTable.open(path, hidden=[str(self._folder)])
@@ -881,7 +870,7 @@ class TableSet:
         when the page asks for news.
         """
         with self._lock:
-            path = None if name in self._tables else self._path(name)
+            path = None if name in self._tables else kept_file(self._folder, name)
         if path is None:
             return None
         try:
@@ -894,13 +883,6 @@ class TableSet:
         values: dict[str, Any] = pages.get(browser, pages[""])
         installed = values["game"] in {game.name for game in registry().components(GAME)}
         return values if current and installed else None
-
-    def _path(self, name: str) -> Path | None:
-        """Return the journal of a table; None if there is none of this name."""
-        path = self._folder / f"{name}.jsonl"
-        # The name is part of an address, which anybody may write.
-        well_formed = len(name) == 12 and set(name) <= set("0123456789abcdef")
-        return path if well_formed and path.is_file() else None
 
     def resume(self, table: GameTable) -> None:
         """Let a table's game go on. Raises `ConfigError` if too many games are in progress."""
