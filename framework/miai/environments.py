@@ -319,7 +319,10 @@ class GymEnvironment(gymnasium.Env[ObservationDict, int]):
         for player, agent in enumerate(self._opponents):
             if agent is not None:
                 agent.new_game(derive_seed(number, "player", player), player=player)
-        self._tell_from_the_start()
+        # Opponents are told of the first position, and of chance's first draws.
+        self._followed = self.game.new_initial_state()
+        self._tell(self._followed)
+        self._tell_news()
         self._let_others_act()
         return self._observe()
 
@@ -383,12 +386,6 @@ class GymEnvironment(gymnasium.Env[ObservationDict, int]):
                 assert agent is not None
                 actions[number] = agent.act(self._clock).action
         self._played.act_together(actions)
-        self._tell_news()
-
-    def _tell_from_the_start(self) -> None:
-        """Tell opponents of the first position and of chance's first draws."""
-        self._followed = self.game.new_initial_state()
-        self._tell(self._followed)
         self._tell_news()
 
     def _tell_news(self) -> None:

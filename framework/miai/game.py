@@ -427,10 +427,6 @@ class State(ABC):
         for action in plain:
             self.apply_unchecked(action)
 
-    def player_return(self, player: int) -> float:
-        """Return one player's entry of `returns`."""
-        return self.returns()[player]
-
     def is_terminal(self) -> bool:
         """Return whether the game is over."""
         return self.current_player() == _TERMINAL

@@ -20,6 +20,7 @@ from __future__ import annotations
 import random
 import zlib
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
@@ -67,15 +68,7 @@ def miai_check_game(miai_seed: int) -> Check:
 
     Takes a game, or its name and parameters, and whatever `check_game` takes by keyword.
     """
-
-    def check(
-        game: Game | str, parameters: Mapping[str, Any] | None = None, **more: Any
-    ) -> ConformanceReport:
-        from miai.testing import check_game
-
-        return check_game(_game(game, parameters), **{"seed": miai_seed, **more})
-
-    return check
+    return partial(_check, "check_game", miai_seed)
 
 
 @pytest.fixture
@@ -111,15 +104,21 @@ def miai_check_renderer(miai_seed: int) -> Check:
 
     Takes a game, or its name and parameters, and whatever `check_renderer` takes by keyword.
     """
+    return partial(_check, "check_renderer", miai_seed)
 
-    def check(
-        game: Game | str, parameters: Mapping[str, Any] | None = None, **more: Any
-    ) -> ConformanceReport:
-        from miai.testing import check_renderer
 
-        return check_renderer(_game(game, parameters), **{"seed": miai_seed, **more})
+def _check(
+    name: str,
+    seed: int,
+    /,
+    game: Game | str,
+    parameters: Mapping[str, Any] | None = None,
+    **more: Any,
+) -> ConformanceReport:
+    import miai.testing
 
-    return check
+    check: Check = getattr(miai.testing, name)
+    return check(_game(game, parameters), **{"seed": seed, **more})
 
 
 def _game(game: Game | str, parameters: Mapping[str, Any] | None) -> Game:

@@ -9,14 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from miai.errors import RecordError
 from miai.parameters import wording
 from miai.plain import loads
-from miai.record import (
-    SCHEMA,
-    GameRecord,
-    MoveRecord,
-    PlayerRecord,
-    Termination,
-    VerdictRecord,
-)
+from miai.record import SCHEMA, GameRecord, MoveRecord, PlayerRecord, Termination, VerdictRecord
 
 MAX_CHARACTERS: Final = 1 << 28
 """Maximum length of a record."""

@@ -64,7 +64,9 @@ def list_components(
     """List games, agents, searches or other components, or one with its parameters."""
     registry = plugin_host().registry
     if not kind:
-        _print_kinds(registry, as_json)
+        texts = {kind.name: f"{kind.summary}; {kind.contract}" for kind in registry.kinds.values()}
+        rows = [f"{name:18} {text}" for name, text in texts.items()]
+        print(json.dumps(texts, indent=2) if as_json else "\n".join(rows))
         return
     kind = _singular(kind, registry)
     if game:
@@ -75,7 +77,7 @@ def list_components(
     if as_json:
         print(json.dumps([describe(component) for component in components], indent=2, default=str))
     elif name:
-        print("\n\n".join(_as_text(describe(component)) for component in components))
+        print("\n\n".join(_as_text(component) for component in components))
     elif components:
         print("\n".join(_headline(component) for component in components))
         print(f"\nParameters of one: miai list {_plural(kind)} NAME")
@@ -180,18 +182,8 @@ def _plural(kind: str) -> str:
     return f"{kind}es" if kind.endswith("ch") else f"{kind}s"
 
 
-def _print_kinds(registry: Registry, as_json: bool) -> None:
-    texts = {kind.name: f"{kind.summary}; {kind.contract}" for kind in registry.kinds.values()}
-    if as_json:
-        print(json.dumps(texts, indent=2))
-        return
-    for name, text in texts.items():
-        print(f"{name:18} {text}")
-
-
-def _as_text(row: dict[str, Any]) -> str:
-    scope = f" (for {row['game']})" if row["game"] else ""
-    lines = [f"{row['name']}{scope}: {row['summary']}  [{row['plugin']}]"]
+def _as_text(component: Component[Any]) -> str:
+    row, lines = describe(component), [_headline(component)]
     if "absent" in row:
         lines.append(f"    {row['absent']}")
     if "error" in row:

@@ -14,6 +14,7 @@ from typing import Annotated, Final
 import typer
 
 from miai.cli.listing import complete_game
+from miai.cli.play import GameName, GameSettings, game_of
 from miai.errors import ConfigError
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9]*([-_][a-z0-9]+)*")
@@ -92,15 +93,8 @@ def new(
 
 
 def check(
-    game_name: Annotated[
-        str, typer.Argument(metavar="GAME", help="Name of the game, or its program.")
-    ],
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", metavar="NAME=VALUE", help="Set a parameter of the game; may be repeated."
-        ),
-    ] = None,
+    game_name: GameName,
+    settings: GameSettings = None,
     games: Annotated[int, typer.Option(min=1, help="Random games to play.")] = 20,
     seed: Annotated[int, typer.Option(help="Seed of all that is random in the check.")] = 0,
     worlds: Annotated[
@@ -113,7 +107,6 @@ def check(
     listed with the actions that lead to it, and the exit status is 2.
     """
     from miai.api import load_game
-    from miai.cli.play import game_of
     from miai.testing import check_game
 
     name, parameters = game_of(game_name, settings or [])

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, get_type_hints
 
@@ -151,18 +151,18 @@ def _params(argument: str, options: Options) -> list[Any]:
     """Return the options of a model as typer makes them from a function."""
     declared = []
     for option, row in options.rows():
-        kind: Any = str
-        if row["type"] == "boolean":
-            kind = bool
-        elif row["type"] == "array":
-            kind = list[str]
+        kind: Any = {"boolean": bool, "array": list[str]}.get(row["type"], str)
+        # A choice of values is named, and completed by the shell; of other values the type is.
+        choices = [str(choice) for choice in row["limits"].get("enum", ())]
+        types = [name for name in row["type"].split(" or ") if name != "null"]
+        shown = "|".join(choices) or _TYPES.get(types[0], "text")
         default = typer.Option(
             ... if row["required"] else None,
             option,
             help=_help(row),
-            metavar=None if kind is bool else _metavar(row),
+            metavar=None if kind is bool else f"<{shown}>",
             show_default=False,
-            autocompletion=_completion(row),
+            autocompletion=_completion(choices) if choices else None,
         )
         name = f"{argument}__{row['name'].replace('.', '__')}"
         declared.append(
@@ -180,18 +180,8 @@ def _params(argument: str, options: Options) -> list[Any]:
     return list(typer.main.get_command(app).params)
 
 
-def _completion(row: Mapping[str, Any]) -> Callable[[str], list[str]] | None:
-    choices = [str(choice) for choice in row["limits"].get("enum", ())]
-    if not choices:
-        return None
+def _completion(choices: Sequence[str]) -> Callable[[str], list[str]]:
     return lambda incomplete: [choice for choice in choices if choice.startswith(incomplete)]
-
-
-def _metavar(row: Mapping[str, Any]) -> str:
-    if choices := row["limits"].get("enum"):
-        return f"<{'|'.join(map(str, choices))}>"
-    kinds = [kind for kind in row["type"].split(" or ") if kind != "null"]
-    return f"<{_TYPES.get(kinds[0], 'text')}>"
 
 
 def _help(row: Mapping[str, Any]) -> str:

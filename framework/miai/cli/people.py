@@ -25,13 +25,7 @@ from typing import TYPE_CHECKING, TextIO
 from miai.agent import Agent, Decision
 from miai.api import renderer_for
 from miai.clock import ClockReading
-from miai.errors import (
-    AgentUnavailableError,
-    ConfigError,
-    GameError,
-    IllegalActionError,
-    MiaiError,
-)
+from miai.errors import AgentUnavailableError, ConfigError, GameError, IllegalActionError, MiaiError
 from miai.game import Game, State
 from miai.information import PlayerView
 from miai.parameters import Parameters
@@ -481,20 +475,16 @@ class PlaySession:
     def play(self, *, seed: int) -> GameRecord:
         """Return the record of the finished game. Raises as `miai.playing.match.play`."""
         self._seed = seed
-        if not self._secret:
-            return self._play()
-        self._withheld = tempfile.TemporaryFile(  # noqa: SIM115 - `close` prints and closes it
-            "a+", encoding="utf-8", errors="backslashreplace", buffering=1
-        )
-        with _output_to(self._withheld, self.people):
-            return self._play()
-
-    def _play(self) -> GameRecord:
-        return self.session.play(
-            lambda earlier, on_move: play_in_process(
-                self._game, self._agents, seed=self._seed, earlier=earlier, on_move=on_move
+        if self._secret:
+            self._withheld = tempfile.TemporaryFile(  # noqa: SIM115 - `close` prints and closes it
+                "a+", encoding="utf-8", errors="backslashreplace", buffering=1
             )
-        )
+        with _output_to(self._withheld, self.people) if self._withheld else nullcontext():
+            return self.session.play(
+                lambda earlier, on_move: play_in_process(
+                    self._game, self._agents, seed=seed, earlier=earlier, on_move=on_move
+                )
+            )
 
     def _take(self, state: State, move: MoveRecord) -> None:
         self._note(state, move)
@@ -542,9 +532,6 @@ class PlaySession:
 
     def save(self, file: str) -> str:
         """Write the game so far; return a confirmation. Raises `MiaiError`."""
-        return self._save(self._unfinished_record(), file)
-
-    def _unfinished_record(self) -> GameRecord:
         players = [
             PlayerRecord(
                 name=agent.component,
@@ -555,7 +542,8 @@ class PlaySession:
             )
             for number, agent in enumerate(self._agents)
         ]
-        return self.session.unfinished_record(players, seed=self._seed)
+        record = self.session.unfinished_record(players, seed=self._seed)
+        return self._save(record, file)
 
 
 def _has_screens(stream: TextIO | None) -> bool:

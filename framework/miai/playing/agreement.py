@@ -32,17 +32,6 @@ def require_two_player_constant_sum(game: Game, *, rule: str) -> None:
         )
 
 
-def require_no_chance(game: Game, *, rule: str) -> None:
-    """Raise `UnsuitableGameError` if the game hides information or has chance."""
-    info = game.info
-    if not info.perfect_information or info.max_chance_outcomes > 0:
-        why = "has chance" if info.perfect_information else "hides information"
-        raise UnsuitableGameError(
-            f"{rule}: {info.title} {why}, so that a position has no definite result; "
-            "leave the rule out"
-        )
-
-
 class ResignAgreementParameters(Parameters):
     """Parameters of `ResignAgreement`."""
 
@@ -188,10 +177,15 @@ class SolvedAdjudicator:
 
     def __init__(self, game: Game, parameters: SolvedParameters | None = None) -> None:
         require_two_player_constant_sum(game, rule="solved")
-        require_no_chance(game, rule="solved")
-        nodes = (parameters or SolvedParameters()).nodes
-        self._names = game.info.player_names
-        self._total = game.info.utility_sum or 0.0
+        info, nodes = game.info, (parameters or SolvedParameters()).nodes
+        if not info.perfect_information or info.max_chance_outcomes > 0:
+            why = "has chance" if info.perfect_information else "hides information"
+            raise UnsuitableGameError(
+                f"solved: {info.title} {why}, so that a position has no definite result; "
+                "leave the rule out"
+            )
+        self._names = info.player_names
+        self._total = info.utility_sum or 0.0
         self._search = AlphaBeta(game, AlphaBetaParameters(nodes=nodes, depth=_DEEPEST))
 
     def new_game(self, seed: int) -> None:

@@ -267,7 +267,9 @@ class Match:
         try:
             self._begin(logs)
             for action in opening:
-                self._play_opening(action)
+                actor, text = int(self.state.next_actor()), self._notation(action)
+                self.state.apply_action(action)  # raises, with the position, if illegal
+                self._note(MoveRecord(ply=0, actor=actor, action=action, text=text, opening=True))
             for move in earlier:
                 self._play_again(move)
             verdict = None
@@ -301,12 +303,6 @@ class Match:
                 seat.new_game(self.seeds[player], player=player, log=logs[player])
             self._active.add(player)
         self._tell(observations)
-
-    def _play_opening(self, action: int) -> None:
-        actor = self.state.next_actor()
-        text = self._notation(action)
-        self.state.apply_action(action)  # raises, with the position, if illegal
-        self._note(MoveRecord(ply=0, actor=int(actor), action=action, text=text, opening=True))
 
     def _play_again(self, move: MoveRecord) -> None:
         """Play a move of the game's first part, with the clock and the draws of chance after it.
@@ -353,7 +349,8 @@ class Match:
         All are asked before any answer is looked at: no answer depends on another, and who fails
         does not depend on who was faster.
         """
-        self._let_others_ponder(players)
+        for other in sorted(self._active.difference(players)) if self._ponders else ():
+            self.seats[other].ponder()
         answers = self._ask(players)
         moves, failures = [], []
         for player, answer in zip(players, answers, strict=True):
@@ -421,10 +418,6 @@ class Match:
             return _Failure(player, Termination.TIME, late)
         return reply
 
-    def _let_others_ponder(self, players: Sequence[int]) -> None:
-        for other in sorted(self._active.difference(players)) if self._ponders else ():
-            self.seats[other].ponder()
-
     def _move(self, player: int, reply: SeatReply) -> MoveRecord | _Failure:
         """Return the move of a player's reply, or why it is none."""
         decision = reply.decision
@@ -445,17 +438,15 @@ class Match:
     def _illegality(self, player: int, action: int) -> str:
         """Return why an action is not legal for the player; empty if it is."""
         if 0 <= action < self.game.num_distinct_actions():
-            if self._is_legal(player, action):
+            # Of a player alone the game is asked directly, which may be faster than a list.
+            alone = self.state.current_player() == player
+            legal = None if alone else self.state.legal_actions_of(player)
+            if self.state.is_legal(action) if legal is None else action in legal:
                 return ""
             text = f"{action} ({self._notation(action)})"
         else:
             text = f"{action} (the game has actions 0 to {self.game.num_distinct_actions() - 1})"
         return f"action {text} is not legal at ply {len(self.record.moves)}"
-
-    def _is_legal(self, player: int, action: int) -> bool:
-        if self.state.current_player() == player:
-            return self.state.is_legal(action)  # may be faster than a list
-        return action in self.state.legal_actions_of(player)
 
     def _note(self, move: MoveRecord) -> None:
         """Record the move just applied and pass its observations to the players."""
@@ -634,7 +625,12 @@ def play_game(
     if seeds is None:
         seeds = [derive_seed(seed, "player", number) for number in range(count)]
     control = time_control or TimeControl()
-    players = [_player_record(seat, number) for seat, number in zip(seats, seeds, strict=True)]
+    players = []
+    for seat, number in zip(seats, seeds, strict=True):
+        given = _plain_mapping(seat.parameters, what=f"parameters of '{seat.name}'")
+        players.append(
+            PlayerRecord(name=seat.name, agent=seat.agent, parameters=given, seed=number)
+        )
     record = new_record(game, players, seed=seed)
     record.time_control, record.move_limit = asdict(control), move_limit
     record.tags = _plain_mapping(tags or {}, what="tags")
@@ -709,11 +705,6 @@ def new_record(game: Game, players: list[PlayerRecord], *, seed: int) -> GameRec
         seed=seed,
         versions=versions_of(game.info.name, {player.agent for player in players}),
     )
-
-
-def _player_record(seat: Seat, seed: int) -> PlayerRecord:
-    parameters = _plain_mapping(seat.parameters, what=f"parameters of '{seat.name}'")
-    return PlayerRecord(name=seat.name, agent=seat.agent, parameters=parameters, seed=seed)
 
 
 def _plain_mapping(values: Mapping[str, Any], *, what: str) -> Mapping[str, Json]:

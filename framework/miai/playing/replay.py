@@ -9,13 +9,7 @@ from miai.errors import ConfigError, GameError, MiaiError, RecordError
 from miai.game import Game, Player, State
 from miai.plain import Json
 from miai.playing.match import new_record
-from miai.record import (
-    GameRecord,
-    MoveRecord,
-    PlayerRecord,
-    Termination,
-    observations_as_json,
-)
+from miai.record import GameRecord, MoveRecord, PlayerRecord, Termination, observations_as_json
 
 _TOLERANCE = 1e-9
 

@@ -30,12 +30,7 @@ from miai.errors import (
 from miai.game import Observation
 from miai.plain import one_line, to_plain
 from miai.playing.match import SeatReply, play_game
-from miai.process.agent_messages import (
-    pack_clock,
-    pack_observation,
-    unpack_cpu,
-    unpack_decision,
-)
+from miai.process.agent_messages import pack_clock, pack_observation, unpack_cpu, unpack_decision
 from miai.process.child import ModuleChild, child_environment
 from miai.process.confined import three_quarters_of_memory
 from miai.process.control_group import ControlGroup

@@ -362,6 +362,7 @@ class Output:
 
     Attributes:
       descriptor: this process's end of the pipe.
+      log: the file to which it is appended, see `log_to`; None for none.
       size: bytes so far; may be set to zero.
       limit: bytes after which reading stops; None for no limit.
       ended: whether the child closed its end.
@@ -369,21 +370,16 @@ class Output:
 
     def __init__(self, descriptor: int, *, log: Path | None = None) -> None:
         self.descriptor = descriptor
-        self._path = log
+        self.log = log
         self._file: IO[bytes] | None = None
         self.size = 0
         self.limit: int | None = None
         self.ended = False
         self._partial = self._tail = b""
 
-    @property
-    def log(self) -> Path | None:
-        """The file to which it is appended; None for none."""
-        return self._path
-
     def log_to(self, path: Path | None) -> None:
         """Append what comes from now on to a file, which is made with the first byte."""
-        self._path = path
+        self.log = path
         self._file = None
 
     @property
@@ -410,15 +406,15 @@ class Output:
 
     def _log(self, data: bytes) -> None:
         """Append to the log; a log that cannot be written ends with a warning."""
-        if self._path is None or not data:
+        if self.log is None or not data:
             return
         try:
             if self._file is None:
-                self._file = _open_log(self._path)
+                self._file = _open_log(self.log)
             self._file.write(data)
         except OSError as error:
-            _logger.warning("the log %s ends here: %s", self._path, error.strerror or error)
-            self._path = None
+            _logger.warning("the log %s ends here: %s", self.log, error.strerror or error)
+            self.log = None
             self._file = None
 
     def last_lines(self) -> str:

@@ -11,19 +11,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from pydantic import (
-    ConfigDict,
-    ValidationError,
-    ValidatorFunctionWrapHandler,
-    field_validator,
-)
+from pydantic import ConfigDict, ValidationError, ValidatorFunctionWrapHandler, field_validator
 
-from miai.errors import (
-    AgentCrashedError,
-    AgentFloodError,
-    AgentProtocolError,
-    AgentTimeoutError,
-)
+from miai.errors import AgentCrashedError, AgentFloodError, AgentProtocolError, AgentTimeoutError
 from miai.parameters import CommandParameters, StrictModel, explain, mistakes, parameter
 from miai.plain import Json, loads, one_line
 from miai.process.child import Output

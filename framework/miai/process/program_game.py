@@ -8,6 +8,7 @@ without a loss. All games and states of a process with the same command share on
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import itertools
 import json
@@ -24,11 +25,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self
 import numpy as np
 from pydantic import Field, ValidationError, field_validator
 
-from miai.errors import (
-    AgentCrashedError,
-    AgentError,
-    GameFailedError,
-)
+from miai.errors import AgentCrashedError, AgentError, GameFailedError
 from miai.game import Game, GameInfo, Observation, Player, SimultaneousState, State
 from miai.parameters import parameter
 from miai.plain import Json, dumps, one_line, to_plain
@@ -236,10 +233,6 @@ class Position:
     observations: tuple[_Seen | None, ...]
     texts: Mapping[int, str]
     text: str
-
-
-_PARTS: Final = ("state", "player", "legal", "chance", "returns", "observations", "texts", "text")
-"""What may differ in two positions."""
 
 
 def read_hello(message: Mapping[str, Any]) -> GameHello:
@@ -553,7 +546,8 @@ class GameProgram:
         self, question: Mapping[str, Json], first: Position, second: Position
     ) -> GameFailedError:
         _kill(self._conversation)
-        pairs = ((name, getattr(first, name), getattr(second, name)) for name in _PARTS)
+        names = (part.name for part in dataclasses.fields(Position))
+        pairs = ((name, getattr(first, name), getattr(second, name)) for name in names)
         name, one, other = next((name, a, b) for name, a, b in pairs if a != b)
         asked = one_line(dumps(question), limit=200)
         return GameFailedError(

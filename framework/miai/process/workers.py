@@ -204,17 +204,15 @@ class JobPool(ABC, Generic[W]):
             ready = [worker for worker in self._workers if worker.ready]
             # An idle worker first; a new one before a second job in the queue of a busy one.
             least = min(ready, key=lambda worker: len(worker.jobs), default=None)
-            if (least is None or least.jobs) and self._may_spawn(len(ready)):
+            coming = len(self._workers) - len(ready)
+            room = len(self._workers) < self._max_workers and coming < len(self._waiting)
+            if (least is None or least.jobs) and room:
                 self._workers.append(self._spawn())
                 continue
             if least is None or len(least.jobs) >= self.depth:
                 return
             least.send(self._waiting.popleft())
             self._sent(least)
-
-    def _may_spawn(self, ready: int) -> bool:
-        coming = len(self._workers) - ready
-        return len(self._workers) < self._max_workers and coming < len(self._waiting)
 
     def _pause(self, until: float | None) -> float | None:
         """Return the seconds to `until` or to the first deadline of a job; None without any."""

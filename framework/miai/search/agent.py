@@ -11,12 +11,7 @@ from miai.errors import AgentError, AgentUnavailableError, MiaiError
 from miai.game import Game, Observation, Player
 from miai.information import joint_actions
 from miai.plain import Json
-from miai.search.protocol import (
-    ClockedSearch,
-    PonderingSearch,
-    Search,
-    SimultaneousSearch,
-)
+from miai.search.protocol import ClockedSearch, PonderingSearch, Search, SimultaneousSearch
 from miai.values import Evaluation
 
 

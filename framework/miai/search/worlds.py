@@ -107,11 +107,6 @@ class InfoSetNode:
         return node
 
 
-def most_visited(node: InfoSetNode, legal: Sequence[int]) -> int:
-    """Return the most visited legal action; ties go to the first."""
-    return max(legal, key=lambda action: node.edges[action].visits if action in node.edges else -1)
-
-
 Part: TypeAlias = tuple[int, RegretMatching, Sequence[int], int]
 """A player who acted at once with others, its regret matching, its legal actions and its choice."""
 
@@ -351,8 +346,10 @@ class Ismcts(WorldsAgent):
         if (part := root.parts.get(self.view.player)) is not None:
             action, statistics = self._drawn(legal, part.strategy(legal))
             return action, {"simulations": done, **statistics, **_mean_utility(part.value())}
-        best = most_visited(root, legal)
-        mean = root.edges[best].mean if best in root.edges else 0.0
+        edges = root.edges
+        # The first of those that were visited most.
+        best = max(legal, key=lambda action: edges[action].visits if action in edges else -1)
+        mean = edges[best].mean if best in edges else 0.0
         return best, {"simulations": done, **_mean_utility(mean)}
 
 

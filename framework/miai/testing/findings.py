@@ -70,7 +70,8 @@ class Findings:
 
     def raised(self, error: Exception, where: str, actions: Sequence[int]) -> None:
         """Record an unexpected exception as a violation of the rule ``raises``."""
-        place = _innermost(error)
+        frames = traceback.extract_tb(error.__traceback__)
+        place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
         self.add("raises", f"{type(error).__name__}: {error} {where}{place}", actions)
 
     def report(self) -> ConformanceReport:
@@ -98,12 +99,6 @@ def shown(value: object) -> str:
     """Return a value as text of bounded length."""
     text = repr(value)
     return text if len(text) <= MAX_TEXT else text[:MAX_TEXT] + "..."
-
-
-def _innermost(error: Exception) -> str:
-    """Return where an exception was raised: `` (tic_tac_toe.py:57)``."""
-    frames = traceback.extract_tb(error.__traceback__)
-    return f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
 
 
 GAME_RULES: Mapping[str, str] = {

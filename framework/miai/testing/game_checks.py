@@ -527,24 +527,23 @@ class _RandomGame:
 
     def play(self) -> None:
         """Play it; an exception of the game ends it and is noted."""
+        game = self.setup.game
         self.findings.games += 1
         try:
-            self._begin()
+            self.track = Track(game)
+            self.views = [PlayerView(game, player) for player in range(game.num_players())]
+            hides = not game.info.perfect_information
+            self.checkers = [
+                BeliefChecker(view, self.setup.belief, self.findings)
+                for view in self.views
+                if hides
+            ]
             self._look(None)
             while not self._is_over():
                 self._look(self._step())
             self._conclude()
         except Exception as error:
             self.findings.raised(error, "in a random game", self.actions)
-
-    def _begin(self) -> None:
-        game = self.setup.game
-        self.track = Track(game)
-        self.views = [PlayerView(game, player) for player in range(game.num_players())]
-        hides = not game.info.perfect_information
-        self.checkers = [
-            BeliefChecker(view, self.setup.belief, self.findings) for view in self.views if hides
-        ]
 
     def _is_over(self) -> bool:
         state, limit = self.track.state, self.setup.game.max_game_length()

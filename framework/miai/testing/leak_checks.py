@@ -17,12 +17,7 @@ from typing import TypeAlias
 
 from miai.errors import BeliefTooLargeError, EmptyBeliefError
 from miai.game import Game, Observation, Player, State
-from miai.information import (
-    BeliefState,
-    EnumeratedBelief,
-    ObservationMatch,
-    PlayerView,
-)
+from miai.information import BeliefState, EnumeratedBelief, ObservationMatch, PlayerView
 from miai.testing.findings import Findings, shown
 from miai.testing.snapshot import text_of
 
@@ -175,8 +170,8 @@ def check_observations(
             findings.add("observation", message, state.history())
             continue
         if observation is not None:
-            _check_plain(observation, state, findings)
-            _check_unshared(player, state, findings)
+            for problem in _problems_of_data(player, state):
+                findings.add("observation-plain", problem, state.history())
             view.observe(observation)
         for problem in _problems(state, view, observation, last):
             findings.add("observation", problem, state.history())
@@ -210,23 +205,19 @@ def _problems(
         yield f"player {player} observes actions that nobody took: {observation}"
 
 
-def _check_plain(observation: Observation, state: State, findings: Findings) -> None:
+def _problems_of_data(player: int, state: State) -> Iterator[str]:
+    observation = state.observation(player)
     for name in ("player", "actor", "action", "data", "legal_actions", "actions"):
         value = getattr(observation, name)
         if problem := plain_problem(int(value) if isinstance(value, Player) else value):
-            message = f"{name} of observation({observation.player}) holds {problem}"
-            findings.add("observation-plain", message, state.history())
-
-
-def _check_unshared(player: int, state: State, findings: Findings) -> None:
-    """An observation belongs to its receiver: emptying it does not change the state."""
-    before = text_of(state.observation(player))
-    victim = state.observation(player)
-    if victim is not None and isinstance(victim.data, (dict, list)):
-        victim.data.clear()
+            yield f"{name} of observation({player}) holds {problem}"
+    # An observation belongs to its receiver: emptying it does not change the state.
+    before = text_of(observation)
+    if observation is not None and isinstance(observation.data, (dict, list)):
+        observation.data.clear()
         if text_of(state.observation(player)) != before:
-            message = f"data of observation({player}) is the state's own {type(victim.data)}"
-            findings.add("observation-plain", f"{message}; tell a copy", state.history())
+            own = type(observation.data)
+            yield f"data of observation({player}) is the state's own {own}; tell a copy"
 
 
 def plain_problem(value: object, *, depth: int = 32) -> str:
