@@ -27,10 +27,7 @@ import torch
 from common.conditions import conditions
 from miai.plain import parse_assignment
 from miai_go.learning.data.dataset import GoDataset
-from miai_go.learning.training.initial_network import make_network
-from miai_go.learning.training.learner import Learner
-from miai_go.learning.training.measuring import measure
-from miai_go.learning.training.sections import (
+from miai_go.learning.training.config_sections import (
     EncoderSection,
     LearningTables,
     LessonSection,
@@ -39,6 +36,9 @@ from miai_go.learning.training.sections import (
     OptimiserSection,
     TrainingRunSection,
 )
+from miai_go.learning.training.initial_network import make_network
+from miai_go.learning.training.learner import Learner
+from miai_go.learning.training.measuring import measure
 from miai_go.learning.training.supervised import (
     batches_of,
     endless_streams,

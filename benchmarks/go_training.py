@@ -33,15 +33,15 @@ from common.conditions import conditions, processor
 from miai_go.learning.data.dataset import GoDataset
 from miai_go.learning.data.importing import GameFilters, ImportReport, import_games
 from miai_go.learning.data.shards import ShardWriter
-from miai_go.learning.training.initial_network import make_network
-from miai_go.learning.training.learner import Learner
-from miai_go.learning.training.run_folder import TrainingJournal, load_plan
-from miai_go.learning.training.sections import (
+from miai_go.learning.training.config_sections import (
     EncoderSection,
     LearningTables,
     NetworkSection,
     TrainingRunSection,
 )
+from miai_go.learning.training.initial_network import make_network
+from miai_go.learning.training.learner import Learner
+from miai_go.learning.training.run_folder import TrainingJournal, load_plan
 from miai_go.learning.training.supervised import (
     AHEAD,
     SupervisedConfig,

@@ -43,7 +43,6 @@ from miai_go.gtp.agent import GtpAgent, GtpJudge
 from miai_go.gtp.client import (
     EngineLog,
     GtpClient,
-    OutputLimits,
     Response,
     ResponseReader,
 )
@@ -118,9 +117,9 @@ def agent() -> Iterator[MakeAgent]:
 def client() -> Iterator[Callable[..., GtpClient]]:
     made: list[GtpClient] = []
 
-    def make(*options: str, limits: OutputLimits | None = None) -> GtpClient:
+    def make(*options: str, limit: int = gtp_client.MAX_OUTPUT_BYTES) -> GtpClient:
         engine = ProgramProcess([*ENGINE, *options])
-        made.append(GtpClient(engine, EngineLog(), who="engine 'test'", limits=limits))
+        made.append(GtpClient(engine, EngineLog(), who="engine 'test'", limit=limit))
         return made[-1]
 
     yield make
@@ -378,8 +377,7 @@ def test_an_engine_s_mistake_is_reported_and_ends_the_game(
     client: Callable[..., GtpClient],
     token: str,
 ) -> None:
-    limits = OutputLimits(output_bytes=200_000, error_bytes=200_000)
-    engine = client("--mode", mode, limits=limits)
+    engine = client("--mode", mode, limit=200_000)
     engine.handshake(seconds=10)
     began = time.monotonic()
     with pytest.raises(error, match=message) as caught:

@@ -16,8 +16,8 @@ from miai.tensors import read_tensors
 from miai_go.learning.data.dataset import GoDataset
 from miai_go.learning.data.shards import ShardWriter
 from miai_go.learning.data.stored_games import StoredGame
+from miai_go.learning.training.config_sections import EncoderSection, NetworkSection
 from miai_go.learning.training.initial_network import make_network
-from miai_go.learning.training.sections import EncoderSection, NetworkSection
 from miai_go.nets.encoders import ZeroEncoder
 from miai_go.nets.network import WeightsHeader, save_weights
 

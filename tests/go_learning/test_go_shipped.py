@@ -22,10 +22,10 @@ import miai
 from miai.api import opponents_of
 from miai.errors import WeightsError
 from miai_go import shipped
+from miai_go.learning.training.config_sections import EncoderSection, NetworkSection
 from miai_go.learning.training.initial_network import make_network
 from miai_go.learning.training.rollout_policy import RolloutConfig
 from miai_go.learning.training.run_folder import load_plan
-from miai_go.learning.training.sections import EncoderSection, NetworkSection
 from miai_go.learning.training.supervised import SupervisedConfig
 from miai_go.nets import inference
 from miai_go.nets.encoder import positions_of

@@ -33,11 +33,11 @@ from miai_go.learning.data.batches import Batch
 from miai_go.learning.data.dataset import GoDataset, Prefetcher
 from miai_go.learning.data.shards import Shard, open_shards, sets_in
 from miai_go.learning.selfplay.tree_games import SelfPlayPlan, play_set
+from miai_go.learning.training.config_sections import DataSection, NetworkSection
 from miai_go.learning.training.initial_network import make_network
 from miai_go.learning.training.measuring import evaluate_weights, measure
 from miai_go.learning.training.rollout_policy import RolloutConfig, train_rollout
 from miai_go.learning.training.run_folder import load_plan
-from miai_go.learning.training.sections import DataSection, NetworkSection
 from miai_go.learning.training.supervised import (
     SupervisedConfig,
     endless,

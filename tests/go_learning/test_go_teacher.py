@@ -15,10 +15,14 @@ from tests.go_learning.go_training_games import SIZE, rollout_games
 
 from miai_go.errors import TrainingError
 from miai_go.learning.data.dataset import GoDataset
+from miai_go.learning.training.config_sections import (
+    EncoderSection,
+    NetworkSection,
+    TrainingRunSection,
+)
 from miai_go.learning.training.initial_network import make_network
 from miai_go.learning.training.learner import Lesson
 from miai_go.learning.training.resident import ResidentLessons
-from miai_go.learning.training.sections import EncoderSection, NetworkSection, TrainingRunSection
 from miai_go.learning.training.supervised import endless_streams, lesson_of
 from miai_go.learning.training.teacher import Teacher, TeacherSection
 from miai_go.nets.encoder import Encoder

@@ -31,12 +31,7 @@ from miai.tensors import read_tensors
 from miai_go.errors import TrainingError
 from miai_go.learning.data.dataset import GoDataset
 from miai_go.learning.data.shards import ShardWriter
-from miai_go.learning.training.initial_network import make_network
-from miai_go.learning.training.learner import Learner, Lesson
-from miai_go.learning.training.measuring import GameMeasures, measure
-from miai_go.learning.training.reinforce import advantages
-from miai_go.learning.training.run_folder import TrainingJournal, load_plan
-from miai_go.learning.training.sections import (
+from miai_go.learning.training.config_sections import (
     EncoderSection,
     LearningTables,
     LossSection,
@@ -44,6 +39,11 @@ from miai_go.learning.training.sections import (
     OptimiserSection,
     TrainingRunSection,
 )
+from miai_go.learning.training.initial_network import make_network
+from miai_go.learning.training.learner import Learner, Lesson
+from miai_go.learning.training.measuring import GameMeasures, measure
+from miai_go.learning.training.reinforce import advantages
+from miai_go.learning.training.run_folder import TrainingJournal, load_plan
 from miai_go.learning.training.supervised import (
     SupervisedConfig,
     _Lessons,

@@ -282,7 +282,7 @@ def test_the_best_worst_score_is_that_of_brute_force() -> None:
         moves, value = best_by_brute_force(boards)
         assert choice.why == "minimax"
         assert choice.boards == len(boards)
-        assert choice.request in moves, list(boards.fens())
+        assert choice.request in moves, [board.fen() for board in boards.boards()]
         assert choice.value is not None
         assert choice.value == pytest.approx(value)
     assert quiet > 5

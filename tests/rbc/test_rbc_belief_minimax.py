@@ -96,7 +96,7 @@ def test_values_are_those_of_the_definition(
 
         oracle = Oracle(root.player, candidates, leaf, king_loss)
         phase = oracle.sense if root.senses else oracle.move
-        assert found.value == phase(boards.boards(), depth, own), list(boards.fens())
+        assert found.value == phase(boards.boards(), depth, own), [b.fen() for b in boards.boards()]
         assert made.guarantees(root, found.action, depth) == found.value
         for action in made.candidates(root):
             assert made.guarantees(root, action, depth) <= found.value

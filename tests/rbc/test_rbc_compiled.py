@@ -49,7 +49,7 @@ def test_values_are_those_of_the_recursion(
         expected = judge.search(root, depth)
         for bounds in BOUNDS:
             result = RbcCompiledSearch(rules, bounds).search(root, depth)
-            assert result.value == expected.value, (bounds, list(root.boards.fens()))
+            assert result.value == expected.value, (bounds, list(root.boards.boards()))
             assert result.complete
             assert judge.guarantees(root, result.action, depth) == expected.value, bounds
 

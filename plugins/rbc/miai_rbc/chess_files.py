@@ -12,6 +12,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
@@ -236,9 +237,8 @@ def games_of(
       ConfigError: not PGN, or an illegal move; names source, game and ply.
     """
     check_words(text, source=source)
-    file, number, room = io.StringIO(text), 0, MAX_MOVES
-    while True:
-        number += 1
+    file, room = io.StringIO(text), MAX_MOVES
+    for number in count(1):
         where = f"{source}: game {number}"
         builder = _Builder(parameters, where=where, room=room)
         game = _read_game(file, builder)

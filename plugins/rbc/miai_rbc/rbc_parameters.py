@@ -84,6 +84,12 @@ class UciEngine(_Engine):
     )
 
 
+def _depth(text: str, default: int) -> Any:
+    unlimited = "unlimited if the engine's nodes or movetime is set"
+    text = f"{text} (default {default}; {unlimited})"
+    return parameter(None, ge=1, le=MAX_DEPTH, unit="plies", help=text)
+
+
 class SamplingParameters(BeliefParameters):
     """What the agents have in common that value moves on sampled boards by an engine."""
 
@@ -97,13 +103,7 @@ class SamplingParameters(BeliefParameters):
         **dict.fromkeys(("temperature", "blind", "check"), _FIXED),
     }
 
-    depth: int | None = parameter(
-        None,
-        ge=1,
-        le=MAX_DEPTH,
-        unit="plies",
-        help="Search depth (default 3; unlimited if the engine's nodes or movetime is set)",
-    )
+    depth: int | None = _depth("Search depth", 3)
     engine: EmbeddedEngine | UciEngine = parameter(
         EmbeddedEngine(),
         help="Engine that values boards: the embedded one or a UCI engine",
@@ -175,13 +175,8 @@ class StrongParameters(SamplingParameters):
     considered: int = parameter(
         1000, ge=1, le=100_000, help="Boards beside those of the model that are weighed"
     )
-    depth: int | None = parameter(
-        None,
-        ge=1,
-        le=MAX_DEPTH,
-        unit="plies",
-        help="Search depth at first; remaining time or evaluations make it deeper (default 1; "
-        "unlimited if the engine's nodes or movetime is set)",
+    depth: int | None = _depth(
+        "Search depth at first; remaining time or evaluations make it deeper", 1
     )
     samples: int = parameter(200, ge=1, le=10_000, help="Boards on which moves are scored")
     evaluations: int = parameter(

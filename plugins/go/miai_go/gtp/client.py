@@ -223,12 +223,8 @@ _LAST_LINES: Final = 5
 _LAST_CHARACTERS: Final = 500
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OutputLimits:
-    """How much an engine may write in one game, to standard output and standard error."""
-
-    output_bytes: int = 16 << 20
-    error_bytes: int = 16 << 20
+MAX_OUTPUT_BYTES: Final = 16 << 20
+"""How much an engine may write in one game, to standard output and to standard error each."""
 
 
 class Streams:
@@ -238,6 +234,7 @@ class Streams:
     nobody: every wait is on its input, both its outputs and its death at once.
 
     Args:
+      limit: bytes that it may write in one game, to each of its outputs.
       on_output: called with bytes of its standard output.
       on_complaint: called with lines of its standard error.
     """
@@ -245,12 +242,12 @@ class Streams:
     def __init__(
         self,
         engine: ProgramProcess,
-        limits: OutputLimits,
+        limit: int,
         *,
         on_output: Callable[[bytes], None],
         on_complaint: Callable[[str], None],
     ) -> None:
-        self._engine, self._limits = engine, limits
+        self._engine, self._limit = engine, limit
         self._on_output, self._on_complaint = on_output, on_complaint
         self._waiting = memoryview(b"")
         self._tail: deque[str] = deque(maxlen=_LAST_LINES)
@@ -341,10 +338,8 @@ class Streams:
             self._selector.unregister(self._engine.answers)
             return False
         self._output_bytes += len(data)
-        if self._output_bytes > self._limits.output_bytes:
-            raise AgentFloodError(
-                f"wrote more than {self._limits.output_bytes} bytes of output in one game"
-            )
+        if self._output_bytes > self._limit:
+            raise AgentFloodError(f"wrote more than {self._limit} bytes of output in one game")
         self._on_output(data)
         return True
 
@@ -361,9 +356,9 @@ class Streams:
             if line.strip():
                 self._tail.append(line.strip())
                 self._on_complaint(line)
-        if self._error_bytes > self._limits.error_bytes:
+        if self._error_bytes > self._limit:
             raise AgentFloodError(
-                f"wrote more than {self._limits.error_bytes} bytes to standard error in one game"
+                f"wrote more than {self._limit} bytes to standard error in one game"
             )
         return bool(data)
 
@@ -407,7 +402,7 @@ class GtpClient:
         conversation: EngineLog,
         *,
         who: str,
-        limits: OutputLimits | None = None,
+        limit: int = MAX_OUTPUT_BYTES,
     ) -> None:
         self.who = who
         self.commands: frozenset[str] = frozenset()
@@ -416,7 +411,7 @@ class GtpClient:
         self._reader = ResponseReader(lambda line: self._conversation.log("<", line))
         self._streams = Streams(
             engine,
-            limits or OutputLimits(),
+            limit,
             on_output=self._reader.feed,
             on_complaint=lambda line: self._conversation.log("!", line),
         )

@@ -148,7 +148,7 @@ class RbcBelief:
         """
         if not self._started:
             self._started = True
-            if self._to_move() == self.player:
+            if int(self.boards.rows[0, STATE]) & 1 == self.player:
                 return  # the player begins, and nothing was captured
             if observation.actor is None:
                 return
@@ -179,16 +179,12 @@ class RbcBelief:
         """Update the clocks, as far as they are known."""
         if isinstance(event, Sensed):
             return
-        pawn = isinstance(event, Moved) and event.taken != NOTHING and self._own_pawn(event.taken)
+        # The player's own pawns are the same on all boards.
+        own = int(self.boards.rows[0, PAWNS]) if len(self.boards) else 0
+        pawn = isinstance(event, Moved) and event.taken != NOTHING and own >> (event.taken & 63) & 1
         self.quiet = 0 if pawn or event.captured is not None else self.quiet + 1
         mover = self.player if isinstance(event, Moved) else 1 - self.player
         self.fullmove_number += mover
-
-    def _own_pawn(self, taken: int) -> bool:
-        return len(self.boards) > 0 and bool(int(self.boards.rows[0, PAWNS]) >> (taken & 63) & 1)
-
-    def _to_move(self) -> int:
-        return int(self.boards.rows[0, STATE]) & 1
 
     def _after(self, boards: BoardSet, event: Event, turn: int) -> BoardSet:
         """Return boards after an event; those without room are stashed."""

@@ -359,10 +359,6 @@ class BoardSet:
         """Return the boards as python-chess boards with empty histories."""
         return map(board_of_row, self.rows)
 
-    def fens(self) -> Iterator[str]:
-        """Return the boards as FENs with clocks at the start."""
-        return (board.fen() for board in self.boards())
-
     def __len__(self) -> int:
         return len(self.rows)
 

@@ -208,7 +208,8 @@ def final_owners(game: StoredGame) -> NDArray[np.int8] | None:
     ending, last = game.size**2, game.moves[-2:].tolist()
     if math.isnan(game.margin) or last != [ending, ending]:
         return None
-    board = Board(game.size) if game.stones is None else _set_up(game)
+    size, stones = game.size, game.stones
+    board = Board(size) if stones is None else Board.from_stones(stones.reshape(size, size))
     for ply, action in enumerate(game.moves.tolist()):
         if action != ending:
             board.play((game.first - 1 + ply) % 2, action)
@@ -217,8 +218,3 @@ def final_owners(game: StoredGame) -> NDArray[np.int8] | None:
         if score.margin == game.margin:
             return score.owners.reshape(-1).astype(np.int8)
     return None
-
-
-def _set_up(game: StoredGame) -> Board:
-    assert game.stones is not None
-    return Board.from_stones(game.stones.reshape(game.size, game.size))

@@ -107,6 +107,9 @@ def make_batch(
     result = gathered["result"].astype(np.float32)
     result[gathered["result"] == UNKNOWN] = np.nan
     policy, ownership = gathered.get("policy"), gathered.get("ownership")
+    if ownership is not None:
+        owners = (ownership * side[:, None].astype(np.int8)).reshape(-1, 1, size, size)
+        ownership = turned_planes(owners, rows.symmetry)[:, 0]
     return Batch(
         size=size,
         planes=planes,
@@ -119,21 +122,13 @@ def make_batch(
         policy=None if policy is None else turned_policy(policy.astype(np.float32), rows.symmetry),
         weight=_as_float32(gathered.get("weight")),
         root_value=_as_float32(gathered.get("root_value")),
-        ownership=None if ownership is None else _turned_owners(ownership, side, rows, size),
+        ownership=ownership,
         positions=positions if with_positions else None,
     )
 
 
 def _as_float32(values: NDArray[Any] | None) -> NDArray[np.float32] | None:
     return None if values is None else values.astype(np.float32)
-
-
-def _turned_owners(
-    owners: NDArray[np.int8], side: NDArray[np.int64], rows: Rows, size: int
-) -> NDArray[np.int8]:
-    planes = (owners * side[:, None].astype(np.int8)).reshape(-1, 1, size, size)
-    turned: NDArray[np.int8] = turned_planes(planes, rows.symmetry)[:, 0]
-    return turned
 
 
 _DEFAULTS = {"first": 1, "weight": 0, "root_value": np.nan, "policy": 0, "ownership": 0}

@@ -55,34 +55,7 @@ def make_shards(
         another process writes there.
       MiaiError: from `make`.
     """
-    with ExitStack() as locks:
-        finished = {out: _finished(out, settings, locks) for out in dict.fromkeys(parts)}
-        missing = []
-        for part, out in enumerate(parts):
-            finished[out] -= 1
-            if finished[out] < 0:
-                missing.append(part)
-        return _make_missing(
-            parts,
-            missing,
-            make,
-            workers,
-            write=lambda out, games: write_shard(out, games, sources=sources, settings=settings),
-            report=progress or (lambda _parts: None),
-        )
-
-
-def _make_missing(
-    parts: Sequence[Path],
-    missing: Sequence[int],
-    make: Callable[[int, WorkerT, threading.Event], list[StoredGame]],
-    workers: Sequence[WorkerT],
-    *,
-    write: Callable[[Path, list[StoredGame]], object],
-    report: Callable[[int], None],
-) -> int:
-    """Make shards by their numbers in `parts` and write them in order; return how many games."""
-    report(len(parts) - len(missing))
+    report = progress or (lambda _parts: None)
     # Taking from a list and appending to it are atomic, so the threads need no lock.
     free, stopped = list(workers), threading.Event()
 
@@ -94,7 +67,15 @@ def _make_missing(
             free.append(worker)
 
     written = 0
-    with ThreadPoolExecutor(len(workers)) as pool:
+    with ExitStack() as stack:
+        finished = {out: _finished(out, settings, stack) for out in dict.fromkeys(parts)}
+        missing = []
+        for part, out in enumerate(parts):
+            finished[out] -= 1
+            if finished[out] < 0:
+                missing.append(part)
+        report(len(parts) - len(missing))
+        pool = stack.enter_context(ThreadPoolExecutor(len(workers)))
         ahead: deque[Future[list[StoredGame]]] = deque()
         try:
             for index, part in enumerate(missing):
@@ -103,7 +84,7 @@ def _make_missing(
                 for begun in missing[index + len(ahead) : index + 2 * len(workers)]:
                     ahead.append(pool.submit(made, begun))
                 games = ahead.popleft().result()
-                write(parts[part], games)
+                write_shard(parts[part], games, sources=sources, settings=settings)
                 written += len(games)
                 report(len(parts) - len(missing) + index + 1)
         except BaseException:

@@ -355,7 +355,13 @@ class ShardWriter:
         # The lock is kept only if the set can be extended.
         with ExitStack() as lock:
             lock.enter_context(locked_set(folder))
-            self._check_size()
+            for shard in shard_folders(folder)[:1]:
+                other = GAME_SHARDS.read_manifest(shard).size
+                if other != size:
+                    raise DataError(
+                        f"{folder}: is a set of {other}x{other} games; write {size}x{size} games "
+                        "to another folder"
+                    )
             self._lock = lock.pop_all()
 
     def __enter__(self) -> Self:
@@ -396,12 +402,3 @@ class ShardWriter:
         self.written += len(self._games)
         self._games, self._moves = [], 0
         return shard
-
-    def _check_size(self) -> None:
-        for shard in shard_folders(self.folder)[:1]:
-            size = GAME_SHARDS.read_manifest(shard).size
-            if size != self._size:
-                raise DataError(
-                    f"{self.folder}: is a set of {size}x{size} games; write "
-                    f"{self._size}x{self._size} games to another folder"
-                )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from miai_go.errors import TrainingError
-from miai_go.learning.training.sections import EncoderSection, NetworkSection
+from miai_go.learning.training.config_sections import EncoderSection, NetworkSection
 from miai_go.nets.encoder import Encoders, load_encoder
 from miai_go.nets.network import (
     NetworkShape,

@@ -19,7 +19,11 @@ from torch.nn import functional
 
 from miai.process.processors import available_processors
 from miai_go.errors import DivergedError, TrainingError
-from miai_go.learning.training.sections import LearningTables, OptimiserSection, TrainingRunSection
+from miai_go.learning.training.config_sections import (
+    LearningTables,
+    OptimiserSection,
+    TrainingRunSection,
+)
 from miai_go.nets.encoder import Encoder
 from miai_go.nets.network import NetworkWeights, Outputs, WeightsHeader, load_weights, save_weights
 from miai_go.nets.torch_oracle import TorchOracle

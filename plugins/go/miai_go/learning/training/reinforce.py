@@ -18,10 +18,10 @@ from miai_go.learning.data.batches import Batch
 from miai_go.learning.data.dataset import GoDataset
 from miai_go.learning.data.stored_games import StoredGame
 from miai_go.learning.selfplay.policy_games import PolicyGames
+from miai_go.learning.training.config_sections import NetworkTraining
 from miai_go.learning.training.initial_network import make_network
 from miai_go.learning.training.learner import Learner, Lesson, learning_threads, prepare_torch
 from miai_go.learning.training.run_folder import TrainingJournal, TrainingPlan
-from miai_go.learning.training.sections import NetworkTraining
 from miai_go.learning.training.training_run import Checkpoint, LossMeans, RoundsResult, TrainingRun
 from miai_go.nets.oracle import Oracle
 

@@ -20,8 +20,8 @@ from miai_go.kernels.patterns import PatternBuffers
 from miai_go.learning.data.dataset import GoDataset
 from miai_go.learning.data.importing import GameFilters
 from miai_go.learning.data.stored_games import Split
+from miai_go.learning.training.config_sections import DataSection
 from miai_go.learning.training.run_folder import TrainingJournal, TrainingPlan
-from miai_go.learning.training.sections import DataSection
 from miai_go.nets.patterns import PatternHeader, PatternPolicy, pattern_room
 from miai_go.rules.sizes import only_size, sizes_of
 

@@ -18,12 +18,12 @@ from miai_go.errors import TrainingError
 from miai_go.learning.data.batches import Batch
 from miai_go.learning.data.dataset import BatchStream, GoDataset, Prefetcher
 from miai_go.learning.training.calibrating import scaled_values
+from miai_go.learning.training.config_sections import LessonSection, NetworkTraining
 from miai_go.learning.training.initial_network import make_network
 from miai_go.learning.training.learner import Learner, Lesson, prepare_torch
 from miai_go.learning.training.measuring import PLIES_PER_ROW, GameMeasures, measure
 from miai_go.learning.training.resident import ResidentLessons
 from miai_go.learning.training.run_folder import TrainingJournal, TrainingPlan
-from miai_go.learning.training.sections import LessonSection, NetworkTraining
 from miai_go.learning.training.teacher import Teacher, TeacherSection
 from miai_go.learning.training.training_run import Checkpoint, TrainingResult, TrainingRun
 from miai_go.rules.sizes import sizes_of

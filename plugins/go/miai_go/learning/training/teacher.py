@@ -14,8 +14,8 @@ from torch.nn import functional
 
 from miai.errors import WeightsError
 from miai.parameters import StrictModel, parameter
+from miai_go.learning.training.config_sections import TrainingRunSection
 from miai_go.learning.training.learner import Column, Lesson
-from miai_go.learning.training.sections import TrainingRunSection
 from miai_go.nets.encoder import Encoders
 from miai_go.nets.network import Outputs, WeightsHeader, load_weights
 from miai_go.shipped import find_weights

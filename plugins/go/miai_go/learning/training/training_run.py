@@ -23,10 +23,10 @@ from miai.files import sync_folder
 from miai.plain import dumps, loads
 from miai.tensors import read_metadata, read_tensors, write_tensors
 from miai_go.errors import DivergedError, TrainingError
+from miai_go.learning.training.config_sections import TrainingRunSection
 from miai_go.learning.training.learner import Learner, Lesson
 from miai_go.learning.training.measuring import Measures
 from miai_go.learning.training.run_folder import TrainingJournal
-from miai_go.learning.training.sections import TrainingRunSection
 
 if TYPE_CHECKING:
     from torch import Tensor

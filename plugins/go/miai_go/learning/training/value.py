@@ -16,11 +16,11 @@ from miai.parameters import StrictModel, parameter
 from miai_go.learning.data.shards import ShardWriter, open_shards, shard_folders
 from miai_go.learning.data.stored_games import StoredGame
 from miai_go.learning.selfplay.policy_games import PolicyGames
+from miai_go.learning.training.config_sections import LessonSection, NetworkTraining
 from miai_go.learning.training.initial_network import make_network
 from miai_go.learning.training.learner import learning_threads
 from miai_go.learning.training.measuring import GameMeasures
 from miai_go.learning.training.run_folder import TrainingJournal, TrainingPlan
-from miai_go.learning.training.sections import LessonSection, NetworkTraining
 from miai_go.learning.training.supervised import SupervisedConfig, train_supervised
 from miai_go.learning.training.training_run import TrainingResult
 from miai_go.nets.inference import load_oracle

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from miai.parameters import StrictModel, parameter
 from miai_go.learning.selfplay.tree_games import TreeGames
-from miai_go.learning.training.sections import DataSection, NetworkTraining
+from miai_go.learning.training.config_sections import DataSection, NetworkTraining
 from miai_go.search.forest import TreeSettings
 
 

@@ -13,9 +13,9 @@ from pydantic import Field
 
 from miai.parameters import StrictModel, parameter
 from miai_go.errors import TrainingError
+from miai_go.learning.training.config_sections import LearningTables
 from miai_go.learning.training.learner import Learner, Lesson, prepare_torch
 from miai_go.learning.training.run_folder import TrainingJournal, TrainingPlan
-from miai_go.learning.training.sections import LearningTables
 from miai_go.learning.training.training_run import Checkpoint, TrainingResult, TrainingRun
 from miai_go.nets.network import tensors_of
 from miai_go.tsumego.data.labelled_positions import LabelledPositions, policy_targets
