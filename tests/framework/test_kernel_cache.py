@@ -16,7 +16,7 @@ import numba.core.config
 import pytest
 
 from miai import kernels
-from miai.kernels.cache import compiling, compiling_beside, find_cache
+from miai.kernels.cache import compiling, compiling_beside, find_cache, folder_of, needed_by
 
 DAY = 24 * 3600
 
@@ -47,57 +47,100 @@ def start_waiter(folder: Path) -> subprocess.Popen[str]:
     return process
 
 
-def test_the_folder_follows_the_sources_and_what_can_be_written(
+def test_the_cache_lies_where_it_can_be_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sources = tmp_path / "kernels"
     sources.mkdir()
-    (sources / "a.py").write_text("ONE = 1")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user"))
     monkeypatch.setattr("sys.platform", "linux")
-    configured = find_cache("miai-go", sources, str(tmp_path / "numba"))
-    assert configured is not None
-    assert configured.parent == tmp_path / "numba"
-    first = find_cache("miai-go", sources, "")
-    assert first == sources / "__pycache__" / configured.name
-    (sources / "a.py").write_text("ONE = 2")
-    edited = find_cache("miai-go", sources, "")
-    assert edited is not None
-    assert edited != first
+    assert find_cache("miai-go", sources, str(tmp_path / "numba")) == tmp_path / "numba" / "miai-go"
+    assert find_cache("miai-go", sources, "") == sources / "__pycache__" / "miai-go"
     shutil.rmtree(sources / "__pycache__")
     (sources / "__pycache__").write_text("a file, so nothing can be written under it")
-    assert find_cache("miai-go", sources, "") == tmp_path / "user" / "miai" / edited.name
-    (tmp_path / "user" / "miai" / edited.name).rmdir()
-    (tmp_path / "user" / "miai").rmdir()
+    assert find_cache("miai-go", sources, "") == tmp_path / "user" / "miai" / "miai-go"
+    shutil.rmtree(tmp_path / "user" / "miai")
     (tmp_path / "user" / "miai").write_text("another")
     assert find_cache("miai-go", sources, "") is None
+
+
+def test_an_edit_changes_the_folders_of_what_imports_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sources = tmp_path / "duel" / "kernels"
+    sources.mkdir(parents=True)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    texts = {
+        "duel/__init__": "",
+        "duel/kernels/__init__": "from miai.kernels import part",
+        "duel/kernels/board": "SIZE = 1",
+        "duel/kernels/moves": "from duel.kernels.board import (\n    SIZE,\n)",
+        "duel/kernels/search": "def late():\n    from duel.kernels import part, moves",
+        "duel/kernels/other": "import numpy",
+    }
+    for name, text in texts.items():
+        (tmp_path / f"{name}.py").write_text(text)
+
+    def folders() -> dict[str, Path]:
+        return {p.stem: folder_of(tmp_path / "cache", p) for p in sources.glob("[!_]*.py")}
+
+    first = folders()
+    assert folders() == first
+    assert all(folder.is_dir() for folder in first.values())
+    for edited, dependent in [
+        ("board", {"board", "moves", "search"}),
+        ("moves", {"moves", "search"}),
+        ("other", {"other"}),
+        ("__init__", {"search"}),
+    ]:
+        path = sources / f"{edited}.py"
+        path.write_text(path.read_text() + "\nTWO = 2")
+        after = folders()
+        assert {name for name in after if after[name] != first[name]} == dependent, edited
+        first = after
+
+
+def test_go_search_depends_on_the_rules_and_on_the_framework() -> None:
+    """Code of all these is compiled into it; an edit of any must not leave it as it was."""
+    from miai_go import kernels as of_go
+
+    needed = needed_by([Path(of_go.__file__).parent / "uct.py"])
+    names = {"/".join(path.parts[-3:]) for path in needed}
+    of_search = {f"miai_go/kernels/{name}.py" for name in ("uct", "rules", "playouts", "tactical")}
+    assert of_search | {"miai/kernels/__init__.py"} <= names
+    assert "miai_go/kernels/forest.py" not in names
 
 
 def test_a_new_folder_clears_away_those_unused_for_a_month(tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     ages = {
-        "miai-go-0123456789abcdef": 31,
-        "miai-go-fedcba9876543210": 29,
-        "miai-go-notes": 100,
-        "other-0123456789abcdef": 100,
+        "rules-0123456789abcdef": 31,
+        "rules-fedcba9876543210": 29,
+        "notes": 100,
     }
     for name, days in ages.items():
         (cache / name / "code").mkdir(parents=True)
         (cache / name / "code" / "play.nbc").write_text("code")
         then = time.time() - days * DAY
         os.utime(cache / name, (then, then))
-    used = find_cache("miai-go", tmp_path, str(cache))
-    assert used is not None
-    assert {f.name for f in cache.iterdir()} == {*list(ages)[1:], used.name}
-    assert (cache / "miai-go-fedcba9876543210" / "code" / "play.nbc").exists()
+    for name in ("search-0123456789abcdef.ready", "search.lock"):
+        (cache / name).touch()
+        os.utime(cache / name, (then, then))
+    source = tmp_path / "rules.py"
+    source.write_text("ONE = 1")
+    used = folder_of(cache, source)
+    kept = {"rules-fedcba9876543210", "notes", "search.lock", used.name}
+    assert {f.name for f in cache.iterdir()} == kept
+    assert (cache / "rules-fedcba9876543210" / "code" / "play.nbc").exists()
 
 
 def test_use_keeps_a_folder_young(tmp_path: Path) -> None:
-    used = find_cache("miai-go", tmp_path, str(tmp_path / "cache"))
-    assert used is not None
+    source = tmp_path / "rules.py"
+    source.write_text("ONE = 1")
+    used = folder_of(tmp_path / "cache", source)
     then = time.time() - 100 * DAY
     os.utime(used, (then, then))
-    assert find_cache("miai-go", tmp_path, str(tmp_path / "cache")) == used
+    assert folder_of(tmp_path / "cache", source) == used
     assert used.stat().st_mtime > time.time() - DAY
 
 

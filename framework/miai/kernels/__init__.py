@@ -10,6 +10,7 @@ The cost of a compilation grows with the number of Python expressions, and is pa
 combination of argument types; LLVM takes little of it.
 """
 
+import inspect
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -19,7 +20,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 import numba
 import numba.core.config
 
-from miai.kernels.cache import compiling, compiling_beside, find_cache
+from miai.kernels.cache import compiling, compiling_beside, digest_of, find_cache, folder_of
 
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
@@ -41,7 +42,8 @@ class KernelFamily:
 
     Args:
       name: name of the distribution in lower case: ``miai-go``.
-      sources: the folder with all of its kernels; editing a file in it recompiles all of them.
+      sources: the folder with all of its kernels; editing a file in it recompiles the kernels of
+        that file and of those that import it.
 
     Attributes:
       folder: the cache folder; None if no folder is writable.
@@ -49,6 +51,7 @@ class KernelFamily:
 
     def __init__(self, name: str, sources: Path) -> None:
         self.folder = find_cache(name, sources, _NUMBA_CONFIG.CACHE_DIR)
+        self._sources = sources
 
     def kernel(self, function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
         """Compile a function for calls from Python, at its first call; cache the code on disk.
@@ -75,17 +78,21 @@ class KernelFamily:
         if self.folder is None:
             compiled = _compiled(function, nogil=True, **options)
         else:
-            with _numba_cache(self.folder):
+            with _numba_cache(folder_of(self.folder, Path(inspect.getfile(function)))):
                 compiled = _compiled(function, nogil=True, cache=True, **options)
         return cast(Callable[_Parameters, _Result], compiled)
 
     def compiling(self, what: str) -> AbstractContextManager[None]:
         """Let one process at a time compile; see `cache.compiling`."""
-        return compiling(self.folder, what)
+        return compiling(self.folder, self._marked(what))
 
     def compiling_beside(self, what: str, function: str) -> AbstractContextManager[None]:
         """Let another process compile while this one does; see `cache.compiling_beside`."""
-        return compiling_beside(self.folder, what, function)
+        return compiling_beside(self.folder, self._marked(what), function)
+
+    def _marked(self, what: str) -> str:
+        """Return the name of a mark, which holds until a file of the family is edited."""
+        return f"{what}-{digest_of(sorted(self._sources.glob('*.py')))}"
 
 
 def part(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:

@@ -1,22 +1,25 @@
 """The cache of compiled kernels on disk, which one process at a time fills.
 
 Numba checks only the file of the function that it loads, not the files of the functions called by
-it. So the folder's name contains a digest of all kernel sources: any edit starts an empty folder,
-and stale code cannot run. Folders of other digests are removed after 30 days without use.
+it. So each file of kernels has a folder whose name contains a digest of that file and of all kernel
+files that it imports: an edit starts empty folders for what depends on it, and stale code cannot
+run. Folders of other digests are removed after 30 days without use.
 """
 
 import atexit
 import contextlib
 import gc
 import hashlib
+import importlib.util
 import os
 import re
 import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -36,15 +39,14 @@ _POLL_SECONDS: Final = 0.05
 def find_cache(name: str, sources: Path, configured: str) -> Path | None:
     """Return the cache folder of the kernels in `sources`; None if no folder is writable.
 
-    It lies in `configured`, numba's own setting, if that is not empty; else in `__pycache__` beside
-    the sources or, where only an administrator may write there, in the user's cache folder. Its
-    name begins with `name`, the distribution's, such as ``miai-go``. Where it exists but cannot be
-    written to, as by an agent, a temporary folder takes what is added to its contents.
+    It is called `name`, as the distribution, such as ``miai-go``, and lies in `configured`, numba's
+    own setting, if that is not empty; else in `__pycache__` beside the sources or, where only an
+    administrator may write there, in the user's cache folder. Where it exists but cannot be written
+    to, as by an agent, a temporary folder takes what is added to its contents.
     """
-    own = f"{name}-{_source_digest(sources)}"
     candidates = [Path(configured)] if configured else [sources / "__pycache__", user_cache()]
-    folders = [candidate / own for candidate in candidates]
-    writable = next((folder for folder in folders if _usable(folder, name)), None)
+    folders = [candidate / name for candidate in candidates]
+    writable = next((folder for folder in folders if _usable(folder)), None)
     readable = next((folder for folder in folders if folder.is_dir()), None)
     if writable is not None or readable is None:
         return writable
@@ -52,6 +54,70 @@ def find_cache(name: str, sources: Path, configured: str) -> Path | None:
         return _extension(readable)
     except OSError:
         return None
+
+
+def folder_of(cache: Path, source: Path) -> Path:
+    """Return the folder in a cache for the kernels of one file; it is made or marked as used."""
+    folder = cache / f"{source.stem}-{digest_of([source])}"
+    new = not folder.exists()
+    if _usable(folder) and new:  # once for each edit is often enough
+        _prune(folder)
+    return folder
+
+
+def digest_of(sources: Iterable[Path]) -> str:
+    """Return 16 hexadecimal digits that depend on files, the kernels they import and numba."""
+    digest = hashlib.sha256(numba.__version__.encode())
+    # In the order of their contents: where the files lie does not matter.
+    for content in sorted(_read(path, _changed(path))[0] for path in needed_by(sources)):
+        digest.update(content)
+    return digest.hexdigest()[:16]
+
+
+def needed_by(sources: Iterable[Path]) -> set[Path]:
+    """Return files and the files of kernels that they import, directly or not."""
+    found: set[Path] = set()
+    waiting = list(sources)
+    while waiting:
+        path = waiting.pop()
+        if path not in found:
+            found.add(path)
+            waiting.extend(_read(path, _changed(path))[1])
+    return found
+
+
+def _changed(path: Path) -> int:
+    return path.stat().st_mtime_ns
+
+
+# An import of kernels, with what follows: names in a line or in parentheses.
+_IMPORT: Final = re.compile(
+    r"^\s*(?:from|import) +([\w.]*\bkernels\b[\w.]*)(.*?(?:$|\([^)]*\)))", re.MULTILINE
+)
+
+
+@cache
+def _read(path: Path, changed: int) -> tuple[bytes, tuple[Path, ...]]:
+    """Return the digest of a file last changed then, and the files of kernels that it imports."""
+    content = path.read_bytes()
+    imported = []
+    for module, names in _IMPORT.findall(content.decode("utf-8", "replace")):
+        file = _file_of(module)
+        if file is None:
+            continue
+        imported.append(file)
+        if file.name == "__init__.py":  # the names may be modules of the package
+            inner = (file.parent / f"{name}.py" for name in re.findall(r"\w+", names))
+            imported += [each for each in inner if each.is_file()]
+    return hashlib.sha256(path.name.encode() + b"\0" + content).digest(), tuple(imported)
+
+
+def _file_of(module: str) -> Path | None:
+    with contextlib.suppress(ImportError, ValueError):
+        spec = importlib.util.find_spec(module)
+        if spec is not None and spec.origin and Path(spec.origin).is_file():
+            return Path(spec.origin)
+    return None
 
 
 @contextmanager
@@ -143,28 +209,14 @@ def _wait_for(descriptor: int) -> None:
             return
 
 
-def _source_digest(sources: Path) -> str:
-    """Return 16 hexadecimal digits that depend on the kernels, this package and numba's version."""
-    # This package too: its parts are compiled into the kernels.
-    digest = hashlib.sha256(numba.__version__.encode())
-    # This package's files too: kernels inline its parts.
-    for source in (*sorted(Path(__file__).parent.glob("*.py")), *sorted(sources.glob("*.py"))):
-        digest.update(source.name.encode() + b"\0" + source.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-def _usable(folder: Path, name: str) -> bool:
+def _usable(folder: Path) -> bool:
     """Create `folder` or mark it as used; return whether a file can be written there."""
     try:
-        new = not folder.exists()
         folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()
         os.utime(folder)
     except OSError:
         return False
-    # Once for each edit of the sources is often enough.
-    if new:
-        _prune(folder, name)
     return True
 
 
@@ -183,12 +235,16 @@ def _extension(folder: Path) -> Path:
     return own
 
 
-def _prune(folder: Path, name: str) -> None:
-    """Remove unused folders of other digests of the same name."""
+def _prune(used: Path) -> None:
+    """Remove what lies unused beside a folder: folders and marks of other digests."""
     oldest = time.time() - _RETENTION_SECONDS
-    pattern = re.compile(re.escape(name) + "-[0-9a-f]{16}")
+    pattern = re.compile(r".+-[0-9a-f]{16}(\.ready|\.lock)?")
     with contextlib.suppress(OSError):
-        for other in folder.parent.iterdir():
+        for other in used.parent.iterdir():
             ours = pattern.fullmatch(other.name) and not other.is_symlink()
-            if ours and other.stat().st_mtime < oldest:
+            if not ours or other.stat().st_mtime >= oldest:
+                continue
+            if other.is_dir():
                 shutil.rmtree(other, ignore_errors=True)
+            else:
+                other.unlink()
