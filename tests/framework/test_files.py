@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import resource
 import signal
@@ -211,17 +210,6 @@ def test_a_full_disk_leaves_the_earlier_entries(tmp_path: Path) -> None:
     journal.append([3])
     assert Journal(journal.path).read() == [1, 2, 3]
     assert journal.torn == 0
-
-
-def test_a_journal_reads_plain_lines_of_earlier_versions(tmp_path: Path) -> None:
-    path = tmp_path / "journal"
-    lines = [{"settings": {}}, [4, 0, []]]
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines) + '[4, 1, [{"pro')
-    journal = Journal(path)
-    assert journal.read() == lines
-    assert journal.torn == len('[4, 1, [{"pro')
-    journal.append([[4, 1, []]])
-    assert Journal(path).read() == [*lines, [4, 1, []]]
 
 
 def test_a_journal_is_replaced_whole(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from tests.tsumego.drawn import fate_of
 from tests.tsumego.tiny_zones import tiny_zone
 
+from miai.files import Journal
 from miai_go.errors import ProblemError
 from miai_go.rules.symmetry import point_tables
 from miai_go.tsumego.problem_sgf import Problem, collection_sgf
@@ -104,7 +105,7 @@ def test_a_journal_of_other_settings_is_refused(tmp_path: Path) -> None:
 def test_a_damaged_journal_is_refused(tmp_path: Path) -> None:
     made(tmp_path, PLAN)
     journal = tmp_path / "out.sgf.part"
-    journal.write_bytes(journal.read_bytes() + b"[1, 2, [{}]]\n")
+    Journal(journal).append([[1, 2, [{}]]])
     with pytest.raises(ProblemError, match="is damaged"):
         made(tmp_path, PLAN)
 
