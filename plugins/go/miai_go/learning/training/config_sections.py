@@ -114,6 +114,14 @@ class NetworkTraining(LearningTables):
     network: NetworkSection = Field(default=NetworkSection())
 
 
+class PlayedGames(StrictModel):
+    """What the games that a training plays have in common."""
+
+    size: int = parameter(9, ge=2, le=25, unit="points", help="Board size")
+    komi: float = parameter(7.0, multiple_of=0.5, unit="points", help="Komi")
+    max_moves: int = parameter(160, ge=2, unit="moves", help="Move limit, then area is scored")
+
+
 class DataSection(StrictModel):
     """Games to train on."""
 

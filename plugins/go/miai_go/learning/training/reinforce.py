@@ -18,7 +18,7 @@ from miai_go.learning.data.batches import Batch
 from miai_go.learning.data.dataset import GoDataset
 from miai_go.learning.data.stored_games import StoredGame
 from miai_go.learning.selfplay.policy_games import PolicyGames
-from miai_go.learning.training.config_sections import NetworkTraining
+from miai_go.learning.training.config_sections import NetworkTraining, PlayedGames
 from miai_go.learning.training.initial_network import make_network
 from miai_go.learning.training.learner import Learner, Lesson, learning_threads, prepare_torch
 from miai_go.learning.training.run_folder import TrainingJournal, TrainingPlan
@@ -60,12 +60,9 @@ def advantages(
 _CHUNK = 512
 
 
-class PolicyGameSection(StrictModel):
+class PolicyGameSection(PlayedGames):
     """The games of training."""
 
-    size: int = parameter(9, ge=1, le=25, unit="points", help="Board size")
-    komi: float = parameter(7.0, multiple_of=0.5, unit="points", help="Komi")
-    max_moves: int = parameter(160, ge=2, unit="moves", help="Move limit, then area is scored")
     games: int = parameter(128, ge=2, multiple_of=2, unit="games", help="Games per round")
     rounds: int = parameter(500, ge=1, unit="rounds", help="Number of rounds")
     temperature: float = parameter(1.0, gt=0, le=10, help="Temperature of the policies")

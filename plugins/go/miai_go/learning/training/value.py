@@ -12,11 +12,11 @@ from pathlib import Path
 
 import numpy as np
 
-from miai.parameters import StrictModel, parameter
+from miai.parameters import parameter
 from miai_go.learning.data.shards import ShardWriter, open_shards, shard_folders
 from miai_go.learning.data.stored_games import StoredGame
 from miai_go.learning.selfplay.policy_games import PolicyGames
-from miai_go.learning.training.config_sections import LessonSection, NetworkTraining
+from miai_go.learning.training.config_sections import LessonSection, NetworkTraining, PlayedGames
 from miai_go.learning.training.initial_network import make_network
 from miai_go.learning.training.learner import learning_threads
 from miai_go.learning.training.measuring import GameMeasures
@@ -35,14 +35,11 @@ def marked(game: StoredGame, ply: int) -> StoredGame:
     return replace(game, weight=weight)
 
 
-class ValueGameSection(StrictModel):
+class ValueGameSection(PlayedGames):
     """The games of self-play."""
 
     policy: str = parameter(help="Weights of the policy before the random move")
     player: str = parameter(help="Weights of the policy after the random move")
-    size: int = parameter(9, ge=1, le=25, unit="points", help="Board size")
-    komi: float = parameter(7.0, multiple_of=0.5, unit="points", help="Komi")
-    max_moves: int = parameter(160, ge=2, unit="moves", help="Move limit, then area is scored")
     games: int = parameter(100_000, ge=10, unit="games", help="Number of games")
     batch: int = parameter(256, ge=1, unit="games", help="Games played in step")
     last_random: int = parameter(50, ge=0, unit="plies", help="Latest ply of the random move")

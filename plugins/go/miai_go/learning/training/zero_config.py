@@ -8,15 +8,13 @@ from pydantic import Field
 
 from miai.parameters import StrictModel, parameter
 from miai_go.learning.selfplay.tree_games import TreeGames
-from miai_go.learning.training.config_sections import DataSection, NetworkTraining
+from miai_go.learning.training.config_sections import DataSection, NetworkTraining, PlayedGames
 from miai_go.search.forest import TreeSettings
 
 
-class ZeroGameSection(StrictModel):
+class ZeroGameSection(PlayedGames):
     """The game."""
 
-    size: int = parameter(9, ge=2, le=25, unit="points", help="Board size")
-    komi: float = parameter(7.0, multiple_of=0.5, unit="points", help="Komi")
     komi_spread: float = parameter(
         0.0,
         ge=0,
