@@ -1,3 +1,4 @@
+import re
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +18,22 @@ def test_the_project_stays_within_its_limits() -> None:
     numbers = size.measure()
     above = {name: numbers[name] for name, limit in LIMITS.items() if numbers[name] > limit}
     assert not above, numbers["circles"]
+
+
+def test_the_design_names_every_room_and_every_module_at_the_top() -> None:
+    """The modules and folders of the framework, of tournaments, Go and RBC; not their contents."""
+    text = (size.ROOT / "docs" / "design.md").read_text(encoding="utf-8")
+    blocks = re.split(r"^(?=\S)", text.partition("```")[2].partition("```")[0], flags=re.MULTILINE)
+    tops = ("framework/miai", "tournaments/miai_tournaments", "plugins/go/miai_go")
+    for top in (*tops, "plugins/rbc/miai_rbc"):
+        block = next(block for block in blocks if block.startswith(f"{top}/"))
+        # Three spaces divide names from what explains them; rooms inside are indented further.
+        lines = [line for line in block.splitlines() if re.match(r"  \S", line)]
+        named = {name.strip("/") for line in lines for name in line.strip().split("   ")[0].split()}
+        below = {Path(*path.parts[: len(Path(top).parts) + 1]) for path in size.sources()}
+        present = {path.stem for path in below if path.is_relative_to(top)}
+        missing = {name for name in present if not name.startswith("_")} - named
+        assert not missing, f"{top}: {sorted(missing)}"
 
 
 def test_imports_in_functions_and_for_types_alone_close_a_circle(
