@@ -1,7 +1,8 @@
 """Makes the pictures of the documentation anew: `make pictures`.
 
 Games are played with fixed seeds on a server of miai's own, and photographed in Debian's chromium.
-The ladder is drawn from ``ladder-7x7.csv``, the figures of a run of ``configs/go-zero-7x7.toml``.
+Charts are drawn from figures beside this file: ``ladder-7x7.csv``, of a run of
+``configs/go-zero-7x7.toml``, and ``seconds-9x9.csv``, of one of ``configs/go-seconds.toml``.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import miai
+from miai.pages.charts import Axis, Plot, Points, figure
 from miai.pages.replay_page import replay_page
 from miai.process.programs import find_program
 from miai_go.learning.training.zero import ladder_figure
@@ -53,7 +55,7 @@ def main() -> None:
     """Make all pictures."""
     from playwright.sync_api import sync_playwright
 
-    draw_ladder()
+    draw_charts()
     with tempfile.TemporaryDirectory() as temporary, sync_playwright() as playwright:
         folder = Path(temporary)
         chromium = playwright.chromium.launch(
@@ -85,13 +87,28 @@ def take(page: Page, name: str) -> None:
     print(PICTURES / f"{name}.png")
 
 
-def draw_ladder() -> None:
-    """Draw the Elo of the weights of a run from nothing."""
-    with (Path(__file__).parent / "ladder-7x7.csv").open(encoding="utf-8") as file:
-        rows = [
-            (float(r["round"]), float(r["elo"]), float(r["margin"])) for r in csv.DictReader(file)
-        ]
-    (PICTURES / "go-zero-7x7.svg").write_text(ladder_figure(rows), encoding="utf-8")
+def draw_charts() -> None:
+    """Draw the Elo of the weights of a run from nothing, and the Elo over the seconds per move."""
+    ladder = ladder_figure(rows_of("ladder-7x7.csv"))
+    (PICTURES / "go-zero-7x7.svg").write_text(ladder, encoding="utf-8")
+    rows = rows_of("seconds-9x9.csv")
+    points = [(seconds, elo) for seconds, elo, _ in rows]
+    spans = [(elo - margin, elo + margin) for _, elo, margin in rows]
+    panel = Plot(
+        title="",
+        x=Axis(label="seconds per move", logarithmic=True, names={s: f"{s:g}" for s, _ in points}),
+        y=Axis(label="Elo"),
+        marks=[Points(label="", points=points, y_spans=spans, series=0)],
+        width=460,
+    )
+    chart = figure("Elo over the seconds per move", [[panel]], note="Bars are 95 % intervals.")
+    (PICTURES / "go-seconds.svg").write_text(chart, encoding="utf-8")
+
+
+def rows_of(name: str) -> list[tuple[float, float, float]]:
+    """Return the rows of a file beside this one: three numbers each."""
+    with (Path(__file__).parent / name).open(encoding="utf-8") as file:
+        return [(float(x), float(elo), float(margin)) for x, elo, margin in [*csv.reader(file)][1:]]
 
 
 def take_replay(page: Page, folder: Path) -> None:
