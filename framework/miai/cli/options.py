@@ -1,8 +1,8 @@
 """Commands whose options are the parameters of a model: name, type, bounds, default and help.
 
-    add_command(group, "import", import_games, filters=Options("miai_go.data:GameFilters"))
+    add_command(group, "import", import_games, filters=Options("mygame.records:Filters"))
 
-The function then has an argument ``filters``, filled from ``--komi-min`` and the others. The model
+The function then has an argument ``filters``, filled from ``--min-moves`` and the others. The model
 is imported only when the command runs or shows its help, so that `miai --help` answers at once.
 """
 

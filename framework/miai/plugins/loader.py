@@ -185,7 +185,7 @@ class PluginHost:
                 errors[plugin.name].append(PluginLoadError(f"plugin '{plugin.name}' {fault}"))
         for source in (self.registry, *self._drafts.values()):
             # A draft knows the kinds of its time; later plugins may have declared those it lacks.
-            source.kinds = {**source.kinds, **self.registry.kinds}  # of plugins loaded later too
+            source.kinds = {**source.kinds, **self.registry.kinds}
             for c in source.dormant():
                 text = f"{c.kind} '{c.name}': no loaded plugin declares the kind '{c.kind}'"
                 errors[c.plugin].append(PluginLoadError(text))

@@ -65,7 +65,7 @@ def confine(
     with contextlib.suppress(OSError):  # when memory is short, the kernel kills agents first
         Path("/proc/self/oom_score_adj").write_text("500")
     # Landlock decides about paths, which a filter cannot read: it sees numbers and addresses. The
-    # filter decides about calls, as Landlock knows files alone.
+    # filter decides about calls, as Landlock knows only files and, from version 6 on, signals.
     if hidden and not sandbox:
         installed = (sys.prefix, sys.base_prefix, *filter(None, sys.path))
         caches = filter(None, (os.environ.get("NUMBA_CACHE_DIR"), sys.pycache_prefix))

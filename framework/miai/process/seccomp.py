@@ -157,8 +157,8 @@ class _Program(ctypes.Structure):
 
 def _filter(column: int, architecture: int, *, programs: bool, attributes: bool) -> Iterator[bytes]:
     """Yield the filter's instructions. Every rule begins with the number of the call loaded."""
-    # Errors, not a kill: libraries try calls that they can do without. Ignored calls seem to
-    # succeed, where an error would stop a library that cannot matter.
+    # Errors, not a kill: libraries try calls that they can do without. Ignored calls do nothing and
+    # report success: libraries set times and processors in passing, and an error would stop them.
     deny, ignore = _ERRNO | errno.EPERM, _ERRNO
     # The numbers mean other calls on other architectures, so a foreign one is refused whole.
     yield _step(_LOAD, _ARCHITECTURE)

@@ -172,7 +172,7 @@ def _cookie(headers: Headers) -> str:
         morsel = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
     except CookieError:
         return ""
-    # Cookies of this server have 32 characters; longer ones are not even hashed.
+    # Cookies of this server have 32 characters; those beyond 100 are not even hashed.
     return morsel.value if morsel is not None and len(morsel.value) <= 100 else ""
 
 

@@ -70,8 +70,8 @@ class Contrasts:
         """Return the REML estimate of the variance of the true values, at least 0."""
         low, high = 0.0, float((self.differences**2).max())
         best = 0.0
-        # The profile may have several local minima, so a grid finds the global one before it is
-        # refined; each round narrows it two-hundredfold.
+        # The profile may have several local minima, so a grid looks for the global one, to within
+        # its spacing; each round narrows the interval around its best point.
         for _ in range(_REFINEMENTS):
             grid = np.linspace(low, high, _GRID)
             total = grid[:, None] + self.variances

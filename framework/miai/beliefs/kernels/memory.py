@@ -418,7 +418,8 @@ def _record_in_table(
             return
         counts[ENTRIES] += 1
         memory.traits[USED] = entry + 1
-        # At most half full, so that runs of taken slots stay short.
+        # Hardly more than half full, so that runs of taken slots stay short: `slots` has room for
+        # twice the entries, so it doubles in time.
         if 2 * entry > memory.traits[SLOTS] and 2 * memory.traits[SLOTS] <= len(memory.slots):
             _spread(memory, entry)
             slot = _find(memory, key, belief)

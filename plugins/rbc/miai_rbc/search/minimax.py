@@ -268,8 +268,8 @@ class RbcMinimaxSearch(DeepeningSearch[RbcRoot]):
 
     def below(self, root: RbcRoot, depth: int) -> tuple[BoardTree, Recursion[Public]]:
         """Return the game below a root, or below a sample of its boards, and the search of it."""
-        # Another sample is another game: bounds of one depth may serve the next if it has the same
-        # boards.
+        # Tree and bounds serve the next depth only if it searches as many boards of this root: a
+        # smaller sample has other replies and values, for which the bounds do not hold.
         room = min(root.size, self.problem.room(depth))
         if self._below is None or self._below[:2] != (root, room):
             drawn = self.problem.draw(self._valuer, root, room)
