@@ -81,11 +81,11 @@ def round_robin(elo: Floats, rounds: int, rng: np.random.Generator) -> Outcome:
     return judged(elo, fit_ratings(results), rounds * first.size)
 
 
-def adaptive(elo: Floats, width: float, rng: np.random.Generator, *, most: int) -> Outcome:
+def adaptive(elo: Floats, width: float, rng: np.random.Generator, *, max_pairs: int) -> Outcome:
     """Play the adaptive format until no interval is wider than `width`, then rate its games."""
     names = tuple(f"p{number:03}" for number in range(len(elo)))
     place = {name: number for number, name in enumerate(names)}
-    values = {"pairs": most, "width": width}
+    values = {"pairs": max_pairs, "width": width}
     entrants = Entrants(players=names)
     format_ = format_component("adaptive").build(entrants, values=values, where="format")
     table, meetings, games = chances(elo), list[Meeting](), list[tuple[str, str, float]]()
@@ -146,7 +146,7 @@ def measure(players: int, deviation: float, *, fields: int, rounds: int) -> dict
         rng = np.random.default_rng([seed, players, round(deviation)])
         elo = rng.normal(0, deviation, players)
         one = round_robin(elo, rounds, rng)
-        other = adaptive(elo, one.width, rng, most=2 * one.games)
+        other = adaptive(elo, one.width, rng, max_pairs=2 * one.games)
         pairs.append((one, other))
         shares.append(other.games / one.games)
         if seed < _BOUNDED:

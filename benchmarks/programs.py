@@ -123,8 +123,8 @@ def main() -> None:
         print(json.dumps({**figures, **conditions()}))
         return
     for what, prefix in (("moves of a player", ""), ("actions in a game", "game_")):
-        median, most = figures[f"{prefix}median_ms"], figures[f"{prefix}p99_ms"]
-        print(f"{len(moves)} {what}: median {median:.3f} ms, 99 % within {most:.3f} ms")
+        median, high = figures[f"{prefix}median_ms"], figures[f"{prefix}p99_ms"]
+        print(f"{len(moves)} {what}: median {median:.3f} ms, 99 % within {high:.3f} ms")
     print(f"mcts: {rate:,.0f} simulations per second in the program's tic-tac-toe")
     print(f"      {own:,.0f} in miai's own")
 

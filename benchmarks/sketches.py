@@ -43,10 +43,10 @@ def seconds(calls: Sequence[Callable[[], object]], repeats: int) -> float:
     calls[0]()
     least = [math.inf] * len(calls)
     for _ in range(repeats):
-        for at, call in enumerate(calls):
+        for number, call in enumerate(calls):
             began = time.thread_time()
             call()
-            least[at] = min(least[at], time.thread_time() - began)
+            least[number] = min(least[number], time.thread_time() - began)
     return statistics.median(least)
 
 
@@ -90,8 +90,8 @@ def measure_bottom(rng: np.random.Generator, size: int, k: int, repeats: int) ->
 def shelf(many: Sequence[Hashes], k: int) -> tuple[Hashes, NDArray[np.int64]]:
     """Return the sketches of sets and their lengths."""
     rows, sizes = np.zeros((len(many), k), np.uint64), np.zeros(len(many), np.int64)
-    for at, hashes in enumerate(many):
-        sizes[at] = bottom(hashes, rows[at])
+    for row, hashes in enumerate(many):
+        sizes[row] = bottom(hashes, rows[row])
     return rows, sizes
 
 
@@ -131,37 +131,37 @@ def measure_errors(
     """
     union = round(size / (0.8 + missing))
     lacking = max(1, round(missing * union))
-    most = max(KEPT)
+    longest = max(KEPT)
     alike, missed = np.zeros(len(KEPT), np.int64), np.zeros(len(KEPT), np.int64)
-    many = np.zeros((2, most), np.uint64)
+    many = np.zeros((2, longest), np.uint64)
     share = np.empty(1)
     for _ in range(trials):
         all_of_it = draw(rng, union)
         inner = all_of_it[:size]
-        sketch, _ = sketched(inner, most)
+        sketch, _ = sketched(inner, longest)
         for row, outer in enumerate((all_of_it[lacking:], all_of_it)):
             bottom(outer, many[row])
-        for at, k in enumerate(KEPT):
+        for column, k in enumerate(KEPT):
             for row in (0, 1):
                 other, total = many[row : row + 1, :k], union - lacking * (1 - row)
                 resemblances(sketch[:k], k, other, np.array([k]), share)
                 common = share[0] * (size + total) / (1 + share[0])
                 accepted = common >= threshold * size
-                alike[at] += accepted and row == 0
-                missed[at] += not accepted and row == 1
+                alike[column] += accepted and row == 0
+                missed[column] += not accepted and row == 1
     rows = []
-    for at, k in enumerate(KEPT):
+    for column, k in enumerate(KEPT):
         false = (size - lacking) / union
         rows.append(
             {
                 "k": k,
                 "missing": round(lacking / union, 4),
                 "trials": trials,
-                "minhash_false": round(int(alike[at]) / trials, 4),
+                "minhash_false": round(int(alike[column]) / trials, 4),
                 "minhash_false_theory": round(
                     reaches(k, false, threshold, size, union - lacking), 4
                 ),
-                "minhash_missed": round(int(missed[at]) / trials, 4),
+                "minhash_missed": round(int(missed[column]) / trials, 4),
                 "minhash_missed_theory": round(
                     1 - reaches(k, size / union, threshold, size, union), 4
                 ),

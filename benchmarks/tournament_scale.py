@@ -125,8 +125,8 @@ def _make_run(folder: Path, games: int) -> None:
     made = list(_scheduled(games, names, rng))
     with Store.create(folder, info, players, made) as store:
         for start in range(0, games, _CHUNK):
-            some = made[start : start + _CHUNK]
-            store.finish((game.game_id, _result(rng), "{}") for game in some)
+            chunk = made[start : start + _CHUNK]
+            store.finish((game.game_id, _result(rng), "{}") for game in chunk)
 
 
 def _scheduled(games: int, names: list[str], rng: np.random.Generator) -> Iterator[ScheduledGame]:
@@ -220,8 +220,8 @@ def _play_all_but(left: int, tournament: Tournament, folder: Path) -> int:
     record = miai.play(tournament.game, agents, seed=1).to_json_lines()
     with Store.create(folder, run_info(tournament), tournament.players, games) as store:
         for start in range(0, len(games) - left, _CHUNK):
-            some = games[start : min(start + _CHUNK, len(games) - left)]
-            store.finish((game.game_id, _result(rng), record) for game in some)
+            chunk = games[start : min(start + _CHUNK, len(games) - left)]
+            store.finish((game.game_id, _result(rng), record) for game in chunk)
     return len(games)
 
 

@@ -210,7 +210,7 @@ def test_every_remembered_result_of_random_problems_is_true(
         search = compiled(problem, arm, window=window)
         for hidden in (tuple(range(STATES)), (0, 1, 3), (1, 2, 4, 5)):
             search.search(Root((0, 0), hidden), 3)
-        remembered_here = [(b.public, b.hidden, at, side) for b, at, side, _ in entries(search)]
+        remembered_here = [(b.public, b.hidden, left, side) for b, left, side, _ in entries(search)]
         assert len(remembered_here) == len(set(remembered_here))
         for belief, remaining, side, bound in entries(search):
             true = value(belief.public, frozenset(belief.hidden), remaining)

@@ -52,17 +52,19 @@ def test_the_smallest_hashes_are_kept_in_order(values: list[int], k: int) -> Non
 def hashes_in_order() -> dict[str, Hashes]:
     """Return hashes that are not uniform, or not distinct, or at the ends of their range."""
     rng = np.random.default_rng(7)
-    some = rng.integers(0, 2**64 - 1, 5000, np.uint64, endpoint=True)
+    hashes = rng.integers(0, 2**64 - 1, 5000, np.uint64, endpoint=True)
     greatest = np.uint64(2**64 - 1)
     return {
-        "increasing": np.sort(some),
-        "decreasing": np.sort(some)[::-1].copy(),
+        "increasing": np.sort(hashes),
+        "decreasing": np.sort(hashes)[::-1].copy(),
         "all equal": np.full(5000, 3, np.uint64),
         "all the greatest": np.full(5000, greatest, np.uint64),
-        "all large": greatest - some // np.uint64(1000),
-        "all small": some // np.uint64(1000),
-        "few different": some[rng.integers(0, 50, 5000)],
-        "small ones last": np.concatenate([some | np.uint64(1 << 63), some[:40] >> np.uint64(9)]),
+        "all large": greatest - hashes // np.uint64(1000),
+        "all small": hashes // np.uint64(1000),
+        "few different": hashes[rng.integers(0, 50, 5000)],
+        "small ones last": np.concatenate(
+            [hashes | np.uint64(1 << 63), hashes[:40] >> np.uint64(9)]
+        ),
         "the ends": np.array([greatest, 0, greatest - np.uint64(1), 1] * 700, np.uint64),
     }
 

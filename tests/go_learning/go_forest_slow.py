@@ -293,8 +293,8 @@ class SlowTree:
             wanted = self._plan[done]
             off = min(abs(c.visits + c.pending - wanted) for c in candidates)
             among = [c for c in candidates if abs(c.visits + c.pending - wanted) == off]
-            at = {id(child): k for k, child in enumerate(node.children)}
-            return max(among, key=lambda c: self.noise[at[id(c)]] + scores[id(c)])
+            numbers = {id(child): k for k, child in enumerate(node.children)}
+            return max(among, key=lambda c: self.noise[numbers[id(c)]] + scores[id(c)])
         highest = max(scores.values())
         powers = {key: math.exp(score - highest) for key, score in scores.items()}
         total = sum(powers.values())
@@ -332,12 +332,12 @@ class SlowTree:
             visits = sum(child.visits for child in tried)
             mean = sum(c.prior * c.q() for c in tried) / sum(c.prior for c in tried)
             unknown = (unknown + visits * mean) / (1 + visits)
-        most = max(child.visits for child in node.children)
+        max_visits = max(child.visits for child in node.children)
         out = []
         for child in node.children:
             value = child.q() if child.visits else unknown
             value = {WON: 1.0, LOST: -1.0}.get(child.status, value)
-            sigma = (s.c_visit + most) * s.c_scale * (value + 1) / 2
+            sigma = (s.c_visit + max_visits) * s.c_scale * (value + 1) / 2
             if child.status != FORBIDDEN:
                 out.append((child, math.log(child.prior) + sigma))
         return out

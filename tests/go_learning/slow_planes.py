@@ -17,12 +17,12 @@ Planes = NDArray[np.int64]
 class Stones:
     """A board without history; colours are 1 and 2, points are numbered row by row."""
 
-    def __init__(self, size: int, at: list[int] | None = None) -> None:
+    def __init__(self, size: int, colors: list[int] | None = None) -> None:
         self.size = size
-        self.at = at if at is not None else [0] * (size * size)
+        self.colors = colors if colors is not None else [0] * (size * size)
 
     def copy(self) -> Stones:
-        return Stones(self.size, list(self.at))
+        return Stones(self.size, list(self.colors))
 
     def neighbours(self, point: int) -> Iterator[int]:
         row, column = divmod(point, self.size)
@@ -44,26 +44,26 @@ class Stones:
         stones, free, todo = {point}, set(), [point]
         while todo:
             for n in self.neighbours(todo.pop()):
-                if self.at[n] == 0:
+                if self.colors[n] == 0:
                     free.add(n)
-                elif self.at[n] == self.at[point] and n not in stones:
+                elif self.colors[n] == self.colors[point] and n not in stones:
                     stones.add(n)
                     todo.append(n)
         return stones, free
 
     def play(self, point: int, color: int) -> set[int] | None:
         """Put a stone; return what it took, or None for a suicide, which leaves the board."""
-        self.at[point] = color
+        self.colors[point] = color
         taken: set[int] = set()
         for n in self.neighbours(point):
-            if self.at[n] == 3 - color and n not in taken:
+            if self.colors[n] == 3 - color and n not in taken:
                 stones, free = self.chain(n)
                 if not free:
                     taken |= stones
         for s in taken:
-            self.at[s] = 0
+            self.colors[s] = 0
         if not self.chain(point)[1]:
-            self.at[point] = 0
+            self.colors[point] = 0
             return None
         return taken
 
@@ -83,11 +83,11 @@ class SlowGame:
 
     def __post_init__(self) -> None:
         self.board = Stones(self.size)
-        self.past = [list(self.board.at)]
+        self.past = [list(self.board.colors)]
 
     def legal(self, point: int, color: int | None = None) -> bool:
         color = color or self.color
-        if self.board.at[point] or (point == self.ko and color == self.color):
+        if self.board.colors[point] or (point == self.ko and color == self.color):
             return False
         return self.board.copy().play(point, color) is not None
 
@@ -101,9 +101,9 @@ class SlowGame:
             if len(taken) == 1 and len(stones) == 1 and len(free) == 1:
                 self.ko = next(iter(taken))
             self.placed[action] = self.ply
-        self.placed = {p: ply for p, ply in self.placed.items() if self.board.at[p]}
+        self.placed = {p: ply for p, ply in self.placed.items() if self.board.colors[p]}
         self.color = 3 - self.color
-        self.past.append(list(self.board.at))
+        self.past.append(list(self.board.colors))
 
 
 def zero(game: SlowGame, history: int) -> Planes:
@@ -140,7 +140,7 @@ def alphago(game: SlowGame) -> Planes:
     planes[3] = 1
     planes[47] = game.color == 1
     board, me = game.board, game.color
-    for point, stone in enumerate(board.at):
+    for point, stone in enumerate(board.colors):
         if stone:
             planes[0 if stone == me else 1, point] = 1
             planes[3 + min(8, turns(game, point)), point] = 1
@@ -165,15 +165,15 @@ def alphago(game: SlowGame) -> Planes:
 
 
 def own_true_eye(board: Stones, point: int, me: int) -> bool:
-    if any(board.at[n] != me for n in board.neighbours(point)):
+    if any(board.colors[n] != me for n in board.neighbours(point)):
         return False
     corners = board.diagonals(point)
-    return sum(board.at[d] == 3 - me for d in corners) + (len(corners) < 4) < 2
+    return sum(board.colors[d] == 3 - me for d in corners) + (len(corners) < 4) < 2
 
 
 def takes_in_ladder(board: Stones, point: int, me: int) -> bool:
     for n in board.neighbours(point):
-        if board.at[n] == 3 - me:
+        if board.colors[n] == 3 - me:
             _, free = board.chain(n)
             if len(free) == 2:
                 after = board.copy()
@@ -185,9 +185,9 @@ def takes_in_ladder(board: Stones, point: int, me: int) -> bool:
 
 
 def escapes_ladder(board: Stones, point: int, me: int) -> bool:
-    for start in range(len(board.at)):
+    for start in range(len(board.colors)):
         if (
-            board.at[start] == me
+            board.colors[start] == me
             and len(board.chain(start)[1]) == 1
             and point in replies(board, start)
             and away(board, start, point, LADDER_LEVELS * board.size, LADDER_CHOICES)
@@ -202,7 +202,7 @@ def replies(board: Stones, chain: int) -> set[int]:
     found = set(free)
     for s in stones:
         for n in board.neighbours(s):
-            if board.at[n] == 3 - board.at[chain]:
+            if board.colors[n] == 3 - board.colors[chain]:
                 last = board.chain(n)[1]
                 if len(last) == 1:
                     found |= last
@@ -213,7 +213,7 @@ def away(board: Stones, chain: int, move: int, levels: int, choices: int) -> boo
     """Say whether a chain in atari gets away by its owner's move."""
     if levels <= 0:
         return True
-    mine = board.at[chain]
+    mine = board.colors[chain]
     after = board.copy()
     if after.play(move, mine) is None:
         return False

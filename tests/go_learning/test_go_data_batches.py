@@ -50,9 +50,9 @@ class Stones:
 def test_shards_without_targets_have_their_moves_beside_shards_with_them(tmp_path: Path) -> None:
     sets = [tmp_path / "recorded", tmp_path / "searched"]
     games = [random_game(seed, length=20, search=seed > 3) for seed in range(8)]
-    for folder, some in zip(sets, (games[:4], games[4:]), strict=True):
+    for folder, portion in zip(sets, (games[:4], games[4:]), strict=True):
         with ShardWriter(folder, size=9) as writer:
-            for game in some:
+            for game in portion:
                 writer.add(game)
     data = GoDataset(sets)
     batch = next(data.batches(len(games) * 20, seed=1))

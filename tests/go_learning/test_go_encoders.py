@@ -45,7 +45,7 @@ def random_game(size: int, plies: int, seed: int) -> list[int]:
         weights = np.zeros(size**2 + 1)
         for point in range(size**2):
             if game.legal(point) and not slow_planes.own_true_eye(game.board, point, game.color):
-                near = [game.board.at[n] for n in game.board.neighbours(point)]
+                near = [game.board.colors[n] for n in game.board.neighbours(point)]
                 weights[point] = 0.3 + sum(stone != 0 for stone in near)
         weights[-1] = 0.2 if weights.any() else 1
         actions.append(int(rng.choice(size**2 + 1, p=weights / weights.sum())))

@@ -147,13 +147,13 @@ average = 0.9
 class Interrupting(TrainingJournal):
     """Stops the run, as Ctrl-C does, at a step."""
 
-    def __init__(self, folder: Path, *, at: int) -> None:
+    def __init__(self, folder: Path, *, step: int) -> None:
         super().__init__(folder)
-        self._at = at
+        self._step = step
 
     def note(self, step: int, figures: Mapping[str, float], *, line: str = "") -> None:
         super().note(step, figures, line=line)
-        if step >= self._at:
+        if step >= self._step:
             raise KeyboardInterrupt
 
 
@@ -303,7 +303,7 @@ def test_self_play_in_int8_is_played_by_onnx_runtime(
 def test_an_interrupted_zero_run_resumes(whole: tuple[Path, RoundsResult], tmp_path: Path) -> None:
     plan = zero_plan(tmp_path)
     with pytest.raises(KeyboardInterrupt):
-        train_zero(plan, journal=Interrupting(plan.folder, at=8))
+        train_zero(plan, journal=Interrupting(plan.folder, step=8))
     ended = train_zero(plan)
     assert same_tensors(whole[1].weights, ended.weights)
     assert [(r.wins, r.losses, r.elo) for r in read_ladder(plan.folder)] == [

@@ -132,7 +132,7 @@ def test_forced_visits_are_pruned_one_by_one_where_they_did_not_pay() -> None:
         forest.search(ONE, 60, Judged(random_judge(3, seed=seed)))
         slow.search(60)
         root = slow.root
-        most = max(root.children, key=lambda c: c.visits)
+        favourite = max(root.children, key=lambda c: c.visits)
         rate = 1.3 + math.log((root.visits + 51) / 50)
 
         def worth(child: Node, visits: int) -> float:
@@ -142,9 +142,9 @@ def test_forced_visits_are_pruned_one_by_one_where_they_did_not_pay() -> None:
         expected = [0] * 10
         for child in root.children:
             left = child.visits
-            if child is not most and left:
+            if child is not favourite and left:
                 for _ in range(int(math.sqrt(6 * child.prior * root.visits))):
-                    if left and worth(child, left - 1) < worth(most, most.visits):
+                    if left and worth(child, left - 1) < worth(favourite, favourite.visits):
                         left -= 1
                 pruned += child.visits - left
                 left = 0 if left == 1 else left

@@ -353,11 +353,11 @@ def test_seconds_end_a_search(search: str, folder: Path, monkeypatch: pytest.Mon
     root = {"kind": search, **({"planned": 20_000} if search == "gumbel" else {})}
     limits = {"simulations": 0, "seconds": 0.15}
     player = search_of("alphazero", game, folder, search=root, **limits)
-    for seconds, most in ((None, 0.15), (5.0, 0.15), (0.05, 0.05)):
+    for seconds, limit in ((None, 0.15), (5.0, 0.15), (0.05, 0.05)):
         began, spent = perf_counter(), process_time()
         found = player.search(game.new_initial_state(), seconds=seconds)
-        assert perf_counter() - began > 0.8 * most
-        assert process_time() - spent < most + 0.5
+        assert perf_counter() - began > 0.8 * limit
+        assert process_time() - spent < limit + 0.5
         assert 0 < found.statistics["simulations"] < 20_000  # type: ignore[operator]
     with pytest.raises(ParameterError, match="needs a budget in seconds"):
         miai.make_agent("alphazero", game, simulations=0)

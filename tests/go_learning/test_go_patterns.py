@@ -111,13 +111,13 @@ def test_learning_finds_the_captures_and_measures_on_other_games(trained: Patter
     assert report.cross_entropy < blind.cross_entropy - 0.15
     found, hit = 0, 0
     for game in games:
-        at = SlowGame(SIZE)
+        position = SlowGame(SIZE)
         shares = trained.probabilities(positions_of([game[:ply] for ply in range(50)]))
         for ply, action in enumerate(game):
-            if takes_any(at):
+            if takes_any(position):
                 found += 1
-                hit += takes(at, int(shares[ply].argmax()))
-            at.play(action)
+                hit += takes(position, int(shares[ply].argmax()))
+            position.play(action)
     assert found > 100
     assert hit > 0.9 * found
 

@@ -162,10 +162,10 @@ def test_a_random_move_and_another_player_after_it() -> None:
     rng = np.random.default_rng(2)
     count = 60
     zeros = np.zeros(count, np.int64)
-    at = np.arange(count) % 5
-    games = rules.play([SMALL, LARGE], zeros, zeros, rng=rng, random_at=at, after=zeros + 1)
+    plies = np.arange(count) % 5
+    games = rules.play([SMALL, LARGE], zeros, zeros, rng=rng, random_at=plies, after=zeros + 1)
     drawn: set[int] = set()
-    for game, ply in zip(games, at.tolist(), strict=True):
+    for game, ply in zip(games, plies.tolist(), strict=True):
         moves = game.moves.tolist()
         alone = rules.play([SMALL], sides(0), sides(0), rng=rng)[0].moves.tolist()
         assert moves[:ply] == alone[:ply]
@@ -346,8 +346,8 @@ def test_games_held_out_tell_how_often_resigning_was_wrong() -> None:
         assert max(first) < -0.8
         assert all(ended(game, 40) for game in games)
         assert (play.tally.held_out, play.tally.wrong) == (20, wrong)
-    some = rules_of(size=5, resign_below=-0.8, hold_out=0.5, simulations=4, max_moves=12)
-    play = TreeSelfPlay(some, games=40, at_once=10, seed=1)
+    half = rules_of(size=5, resign_below=-0.8, hold_out=0.5, simulations=4, max_moves=12)
+    play = TreeSelfPlay(half, games=40, at_once=10, seed=1)
     games = list(play.play(Judged(gloomy(5, 0))))
     assert play.tally.held_out == sum(len(game.moves) > 0 for game in games)
     assert 8 < play.tally.held_out < 32

@@ -338,7 +338,7 @@ def test_a_mixed_training_resumes_and_is_the_same_wherever_lessons_are_made(
     whole = train(config, tmp_path / "whole")
     plan = load_plan(config, SupervisedConfig, command="train sl", out=tmp_path / "broken")
     with pytest.raises(KeyboardInterrupt):
-        train_supervised(plan, journal=_interrupting(tmp_path / "broken", at=15))
+        train_supervised(plan, journal=_interrupting(tmp_path / "broken", last=15))
     resumed = train(config, tmp_path / "broken")
     on_device = train(config, tmp_path / "resident", "data.resident=true")
     assert tensors_at(whole.weights) == tensors_at(resumed.weights)

@@ -162,7 +162,7 @@ def test_a_resumed_run_equals_an_uninterrupted_one_bit_for_bit(tmp_path: Path, m
     whole = train(config, tmp_path / "whole")
     plan = load_plan(config, SupervisedConfig, command="train sl", out=tmp_path / "broken")
     with pytest.raises(KeyboardInterrupt):
-        train_supervised(plan, journal=_interrupting(tmp_path / "broken", at=15))
+        train_supervised(plan, journal=_interrupting(tmp_path / "broken", last=15))
     resumed = train(config, tmp_path / "broken")
     for name in ("weights.safetensors", "learner.safetensors"):
         first, _ = read_tensors(whole.weights.parent / name)
@@ -260,13 +260,13 @@ def test_a_damaged_folder_is_reported_and_a_busy_one_left_alone(tmp_path: Path) 
     assert train(config, tmp_path / "run").steps == 5
 
 
-def _interrupting(folder: Path, *, at: int):  # type: ignore[no-untyped-def]
+def _interrupting(folder: Path, *, last: int):  # type: ignore[no-untyped-def]
     from collections.abc import Mapping
 
     class Interrupting(TrainingJournal):
         def note(self, step: int, figures: Mapping[str, float], *, line: str = "") -> None:
             super().note(step, figures, line=line)
-            if step == at:
+            if step == last:
                 raise KeyboardInterrupt
 
     return Interrupting(folder)

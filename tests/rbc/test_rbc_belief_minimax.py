@@ -49,7 +49,7 @@ def search(rules: RbcProblem, arm: str = "none", **more: Any) -> RbcMinimaxSearc
     return RbcMinimaxSearch(rules, bounds, **more)
 
 
-def beliefs(seed: int, least: int, most: int) -> Iterator[BoardSet]:
+def beliefs(seed: int, least: int, max_boards: int) -> Iterator[BoardSet]:
     """Yield parts of what a player held possible before its turns in random games."""
     print("seed", seed)
     rng = random.Random(seed)
@@ -59,7 +59,7 @@ def beliefs(seed: int, least: int, most: int) -> Iterator[BoardSet]:
                 continue
             boards = played.beliefs[int(played.state.current_player())].boards
             if len(boards) >= least and rng.random() < 0.4:
-                count = rng.randint(least, most)
+                count = rng.randint(least, max_boards)
                 yield boards.sample(count, np.random.default_rng(rng.randrange(1 << 30)))
 
 
@@ -67,7 +67,7 @@ def beliefs(seed: int, least: int, most: int) -> Iterator[BoardSet]:
 def some_roots() -> tuple[RbcRoot, ...]:
     """A dozen beliefs, some before a sense and some before a move."""
     found = islice(beliefs(8, 5, 60), 12)
-    return tuple(RbcRoot(boards, senses=at % 3 > 0) for at, boards in enumerate(found))
+    return tuple(RbcRoot(boards, senses=number % 3 > 0) for number, boards in enumerate(found))
 
 
 # -- by the definition ----------------------------------------------------------------------------
@@ -76,15 +76,15 @@ def some_roots() -> tuple[RbcRoot, ...]:
 @pytest.mark.long
 @pytest.mark.parametrize("king_loss", [600, 0, None])
 @pytest.mark.parametrize(
-    ("depth", "most", "count"),
+    ("depth", "max_boards", "count"),
     [(1, 12, 1), (2, 3, 1), pytest.param(1, 12, 25, marks=SLOW), pytest.param(2, 3, 9, marks=SLOW)],
 )
 def test_values_are_those_of_the_definition(
-    depth: int, most: int, count: int, king_loss: int | None
+    depth: int, max_boards: int, count: int, king_loss: int | None
 ) -> None:
     rules = problem(senses=2, moves=3 if depth == 1 else 2, king_loss=king_loss)
     valuer = Valuer(rules.rules.king_loss)
-    for number, boards in enumerate(islice(beliefs(depth, 1, most), count)):
+    for number, boards in enumerate(islice(beliefs(depth, 1, max_boards), count)):
         root = RbcRoot(boards, senses=number % 3 > 0)
         made = search(rules)
         found = made.search(root, depth)

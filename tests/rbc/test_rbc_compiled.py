@@ -21,15 +21,15 @@ BOUNDS: tuple[CompiledBounds, ...] = ("none", "table", "cores")
 SLOW = pytest.mark.slow
 
 
-def roots(seed: int, most: int, count: int) -> list[RbcRoot]:
+def roots(seed: int, max_boards: int, count: int) -> list[RbcRoot]:
     """Return beliefs, every third before a move instead of a sense."""
-    found = islice(beliefs(seed, 1, most), count)
-    return [RbcRoot(boards, senses=at % 3 > 0) for at, boards in enumerate(found)]
+    found = islice(beliefs(seed, 1, max_boards), count)
+    return [RbcRoot(boards, senses=number % 3 > 0) for number, boards in enumerate(found)]
 
 
 @pytest.mark.parametrize("king_loss", [600, 0, None])
 @pytest.mark.parametrize(
-    ("depth", "most", "count", "senses", "moves"),
+    ("depth", "max_boards", "count", "senses", "moves"),
     [
         (1, 60, 4, 4, 4),
         (2, 20, 2, 4, 4),
@@ -40,11 +40,11 @@ def roots(seed: int, most: int, count: int) -> list[RbcRoot]:
     ],
 )
 def test_values_are_those_of_the_recursion(
-    depth: int, most: int, count: int, senses: int, moves: int, king_loss: int | None
+    depth: int, max_boards: int, count: int, senses: int, moves: int, king_loss: int | None
 ) -> None:
     """The recursion is compared with the definition in `test_rbc_belief_minimax`."""
     rules = problem(senses=senses, moves=moves, king_loss=king_loss)
-    for root in roots(depth + most, most, count):
+    for root in roots(depth + max_boards, max_boards, count):
         judge = search(rules, "table")
         expected = judge.search(root, depth)
         for bounds in BOUNDS:

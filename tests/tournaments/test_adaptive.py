@@ -65,9 +65,10 @@ def test_the_information_of_a_pair_is_the_curvature_of_its_likelihood() -> None:
     def expected_log_likelihood(gap: float) -> float:
         value = 0.0
         for sign in (1, -1):
-            x, at = (np.array((sign * d + advantage) / ELO) for d in (gap, true_gap))
+            x, actual = (np.array((sign * d + advantage) / ELO) for d in (gap, true_gap))
             value += sum(
-                float(p * np.log(q)) for p, q in zip(outcomes(at, nu), outcomes(x, nu), strict=True)
+                float(p * np.log(q))
+                for p, q in zip(outcomes(actual, nu), outcomes(x, nu), strict=True)
             )
         return value
 

@@ -220,8 +220,8 @@ def test_each_pair_of_games_of_a_round_has_an_opening_of_its_own() -> None:
 def test_everybody_plays_once_a_round_and_nobody_twice_the_same(
     count: int, seed: int, colours: str, data: st.DataObject
 ) -> None:
-    most = count - 1 + count % 2
-    rounds = data.draw(st.integers(1, most))
+    max_rounds = count - 1 + count % 2
+    rounds = data.draw(st.integers(1, max_rounds))
     format_ = make("swiss", entrants(count, seed=seed), rounds=rounds, colours=colours)
     meetings, step = play(format_, chance(seed), rng=random.Random(seed), rooms=(3,))
     assert step.finished

@@ -68,11 +68,11 @@ def naive_choice(
 ) -> float:
     """Return the log-probability that some of the players with these worths are chosen."""
 
-    def weight(some: tuple[int, ...]) -> float:
-        mean = sum(worths[seat] for seat in some) / len(some)
-        return math.exp(mean + (nu[len(worths), len(some)] if len(some) > 1 else 0.0))
+    def weight(group: tuple[int, ...]) -> float:
+        mean = sum(worths[seat] for seat in group) / len(group)
+        return math.exp(mean + (nu[len(worths), len(group)] if len(group) > 1 else 0.0))
 
-    sets = [some for k in range(1, len(worths) + 1) for some in combinations(sorted(worths), k)]
+    sets = [group for k in range(1, len(worths) + 1) for group in combinations(sorted(worths), k)]
     return math.log(weight(chosen) / sum(map(weight, sets)))
 
 
@@ -94,23 +94,23 @@ def test_the_posterior_is_the_one_that_is_written_out_and_the_fit_its_maximum() 
     model = RankingModel(rankings)
     assert model.ties == [{(3, 3): 6, (3, 2): 7, (2, 2): 8}]
     rng = np.random.default_rng(1)
-    at = rng.normal(size=9)
+    origin = rng.normal(size=9)
     posterior = model.posterior(rankings.kinds[0].count[None], prior_games=0.7)
-    point = posterior.at(at[None])
+    point = posterior.at(origin[None])
 
     def loss(parameters: NDArray[np.float64]) -> float:
         return naive_loss(parameters, SOME_GAMES, NAMES, 0.7)
 
-    assert point.value()[0] == pytest.approx(-loss(at), rel=1e-12)
+    assert point.value()[0] == pytest.approx(-loss(origin), rel=1e-12)
     step = 1e-5
     bumps = step * np.eye(9)
-    slopes = [(loss(at - bump) - loss(at + bump)) / (2 * step) for bump in bumps]
+    slopes = [(loss(origin - bump) - loss(origin + bump)) / (2 * step) for bump in bumps]
     assert point.gradient()[0] == pytest.approx(slopes, abs=1e-7)
     information = point.information()[0]
     for i, j in combinations(range(9), 2):
         one, other = bumps[i] * 10, bumps[j] * 10
-        corner = loss(at + one + other) - loss(at + one - other)
-        corner += loss(at - one - other) - loss(at - one + other)
+        corner = loss(origin + one + other) - loss(origin + one - other)
+        corner += loss(origin - one - other) - loss(origin - one + other)
         assert information[i, j] == pytest.approx(corner / (4 * (10 * step) ** 2), abs=1e-5)
 
     fit = fit_rankings(rankings, prior_games=0.7)
@@ -124,14 +124,19 @@ def naive_minimum(
     loss: Callable[[NDArray[np.float64]], float], start: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return the minimum of a smooth convex function by Newton steps of finite differences."""
-    at, step = start.copy(), 1e-4
-    bumps = step * np.eye(len(at))
+    place, step = start.copy(), 1e-4
+    bumps = step * np.eye(len(place))
     for _ in range(30):
-        slope = np.array([(loss(at + b) - loss(at - b)) / (2 * step) for b in bumps])
+        slope = np.array([(loss(place + b) - loss(place - b)) / (2 * step) for b in bumps])
         curve = np.array(
             [
                 [
-                    (loss(at + a + b) - loss(at + a - b) - loss(at - a + b) + loss(at - a - b))
+                    (
+                        loss(place + a + b)
+                        - loss(place + a - b)
+                        - loss(place - a + b)
+                        + loss(place - a - b)
+                    )
                     / (4 * step**2)
                     for b in bumps
                 ]
@@ -139,10 +144,10 @@ def naive_minimum(
             ]
         )
         move = np.linalg.solve(curve, slope)
-        at -= move
+        place -= move
         if np.abs(move).max() < 1e-8:
             break
-    return at
+    return place
 
 
 @pytest.mark.parametrize("nu", [0.0, 0.7])
@@ -201,8 +206,8 @@ def test_one_game_of_three_by_hand() -> None:
     rankings = Rankings.from_games(games, players=("a", "b", "c"))
     model = RankingModel(rankings)
     worths = np.array([5.0, 3.0, 2.0])
-    at = np.concatenate([np.log(worths), [0.0, 0.0]])
-    point = model.posterior(rankings.kinds[0].count[None], prior_games=0.0).at(at[None])
+    parameters = np.concatenate([np.log(worths), [0.0, 0.0]])
+    point = model.posterior(rankings.kinds[0].count[None], prior_games=0.0).at(parameters[None])
     assert math.exp(point.value()[0] / 6) == pytest.approx(5 / 10 * 3 / 5)
 
 

@@ -100,14 +100,14 @@ def test_covariance_is_the_inverse_curvature_of_the_naive_posterior(seed: int) -
     assert share.high == pytest.approx(high / (2 + high), rel=1e-3)
 
 
-def _numerical_hessian(at: np.ndarray, rows: list[Row], k: int) -> np.ndarray:
+def _numerical_hessian(parameters: np.ndarray, rows: list[Row], k: int) -> np.ndarray:
     step, size = 1e-3, k + 2
     hessian = np.empty((size, size))
     unit = np.eye(size) * step
     for i in range(size):
         for j in range(size):
             corners = [
-                sign * naive_loss(at + a * unit[i] + b * unit[j], rows, k, 1.0)
+                sign * naive_loss(parameters + a * unit[i] + b * unit[j], rows, k, 1.0)
                 for a, b, sign in ((1, 1, 1), (1, -1, -1), (-1, 1, -1), (-1, -1, 1))
             ]
             hessian[i, j] = sum(corners) / (4 * step**2)
@@ -133,10 +133,10 @@ def test_gradient_and_information_are_the_derivatives(advantage: bool, draws: bo
         draws=drawn,
     )
     posterior = Posterior(batch, k, prior_games=0.7, advantage=advantage, draws=draws)
-    at = rng.normal(0, 1.5, (leagues, posterior.size))
-    point, step = posterior.at(at), 1e-5
+    parameters = rng.normal(0, 1.5, (leagues, posterior.size))
+    point, step = posterior.at(parameters), 1e-5
     for i, unit in enumerate(np.eye(posterior.size) * step):
-        above, below = posterior.at(at + unit), posterior.at(at - unit)
+        above, below = posterior.at(parameters + unit), posterior.at(parameters - unit)
         slope = (above.value() - below.value()) / (2 * step)
         np.testing.assert_allclose(point.gradient()[:, i], slope, rtol=1e-6, atol=1e-7)
         curvature = (below.gradient() - above.gradient()) / (2 * step)

@@ -222,8 +222,8 @@ def test_ticks_are_round_and_within() -> None:
 
 
 def test_scales_and_shades_keep_within_their_ends() -> None:
-    at = Scale(0, 10, 100, 200)
-    assert [at(value) for value in (-5, 0, 5, 10, 15)] == [100, 100, 150, 200, 200]
+    scale = Scale(0, 10, 100, 200)
+    assert [scale(value) for value in (-5, 0, 5, 10, 15)] == [100, 100, 150, 200, 200]
     assert [shade(score) for score in (0.0, 0.5, 1.0)] == [0, 4, 8]
 
 

@@ -229,16 +229,18 @@ def wald_pairs(sprt: Sprt, base: Sequence[float], elo: float) -> float:
 
 def check_errors(sprt: Sprt, base: Sequence[float], runs: int, seed: int) -> None:
     # A test whose chance is 5 % is above this once in 10,000 seeds.
-    most = stats.binom.ppf(0.9999, runs, sprt.alpha)
+    max_errors = stats.binom.ppf(0.9999, runs, sprt.alpha)
     for elo, right in ((sprt.elo0, "H0"), (sprt.elo1, "H1")):
         states = trials(sprt, base, elo, runs, seed)
         wrong = sum(state.verdict != right for state in states)
         pairs, wald = [state.pairs for state in states], wald_pairs(sprt, base, elo)
         chance = 4.5 * float(np.std(pairs)) / math.sqrt(runs)
-        print(f"seed {seed}, {elo:g} Elo: {wrong} of {runs} wrong, at most {most:.0f} allowed;")
+        print(
+            f"seed {seed}, {elo:g} Elo: {wrong} of {runs} wrong, at most {max_errors:.0f} allowed;"
+        )
         print(f"  {np.mean(pairs):.1f} pairs on average, {wald:.1f} by Wald's formula")
         assert all(state.verdict for state in states)
-        assert wrong <= most
+        assert wrong <= max_errors
         # The last pair oversteps the boundary, which the formula leaves out.
         assert 0.95 * wald - chance < np.mean(pairs) < 1.15 * wald + chance
 
@@ -261,11 +263,11 @@ def test_in_games_of_three_a_difference_means_the_odds_of_finishing_ahead() -> N
     blocks = plackett_luce_blocks(120.0, 40_000, rng)
     assert np.mean(blocks) / 3 == pytest.approx(expected(120.0, "logistic"), abs=0.005)
     sprt, runs = Sprt(0, 120, model="logistic", seats=3), 80
-    most = stats.binom.ppf(0.9999, runs, sprt.alpha)
+    max_errors = stats.binom.ppf(0.9999, runs, sprt.alpha)
     for elo, right in ((0.0, "H0"), (120.0, "H1")):
         states = [sprt.decide(plackett_luce_blocks(elo, 1000, rng)) for _ in range(runs)]
         assert all(state.verdict for state in states)
-        assert sum(state.verdict != right for state in states) <= most
+        assert sum(state.verdict != right for state in states) <= max_errors
 
 
 def test_blocks_of_more_players_have_finer_points() -> None:

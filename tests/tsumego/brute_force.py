@@ -94,15 +94,15 @@ def _near(size: int, p: int) -> tuple[int, ...]:
     return tuple(r * size + c for r, c in around if 0 <= r < size and 0 <= c < size)
 
 
-def reachable(fight: Fight, root: State, most: int) -> dict[State, list[State]] | None:
-    """Return every position with those that follow; None where there are more than `most`."""
+def reachable(fight: Fight, root: State, max_states: int) -> dict[State, list[State]] | None:
+    """Return every position with those that follow; None where there are more than `max_states`."""
     graph: dict[State, list[State]] = {}
     edge = [root]
     while edge:
         state = edge.pop()
         if state in graph:
             continue
-        if len(graph) >= most:
+        if len(graph) >= max_states:
             return None
         over = fight.target not in state[1]
         graph[state] = [] if over else list(fight.moves(state))

@@ -144,10 +144,10 @@ class Exhausted:
     captured: set[State]
 
     @classmethod
-    def of(cls, zone: Zone, master: int, *, most: int = MOST_STATES) -> Exhausted | None:
+    def of(cls, zone: Zone, master: int, *, max_states: int = MOST_STATES) -> Exhausted | None:
         """Exhaust a zone; None where it has too many positions."""
         fight = Fight(zone.size, frozenset(zone.points), zone.target, master)
-        graph = reachable(fight, roots(zone)[ATTACKER], most)
+        graph = reachable(fight, roots(zone)[ATTACKER], max_states)
         if graph is None:
             return None
         assert all(root in graph for root in roots(zone))

@@ -77,22 +77,22 @@ def expected(zone: Zone, side: int, centre: tuple[int, int]) -> dict[str, NDArra
     out = {name: np.zeros((WINDOW, WINDOW), np.uint8) for name in PLANE_NAMES[:14]}
     for row in range(zone.size):
         for column in range(zone.size):
-            at = (row - centre[0] + HALF, column - centre[1] + HALF)
-            if not all(0 <= n < WINDOW for n in at):
+            pixel = (row - centre[0] + HALF, column - centre[1] + HALF)
+            if not all(0 <= n < WINDOW for n in pixel):
                 continue
-            out[PLANE_NAMES[side]][at] = 1
+            out[PLANE_NAMES[side]][pixel] = 1
             cell = (row, column)
             if board[cell]:
                 block = block_on(board, cell)
                 liberties = {n for c in block for n in beside(board, c) if not board[n]}
                 safe = board[cell] == zone.attacker and bool(block & beyond)
                 own = board[cell] == zone.defender
-                out[PLANE_NAMES[2 if own else 3]][at] = 1
-                out["target"][at] = cell in target
+                out[PLANE_NAMES[2 if own else 3]][pixel] = 1
+                out["target"][pixel] = cell in target
                 for title, count in (("liberties", len(liberties)), ("block", len(block))):
                     shown = "4+" if safe or count >= 4 else str(count)
                     name = f"{shown} liberties" if title == "liberties" else f"block of {shown}"
-                    out[name][at] = 1
+                    out[name][pixel] = 1
             elif all(board[n] == zone.defender for n in beside(board, cell)):
                 corners = [
                     (row + r, column + c)
@@ -101,7 +101,7 @@ def expected(zone: Zone, side: int, centre: tuple[int, int]) -> dict[str, NDArra
                     if 0 <= row + r < zone.size and 0 <= column + c < zone.size
                 ]
                 other = sum(board[corner] != zone.defender for corner in corners)
-                out["sure eye"][at] = other <= (1 if len(corners) == 4 else 0)
+                out["sure eye"][pixel] = other <= (1 if len(corners) == 4 else 0)
     return out
 
 
@@ -132,9 +132,9 @@ def test_a_turned_view_is_the_view_turned() -> None:
         assert (views.planes == turned_planes(np.repeat(views.planes[:1], 8, 0), turns)).all()
         own = views.planes[:, 2].reshape(8, -1)
         for number in range(len(zone.points)):
-            at = views.places[:, number]
-            assert (at >= 0).all()
-            assert (own[np.arange(8), at] == (zone.defenders >> number & 1)).all()
+            place = views.places[:, number]
+            assert (place >= 0).all()
+            assert (own[np.arange(8), place] == (zone.defenders >> number & 1)).all()
 
 
 def test_extended_planes_know_what_may_not_be_played() -> None:
@@ -145,11 +145,11 @@ def test_extended_planes_know_what_may_not_be_played() -> None:
     board[1, :5] = (2, 2, 0, 2, 2)
     zone = find_zone(board, 9)
     views = encode(layout_of_zones([zone]), [0], [zone.attackers], [zone.defenders], [0])
-    at = views.places[0, zone.points.index(0)]
+    place = views.places[0, zone.points.index(0)]
     flat = dict(zip(PLANE_NAMES, views.planes[0].reshape(len(PLANE_NAMES), -1), strict=True))
-    assert flat["sure eye"][at] == 1
-    assert flat["forbidden to the attacker"][at] == 1
-    assert flat["forbidden to the defender"][at] == 0
+    assert flat["sure eye"][place] == 1
+    assert flat["forbidden to the attacker"][place] == 1
+    assert flat["forbidden to the defender"][place] == 0
 
 
 def moved(zone: Zone, turn: int, rows: int, columns: int, *, swap: bool) -> Zone:

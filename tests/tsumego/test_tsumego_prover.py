@@ -13,11 +13,11 @@ from miai_go.tsumego.solver.prover import _FIRST_BYTES, Goal, ProofVerdict, Prov
 from miai_go.tsumego.zones import Zone, find_zone
 
 
-def check_life(zone: Zone, *, most: int, places: int, rng: np.random.Generator) -> int:
+def check_life(zone: Zone, *, max_states: int, places: int, rng: np.random.Generator) -> int:
     """Compare with exhaustion whether two eyes can be forced: at the root and at other places."""
     compared = 0
     for number, master in MASTERS.items():
-        exhausted = Exhausted.of(zone, number, most=most)
+        exhausted = Exhausted.of(zone, number, max_states=max_states)
         if exhausted is None:
             continue
         sure, standing = exhausted.sure_of_two_eyes(), exhausted.standing
@@ -37,7 +37,7 @@ def test_forcing_two_eyes_agrees_with_exhaustion(seed: int) -> None:
     print(f"seed {seed}")
     rng = np.random.default_rng(1_000 + seed)
     zone = tiny_zone(rng, most_points=9, most_empty=4)
-    assert check_life(zone, most=5_000, places=4, rng=rng) > 0
+    assert check_life(zone, max_states=5_000, places=4, rng=rng) > 0
 
 
 def corner_fight(text: str) -> Prover:

@@ -180,7 +180,7 @@ def test_damaged_files_are_read_or_refused_and_nothing_else(seed: int) -> None:
     whole = collection_sgf([dataclasses.replace(second_line(5, corner=True), to_play=1)])
     for _ in range(150):
         data = bytearray(whole)
-        for at in rng.integers(0, len(data), int(rng.integers(1, 4))):
-            data[at] = int(rng.choice(list(b"()[];\\ABWMZ019az\n\xff")))
+        for index in rng.integers(0, len(data), int(rng.integers(1, 4))):
+            data[index] = int(rng.choice(list(b"()[];\\ABWMZ019az\n\xff")))
         for each in read_problems(bytes(data), source="x"):
             assert isinstance(each, Problem | ProblemError)

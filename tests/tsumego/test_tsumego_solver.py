@@ -142,7 +142,7 @@ def test_a_report_is_what_exhaustion_says(seed: int) -> None:
     zone = tiny_zone(np.random.default_rng(2_000 + seed), most_points=9, most_empty=5)
     by_master = {}
     for number in MASTERS:
-        exhausted = Exhausted.of(zone, number, most=MOST)
+        exhausted = Exhausted.of(zone, number, max_states=MOST)
         if exhausted is None:
             pytest.skip("too many positions for exhaustion")
         by_master[number] = exhausted

@@ -36,8 +36,8 @@ class Column:
     Attributes:
       header: its heading.
       align: alignment of cells and heading.
-      least: width in terminal cells to which its texts may be cut; None: never cut.
-      most: maximum width in terminal cells.
+      min_width: width in terminal cells to which its texts may be cut; None: never cut.
+      max_width: maximum width in terminal cells.
       drop: where space is short, the columns with the greatest number above 0 are dropped first.
       style: rich style of its cells.
       title: explanation, shown under the pointer on a page.
@@ -46,8 +46,8 @@ class Column:
 
     header: str
     align: Literal["left", "right"] = "right"
-    least: int | None = None
-    most: int | None = None
+    min_width: int | None = None
+    max_width: int | None = None
     drop: int = 0
     style: str = ""
     title: str = ""

@@ -287,7 +287,7 @@ class Records:
             mistakes=mistakes,
             opened=len(names),
             suffixes=sorted({format_.suffix for format_ in formats()}),
-            most=request.app.state.most_body,
+            max_bytes=request.app.state.most_body,
         )
 
     async def _open(self, request: Request) -> tuple[list[str], list[str]]:

@@ -214,9 +214,9 @@ MAX_OWN_MOVES: Final = 3
 """Maximum depth of `rbc-minimax` in own moves."""
 
 
-def _boards(default: int, depth: str, *, most: int) -> Any:
+def _boards(default: int, depth: str, *, ceiling: int) -> Any:
     text = f"Maximum boards of a belief {depth} deep; a larger one is sampled"
-    return parameter(default, ge=1, le=most, help=text)
+    return parameter(default, ge=1, le=ceiling, help=text)
 
 
 class MinimaxRules(Parameters):
@@ -236,8 +236,8 @@ class MinimaxRules(Parameters):
 
     senses: int = parameter(4, ge=1, le=36, unit="windows", help="Windows tried at each sense")
     moves: int = parameter(4, ge=1, le=200, unit="requests", help="Moves tried at each own move")
-    boards: int = _boards(100_000, "one move", most=1_000_000)
-    deep_boards: int = _boards(1000, "two or more moves", most=20_000)
+    boards: int = _boards(100_000, "one move", ceiling=1_000_000)
+    deep_boards: int = _boards(1000, "two or more moves", ceiling=20_000)
 
 
 CompiledBounds = Literal["none", "table", "cores"]
@@ -306,8 +306,8 @@ class MinimaxAgentParameters(MinimaxRules, BeliefParameters):
     limit: int = parameter(
         1_000_000, ge=512, help="Maximum boards of a belief; beyond it a sample is kept"
     )
-    boards: int = _boards(2000, "one move", most=1_000_000)
-    deep_boards: int = _boards(100, "two or more moves", most=20_000)
+    boards: int = _boards(2000, "one move", ceiling=1_000_000)
+    deep_boards: int = _boards(100, "two or more moves", ceiling=20_000)
 
     @property
     def compiled(self) -> CompiledBounds | None:

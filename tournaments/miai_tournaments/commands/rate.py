@@ -169,7 +169,7 @@ class RateList:
 
         columns = (
             RANK,
-            replace(PLAYER, most=None),
+            replace(PLAYER, max_width=None),
             Column("Elo", style="bold"),
             Column("\N{PLUS-MINUS SIGN}"),
             Column("score"),

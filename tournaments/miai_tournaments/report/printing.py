@@ -133,18 +133,20 @@ def _fits(table: Table, width: int) -> bool:
 
 
 def _naturals(table: Table) -> list[tuple[Column, int]]:
-    """Return the columns with the widths of their widest texts, at most `Column.most`."""
+    """Return the columns with the widths of their widest texts, at most `Column.max_width`."""
     widths = (
         max(cell_len(column.header), *(cell_len(text_of(row[i])) for row in table.rows), 0)
         for i, column in enumerate(table.columns)
     )
-    return [(c, min(wide, c.most or wide)) for c, wide in zip(table.columns, widths, strict=True)]
+    return [
+        (c, min(wide, c.max_width or wide)) for c, wide in zip(table.columns, widths, strict=True)
+    ]
 
 
 def _least(column: Column, natural: int) -> int:
-    if column.least is None:
+    if column.min_width is None:
         return natural
-    return min(natural, max(column.least, cell_len(column.header)))
+    return min(natural, max(column.min_width, cell_len(column.header)))
 
 
 def _total(widths: Iterable[int]) -> int:

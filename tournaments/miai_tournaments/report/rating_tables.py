@@ -47,7 +47,7 @@ LINE_WIDTH = 160
 
 RANK = Column("#", style="dim")
 
-PLAYER = Column("player", align="left", least=8, most=NAME_WIDTH)
+PLAYER = Column("player", align="left", min_width=8, max_width=NAME_WIDTH)
 
 DETAILED: tuple[Medium, ...] = ("markdown", "page")
 
@@ -177,7 +177,10 @@ def _match_table(match: HeadToHead) -> Table:
         rows["bootstrap"] = Cell(f"{signed(low)} to {signed(high)} Elo, 95% interval")
     if match.unpaired:
         rows["unpaired"] = Cell(counted(match.unpaired, "game"), match.unpaired, "unpaired")
-    columns = (Column("figure", align="left", least=8), Column("value", align="left", least=20))
+    columns = (
+        Column("figure", align="left", min_width=8),
+        Column("value", align="left", min_width=20),
+    )
     title = f"Match: {one} against {other}"
     return Table(title, columns, list(rows.items()), keys=list(rows), sortable=False)
 

@@ -7,10 +7,10 @@ const problem = document.getElementById("problem");
 function send() {
   if (!chooser.files.length) return;
   const size = [...chooser.files].reduce((sum, file) => sum + file.size, 0);
-  const most = Number(form.dataset.most) - 4096;
-  if (size > most) {
+  const maxBytes = Number(form.dataset.maxBytes) - 4096;
+  if (size > maxBytes) {
     const names = [...chooser.files].map((file) => file.name).join(", ");
-    problem.textContent = `${names}: ${Math.ceil(size / 1024)} KiB, more than ${Math.floor(most / 1024)} KiB; open fewer or smaller files at once`;
+    problem.textContent = `${names}: ${Math.ceil(size / 1024)} KiB, more than ${Math.floor(maxBytes / 1024)} KiB; open fewer or smaller files at once`;
     return;
   }
   form.submit();
