@@ -137,8 +137,8 @@ class ProgramProcess(Child):
     def stop(self, *, patience: float, mercy: float) -> None:
         """End it gently: close its input; after `patience` s SIGTERM, after `mercy` s SIGKILL."""
         if not self.reaped and self.stdin is not None:
+            # Before it ends: what it started has another parent as soon as it is dead.
             self.descendants()
-            # Listed before: what it started has another parent as soon as it is dead.
             self.stdin.close()
             if not self.await_death(patience):
                 os.kill(self.pid, signal.SIGTERM)

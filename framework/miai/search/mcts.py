@@ -357,7 +357,7 @@ def puct(*, exploration: float, fpu: float | None = None, proven: Proven = "valu
         scale = exploration * sqrt(node.visits)
         best, best_score = 0, -inf
         if tried < len(priors):
-            # An untried action is taken to be as good as its siblings are on average.
+            # Without `fpu` an untried action counts as much as its siblings on average.
             mean = sum(node.edge_totals) / (sum(node.edge_visits) or 1) if fpu is None else fpu
             best, best_score = tried, mean + scale * priors[tried]
         proofs, player = node.proofs, node.player

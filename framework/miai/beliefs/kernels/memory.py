@@ -255,7 +255,7 @@ def retained(memory: Memory, counts: Ints, name: np.uint64) -> bool:
 @inlined
 def _find(memory: Memory, key: Int, belief: Words) -> Int:
     """Return the slot of an entry in the table, or the empty slot for it."""
-    # Open addressing: the next slots are in the same line of the cache.
+    # Open addressing: the next slots are mostly in the same line of the cache.
     last = memory.traits[SLOTS] - 1
     slot = np.int64(hash_of(belief, np.uint64(key)) & np.uint64(last))
     while memory.slots[slot] != 0:

@@ -75,7 +75,7 @@ class Advice:
         A prior of zero stays zero.
         """
         out = np.where(self.useless, _DOUBTED * priors, priors)
-        # Priors add up to 1, so that a weight of 1 gives a move half of their sum or more.
+        # Priors add up to 1, so the only move with a weight, of 1, gets half of their sum or more.
         out = out + np.where(priors > 0, self.weights, 0.0)
         total = out.sum()
         return out * (priors.sum() / total) if total > 0 else priors

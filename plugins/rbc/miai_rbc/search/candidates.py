@@ -76,7 +76,7 @@ class Valuer:
         theirs = np.empty(len(rows))
         quiet_values(rows, *self._space, self._table, theirs)
         ours = 0.0 - theirs
-        # A lost king has one worth, however many plies its capture takes.
+        # What a lost king costs depends on the board alone, not on the plies until its capture.
         lost = np.flatnonzero(ours < -DECIDED)
         ours[lost] = self.lost(rows[lost], player)
         return ours
