@@ -142,7 +142,7 @@ def _wider(array: NDArray[_Number]) -> NDArray[_Number]:
 def enlarge(search: tree.BeliefTree) -> tree.BeliefTree:
     """Return the search with twice the room for boards, layers and beliefs, at the same place."""
     forest, layers, work = search.forest, search.layers, search.work
-    # Tables by hash are entered again, as slots depend on their length; all other rows move.
+    # Tables by hash are entered again, as slots depend on their length; all other rows are copied.
     by_board = [name for name in forest._fields if name != "slots"]
     by_layer = ("facts", "requests", "windows", "killers", "heads")
     by_belief = ("numbers", "parts", "codes", "places", "labels", "label_at")

@@ -126,7 +126,8 @@ class NearNorm(nn.Module):
         self.norm = nn.BatchNorm1d(width)
         # He's initialisation, for the six or so neighbours that a point of a small zone has.
         nn.init.normal_(self.weight, std=(2 / (6 * width)) ** 0.5)
-        # Each block begins as the identity, so that gradients reach the first layer at once.
+        # In the last layer of a block: it begins as the identity, so that gradients reach the first
+        # layer at once.
         if zero:
             nn.init.zeros_(self.norm.weight)
 
