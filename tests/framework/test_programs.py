@@ -294,6 +294,20 @@ def test_a_late_answer_loses_on_time_in_the_referees_process_too() -> None:
     assert (record.termination, record.loser) == (Termination.TIME, 0)
 
 
+def test_a_program_that_takes_too_much_memory_loses_alone() -> None:
+    game = miai.load_game("tic_tac_toe")
+    greedy = {"command": python("greet()\nnext(questions())\nx = bytearray(2 << 30)")}
+    limits = ProcessLimits(isolation=Isolation.PROCESS, memory=512)
+    seat = AgentProcess("tic_tac_toe", {}, "program", greedy, name="bot", limits=limits)
+    try:
+        record = play_game(game, [seat, InProcessSeat(RandomAgent(game))], seed=1)
+    finally:
+        seat.kill()
+    assert (record.termination, record.loser) == (Termination.CRASH, 0)
+    assert "MemoryError" in record.detail
+    assert record.returns == (-1.0, 1.0)
+
+
 def test_what_a_program_does_at_the_end_changes_no_result(caplog: pytest.LogCaptureFixture) -> None:
     game = miai.load_game("tic_tac_toe")
     code = """

@@ -1,6 +1,7 @@
 """Real games against GNU Go, and GNU Go as an oracle for the rules."""
 
 import contextlib
+import random
 import re
 import tomllib
 import uuid
@@ -130,6 +131,30 @@ def test_gnu_go_is_asked_before_a_game_whether_it_allows_suicide() -> None:
 
 def score(margin: float) -> str:
     return f"{'B' if margin > 0 else 'W'}+{abs(margin):.1f}" if margin else "0"
+
+
+@pytest.mark.parametrize(
+    ("size", "values", "options"),
+    [
+        (3, {"ko": "positional", "suicide": False}, ["--positional-superko"]),
+        (3, {"ko": "situational", "suicide": False}, ["--situational-superko"]),
+        (5, {}, ["--positional-superko", "--allow-suicide"]),
+        (9, {"ko": "simple", "suicide": False, "repetition": "allowed"}, ["--simple-ko"]),
+    ],
+)
+def test_legal_moves_are_those_of_gnu_go(
+    size: int, values: dict[str, object], options: list[str], oracle: Oracle
+) -> None:
+    game = go(board_size=size, rules="tromp-taylor", **values)
+    client, rng = oracle(size, *options), random.Random(size)
+    state = game.new_initial_state()
+    while not state.is_terminal() and state.move_number() < 160:
+        legal, color = state.legal_actions()[:-1], "bw"[state.current_player()]
+        assert points(client, f"all_legal {color}", size) == set(legal), str(state)
+        action = rng.choice(legal) if legal else game.pass_action
+        client.ask(f"play {color} {vertex(action, size)}", seconds=SECONDS)
+        state.apply_action(action)
+    assert_same_board(client, state)
 
 
 def test_the_same_seed_gives_the_same_game() -> None:

@@ -460,6 +460,24 @@ def test_a_divergent_run_names_its_last_good_checkpoint(tmp_path: Path) -> None:
     assert "checkpoint" in str(caught.value)
 
 
+def test_a_full_disk_leaves_the_checkpoint_before(tmp_path: Path) -> None:
+    checkpoints, memory = Checkpoints(tmp_path), small_learner().tensors()
+    good = checkpoints.write(
+        5, memory=memory, state={}, save_weights=lambda path: path.write_bytes(b"x")
+    )
+
+    def fill(path: Path) -> None:
+        path.symlink_to("/dev/full")
+        path.write_bytes(b"x")
+
+    with pytest.raises(TrainingError, match=r"No space left.*last good checkpoint is .*000005"):
+        checkpoints.write(10, memory=memory, state={}, save_weights=fill)
+    latest = checkpoints.latest()
+    assert latest is not None
+    assert latest.tensors().keys() == memory.keys()
+    assert list(tmp_path.iterdir()) == [good.folder]
+
+
 def test_missing_or_truncated_checkpoints_are_reported(tmp_path: Path) -> None:
     checkpoints, learner = Checkpoints(tmp_path), small_learner()
     written = checkpoints.write(

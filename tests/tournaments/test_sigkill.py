@@ -31,6 +31,12 @@ from miai_tournaments.store.store import Store
 pytestmark = pytest.mark.long
 
 PLAYERS = (player("ann"), player("bob"), player("deep", "mcts", simulations=10))
+SMALL: dict[str, object] = {"depth": 1, "samples": 6, "limit": 20_000}
+RBC_PLAYERS = (
+    player("seed", "rbc-seed", **SMALL),
+    player("strong", "rbc-strong", considered=20, evaluations=200, **SMALL),
+    player("attacker", "attacker"),
+)
 RULES = rule("resign-agreement", "moves = 1") + rule("solved", "nodes = 20")
 
 
@@ -59,6 +65,40 @@ def test_a_run_killed_many_times_equals_one_that_was_not(kills_wanted: int, tmp_
     assert _table(folder) == _table(whole)
     assert verdicts_of(folder) == verdicts_of(whole)
     assert {game[4] for game in games_of(whole).values()} == {"terminal", "adjudication"}
+
+
+def test_rbc_is_played_the_same_after_a_worker_and_the_runner_were_killed(tmp_path: Path) -> None:
+    config, folder, whole = tmp_path / "x.toml", tmp_path / "out", tmp_path / "whole"
+    game = {"name": "rbc", "full_turn_limit": 10}
+    config.write_text(config_text(*RBC_PLAYERS, game=game, tournament={"rounds": 6}))
+    tournament("run", config, "--out", whole, "--executor", "serial")
+    process = subprocess.Popen(
+        command("run", config, "--out", folder, "--workers", 2),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
+    )
+    _await_games(process, 2)
+    workers = [child for child in psutil.Process(process.pid).children() if child.children()]
+    workers[0].kill()  # of the runner's children, workers have agents of their own
+    _await_games(process, 2)
+    process.kill()
+    _, errors = process.communicate()
+    assert "Traceback" not in errors, errors
+    early = games_of(folder)
+    assert 4 <= len(early) < len(games_of(whole)) == 36
+    tournament("resume", folder, "--workers", 2)
+    assert games_of(folder) == games_of(whole)
+    assert early.items() <= games_of(whole).items()
+
+
+def _await_games(process: subprocess.Popen[str], count: int) -> None:
+    """Read the output of a run until it has reported more games."""
+    assert process.stdout is not None
+    while count and (line := process.stdout.readline()):
+        count -= line.startswith("[")
+    assert count == 0, "the run ended too early"
 
 
 def _run_and_kill(

@@ -6,11 +6,14 @@ import re
 import signal
 import subprocess
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 from urllib.request import urlopen
 
+import psutil
 from tests.warm_command import run_miai
-from tests.web.server import Browser
+from tests.web.server import Browser, is_turn
 
 
 def test_it_prints_its_address_answers_and_ends_with_ctrl_c(tmp_path: Path) -> None:
@@ -30,6 +33,33 @@ def test_it_prints_its_address_answers_and_ends_with_ctrl_c(tmp_path: Path) -> N
             process.send_signal(signal.SIGINT)
             _, errors = process.communicate(timeout=30)
     assert (process.returncode, errors.decode()) == (130, "miai: interrupted\n")
+
+
+def test_its_agents_die_with_it(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "miai", "web", "--port", "0", "--games", str(tmp_path / "g")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        found = re.search(r":(\d+)/\?token=(\S+)", process.stdout.readline().decode())
+        assert found
+        browser = Browser(int(found[1]))
+        browser.ask(f"/?token={found[2]}")
+        # The agent has the first move, so it has started when it is our turn.
+        table = browser.new_table("tic_tac_toe", players__0__agent="random", players__1__agent="me")
+        with browser.watching(table) as events:
+            events.until(is_turn)
+            family = psutil.Process(process.pid).children(recursive=True)
+            process.kill()
+    assert family
+    until = time.monotonic() + 10
+    while any(map(is_alive, family)):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def is_alive(process: psutil.Process) -> bool:
+    with suppress(psutil.NoSuchProcess):
+        return process.status() != psutil.STATUS_ZOMBIE
+    return False
 
 
 def test_a_port_that_is_taken_is_one_line(tmp_path: Path) -> None:

@@ -138,7 +138,7 @@ def test_a_double_click_is_one_move(page: Page, address: str) -> None:
     expect(page.locator("#problem")).to_have_text("", use_inner_text=True)
 
 
-def test_a_tab_that_has_not_heard_of_a_move_says_why_its_own_is_refused(
+def test_two_tabs_on_one_seat_stay_in_step_and_one_that_has_not_heard_of_a_move_says_why(
     page: Page, address: str
 ) -> None:
     begin(page, address, "tic_tac_toe")
@@ -147,13 +147,19 @@ def test_a_tab_that_has_not_heard_of_a_move_says_why_its_own_is_refused(
     heed(other, problems)
     other.goto(page.url)
     wait(other, "frame.turn")
-    other.evaluate("events.close()")
     number = number_of(page)
-    page.locator(".area[aria-label='b2']").click()
+    click_a_move(other)
+    for tab in (page, other):
+        wait(tab, f"frame.number > {number} && frame.turn")
+    played = other.locator("#moves li").all_inner_texts()
+    expect(page.locator("#moves li")).to_have_text(played, use_inner_text=True)
+    other.evaluate("events.close()")
+    number = number_of(other)
+    click_a_move(page)
     wait(page, f"frame.number > {number} && frame.turn")
     for _ in range(2):  # the second click is sent too
         with other.expect_response("**/answers") as answered:
-            other.locator(".area[aria-label='a1']").click()
+            click_a_move(other)
         assert answered.value.status == 409
         wait(other, "document.getElementById('problem').textContent")
         assert "the position has changed" in other.inner_text("#problem")
