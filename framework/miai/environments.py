@@ -6,7 +6,7 @@ A player's reward for a step is what that adds to its returns: in most games zer
 its return then. Chance is drawn by the seed of `reset`. A game that reaches its maximum length is
 truncated.
 
-Needs gymnasium and pettingzoo: ``pip install 'miai[environments]'``.
+Needs gymnasium and pettingzoo, the extra ``environments``.
 """
 
 from __future__ import annotations

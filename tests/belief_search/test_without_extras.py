@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+from miai.plugins.extras import install_line
+
 GAMES = """
 import sys
 sys.modules["datasketch"] = None  # importing it raises
@@ -53,8 +55,8 @@ def run(code: str) -> str:
 
 
 def test_both_agents_play_with_minhash_without_datasketch() -> None:
-    assert "pip install 'miai[reference]'" in run(GAMES)
+    assert install_line("miai[reference]") in run(GAMES)
 
 
 def test_all_bounds_but_sketches_work_without_numba() -> None:
-    assert "pip install 'miai[sketches]'" in run(FRAMEWORK)
+    assert install_line("miai[sketches]") in run(FRAMEWORK)

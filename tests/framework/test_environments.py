@@ -17,6 +17,7 @@ from tests.seeds import seed_of_test
 import miai
 from miai.environments import AecEnvironment
 from miai.errors import IllegalActionError, ParameterError
+from miai.plugins.extras import install_line
 
 GAMES = (
     "tic_tac_toe",
@@ -157,4 +158,4 @@ def test_without_the_libraries_the_extra_is_named() -> None:
         "except miai.MiaiError as error: print(error)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert "pip install 'miai[environments]'" in done.stdout
+    assert install_line("miai[environments]") in done.stdout

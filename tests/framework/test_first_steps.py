@@ -19,7 +19,7 @@ from tests.warm_command import run_miai
 
 from miai.errors import MissingExtraError
 from miai.parameters import ConfigFile
-from miai.plugins.extras import missing_extra
+from miai.plugins.extras import install_line, missing_extra
 from miai.plugins.kinds import CONFIG_FILE
 from miai.plugins.loader import registry
 
@@ -51,7 +51,7 @@ def test_a_plugin_whose_extra_is_absent_is_not_broken() -> None:
     assert "broken" not in done.stdout
     (line,) = [line for line in done.stdout.splitlines() if "not installed" in line]
     assert line.startswith("    not installed: miai-go[nn], for go.")
-    assert line.endswith("; pip install 'miai-go[nn]'")
+    assert line.endswith(f"; {install_line('miai-go[nn]')}")
     plugins = json.loads(without(("torch",), "plugins", "check", "--json").stdout)
     assert {p["name"]: bool(p["absent"]) for p in plugins}["go"]
     assert {p["state"] for p in plugins if p["name"] != "openspiel"} == {"loaded"}
@@ -63,7 +63,8 @@ def test_a_component_whose_extra_is_absent_names_it() -> None:
     assert done.returncode == 0
     done = without(("numba",), "compare", str(CONFIGS / "compare-quick.toml"))
     assert done.returncode == 2
-    assert "needs numba, which is not installed: pip install 'miai[sketches]'" in done.stderr
+    install = install_line("miai[sketches]")
+    assert f"needs numba, which is not installed: {install}" in done.stderr
     assert "(and at 6 other places)" in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
@@ -82,7 +83,7 @@ def test_an_executor_or_store_whose_extra_is_absent_names_it(
     done = without((module,), "tournament", "run", config, "--out", str(out), *options)
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()
-    assert f"needs {module}, which is not installed: pip install '{extra}'" in line
+    assert f"needs {module}, which is not installed: {install_line(extra)}" in line
     assert not out.exists()
 
 
@@ -90,7 +91,8 @@ def test_only_a_missing_module_of_an_extra_counts() -> None:
     absent = missing_extra(ModuleNotFoundError("x", name="torch.nn"), "miai_go", "it")
     assert isinstance(absent, MissingExtraError)
     assert absent.extra == "miai-go[nn]"
-    assert str(absent) == "it needs torch, which is not installed: pip install 'miai-go[nn]'"
+    install = install_line("miai-go[nn]")
+    assert str(absent) == f"it needs torch, which is not installed: {install}"
     ray = missing_extra(ModuleNotFoundError("x", name="ray"), "miai_tournaments", "it")
     assert ray is not None
     assert ray.extra == "miai[ray]"  # and not miai[dev]

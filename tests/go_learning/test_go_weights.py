@@ -20,6 +20,7 @@ from safetensors.numpy import load_file
 from tests.go_learning.go_networks_small import NETWORKS, small_file, small_header, small_network
 
 from miai.errors import MiaiError, WeightsError
+from miai.plugins.extras import install_line
 from miai.tensors import read_tensors, write_tensors
 from miai_go.nets.network import WeightsHeader, load_weights, save_weights
 
@@ -291,4 +292,4 @@ def test_without_torch_the_header_is_read_and_the_extra_named(path: Path) -> Non
         [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True
     )
     assert run.stdout.startswith("5\nMissingExtraError")
-    assert "pip install 'miai-go[nn]'" in run.stdout
+    assert install_line("miai-go[nn]") in run.stdout

@@ -82,7 +82,7 @@ MATRIX = {
         },
     ),
 }
-NAMES_THE_EXTRA = "pip install 'miai-go[nn]'"
+NAMES_THE_EXTRA = "pip install 'torch>=2.6,<2.14'"
 
 
 @pytest.fixture(scope="module")

@@ -287,7 +287,7 @@ def test_a_plugin_that_needs_an_extra_is_incomplete_not_broken(modules: Path) ->
     )
     (metadata / "entry_points.txt").write_text("[miai]\nneeding = plug_needing\n")
     entries = PathDistribution(metadata).entry_points
-    install = "pip install 'miai-needing[rare]'"
+    install = "pip install 'rare-library-of-an-extra'"
     with pytest.warns(PluginWarning, match=f"{re.escape(install)}; until then it is left out"):
         plugins = host(*entries)
     assert plugins.plugins[-1].state == "incomplete"

@@ -1,9 +1,15 @@
-"""Finds the extra of a distribution that installs a module which is missing."""
+"""Finds the extra of a distribution that installs a module which is missing, and how to install it.
+
+The names of distributions are not on any index, so that ``pip install 'miai[web]'`` would find
+nothing, or what a stranger registered. The lines here name a checkout or the libraries themselves.
+"""
 
 from __future__ import annotations
 
+import json
 import re
-from importlib.metadata import PackageNotFoundError, entry_points, requires
+from importlib.metadata import Distribution, PackageNotFoundError, entry_points, requires
+from urllib.parse import unquote, urlsplit
 
 from miai.errors import MissingExtraError
 
@@ -27,12 +33,50 @@ def missing_extra(error: ImportError, package: str, what: str) -> MissingExtraEr
     for distribution in (_distribution_of(package), "miai"):
         extra = _extra_with(module, distribution)
         if extra is not None:
-            return MissingExtraError(
-                f"{what} needs {module}, which is not installed: "
-                f"pip install '{distribution}[{extra}]'",
-                extra=f"{distribution}[{extra}]",
-            )
+            return extra_needed(what, module, f"{distribution}[{extra}]")
     return None
+
+
+def extra_needed(what: str, module: str, extra: str) -> MissingExtraError:
+    """Return the error that says what needs a module, and how to install its extra.
+
+    Args:
+      extra: with its distribution, ``miai-go[nn]``.
+    """
+    return MissingExtraError(
+        f"{what} needs {module}, which is not installed: {install_line(extra)}", extra=extra
+    )
+
+
+def install_line(extra: str) -> str:
+    """Return the command that installs ``distribution[extra]`` here: ``pip install ...``.
+
+    From a checkout it installs that again, with the extra; else the libraries of the extra.
+    """
+    name, _, extras = extra.partition("[")
+    try:
+        distribution = Distribution.from_name(name)
+    except PackageNotFoundError:
+        return f"install {extra}"
+    if folder := _checkout(distribution):
+        return f"pip install -e '{folder}[{extras}'"
+    wanted = set(extras.rstrip("]").split(","))
+    libraries = [
+        re.sub(r"\s", "", text.partition(";")[0])
+        for text in distribution.requires or ()
+        if wanted & set(_EXTRA.findall(text))
+    ]
+    return "pip install " + " ".join(f"'{each}'" for each in libraries)
+
+
+def _checkout(distribution: Distribution) -> str:
+    """Return the folder that a distribution is installed from, editable; empty for none."""
+    try:
+        origin = json.loads(distribution.read_text("direct_url.json") or "{}")
+        editable = origin.get("dir_info", {}).get("editable", False)
+        return unquote(urlsplit(origin["url"]).path) if editable else ""
+    except (ValueError, KeyError, AttributeError):  # whatever another installer wrote there
+        return ""
 
 
 def _distribution_of(package: str) -> str:

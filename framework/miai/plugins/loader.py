@@ -27,7 +27,7 @@ import pluggy
 from miai.errors import MissingExtraError, PluginLoadError
 from miai.plain import listed, one_line
 from miai.plugins import builtin, hooks
-from miai.plugins.extras import missing_extra
+from miai.plugins.extras import install_line, missing_extra
 from miai.plugins.registry import Registry
 
 if TYPE_CHECKING:
@@ -208,7 +208,7 @@ class PluginHost:
                     *plugin.absent,
                     *(
                         f"not installed: {extra}, for {listed(names, limit=_MOST_NAMES)}; "
-                        f"pip install '{extra}'"
+                        f"{install_line(extra)}"
                         for extra, names in sorted(absent.get(plugin.name, {}).items())
                     ),
                 ),

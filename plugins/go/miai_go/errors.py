@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from miai.errors import MiaiError, MissingExtraError
+from miai.errors import MiaiError
+from miai.plugins.extras import extra_needed
 
 
 class InferenceError(MiaiError):
@@ -27,10 +28,7 @@ def require_torch(what: str) -> None:
 
     for module in ("torch", "safetensors"):
         if find_spec(module) is None:
-            raise MissingExtraError(
-                f"{what} needs {module}, which is not installed: pip install 'miai-go[nn]'",
-                extra="miai-go[nn]",
-            )
+            raise extra_needed(what, module, "miai-go[nn]")
 
 
 class ProblemError(MiaiError):

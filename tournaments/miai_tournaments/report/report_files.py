@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from miai.errors import ConfigError
+from miai.plugins.extras import install_line
 from miai_tournaments.store.export import write_whole
 from miai_tournaments.store.rows import GameRow
 
@@ -96,7 +97,6 @@ def write_report(
 _FORMULAS: Final = ("=", "+", "-", "@", "\t", "\r")
 _COLUMNS: Final = tuple(field.name for field in fields(GameRow))
 _AS_JSON: Final = ("settings", "versions")
-_EXTRA: Final = "parquet"
 
 
 def csv_files(report: TournamentReport) -> dict[str, str]:
@@ -128,7 +128,7 @@ def write_parquet(rows: Sequence[GameRow], path: Path) -> None:
         parquet = importlib.import_module("pyarrow.parquet")
     except ImportError:
         raise ConfigError(
-            f"--format parquet: needs pyarrow; install it with: pip install 'miai[{_EXTRA}]'"
+            f"--format parquet: needs pyarrow; {install_line('miai[parquet]')}"
         ) from None
     table = pyarrow.table(
         {name: [_parquet_cell(name, getattr(row, name)) for row in rows] for name in _COLUMNS},

@@ -24,8 +24,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from miai.errors import MissingExtraError, WeightsError
+from miai.errors import WeightsError
 from miai.files import write_bytes, writing
+from miai.plugins.extras import extra_needed
 from miai_go.kernels.trail import begin_trail, extend_trail
 from miai_go.nets.encoder import Encoder, Positions
 from miai_go.nets.network import (
@@ -96,10 +97,7 @@ def onnx_model(
 def _require(*modules: str) -> None:
     for module in modules:
         if find_spec(module) is None:
-            raise MissingExtraError(
-                f"making ONNX files needs {module}, which is not installed: pip install "
-                "'miai-go[nn,onnx]'"
-            )
+            raise extra_needed("making ONNX files", module, "miai-go[nn,onnx]")
 
 
 def _traced(weights: NetworkWeights, encoder: Encoder) -> ModelProto:

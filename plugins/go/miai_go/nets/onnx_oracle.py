@@ -7,8 +7,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from miai.errors import MissingExtraError, WeightsError
+from miai.errors import WeightsError
 from miai.files import reading
+from miai.plugins.extras import extra_needed
 from miai.tensors import MAX_FILE_BYTES
 from miai_go.errors import InferenceError, first_line, require_torch
 from miai_go.nets.network import INPUT, PRECISION_KEY, WeightsHeader, encoder_of
@@ -122,9 +123,7 @@ def _read(path: Path) -> bytes:
 
 def _session(model: bytes, where: str, threads: int) -> Any:
     if find_spec("onnxruntime") is None:
-        raise MissingExtraError(
-            f"{where} needs onnxruntime, which is not installed: pip install 'miai-go[onnx]'"
-        )
+        raise extra_needed(where, "onnxruntime", "miai-go[onnx]")
     import onnxruntime
 
     options = onnxruntime.SessionOptions()

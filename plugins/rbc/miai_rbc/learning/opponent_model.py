@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from miai.errors import MissingExtraError, RecordError
+from miai.errors import RecordError
+from miai.plugins.extras import extra_needed
 from miai_rbc.agents.choice import CHECK, Scorer, make_engine, opponent_weights
 from miai_rbc.belief.belief import RbcBelief
 from miai_rbc.belief.weighted import (
@@ -43,11 +44,7 @@ if TYPE_CHECKING:
 def require_torch() -> None:
     """Raise `MissingExtraError` if torch is not installed."""
     if find_spec("torch") is None:
-        raise MissingExtraError(
-            "training an opponent model needs torch, which is not installed: "
-            "pip install 'miai-rbc[learning]'",
-            extra="miai-rbc[learning]",
-        )
+        raise extra_needed("training an opponent model", "torch", "miai-rbc[learning]")
 
 
 def read_histories(paths: Iterable[Path]) -> Iterator[History]:

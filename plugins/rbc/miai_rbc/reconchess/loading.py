@@ -11,12 +11,11 @@ from types import ModuleType
 from typing import Any
 
 from miai.errors import AgentUnavailableError
+from miai.plugins.extras import install_line
 from miai_rbc.engines.stockfish import find_engine
 
 STOCKFISH = "STOCKFISH_EXECUTABLE"
 """The environment variable where bots look for Stockfish."""
-
-EXTRA = "pip install 'miai-rbc[reconchess]'"
 
 
 def import_reconchess() -> ModuleType:
@@ -29,7 +28,8 @@ def import_reconchess() -> ModuleType:
         return importlib.import_module("reconchess")
     except ImportError as error:
         raise AgentUnavailableError(
-            f"bots of reconchess need the package reconchess, which is an extra: {EXTRA} ({error})"
+            f"bots of reconchess need the package reconchess ({error}): "
+            f"{install_line('miai-rbc[reconchess]')}"
         ) from error
 
 
