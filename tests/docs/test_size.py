@@ -6,7 +6,7 @@ import pytest
 from tests import size
 
 LIMITS: Final = {
-    "lines of packages": 105_800,
+    "lines of packages": 104_000,
     "lines of tests": 66_000,
     "circles of imports": 0,
     "parameters at the top": 400,

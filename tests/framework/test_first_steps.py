@@ -278,3 +278,23 @@ def test_watch_waits_for_a_run(tmp_path: Path) -> None:
     other.expect(pexpect.EOF, timeout=30)
     other.close()
     assert other.exitstatus == 0
+
+
+def test_the_line_that_installs_an_extra_needs_no_index_with_miai(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From a checkout that again; from a wheel the libraries of the extra, in their versions."""
+    info = tmp_path / "miai_duel-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: miai-duel\nVersion: 1.0\nRequires-Dist: numpy\n"
+        "Requires-Dist: torch <3,>=2.6 ; extra == 'nn'\nRequires-Dist: onnx>=1; extra == 'onnx'\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert install_line("miai-duel[nn]") == "pip install 'torch<3,>=2.6'"
+    assert install_line("miai-duel[nn,onnx]") == "pip install 'torch<3,>=2.6' 'onnx>=1'"
+    url = {"url": "file:///home/me/my%20duel", "dir_info": {"editable": True}}
+    (info / "direct_url.json").write_text(json.dumps(url))
+    assert install_line("miai-duel[nn]") == "pip install -e '/home/me/my duel[nn]'"
+    (info / "direct_url.json").write_text("[]")
+    assert install_line("miai-duel[nn]") == "pip install 'torch<3,>=2.6'"
