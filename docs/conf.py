@@ -46,4 +46,4 @@ napoleon_use_ivar = True
 napoleon_use_rtype = False
 
 # Links to files of the repository are not pages of the site.
-catalogue_repository_links = ["configs", "plugins", "benchmarks", "CONTRIBUTING.md"]
+catalogue_repository_links = ["configs", "plugins", "benchmarks", "CONTRIBUTING.md", "README.md"]

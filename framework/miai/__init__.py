@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from miai.record import GameRecord
     from miai.record_reader import read_record
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # The module of each public name. Names are imported on first use: every plugin module imports miai
 # for its hook marker, which must cost next to nothing.

@@ -26,13 +26,12 @@ from miai.errors import (
     InvalidActionError,
     InvalidStateError,
 )
+from miai.parameters import Parameters
 from miai.plain import Json
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-    from miai.parameters import Parameters
 
 
 class Player(IntEnum):
@@ -143,6 +142,9 @@ class Game(ABC):
 
     info: GameInfo
     parameters: Parameters
+
+    def __init__(self, parameters: Parameters | None = None) -> None:
+        self.parameters = parameters or Parameters()
 
     @abstractmethod
     def new_initial_state(self) -> State:

@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 LONG = ("README.md", "docs/miniblind.md", "docs/python.md", "docs/rbc.md", "docs/tutorial.md")
 PAGES = {
-    "README.md": 1,
+    "README.md": 2,
     "docs/belief-search.md": 2,
     "docs/go.md": 4,
     "docs/miniblind.md": 3,

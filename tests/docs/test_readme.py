@@ -1,4 +1,4 @@
-"""Every command of the README runs, and its table is the one that the demo prints."""
+"""The first commands run, and README's table is the one that the demo prints."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from tests.warm_command import run_miai
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"```sh\n(.*?)```", README, re.DOTALL)
+INSTALL = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
+FIRST = re.findall(r"```sh\n(.*?)```", INSTALL.partition("## First commands")[2], re.DOTALL)
+BLOCKS = re.findall(r"```sh\n(.*?)```", README, re.DOTALL) + FIRST
 COMMANDS = [
     line.partition("  #")[0].strip() for block in BLOCKS for line in block.splitlines() if line
 ]
@@ -86,3 +88,8 @@ def test_every_command_runs(tmp_path: Path) -> None:
 def test_its_links_lead_somewhere() -> None:
     for target in re.findall(r"\]\((?!https?:)([^)#]+)", README):
         assert (ROOT / target).exists(), target
+
+
+def test_it_is_short() -> None:
+    assert len(README.splitlines()) <= 120
+    assert len(README.split()) <= 900

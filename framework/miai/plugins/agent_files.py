@@ -8,14 +8,10 @@ annotated with a `miai.Parameters` model, the parameters.
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import inspect
 import re
-import sys
-import traceback
 import typing
 from collections.abc import Mapping
-from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
@@ -24,7 +20,7 @@ from miai.agent import Agent
 from miai.errors import AgentUnavailableError, MiaiError, near_matches
 from miai.game import Game
 from miai.parameters import Parameters, build_parameters, parameter
-from miai.plain import one_line
+from miai.plugins.file_modules import fault_of, import_file
 
 NAME: Final = "file"
 """Name of the agent."""
@@ -57,7 +53,8 @@ def file_agent(game: Game, parameters: FileAgentParameters) -> Agent:
     """
     path = Path(parameters.file).expanduser()
     where = f"{parameters.file}:{parameters.class_name}"
-    cls = _class_of(_imported(path.absolute()), parameters, where)
+    module = import_file(path.absolute(), AgentUnavailableError, "; write FILE.py:CLASS")
+    cls = _class_of(module, parameters, where)
     if cls.only_games and game.info.name not in cls.only_games:
         raise AgentUnavailableError(
             f"{where}: does not play {game.info.name}; it plays {', '.join(cls.only_games)}"
@@ -69,32 +66,11 @@ def file_agent(game: Game, parameters: FileAgentParameters) -> Agent:
         raise AgentUnavailableError(f"{where}: {error}") from error
     except Exception as error:
         raise AgentUnavailableError(
-            f"{where}: cannot be built: {_told(error, path)}; its constructor is called with the "
-            "game and the parameters"
+            f"{where}: cannot be built: {fault_of(error, path)}; its constructor is called with "
+            "the game and the parameters"
         ) from error
     agent.version = agent.version or f"{parameters.class_name} {_digest(path)}"
     return agent
-
-
-@lru_cache(maxsize=64)
-def _imported(path: Path) -> ModuleType:
-    """Return a file as a module. Raises `AgentUnavailableError`."""
-    if not path.is_file():
-        what = "is a folder" if path.is_dir() else "there is no such file"
-        raise AgentUnavailableError(f"{path}: {what}; write FILE.py:CLASS")
-    # Of the path, so that two files of one name are two modules, and one file is always one.
-    name = f"miai_file_{hashlib.sha256(str(path).encode()).hexdigest()[:_DIGEST]}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # dataclasses and type hints look it up
-    try:
-        spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
-        del sys.modules[name]
-        raise AgentUnavailableError(f"{path}: cannot be imported: {_told(error, path)}") from error
-    return module
 
 
 def _class_of(module: ModuleType, parameters: FileAgentParameters, where: str) -> type[Agent]:
@@ -129,18 +105,6 @@ def _model_of(cls: type[Agent]) -> type[Parameters]:
         if isinstance(candidate, type) and issubclass(candidate, Parameters):
             return candidate
     return Parameters
-
-
-def _told(error: BaseException, path: Path) -> str:
-    """Return an error in a line, with its line in the file."""
-    if isinstance(error, SyntaxError) and error.filename == str(path.absolute()):
-        number, message = error.lineno, error.msg
-    else:
-        frames = traceback.extract_tb(error.__traceback__)
-        lines = [frame.lineno for frame in frames if frame.filename == str(path.absolute())]
-        number, message = (lines[-1] if lines else None), str(error)
-    text = one_line(f"{type(error).__name__}: {message}", limit=300)
-    return text if number is None else f"line {number}: {text}"
 
 
 def _digest(path: Path) -> str:

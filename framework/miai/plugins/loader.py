@@ -7,6 +7,7 @@ missing. If two plugins claim one name, the later one is broken; miai's own plug
 Environment:
   MIAI_PLUGINS: comma-separated names of the only plugins to load.
   MIAI_DISABLE_PLUGINS: comma-separated names of plugins not to load; ``all`` for every one.
+  MIAI_PLUGIN_FILES: plugins that are files, separated as in PATH; a config names its own.
   MIAI_TRACE_PLUGINS: if set to anything but 0, every hook call is printed on standard error.
 """
 
@@ -20,6 +21,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points, requires
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import pluggy
@@ -28,6 +30,7 @@ from miai.errors import MissingExtraError, PluginLoadError
 from miai.plain import listed, one_line
 from miai.plugins import builtin, hooks
 from miai.plugins.extras import install_line, missing_extra
+from miai.plugins.file_modules import FILES, import_file
 from miai.plugins.registry import Registry
 
 if TYPE_CHECKING:
@@ -112,6 +115,29 @@ class PluginHost:
         for entry in entries:
             off = bool(only and entry.name not in only) or bool(disabled & {entry.name, "all"})
             self.plugins.append(self._load(entry, disabled=off))
+        for path in filter(None, environment.get(FILES, "").split(os.pathsep)):
+            try:
+                self.load_file(Path(path))
+            except PluginLoadError as error:
+                _warn(str(error))
+
+    def load_file(self, path: Path) -> None:
+        """Load a plugin that is a Python file, unless it is loaded.
+
+        Raises:
+          PluginLoadError: it cannot be imported, registers nothing, or takes a name that is taken.
+        """
+        path = path.expanduser().absolute()
+        if any(status.target == str(path) for status in self.plugins):
+            return
+        module = import_file(path, PluginLoadError)
+        errors = self._register(path.stem, module)
+        if not errors and (fault := self._idle(path.stem)):
+            errors = (PluginLoadError(fault),)
+        if errors:
+            text = one_line(f"{type(errors[0]).__name__}: {errors[0]}")
+            raise PluginLoadError(f"{path}: is not loaded as a plugin: {text}")
+        self.plugins.append(PluginStatus(path.stem, str(path), "", "", "loaded"))
 
     def _load(self, entry: EntryPoint, *, disabled: bool) -> PluginStatus:
         distribution = entry.dist.name if entry.dist else ""
@@ -242,6 +268,17 @@ class PluginHost:
 def plugin_host() -> PluginHost:
     """Return the plugins of this process; the first call loads them."""
     return PluginHost()
+
+
+def use_plugin_file(path: Path) -> None:
+    """Load a plugin that is a file, here and in the processes that this one starts from now on.
+
+    Raises:
+      PluginLoadError: see `PluginHost.load_file`.
+    """
+    plugin_host().load_file(path)
+    files = os.environ.get(FILES, "").split(os.pathsep)
+    os.environ[FILES] = os.pathsep.join(dict.fromkeys([*filter(None, files), str(path.absolute())]))
 
 
 def registry() -> Registry:

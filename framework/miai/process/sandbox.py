@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from miai.errors import ConfigError
+from miai.plugins.file_modules import FILES
 
 SCRATCH: Final = "miai-agent-"
 """Prefix of the names of agents' temporary folders; the referee's process id follows."""
@@ -183,7 +184,8 @@ def _mask(path: Path) -> list[str]:
 
 def _needed(parameters: Mapping[str, Any]) -> Iterator[Path]:
     """Yield what Python and the agent read, as resolved paths."""
-    packages = (*sys.path, *os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    listed = (os.environ.get(name, "") for name in ("PYTHONPATH", FILES))
+    packages = (*sys.path, *(path for paths in listed for path in paths.split(os.pathsep)))
     texts: Iterable[str] = (sys.prefix, sys.base_prefix, *packages, *_texts(parameters))
     for text in (".", *filter(None, texts)):
         path = Path(text).expanduser()

@@ -24,7 +24,7 @@ from miai.plain import parse_assignment
 from miai.playing.openings import OpeningReader, check_file
 from miai.plugins.configs import refuse_other_config
 from miai.plugins.kinds import ADJUDICATOR, GAME
-from miai.plugins.loader import registry
+from miai.plugins.loader import registry, use_plugin_file
 from miai.plugins.registry import Component
 from miai.seeds import SEED_BITS
 from miai_tournaments.config.balance import check_balance
@@ -337,6 +337,7 @@ class _ConfigCheck:
         # The whole file is validated once, and then each table by itself: a mistake in one must not
         # hide those in others. The order is that in which later checks need earlier results.
         config = self._config()
+        self._load_plugins()
         self._check_game()
         rows = self._players()
         self._check_time()
@@ -402,6 +403,13 @@ class _ConfigCheck:
         section = self._raw.get(table)
         entries = section.get(key) if isinstance(section, Mapping) else None
         return list(entries) if isinstance(entries, (list, tuple)) else []
+
+    def _load_plugins(self) -> None:
+        files = self._raw.get("plugins")
+        for number, file in enumerate(files if isinstance(files, (list, tuple)) else ()):
+            if isinstance(file, str):
+                with self._problems.at(f"plugins[{number}]"):
+                    use_plugin_file(self._folder / file)
 
     def _check_game(self) -> None:
         table, component = with_game(self._raw.get("game")), None

@@ -404,6 +404,7 @@ class RunOverrides(ConfigSection):
 class TournamentConfig(ConfigSection):
     """The whole file."""
 
+    plugins: tuple[str, ...] = parameter((), help="Python files of plugins to load first")
     tournament: TournamentSection
     format: FormatSection = FormatSection(name="round-robin")
     game: GameSection

@@ -46,7 +46,11 @@ def run_info(tournament: Tournament) -> RunInfo:
         time_control=asdict(config.time.control()),
         move_limit=section.move_limit,
         resolved={
-            "config": config.model_dump(mode="json"),
+            "config": {
+                **config.model_dump(mode="json"),
+                # A resumed run finds them from any folder.
+                "plugins": [str((tournament.folder / file).absolute()) for file in config.plugins],
+            },
             "results": resolve(tournament),
             **({JUDGED: judgement} if judgement else {}),
             **({} if bound is None else {PAYOFFS: {"bound": bound}}),

@@ -39,7 +39,7 @@ from miai.errors import ConfigError, StoreError, UnknownComponentError
 from miai.game import Game
 from miai.pages.document import counted
 from miai.plain import one_line
-from miai.plugins.loader import registry
+from miai.plugins.loader import registry, use_plugin_file
 from miai.record import RecordFormat, Termination
 from miai_tournaments.config.extension import refuse_other_config
 from miai_tournaments.config.load import Tournament, rules_of
@@ -161,6 +161,8 @@ def resume_tournament(folder: Path, options: RunOptions) -> RunEnding:
     with Store.read(folder) as store:
         info, players = store.info(), store.players()
     config = stored_config(info, folder)
+    for file in config.plugins:
+        use_plugin_file(Path(file))
     game = load_game(info.game, **info.game_parameters)
     make_panel(game, rules_of(config))  # rules that no longer work fail here, before any game
     format_ = stored_format(info, config, players, game, folder)
