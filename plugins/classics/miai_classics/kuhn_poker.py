@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
-from miai import Game, GameInfo, Observation, Parameters, Player, State
+from miai import Game, GameInfo, Observation, Player, State
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,10 +25,6 @@ None of them is shared, so that an action can be named to a player who sees no s
 PASS, BET, FIRST_CARD = 0, 1, 2
 ENDINGS = ("pp", "pbp", "pbb", "bp", "bb")
 """The ends of the betting: ``p`` for a pass, ``b`` for a bet."""
-
-
-class KuhnPokerParameters(Parameters):
-    """Kuhn poker has no parameters."""
 
 
 class KuhnPoker(Game):
@@ -47,9 +43,6 @@ class KuhnPoker(Game):
         perfect_information=False,
         payoffs=True,
     )
-
-    def __init__(self, parameters: KuhnPokerParameters | None = None) -> None:
-        self.parameters = parameters or KuhnPokerParameters()
 
     def new_initial_state(self) -> KuhnPokerState:
         """Return the state before the deal."""

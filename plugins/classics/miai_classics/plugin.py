@@ -17,18 +17,17 @@ def miai_register(registry: Registry) -> None:
         "game",
         "tic_tac_toe",
         "miai_classics.tic_tac_toe:TicTacToe",
-        parameters="miai_classics.tic_tac_toe:TicTacToeParameters",
         summary="Three in a row; perfect information, a draw",
     )
     registry.add_all(_OTHERS)
 
 
 _OTHERS = """
-miai_classics.phantom_tic_tac_toe miai_classics.tic_tac_toe
-  game phantom_tic_tac_toe PhantomTicTacToe TicTacToeParameters
+miai_classics.phantom_tic_tac_toe
+  game phantom_tic_tac_toe PhantomTicTacToe
     Tic-tac-toe with hidden moves; only the mover sees a refusal
 miai_classics.kuhn_poker
-  game kuhn_poker KuhnPoker KuhnPokerParameters
+  game kuhn_poker KuhnPoker
     Poker with three cards; chance nodes, worth -1/18 to the first player
 miai_classics.pig
   game pig Pig PigParameters

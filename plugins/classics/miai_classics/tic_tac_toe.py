@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
-from miai import Game, GameInfo, Parameters, Player, State
+from miai import Game, GameInfo, Player, State
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,10 +31,6 @@ HAS_LINE = tuple(any(marks & line == line for line in LINES) for marks in range(
 """Whether a set of cells holds three in a row, for all 512 sets."""
 
 
-class TicTacToeParameters(Parameters):
-    """Tic-tac-toe has no parameters."""
-
-
 class TicTacToe(Game):
     """The game. Actions are the cells 0 to 8, row by row from the top left corner."""
 
@@ -46,9 +42,6 @@ class TicTacToe(Game):
         max_game_length=9,
         player_names=NAMES,
     )
-
-    def __init__(self, parameters: TicTacToeParameters | None = None) -> None:
-        self.parameters = parameters or TicTacToeParameters()
 
     def new_initial_state(self) -> TicTacToeState:
         """Return an empty board, x to move."""
