@@ -6,6 +6,18 @@ PACKAGES := pyproject.toml $(wildcard plugins/*/pyproject.toml)
 # Three processes on two cores: tests of processes and clocks wait half of their time.
 PYTEST_FLAGS ?= -n 3 --dist loadfile
 MUTANTS ?=
+# The tests of one part: make test PKG=go
+PKG ?=
+TESTS_framework := tests/framework tests/belief_search tests/plugins tests/web
+TESTS_tournaments := tests/tournaments tests/comparing
+TESTS_go := tests/go tests/go_learning tests/tsumego
+TESTS_rbc := tests/rbc
+TESTS_classics := tests/classics
+TESTS_miniblind := tests/miniblind
+TESTS_openspiel := tests/openspiel
+TESTS_docs := tests/docs
+TESTS := $(if $(PKG),$(or $(TESTS_$(PKG)),$(error PKG=$(PKG): there is no such part; there are \
+	framework tournaments go rbc classics miniblind openspiel docs)))
 # Matches want a folder or weights and take hours; figures.py runs others of these.
 BENCHMARKS := $(filter-out %_matches.py %/go_settings.py %/go_five.py %/go_networks.py %/go_zero.py %/go_values.py %/go_judges.py %/figures.py %/opponents.py,$(wildcard benchmarks/*.py))
 
@@ -15,10 +27,10 @@ demo: .venv/installed
 	$(BIN)/miai tournament run configs/quickstart.toml --out runs/demo-$$(date +%Y%m%d-%H%M%S)
 
 test: .venv/installed-dev
-	$(BIN)/pytest -m "not slow and not long" $(PYTEST_FLAGS)
+	$(BIN)/pytest -m "not slow and not long" $(PYTEST_FLAGS) $(TESTS)
 
 test-long: .venv/installed-dev
-	$(BIN)/pytest -m "long and not slow" $(PYTEST_FLAGS)
+	$(BIN)/pytest -m "long and not slow" $(PYTEST_FLAGS) $(TESTS)
 
 check: .venv/installed-dev
 	$(BIN)/ruff check
