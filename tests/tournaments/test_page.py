@@ -64,8 +64,8 @@ def reference() -> dict[str, list[list[str]]]:
 
 def test_the_reference_has_every_table() -> None:
     assert set(reference()) == set(TABLES)
-    used = schema.TournamentConfig.model_fields
-    assert {title.strip("[]").split(".")[0] for title in TABLES} == set(used)
+    used = set(schema.TournamentConfig.model_fields) - {"plugins"}  # is above the tables
+    assert {title.strip("[]").split(".")[0] for title in TABLES} == used
 
 
 @pytest.mark.parametrize("title", TABLES)
