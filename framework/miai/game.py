@@ -26,12 +26,13 @@ from miai.errors import (
     InvalidActionError,
     InvalidStateError,
 )
-from miai.parameters import Parameters
 from miai.plain import Json
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from miai.parameters import Parameters
 
 
 class Player(IntEnum):
@@ -144,6 +145,8 @@ class Game(ABC):
     parameters: Parameters
 
     def __init__(self, parameters: Parameters | None = None) -> None:
+        from miai.parameters import Parameters  # imports pydantic, which a referee does not need
+
         self.parameters = parameters or Parameters()
 
     @abstractmethod

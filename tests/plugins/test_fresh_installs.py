@@ -82,6 +82,7 @@ MATRIX = {
         },
     ),
 }
+DROPPED = ("PYTHONPATH", "VIRTUAL_ENV", "MIAI_DISABLE_PLUGINS")  # the last disables OpenSpiel
 NAMES_THE_EXTRA = "pip install 'torch>=2.6,<2.14'"
 
 
@@ -98,7 +99,7 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(*command: str, cwd: Path | None = None, status: int = 0) -> str:
-    environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    environment = {k: v for k, v in os.environ.items() if k not in DROPPED}
     done = subprocess.run(
         command, capture_output=True, text=True, timeout=900, cwd=cwd, env=environment, check=False
     )

@@ -317,9 +317,9 @@ def test_of_several_classes_one_is_named(tmp_path: Path, clean_imports: None) ->
 
 def test_without_reconchess_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "reconchess", None)
-    with pytest.raises(AgentUnavailableError, match=r"miai-rbc\[reconchess\]"):
+    with pytest.raises(AgentUnavailableError, match=r"pip install .*rbc\[reconchess\]"):
         miai.make_agent("reconchess", miai.load_game("rbc"), bot=RANDOM)
-    with pytest.raises(AgentUnavailableError, match=r"miai-rbc\[reconchess\]"):
+    with pytest.raises(AgentUnavailableError, match=r"pip install .*rbc\[reconchess\]"):
         player_class("random")
 
 

@@ -271,11 +271,7 @@ def plugin_host() -> PluginHost:
 
 
 def use_plugin_file(path: Path) -> None:
-    """Load a plugin that is a file, here and in the processes that this one starts from now on.
-
-    Raises:
-      PluginLoadError: see `PluginHost.load_file`.
-    """
+    """Load a plugin that is a file, here and in processes to come; see `PluginHost.load_file`."""
     plugin_host().load_file(path)
     files = os.environ.get(FILES, "").split(os.pathsep)
     os.environ[FILES] = os.pathsep.join(dict.fromkeys([*filter(None, files), str(path.absolute())]))
