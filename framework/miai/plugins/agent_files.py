@@ -26,7 +26,6 @@ NAME: Final = "file"
 """Name of the agent."""
 
 _REFERENCE: Final = re.compile(r"(.+\.py):([^\W\d]\w*)")
-_DIGEST: Final = 12
 
 
 class FileAgentParameters(Parameters):
@@ -69,7 +68,8 @@ def file_agent(game: Game, parameters: FileAgentParameters) -> Agent:
             f"{where}: cannot be built: {fault_of(error, path)}; its constructor is called with "
             "the game and the parameters"
         ) from error
-    agent.version = agent.version or f"{parameters.class_name} {_digest(path)}"
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()[:12]  # tells the file's versions apart
+    agent.version = agent.version or f"{parameters.class_name} {digest}"
     return agent
 
 
@@ -105,11 +105,6 @@ def _model_of(cls: type[Agent]) -> type[Parameters]:
         if isinstance(candidate, type) and issubclass(candidate, Parameters):
             return candidate
     return Parameters
-
-
-def _digest(path: Path) -> str:
-    """Return the beginning of the file's SHA-256, which tells its versions apart."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()[:_DIGEST]
 
 
 def with_file_agent(table: Mapping[str, Any], own: frozenset[str]) -> dict[str, Any]:

@@ -53,7 +53,8 @@ def _agent_values(words: Sequence[str], agent: str, own: Sequence[str]) -> dict[
     from miai.plain import parse_value
     from miai.plugins.loader import registry
 
-    fields = registry().get("agent", agent, game="go").load_parameters().model_fields
+    model = registry().get("agent", agent, game="go").load_parameters()
+    moved = [old for base in model.__mro__ for old in vars(base).get("moved", ())]
     values: dict[str, Any] = {}
     remaining = list(words)
     while remaining:
@@ -61,8 +62,9 @@ def _agent_values(words: Sequence[str], agent: str, own: Sequence[str]) -> dict[
         name = option.removeprefix("--").replace("-", "_")
         if not option.startswith("--"):
             raise ConfigError(f"'{option}' is not an option; parameters are written --name value")
-        if name.partition(".")[0] not in fields:
-            options = [*own, *(f"--{field.replace('_', '-')}" for field in fields)]
+        # The model says what became of names that it had.
+        if name.partition(".")[0] not in {*model.model_fields, *moved}:
+            options = [*own, *(f"--{field.replace('_', '-')}" for field in model.model_fields)]
             raise ConfigError(
                 f"unknown option '{option}' of agent '{agent}'. {near_matches(option, options)}"
             )
