@@ -21,16 +21,16 @@ TESTS := $(if $(PKG),$(or $(TESTS_$(PKG)),$(error PKG=$(PKG): there is no such p
 # Matches want a folder or weights and take hours; figures.py runs others of these.
 BENCHMARKS := $(filter-out %_matches.py %/go_settings.py %/go_five.py %/go_networks.py %/go_zero.py %/go_values.py %/go_judges.py %/figures.py %/opponents.py,$(wildcard benchmarks/*.py))
 
-.PHONY: demo test test-long check docs format bench figures size soak mutants fuzz strength pictures audit clean help
+.PHONY: demo test test-all check docs format bench figures size soak mutants fuzz strength pictures audit clean help
 
 demo: .venv/installed
 	$(BIN)/miai tournament run configs/quickstart.toml --out runs/demo-$$(date +%Y%m%d-%H%M%S)
 
 test: .venv/installed-dev
-	$(BIN)/pytest -m "not slow and not long" $(PYTEST_FLAGS) $(TESTS)
+	$(BIN)/pytest -m "not slow and not soak" $(PYTEST_FLAGS) $(TESTS)
 
-test-long: .venv/installed-dev
-	$(BIN)/pytest -m "long and not slow" $(PYTEST_FLAGS) $(TESTS)
+test-all: .venv/installed-dev
+	$(BIN)/pytest -m "not soak" $(PYTEST_FLAGS) $(TESTS)
 
 check: .venv/installed-dev
 	$(BIN)/ruff check
@@ -48,7 +48,7 @@ size: .venv/installed-dev
 	$(BIN)/python -m tests.size --wheels
 
 soak: .venv/installed-dev
-	MIAI_TEST_SEED=random $(BIN)/pytest -m slow --timeout 3600
+	MIAI_TEST_SEED=random $(BIN)/pytest -m soak --timeout 3600
 
 bench: .venv/installed-dev
 	for benchmark in $(BENCHMARKS); do $(BIN)/python $$benchmark || exit 1; done
@@ -82,7 +82,7 @@ clean:
 	rm -rf docs/_build docs/api docs/catalogue .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 help:
-	@echo "demo test test-long check docs format size soak mutants fuzz strength bench figures pictures audit clean"
+	@echo "demo test test-all check docs format size soak mutants fuzz strength bench figures pictures audit clean"
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

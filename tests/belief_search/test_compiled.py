@@ -92,10 +92,10 @@ def test_small_games_have_the_values_of_plain_alpha_beta_in_python(game: str) ->
             assert cold.guarantees(root, found.action, depth) == expected.value
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("game", SMALL)
 @pytest.mark.parametrize("kind", ["random", "hard"])
-@pytest.mark.parametrize("count", [5, pytest.param(30, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [5, pytest.param(30, marks=pytest.mark.soak)])
 def test_every_right_arm_equals_plain_alpha_beta_on_every_root(
     game: str, kind: str, count: int
 ) -> None:
@@ -114,7 +114,7 @@ def test_every_right_arm_equals_plain_alpha_beta_on_every_root(
             assert search.guarantees(root, found.action, depth) == plain.value, (arm, root)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_cores_save_what_they_are_made_for() -> None:
     """Nodes of hard roots, the same in every run: 26 thousand for `cores`, 319 for `exact`."""
     problem = MiniRbcProblem(5, 3)
@@ -144,7 +144,7 @@ def test_a_limit_without_room_is_refused_with_one_that_has_room(*, verified: boo
         search(enough - 1)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_phantom_tic_tac_toe_is_the_draw_that_tic_tac_toe_is() -> None:
     """Hiding marks gives the player nothing, so the known draw bounds it; a sense each turn holds
     it.
@@ -154,7 +154,7 @@ def test_phantom_tic_tac_toe_is_the_draw_that_tic_tac_toe_is() -> None:
         assert compiled(problem, arm).search(root, 5).value == 0.0
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_phantom_tic_tac_toe_of_three_by_four_is_the_win_that_the_open_game_is() -> None:
     """The (4, 3, 3) game is won by the first player; with a sense each turn so is this one."""
     problem, root = PhantomLinesProblem(4), Root(PhantomPublic(), (0,))
@@ -195,7 +195,7 @@ def test_every_remembered_result_is_true(arm: str, seed: int) -> None:
     assert remembered > 20
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("arm", ["exact", "cores"])
 @pytest.mark.parametrize("window", ["alpha-beta", "null"])
 @pytest.mark.parametrize("reachability", [False, True])
@@ -232,7 +232,7 @@ def test_a_memory_that_is_full_loses_speed_alone(arm: str) -> None:
     assert full.statistics["nodes"] > free.statistics["nodes"]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_sketches_alone_err_and_take_no_sets() -> None:
     """Some value of many is wrong with few hashes; the bytes are those of the sketches."""
     problem = PhantomLinesProblem()
@@ -261,7 +261,7 @@ def test_a_budget_ends_a_search_with_what_the_last_whole_depth_said() -> None:
     assert again.value == compiled(problem, "exact").search(root, 2).value
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("symmetries", [False, True])
 def test_the_same_search_has_the_same_nodes_whatever_was_enumerated_before(
     *, symmetries: bool

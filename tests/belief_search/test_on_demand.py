@@ -55,7 +55,7 @@ class CountedProblem(PhantomLinesProblem):
         return super().evaluate(public, hidden)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("arm", ["table", "cores"])
 def test_each_state_met_is_enumerated_once_and_reported(arm: str) -> None:
     problem = CountedProblem(4)
@@ -70,7 +70,7 @@ def test_each_state_met_is_enumerated_once_and_reported(arm: str) -> None:
     assert again == first or again.statistics["nodes"] == first.statistics["nodes"]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_states_that_no_search_meets_are_not_enumerated() -> None:
     """A root of two states has fewer successors than the universe of its public part."""
     problem = CountedProblem(4)
@@ -137,7 +137,7 @@ def test_a_budget_of_nodes_that_ends_between_enumerations_leaves_the_search_usab
 SYMMETRIC = [name for name in SMALL if name != "hunt"]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("game", SYMMETRIC)
 def test_symmetries_change_no_value(game: str) -> None:
     problem, kind, depth = SMALL[game]
@@ -211,7 +211,7 @@ def test_the_kernels_count_as_the_class_does(seed: int, rows: int, width: int) -
     assert estimates.tolist() == [sketch.estimate(name) for name in names]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("arm", ["exact", "cores", "minhash"])
 @given(st.integers(0, 10**6), st.booleans())
 @settings(max_examples=8, deadline=None)
@@ -225,7 +225,7 @@ def test_values_are_the_same_whatever_is_forgotten(arm: str, seed: int, reachabi
         assert found.statistics["bounds_bytes"] <= 4096
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arm", "parameters"),
     [("exact", {}), ("cores", {}), ("minhash", {}), ("minhash", {"verified": False})],

@@ -33,7 +33,7 @@ def roots_of(problem: Any, kind: str, count: int, depth: int) -> list[Root[Any]]
     return hard_roots(problem, count, depth=depth, seed=3)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_all_arms_agree_with_a_plain_table(name: str) -> None:
     problem, depth, kind = CASES[name]
@@ -88,7 +88,7 @@ def test_every_root_that_is_claimed_is_won_against_an_omniscient_opponent(arm: s
             assert wins(search, root.public, frozenset(root.hidden), depth)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_the_agent_wins_won_roots_whatever_the_opponent_does() -> None:
     problem = MiniRbcProblem(4, 2)
     for number, root in enumerate(won_roots(problem, 3, depth=3, seed=2)):

@@ -23,7 +23,7 @@ ARMS = ("none", "table", "singles", "exact", "cores", "minhash", "reference-minh
 beliefs = st.sets(st.integers(0, STATES - 1), min_size=1).map(lambda b: tuple(sorted(b)))
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("window", ["alpha-beta", "null"])
 @pytest.mark.parametrize("arm", ARMS)
 @given(st.integers(0, 10**6), st.booleans(), st.lists(beliefs, min_size=1, max_size=5), st.data())
@@ -74,7 +74,7 @@ def test_the_action_named_guarantees_the_value(
     assert worst == found.value
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @given(st.integers(0, 10**6), st.booleans())
 @settings(max_examples=25, deadline=None)
 def test_every_recorded_result_is_true(seed: int, reachability: bool) -> None:

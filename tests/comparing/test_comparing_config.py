@@ -169,7 +169,7 @@ def test_parameters_are_resolved_with_those_of_the_bounds(tmp_path: Path) -> Non
     assert load(tmp_path, config_text()).arms["table"].k is None
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["compare-quick", "compare-full"])
 def test_the_configs_that_users_start_from_are_valid(name: str) -> None:
     found = load_comparison(CONFIGS / f"{name}.toml")

@@ -20,7 +20,7 @@ def test_wilson_is_that_of_scipy(total: int) -> None:
     assert wilson(0, 0) is None
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_the_ratio_of_sums_is_covered_about_as_often_as_it_says() -> None:
     rng, trials, covered = np.random.default_rng(5), 300, 0
     true = 3.0  # the second figure is the first one's third, with noise of mean 1

@@ -46,7 +46,7 @@ def test_its_config_is_valid_and_names_every_key(tmp_path: Path) -> None:
     assert (section.seeds, section.repeats, section.judge) == ((1,), 1, "y")
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_its_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = (CONFIGS / "compare-quick.toml").read_text()

@@ -12,8 +12,6 @@ from tests.comparing.comparisons import ARMS, KRK4, compare, config_text
 from miai_tournaments.compare.plots import reached, shown
 from miai_tournaments.compare.summary import Interval, Row
 
-pytestmark = pytest.mark.long
-
 NAMES = {"ablation", "anytime", "error-by-k", "pareto"}
 APPROXIMATE = {
     f"rough-{k}": f'bounds = "minhash"\nbounds_parameters = {{ k = {k}, verified = false }}'
@@ -31,6 +29,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_each_plot_is_a_picture_of_its_own(folder: Path) -> None:
     plots = folder / "out" / "plots"
     assert {path.name for path in plots.iterdir()} == {f"{name}.svg" for name in NAMES}
@@ -46,6 +45,7 @@ def test_each_plot_is_a_picture_of_its_own(folder: Path) -> None:
             assert len(arms.intersection(words)) >= len(arms) - 1, name
 
 
+@pytest.mark.slow
 def test_they_are_the_same_bytes_each_time(folder: Path) -> None:
     plots = folder / "out" / "plots"
     before = {path.name: path.read_bytes() for path in plots.iterdir()}
@@ -56,6 +56,7 @@ def test_they_are_the_same_bytes_each_time(folder: Path) -> None:
     assert {path.name: path.read_bytes() for path in plots.iterdir()} == before
 
 
+@pytest.mark.slow
 def test_of_too_many_cells_the_deepest_are_shown_and_a_note_says_so() -> None:
     cells = {(game, depth, "hard", False): (game, depth) for game in "ab" for depth in (1, 3, 2)}
     assert shown(cells, limit=6) == (list(cells.values()), "")
@@ -64,6 +65,7 @@ def test_of_too_many_cells_the_deepest_are_shown_and_a_note_says_so() -> None:
     assert "2 of 6 cells" in note
 
 
+@pytest.mark.slow
 def test_a_depth_is_reached_after_the_times_of_all_depths_up_to_it(folder: Path) -> None:
     rows = json.loads((folder / "out" / "comparison.json").read_text())["rows"]
     arms = {row["arm"] for row in rows}
@@ -105,6 +107,7 @@ def row_of(depth: int, seconds: float, *, incomplete: int = 0) -> Row:
     )
 
 
+@pytest.mark.slow
 def test_a_plot_without_anything_to_show_is_left_out(tmp_path: Path) -> None:
     (tmp_path / "x.toml").write_text(config_text())
     compare(tmp_path / "x.toml", "--out", tmp_path / "out", plots=True)

@@ -52,7 +52,7 @@ def test_stored_targets_equal_the_search_results(tmp_path: Path) -> None:
             assert row.seconds > 0
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_the_same_config_gives_the_same_counts(tmp_path: Path) -> None:
     config = write(tmp_path / "x.toml", config_text())
     compare(config, "--out", tmp_path / "one")
@@ -74,7 +74,7 @@ roots = 2
 """
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_what_a_game_costs_to_enumerate_is_not_charged_to_the_first_arm(tmp_path: Path) -> None:
     """Both arms are the same search; only the first one meets a game that is not enumerated."""
     same = 'search = "compiled"\nbounds = "table"'
@@ -93,7 +93,7 @@ def test_what_a_game_costs_to_enumerate_is_not_charged_to_the_first_arm(tmp_path
         assert first.setup > 10 * first.seconds
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_json_and_csv_have_the_same_figures(tmp_path: Path) -> None:
     config = write(tmp_path / "x.toml", config_text(cells=KRK4.replace("= 4\n", "= 6\n")))
     folder = tmp_path / "out"
@@ -141,7 +141,7 @@ def test_unsound_bounds_are_detected(tmp_path: Path) -> None:
     assert all(rows[arm]["wrong_values"] == rows[arm]["wrong_moves"] == 0 for arm in ARMS)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_move_is_wrong_that_guarantees_less_than_the_true_value(tmp_path: Path) -> None:
     arms = {**ARMS, "liar": 'bounds = "lying"'}
     cells = KRK4.replace('"hard"', '"won"')
@@ -156,7 +156,7 @@ def test_a_move_is_wrong_that_guarantees_less_than_the_true_value(tmp_path: Path
         assert not row.wrong_value  # the liar says "won" of what is won
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_arms_roots_and_cells_can_be_added(tmp_path: Path) -> None:
     folder = tmp_path / "out"
     small = {"table": ARMS["table"]}
@@ -171,7 +171,7 @@ def test_arms_roots_and_cells_can_be_added(tmp_path: Path) -> None:
     assert len(after) == (5 + 4) * 3
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "output"),
     [
@@ -197,7 +197,7 @@ def test_nothing_else_may_change(tmp_path: Path, change: tuple[str, str], output
     assert measured(folder) == before
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_another_baseline_reads_the_same_searches(tmp_path: Path) -> None:
     folder = tmp_path / "out"
     compare(write(tmp_path / "x.toml", config_text(more='truth = "table"')), "--out", folder)
@@ -207,7 +207,7 @@ def test_another_baseline_reads_the_same_searches(tmp_path: Path) -> None:
     assert ratios["cores"] == 1.0 != ratios["table"]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_folders_of_other_kinds_of_run_are_refused_both_ways(tmp_path: Path) -> None:
     league, config = tmp_path / "league.toml", write(tmp_path / "x.toml", config_text())
     league.write_text(tournament_text(player("ann"), player("bob"), tournament={"rounds": 1}))
@@ -240,7 +240,7 @@ def test_searches_beyond_the_node_limit_count_as_no_speed_up(tmp_path: Path) -> 
         assert (m.wrong_value is None) == (not m.complete or (key.root, "table") in short)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_warm_searchers_know_earlier_roots(tmp_path: Path) -> None:
     cold = write(tmp_path / "cold.toml", config_text())
     warm = write(tmp_path / "warm.toml", config_text(more="warm = true"))

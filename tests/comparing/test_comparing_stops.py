@@ -56,9 +56,9 @@ def run_until(
     return process
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
+    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.soak)]
 )
 def test_a_signal_ends_it_after_the_search_at_hand(tmp_path: Path, number: signal.Signals) -> None:
     config, folder = tmp_path / "x.toml", tmp_path / "out"
@@ -82,8 +82,8 @@ def test_a_signal_ends_it_after_the_search_at_hand(tmp_path: Path, number: signa
     assert untimed(folder) == untimed(tmp_path / "whole")
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("warm", [pytest.param("false", marks=pytest.mark.slow), "true"])
+@pytest.mark.slow
+@pytest.mark.parametrize("warm", [pytest.param("false", marks=pytest.mark.soak), "true"])
 def test_killed_it_loses_at_most_the_search_at_hand(tmp_path: Path, warm: str) -> None:
     seed = seed_of_test()
     rng = random.Random(seed)

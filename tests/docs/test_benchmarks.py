@@ -171,9 +171,9 @@ def test_a_long_benchmark_can_be_begun(
     assert "--json" in capsys.readouterr().out
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=pytest.mark.slow) if n in LONG else n for n in PLAYED]
+    "name", [pytest.param(n, marks=pytest.mark.soak) if n in LONG else n for n in PLAYED]
 )
 def test_a_benchmark_prints_one_json_object(name: str) -> None:
     command = [sys.executable, str(BENCHMARKS / name), "--json", *SMALL[name]]

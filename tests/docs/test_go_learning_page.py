@@ -32,8 +32,6 @@ from miai_go.nets.network import WeightsHeader
 from miai_go.rules.coordinates import SYMMETRIES
 from miai_go.rules.symmetry import point_tables, turned_planes
 
-pytestmark = pytest.mark.long
-
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "go-learning.md").read_text(encoding="utf-8")
 WAYS, PLUGIN = PAGE.split("\n## A new encoder or network\n")
@@ -117,6 +115,7 @@ def message(folder: Path) -> dict[str, str]:
     return out
 
 
+@pytest.mark.slow
 def test_the_page_leads_from_games_to_players(folder: Path, message: dict[str, str]) -> None:
     assert set(message) == {
         "go data import",
@@ -138,6 +137,7 @@ def test_the_page_leads_from_games_to_players(folder: Path, message: dict[str, s
     assert [command.split()[3] for command in made] == ["sl", "value"]
 
 
+@pytest.mark.slow
 def test_a_rollout_policy_is_measured_as_at_the_end_of_its_training(
     message: dict[str, str],
 ) -> None:
@@ -149,6 +149,7 @@ def test_a_rollout_policy_is_measured_as_at_the_end_of_its_training(
     assert float(figures[2]) == pytest.approx(float(trained[1]) / 100, abs=1e-3)
 
 
+@pytest.mark.slow
 def test_a_run_s_folder_holds_what_the_table_says(folder: Path, message: dict[str, str]) -> None:
     assert message
     rows = PAGE.split("## A run")[1].split("\n## ")[0]
@@ -167,6 +168,7 @@ def test_a_run_s_folder_holds_what_the_table_says(folder: Path, message: dict[st
     }
 
 
+@pytest.mark.slow
 def test_it_names_every_component_config_and_training() -> None:
     rows = set(re.findall(r"^\| `([\w-]+)` \|", PAGE, re.MULTILINE))
     components = registry()
@@ -180,6 +182,7 @@ def test_it_names_every_component_config_and_training() -> None:
     assert {name for name in SMALL if f"`{name}`" in PAGE} == set(SMALL)
 
 
+@pytest.mark.slow
 def test_the_keys_that_it_names_are_there() -> None:
     from miai_go.learning.training.reinforce import ReinforceConfig
     from miai_go.learning.training.supervised import SupervisedConfig
@@ -227,6 +230,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_the_page_s_plugin_is_found_and_trained(
     folder: Path, message: dict[str, str], site: Path
 ) -> None:
@@ -245,6 +249,7 @@ def test_the_page_s_plugin_is_found_and_trained(
     assert header.outputs == ("policy", "value")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("symmetry", range(SYMMETRIES))
 def test_the_page_s_encoder_keeps_its_promise(site: Path, symmetry: int) -> None:
     spec = importlib.util.spec_from_file_location("edges", site / "miai_edges" / "encoder.py")

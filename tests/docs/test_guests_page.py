@@ -40,7 +40,7 @@ def test_its_settings_are_accepted() -> None:
     assert len(TournamentConfig(**config).players) == 4
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.engine("gnugo")
 def test_gnu_go_plays_the_game_of_the_page() -> None:
     """With the page's options, but at its lowest level, which answers at once."""

@@ -41,7 +41,7 @@ def test_its_code_is_the_tested_plugin_s() -> None:
         assert source.read_text(encoding="utf-8") == text
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_the_commands_of_a_new_plugin_run(tmp_path: Path) -> None:
     """In their order; pip installs into a folder that later commands see, and goes offline."""
     begin = PAGE.index("## Start a plugin")
@@ -59,7 +59,7 @@ def test_the_commands_of_a_new_plugin_run(tmp_path: Path) -> None:
         assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_its_agent_of_a_file_plays(tmp_path: Path) -> None:
     page = PAGE[PAGE.index("## An agent in") : PAGE.index("## Components")]
     (command,) = re.findall(r"```sh\nmiai (.*?)\n```", page)

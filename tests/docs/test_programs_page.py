@@ -32,7 +32,7 @@ with open(sys.argv[1], "w") as notes:
 """
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_the_commands_run() -> None:
     said = {"play": "wins", "check": "no violation in 5 games"}
     lines = re.findall(r"^\$ miai (.*)$", TEXT, re.MULTILINE)

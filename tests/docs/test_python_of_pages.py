@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-LONG = ("README.md", "docs/miniblind.md", "docs/python.md", "docs/rbc.md", "docs/tutorial.md")
+SLOW = ("README.md", "docs/miniblind.md", "docs/python.md", "docs/rbc.md", "docs/tutorial.md")
 PAGES = {
     "README.md": 2,
     "docs/belief-search.md": 2,
@@ -30,7 +30,7 @@ PAGES = {
 
 
 @pytest.mark.parametrize(
-    "page", [pytest.param(p, marks=[pytest.mark.long] if p in LONG else []) for p in PAGES]
+    "page", [pytest.param(p, marks=[pytest.mark.slow] if p in SLOW else []) for p in PAGES]
 )
 def test_the_python_of_a_page_runs(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -32,14 +32,14 @@ def run_commands(block: str, folder: Path) -> None:
         assert done.returncode == 0, f"{command}\n{done.stderr}"
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_its_commands_run() -> None:
     rest = PAGE.split("## Pictures\n")[0]
     (block,) = re.findall(r"```sh\n(.*?)```", rest, re.DOTALL)
     run_commands(block, ROOT)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_its_pictures_are_drawn(tmp_path: Path) -> None:
     section = PAGE.split("## Pictures\n")[1].split("\n## ")[0]
     (block,) = re.findall(r"```sh\n(.*?)```", section, re.DOTALL)

@@ -11,8 +11,6 @@ from tests.warm_command import run_miai
 
 from miai.record_reader import read_record
 
-pytestmark = pytest.mark.long
-
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "rbc-strong.md").read_text(encoding="utf-8")
 
@@ -23,6 +21,7 @@ def block(containing: str) -> list[list[str]]:
     return [shlex.split(command)[1:] for command in text.splitlines()]
 
 
+@pytest.mark.slow
 def test_the_game_is_played_as_the_page_says(tmp_path: Path) -> None:
     (words,) = block("game.jsonl")
     done = run_miai([*words, "--quiet"], cwd=tmp_path)
@@ -42,6 +41,7 @@ def test_the_game_is_played_as_the_page_says(tmp_path: Path) -> None:
     assert own[-1].statistics["why"] == "king"
 
 
+@pytest.mark.slow
 def test_a_model_is_trained_and_measured(tmp_path: Path) -> None:
     games = tmp_path / "runs" / "rbc-opponent" / "records"
     games.mkdir(parents=True)

@@ -51,7 +51,7 @@ def test_make_demo_runs_the_quickstart() -> None:
     assert "miai tournament run configs/quickstart.toml" in done.stdout
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_its_table_is_the_one_that_the_demo_prints(tmp_path: Path) -> None:
     """All but the times, which differ by machine; games by simulations are the same anywhere."""
     done = run(f"miai tournament run {ROOT}/configs/quickstart.toml --out run", tmp_path)
@@ -70,7 +70,7 @@ def without_times(table: str) -> list[str]:
     return [title, *(" ".join(row.split()[:-2]) for row in rows)]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_every_command_runs(tmp_path: Path) -> None:
     """In their order, in a folder that has the configs, as a user does."""
     shutil.copytree(ROOT / "configs", tmp_path / "configs")

@@ -21,8 +21,6 @@ from miai_go.rules.board import BLACK_STONE, WHITE_STONE
 from miai_go.tsumego.networks.array_nets import read_array_net
 from miai_go.tsumego.zones import find_zone
 
-pytestmark = pytest.mark.long
-
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 
@@ -62,6 +60,7 @@ def tell(words: list[str]) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_problems_are_listed_made_and_solved(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -79,6 +78,7 @@ def without_times(text: str) -> str:
     return re.sub(r"\d+\.\d\d s", "", text)
 
 
+@pytest.mark.slow
 def test_positions_become_a_network_that_predicts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -100,7 +100,7 @@ def as_here(command: str, python: Path) -> list[str]:
     return [str(python), "-m", program, *words]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.timeout(300)  # a dozen processes, one after the other
 def test_every_command_runs(folder: Path, python: Path) -> None:
     output = {command: run(as_here(command, python), folder) for command in commands()}

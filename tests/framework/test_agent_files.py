@@ -73,7 +73,7 @@ def moves_of(output: str) -> list[str]:
     return [line.split()[2] for line in output.splitlines() if ". x " in line]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_class_of_a_file_plays_from_the_command_line(folder: Path) -> None:
     words = ("play", "tic_tac_toe", "--x", "./agents.py:Mine", "--o", "random", "--seed", "3")
     first = miai_in(folder, *words)
@@ -144,7 +144,7 @@ last = true
 """
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_it_plays_in_a_tournament(folder: Path) -> None:
     (folder / "x.toml").write_text(CONFIG)
     players = load_tournament(folder / "x.toml").players
@@ -160,7 +160,7 @@ def test_it_plays_in_a_tournament(folder: Path) -> None:
     assert {player.version.split("; ")[1] for player in record.players} == {f"Mine {digest}"}
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_tournament_reports_a_file_that_cannot_play_before_the_first_game(folder: Path) -> None:
     (folder / "x.toml").write_text(CONFIG.replace("agents.py:Mine", "syntax.py:Mine"))
     done = miai_in(folder, "tournament", "run", "x.toml", "--out", "run")

@@ -575,7 +575,7 @@ else:
 
 
 @pytest.mark.parametrize("how", ["nothing", "hang_in_c", "hang_in_regex", "engine"])
-@pytest.mark.parametrize("in_thread", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("in_thread", [False, pytest.param(True, marks=pytest.mark.soak)])
 @pytest.mark.usefixtures("unruly")
 def test_a_killed_referee_leaves_no_orphan(
     tmp_path: Path, how: str, in_thread: bool, gone: Callable[..., bool]

@@ -138,7 +138,7 @@ def test_every_state_of_the_dice_race_has_its_expectiminimax_value() -> None:
     assert 0 < memory[game.new_initial_state().key()] < 1  # the dice matter
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(tree=zero_sum_trees(), size=st.sampled_from([2, 8, 1000]), order=st.randoms())
 def test_random_trees_have_their_minimax_value(

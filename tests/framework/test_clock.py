@@ -296,7 +296,7 @@ def test_fischer_increments_save_a_slow_player(make_seat: MakeSeat) -> None:
     assert record.players[0].seconds > 1.6
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_byo_yomi_periods_are_lost_one_by_one(make_seat: MakeSeat) -> None:
     control = TimeControl(kind="byo-yomi", periods=3, period_seconds=1.0, margin=0.2)
     record = sleep_through(make_seat("sleeper", seconds=[1.3, 0.0, 1000.0]), control)

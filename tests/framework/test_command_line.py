@@ -45,7 +45,7 @@ def test_the_referee_imports_nothing_heavy() -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_help_answers_at_once() -> None:
     def processor_seconds(*words: str) -> float:
         process = subprocess.Popen([sys.executable, *words], stdout=subprocess.DEVNULL)

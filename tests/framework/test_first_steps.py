@@ -44,7 +44,7 @@ def without(modules: Sequence[str], *words: str) -> subprocess.CompletedProcess[
 # Extras
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_plugin_whose_extra_is_absent_is_not_broken() -> None:
     done = without(("torch",), "plugins", "check")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -57,7 +57,7 @@ def test_a_plugin_whose_extra_is_absent_is_not_broken() -> None:
     assert {p["state"] for p in plugins if p["name"] != "openspiel"} == {"loaded"}
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_component_whose_extra_is_absent_names_it() -> None:
     done = without(("torch",), "list", "go.networks", "tower")
     assert done.returncode == 0
@@ -251,7 +251,7 @@ def test_a_training_config_is_recognised_without_torch(config: str, right: str) 
 # Watching before the run
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_watch_waits_for_a_run(tmp_path: Path) -> None:
     pexpect = pytest.importorskip("pexpect")
     run = tmp_path / "run"

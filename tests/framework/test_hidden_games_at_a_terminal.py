@@ -150,7 +150,7 @@ class Listener(Scripted):
         return super().act(clock)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "seat"), [s for s in SEATS if s not in ALL_SEEING])
 def test_an_agent_is_told_the_same_in_two_histories(
     name: str, seat: int, monkeypatch: pytest.MonkeyPatch

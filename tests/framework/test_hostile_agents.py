@@ -238,7 +238,7 @@ def test_a_fork_bomb_stays_within_its_limit(run: Path) -> None:
     assert 20 < int(count) < 64
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_processes_share_the_limit_of_memory(run: Path) -> None:
     if sandbox_hindrance() or not has_control_groups():
         pytest.skip("no control group can be made")

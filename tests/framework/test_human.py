@@ -239,7 +239,7 @@ def test_a_hint_of_a_search_without_visits_goes_by_its_priors() -> None:
     assert "3. " not in shown
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_nothing_hidden_is_shown_by_going_back_asking_or_saving() -> None:
     child = terminal("kuhn_poker", "--first", "human", "--second", "random")
     for command, output in (
@@ -328,7 +328,7 @@ def test_an_opponent_in_a_seat_never_sees_a_take_back_as_a_failure() -> None:
         miai.play(game, agents, seed=1)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_whole_game_of_go_with_a_search(tmp_path: Path) -> None:
     half, whole = tmp_path / "half.sgf", tmp_path / "whole.sgf"
     child = terminal(

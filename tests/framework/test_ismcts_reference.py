@@ -95,7 +95,7 @@ def indistinguishable(game: OpenSpielGame, state: Any) -> list[Any]:
     ]
 
 
-slow = partial(pytest.param, marks=pytest.mark.slow)
+slow = partial(pytest.param, marks=pytest.mark.soak)
 SITUATIONS = [
     # first and second card; pass 0, bet 1
     *(("kuhn_poker", moves, 60, 300) for moves in [(1, 2, 0), (0, 1, 0)]),
@@ -109,7 +109,7 @@ SITUATIONS = [
 ]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "moves", "seeds", "simulations"), SITUATIONS)
 def test_choices_are_as_frequent_as_in_openspiel(
     name: str, moves: tuple[int, ...], seeds: int, simulations: int

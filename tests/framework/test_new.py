@@ -13,8 +13,6 @@ import pytest
 from miai.cli.new import PackageKind, package
 from miai.errors import MiaiError
 
-pytestmark = pytest.mark.long
-
 NEW = (
     ("game", "number-heap"),
     ("agent", "greedy_one"),
@@ -54,6 +52,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_its_tests_pass_once_it_is_installed(folder: Path) -> None:
     tests = sorted(folder.glob("miai-*/tests"))
     done = run(
@@ -62,6 +61,7 @@ def test_its_tests_pass_once_it_is_installed(folder: Path) -> None:
     assert "12 passed" in done.stdout, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_its_own_tests_notice_a_wrong_rule(folder: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(folder / "miai-number-heap", tmp_path / "copy")
     rules = copy / "miai_number_heap" / "game.py"
@@ -72,6 +72,7 @@ def test_its_own_tests_notice_a_wrong_rule(folder: Path, tmp_path: Path) -> None
     assert "2 failed, 1 passed" in done.stdout, done.stdout
 
 
+@pytest.mark.slow
 def test_its_components_are_sound_and_play(folder: Path) -> None:
     installed = folder / "installed"
     check = run("miai", "plugins", "check", cwd=folder, path=installed)
@@ -82,6 +83,7 @@ def test_its_components_are_sound_and_play(folder: Path) -> None:
     assert "wins" in done.stdout, done.stderr
 
 
+@pytest.mark.slow
 def test_it_is_clean_by_the_linter_and_the_type_checker_of_miai(folder: Path) -> None:
     sources = sorted(folder.glob("miai-*"))
     for words in (("check",), ("format", "--check")):
@@ -89,6 +91,7 @@ def test_it_is_clean_by_the_linter_and_the_type_checker_of_miai(folder: Path) ->
         assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "name", "game", "message"),
     [
@@ -110,6 +113,7 @@ def test_a_bad_name_is_refused(kind: str, name: str, game: str, message: str) ->
     assert len(str(caught.value).splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_a_refused_name_leaves_nothing(tmp_path: Path) -> None:
     done = run("miai", "new", "game", "../Nim", cwd=tmp_path)
     assert done.returncode == 2
@@ -117,12 +121,14 @@ def test_a_refused_name_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_game_is_chosen_for_an_agent_only(tmp_path: Path) -> None:
     done = run("miai", "new", "plugin", "duel", "--game", "go", cwd=tmp_path)
     assert (done.returncode, list(tmp_path.iterdir())) == (2, [])
     assert "--game go: is for a new agent; a plugin has a game of its own" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("game", ["tic_tac_toe", "goofspiel", "pig", "kuhn_poker", "go"])
 def test_an_agent_need_beat_nobody_where_luck_or_others_decide(game: str) -> None:
     files = package(PackageKind.AGENT, "tested", game=game)
@@ -130,6 +136,7 @@ def test_an_agent_need_beat_nobody_where_luck_or_others_decide(game: str) -> Non
     assert beats == (game == "tic_tac_toe")
 
 
+@pytest.mark.slow
 def test_an_existing_folder_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "miai-nim").mkdir()
     done = run("miai", "new", "game", "nim", cwd=tmp_path)

@@ -23,7 +23,7 @@ def test_every_game_has_opponents_with_valid_parameters(name: str) -> None:
         assert opponent.summary
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["tic_tac_toe", "phantom_tic_tac_toe"])
 def test_the_default_opponents_play_and_the_last_is_stronger_than_the_first(name: str) -> None:
     game = miai.load_game(name)

@@ -121,7 +121,7 @@ def test_a_game_that_fails(tmp_path: Path) -> None:
     assert "in _apply" in traced.stderr
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_an_agent_whose_factory_fails_and_what_the_check_says(tmp_path: Path) -> None:
     found = plugin(tmp_path, "'agent', 'loads', 'json:loads'")
     done = miai("play", "tic_tac_toe", "--x", "loads", "--o", "random", **found)

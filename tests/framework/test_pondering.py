@@ -14,7 +14,7 @@ import miai
 from miai.agent import Agent, Decision, RandomAgent
 from miai.clock import ClockReading, TimeControl
 from miai.game import Game
-from miai.playing.match import InProcessSeat, Seat, play_game
+from miai.playing.match import InProcessSeat, play_game
 from miai.process.agent_process import AgentProcess
 from miai.process.sandbox import Isolation, ProcessLimits
 from miai.record import GameRecord, Termination
@@ -139,19 +139,3 @@ def test_the_next_game_begins_although_the_last_one_ended_pondering(
         record = play(seat, PONDERING, delay=0.02)
         assert record.termination is Termination.TERMINAL, record.detail
         assert pondered(record)[0] == []
-
-
-@pytest.mark.long
-def test_a_tree_search_goes_on(seats: list[AgentProcess]) -> None:
-    reused: dict[bool, int] = {}
-    loaded = miai.load_game("go", board_size=5, komi=0.5)
-    limits = ProcessLimits(isolation=Isolation.PROCESS)
-    for ponder in (False, True):
-        control = TimeControl(kind="absolute", seconds=60.0, ponder=ponder)
-        board, budget = {"board_size": 5, "komi": 0.5}, {"simulations": 30}
-        seats.append(AgentProcess("go", board, "mcts", budget, name="mcts", limits=limits))
-        players: list[Seat] = [seats[-1], InProcessSeat(Slow(loaded, 0.5 if ponder else 0.0))]
-        record = play_game(loaded, players, seed=1, time_control=control, move_limit=8)
-        counts: list[Any] = [m.statistics["reused"] for m in record.moves if m.actor == 0]
-        reused[ponder] = max(counts[1:])
-    assert reused[True] > 10 * max(1, reused[False])

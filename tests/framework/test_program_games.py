@@ -119,7 +119,7 @@ def differences(ours: State, theirs: State) -> Iterator[str]:
             yield f"chance after {ours.history()}"
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "oracle", "parameters"), [C, RUST, JAVA])
 def test_examples_have_the_trees_of_miais_own_games(
     name: str, oracle: str, parameters: dict[str, Any], folder: Path
@@ -867,7 +867,7 @@ def breaking(tmp_path: Path, *, name: str = "count") -> dict[str, Any]:
     }
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_tournament_halts_where_its_game_fails_and_goes_on_later(tmp_path: Path) -> None:
     config, lines = breaking(tmp_path), list[str]()
     tables = check_tournament(config, source="config", folder=tmp_path, text="")
@@ -912,7 +912,7 @@ def command_line(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_game_is_played_and_checked_from_the_command_line(tmp_path: Path) -> None:
     shell = str(EXAMPLES / "take_away.sh")
     checked = command_line("check", shell, "--games", "2")

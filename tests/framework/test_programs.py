@@ -85,7 +85,7 @@ def built(language: str, folder: Path) -> list[str]:
     return [str(EXAMPLES / "first_legal.sh")]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "language",
     [
@@ -369,7 +369,7 @@ def test_a_program_that_crashed_is_started_again() -> None:
         bot.close()
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_player_of_a_config_is_a_program(tmp_path: Path) -> None:
     bot = EXAMPLES / "first_legal.sh"
     config = tmp_path / "bots.toml"

@@ -72,7 +72,7 @@ def test_a_pipe_receives_letters() -> None:
     assert "✕" not in done.stdout
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_person_at_a_terminal_gets_a_page_of_the_game(tmp_path: Path) -> None:
     words = ("phantom_tic_tac_toe", "--x", "human", "--o", "ismcts", "--o.simulations", "50")
     text = shown(tmp_path, *words, moves=("hint", "b2", "resign"))
@@ -83,7 +83,7 @@ def test_a_person_at_a_terminal_gets_a_page_of_the_game(tmp_path: Path) -> None:
     assert shown(tmp_path, *words, "--quiet", moves=("resign",)).count("replay:") == 0
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_page_is_written_where_it_is_asked_for(tmp_path: Path) -> None:
     game = ["play", "tic_tac_toe", "--x", "random", "--o", "random", "--seed", "1", "--quiet"]
     run_miai([*game, "--replay", str(tmp_path / "a" / "page.html")])

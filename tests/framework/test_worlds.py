@@ -43,7 +43,7 @@ def test_it_keeps_the_contract_of_agents(game: str, name: str, given: dict[str, 
     assert report.games >= 2
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "given"), AGENTS)
 def test_it_beats_random(name: str, given: dict[str, Any]) -> None:
     """40 games of phantom tic-tac-toe; by chance 28 points of 40 come once in 150 times."""

@@ -226,6 +226,28 @@ def test_resignation_has_a_threshold_and_is_off_by_default() -> None:
         assert search.search(lost).resign is resigns
 
 
+# -- the opponent's time --------------------------------------------------------------------------
+
+
+def test_the_tree_grows_while_the_opponent_thinks() -> None:
+    game = go(board_size=5, komi=0.5)
+    reused = {}
+    for ponders in (False, True):
+        search = GoMcts(game, GoMctsParameters(simulations=30))
+        search.new_game(1)
+        state = game.new_initial_state()
+        own = search.search(state).action
+        state.apply_action(own)
+        search.advance(own)
+        if ponders:
+            search.ponder(state, iter([False] * 20 + [True]).__next__)
+        reply = search.search(state).action
+        state.apply_action(reply)
+        search.advance(reply)
+        reused[ponders] = search.search(state).statistics["reused"]
+    assert reused[True] > 100 + reused[False]  # 20 times 30 simulations, most below the best reply
+
+
 # -- time -----------------------------------------------------------------------------------------
 
 
@@ -249,7 +271,7 @@ def test_an_agent_keeps_within_its_clock() -> None:
     assert record.termination == "move-limit", record.detail
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_nothing_is_compiled_while_a_clock_runs() -> None:
     """A first move in a new process costs about what a second one does: kernels are warm."""
     program = """
@@ -270,9 +292,9 @@ print(time.perf_counter() - began)
     assert float(done.stdout) < 1.0, "compilation takes seconds"
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", ["random", pytest.param("fast-random", marks=pytest.mark.slow), "mcts"]
+    "name", ["random", pytest.param("fast-random", marks=pytest.mark.soak), "mcts"]
 )
 def test_processes_started_for_a_game_keep_within_a_short_clock(name: str) -> None:
     """Kernels are loaded in `new_game`, so a first move takes no longer than any other."""
@@ -290,7 +312,7 @@ def test_processes_started_for_a_game_keep_within_a_short_clock(name: str) -> No
     assert len(record.moves) == 6
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "rules"),
     [
@@ -298,8 +320,8 @@ def test_processes_started_for_a_game_keep_within_a_short_clock(name: str) -> No
         ("fast-random", "tromp-taylor"),
         ("mcts", "tromp-taylor"),
         ("mcts", "japanese"),
-        pytest.param("random", "tromp-taylor", marks=pytest.mark.slow),
-        pytest.param("fast-random", "japanese", marks=pytest.mark.slow),
+        pytest.param("random", "tromp-taylor", marks=pytest.mark.soak),
+        pytest.param("fast-random", "japanese", marks=pytest.mark.soak),
     ],
 )
 def test_after_new_game_no_kernel_is_loaded_or_compiled(name: str, rules: str) -> None:

@@ -8,8 +8,6 @@ from miai_go.kernels import FAMILY
 from miai_go.kernels.rules import point_of, put
 from miai_go.rules.board import Board
 
-pytestmark = pytest.mark.long
-
 PUBLISHED = {1: 1, 2: 57, 3: 12_675, 4: 24_318_165}
 
 
@@ -41,6 +39,7 @@ def count_positions(boards: NDArray[np.uint32], points: int) -> int:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 2, 3, 4])
 def test_number_of_legal_positions(size: int) -> None:
     boards = np.tile(Board(size).words, (size * size + 1, 1))

@@ -42,7 +42,7 @@ def is_taken(exercise: Exercise, line: tuple[int, ...]) -> bool:
     return next_side == ATTACKER and len(board.liberties(zone.target)) == 1
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("problem", sampled(40), ids=lambda problem: problem.name)
 def test_the_keys_moves_are_right_and_all_others_are_refuted(problem: Problem) -> None:
     exercise = Exercise(problem)

@@ -24,7 +24,7 @@ from miai_go.rules.game_parameters import PRESETS
 # -- conformance ----------------------------------------------------------------------------------
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("rules", PRESETS)
 @pytest.mark.parametrize(
     "more",

@@ -95,7 +95,7 @@ def replay(client: GtpClient, game: GoGame, record: GameRecord) -> GoState:
     return state
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize(("size", "color"), [(5, 0), (5, 1), (9, 1)])
 def test_a_game_against_gnu_go(size: int, color: int, oracle: Oracle, tmp_path: Path) -> None:
     """Both colours, to the end; GNU Go sees the same board after every move and the same score."""

@@ -39,7 +39,7 @@ def random_position(size: int, seed: int) -> Board:
     return board
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("tactical", [False, True])
 @pytest.mark.parametrize(("size", "count"), [(1, 3), (2, 40), (3, 60), (5, 40), (9, 25), (19, 2)])
 def test_playouts_follow_their_definition(size: int, count: int, *, tactical: bool) -> None:
@@ -224,7 +224,7 @@ def answers(board: Board, color: int, last: int) -> tuple[set[int], bool]:
     return found, sure
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_tactical_playouts_answer_atari_but_for_one_time_in_sixteen() -> None:
     asked = {False: 0, True: 0}
     answered = {False: 0, True: 0}

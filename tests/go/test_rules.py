@@ -178,7 +178,7 @@ GAMES = {3: 1000, 4: 300, 5: 150, 6: 50, 7: 25, 8: 12, 9: 10, 11: 9, 13: 6, 19: 
 """Random games against the plain rules, by size; OpenSpiel's are more."""
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("size", GAMES)
 def test_random_games_agree_with_plain_rules(size: int) -> None:
     for number in range(GAMES[size]):
@@ -206,7 +206,7 @@ def test_enough_random_games_are_played() -> None:
     assert f"({small / played:.0%} on 3x3 and 4x4)".replace("%", " %") in page
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("size", SPIEL_GAMES)
 def test_random_games_agree_with_open_spiel(size: int) -> None:
     """Simple ko, no suicide, area: there the rules of both are one.

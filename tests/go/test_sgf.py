@@ -263,7 +263,7 @@ def test_a_damaged_file_is_read_or_refused(seed: int) -> None:
         [line for game in read_bytes(bytes(raw)) for line in game.lines()]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_large_honest_file_is_read_in_time() -> None:
     rng = random.Random(1)
     letters = "abcdefghijklmnopqrs"

@@ -250,7 +250,7 @@ def walk(tree: UctTree, node: int = 0, moves: tuple[int, ...] = ()) -> Iterator[
             yield from walk(tree, child, (*moves, int(action)))
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", list(KoRule))
 @pytest.mark.parametrize("suicide", [False, True])
 def test_no_line_of_the_tree_breaks_the_rules(rule: KoRule, suicide: bool) -> None:
@@ -303,7 +303,7 @@ def test_situational_superko_asks_who_was_to_move(to_move: int) -> None:
     assert (tree.visits()[1] > 0) == (to_move == BLACK)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", [KoRule.POSITIONAL, KoRule.SITUATIONAL])
 def test_the_tree_forbids_what_repeats_the_game_and_nothing_else(rule: KoRule) -> None:
     """In random games on tiny boards, each with a tree below its last position."""

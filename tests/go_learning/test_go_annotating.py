@@ -261,7 +261,7 @@ def _same(a: Shard, b: Shard) -> bool:
     )
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_the_command_annotates_sgf(tmp_path: Path) -> None:
     folder = tmp_path / "games"
     folder.mkdir()

@@ -70,7 +70,7 @@ def test_games_are_imported_once_however_often_it_is_called(games: Path, tmp_pat
         pytest.param(
             ["eval", "policy-7-13"],
             "2 of 10 games are left out: 1 dropped (duplicate); 1 bad, ",
-            marks=pytest.mark.slow,
+            marks=pytest.mark.soak,
         ),
     ],
 )

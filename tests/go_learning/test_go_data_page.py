@@ -19,7 +19,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "go-data.md").read_text(encoding="u
 BLOCKS = re.findall(r"```(\w+)\n(.*?)```", PAGE, re.DOTALL)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_its_code_and_commands_run_in_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -168,7 +168,7 @@ def same_tensors(first: Path, second: Path) -> bool:
     return a.keys() == b.keys() and all(a[k].tobytes() == b[k].tobytes() for k in a)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_from_games_to_play(tmp_path: Path) -> None:
     plan = load_plan(
         supervised_config(tmp_path, steps=30),
@@ -229,7 +229,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, RoundsResult]
     return plan.folder, train_zero(plan)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_zero_learns_from_its_own_games(whole: tuple[Path, RoundsResult]) -> None:
     folder, ended = whole
     assert (ended.rounds, ended.steps) == (3, 12)
@@ -244,7 +244,7 @@ def test_zero_learns_from_its_own_games(whole: tuple[Path, RoundsResult]) -> Non
     assert (folder / "ladder.svg").read_text("utf-8").startswith("<svg")
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_gate_keeps_the_weights_that_a_run_began_with(tmp_path: Path) -> None:
     first = train_zero(zero_plan(tmp_path, "selfplay.rounds=1", "ladder.every=0", "run.steps=2"))
     settings = (f"network.start='{first.weights}'", "gate.games=4", "optimiser.rate=1e-9")
@@ -274,7 +274,7 @@ def test_an_interrupted_round_ends_with_the_games_at_hand(tmp_path: Path) -> Non
     assert not (plan.folder / "games").exists()
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_self_play_in_int8_is_played_by_onnx_runtime(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -299,7 +299,7 @@ def test_self_play_in_int8_is_played_by_onnx_runtime(
     assert asked > len(shard.columns["policy"])
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_an_interrupted_zero_run_resumes(whole: tuple[Path, RoundsResult], tmp_path: Path) -> None:
     plan = zero_plan(tmp_path)
     with pytest.raises(KeyboardInterrupt):
@@ -311,7 +311,7 @@ def test_an_interrupted_zero_run_resumes(whole: tuple[Path, RoundsResult], tmp_p
     ]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_zero_is_the_same_on_any_number_of_workers(
     whole: tuple[Path, RoundsResult], tmp_path: Path
 ) -> None:

@@ -237,7 +237,7 @@ def test_our_gtp_agent_plays_whole_games_against_our_engine(size: int, rules: st
     assert ours.version.startswith("miai mcts")
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.engine("gnugo")
 def test_a_game_with_gnugo_by_the_referee() -> None:
     game = load_game("go", board_size=7, rules="chinese")

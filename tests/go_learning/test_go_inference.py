@@ -34,8 +34,6 @@ from miai_go.nets.onnx_oracle import OnnxOracle
 from miai_go.nets.oracle import Answers, Oracle
 from miai_go.nets.torch_oracle import TorchOracle
 
-pytestmark = pytest.mark.long
-
 ROUNDING = 2e-5
 """Between orders of the same float32 sums, for logits of about 1."""
 
@@ -105,6 +103,7 @@ def single(oracle: Oracle, planes: NDArray[np.uint8]) -> Answers:
     return Answers(*joined)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NETWORKS)
 def test_torch_gives_the_network_s_answers(name: str, tmp_path: Path) -> None:
     path = small_file(tmp_path / "net.safetensors", name)
@@ -116,6 +115,7 @@ def test_torch_gives_the_network_s_answers(name: str, tmp_path: Path) -> None:
     assert oracle.encoder.planes == planes.shape[1]
 
 
+@pytest.mark.slow
 def test_a_batch_gives_what_single_positions_give(path: Path, onnx_path: Path) -> None:
     planes = random_planes(13, seed=2)
     for file in (path, onnx_path):
@@ -123,6 +123,7 @@ def test_a_batch_gives_what_single_positions_give(path: Path, onnx_path: Path) -
         assert distance(oracle.infer(planes), single(oracle, planes)) < ROUNDING
 
 
+@pytest.mark.slow
 def test_bf16_is_near_fp32(path: Path) -> None:
     planes = random_planes(32, seed=4)
     exact = load_oracle(path, precision="fp32").infer(planes)
@@ -130,6 +131,7 @@ def test_bf16_is_near_fp32(path: Path) -> None:
     assert 0 < distance(exact, coarse) < BF16 * SIZE  # the score is multiplied by the size
 
 
+@pytest.mark.slow
 def test_int8_is_near_fp32(path: Path, int8_path: Path) -> None:
     planes = random_planes(64, seed=5)
     exact = load_oracle(path, precision="fp32").infer(planes)
@@ -144,6 +146,7 @@ def test_int8_is_near_fp32(path: Path, int8_path: Path) -> None:
         load_oracle(int8_path, precision="fp32")
 
 
+@pytest.mark.slow
 def test_an_int8_export_beside_weights_is_used_while_it_is_of_these(tmp_path: Path) -> None:
     weights, planes = small_file(tmp_path / "net.safetensors"), random_planes(5, seed=4)
     export = export_beside(weights)
@@ -163,6 +166,7 @@ def test_an_int8_export_beside_weights_is_used_while_it_is_of_these(tmp_path: Pa
     assert isinstance(load_oracle(weights), TorchOracle)
 
 
+@pytest.mark.slow
 def test_an_export_beside_weights_is_opened_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -180,6 +184,7 @@ def test_an_export_beside_weights_is_opened_once(
     assert (oracle.precision, len(opened)) == ("int8", 1)
 
 
+@pytest.mark.slow
 def test_weights_are_exported_once_for_all_oracles_until_they_change(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -208,12 +213,14 @@ def test_weights_are_exported_once_for_all_oracles_until_they_change(
         load_oracle(weights, precision="int8")
 
 
+@pytest.mark.slow
 def test_onnx_gives_the_network_s_answers(path: Path, onnx_path: Path) -> None:
     planes = random_planes(5, seed=6)
     oracle = load_oracle(onnx_path)
     assert distance(oracle.infer(planes), own_answers(path, planes)) < ROUNDING
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NETWORKS)
 def test_weights_are_exported_on_the_fly(name: str, tmp_path: Path) -> None:
     path = small_file(tmp_path / "net.safetensors", name)
@@ -222,6 +229,7 @@ def test_weights_are_exported_on_the_fly(name: str, tmp_path: Path) -> None:
     assert distance(oracle.infer(planes), own_answers(path, planes)) < INT8
 
 
+@pytest.mark.slow
 def test_an_onnx_file_carries_the_header_and_no_traces(path: Path, onnx_path: Path) -> None:
     oracle: Any = load_oracle(onnx_path)
     assert oracle.header == load_weights(path).header
@@ -230,6 +238,7 @@ def test_an_onnx_file_carries_the_header_and_no_traces(path: Path, onnx_path: Pa
         assert trace not in data
 
 
+@pytest.mark.slow
 def test_an_onnx_file_is_played_without_torch(onnx_path: Path, tmp_path: Path) -> None:
     planes = random_planes(4, seed=7)
     np.save(tmp_path / "planes.npy", planes)
@@ -246,6 +255,7 @@ def test_an_onnx_file_is_played_without_torch(onnx_path: Path, tmp_path: Path) -
     assert (np.load(tmp_path / "policy.npy", allow_pickle=False) == mine).all()
 
 
+@pytest.mark.slow
 def test_a_wrong_onnx_file_is_refused(path: Path, onnx_path: Path, tmp_path: Path) -> None:
     bad = tmp_path / "bad.onnx"
     whole = onnx_path.read_bytes()
@@ -271,6 +281,7 @@ def back(points: NDArray[Any], symmetry: int) -> NDArray[Any]:
     return np.rot90(points, -(symmetry % 4), (-2, -1))
 
 
+@pytest.mark.slow
 def test_the_average_is_over_the_eight_copies(path: Path) -> None:
     planes = random_planes(3, seed=8)
     chances, values, owners = [], [], []
@@ -294,6 +305,7 @@ def test_the_average_is_over_the_eight_copies(path: Path) -> None:
     assert np.abs(found.ownership - np.mean(owners, 0)).max() < ROUNDING
 
 
+@pytest.mark.slow
 def test_planes_that_do_not_fit_are_refused(path: Path, onnx_path: Path) -> None:
     planes = random_planes(2, seed=1)
     for file in (path, onnx_path):
@@ -306,6 +318,7 @@ def test_planes_that_do_not_fit_are_refused(path: Path, onnx_path: Path) -> None
         load_oracle(path, device="cuda:99")
 
 
+@pytest.mark.slow
 def test_biases_make_up_for_the_rounding_of_weights(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -327,6 +340,7 @@ def test_biases_make_up_for_the_rounding_of_weights(
     assert corrected < 0.7 * np.abs(mean_errors()).mean()
 
 
+@pytest.mark.slow
 def test_int8_is_measured_on_every_komi_of_the_training(tmp_path: Path) -> None:
     size, low, high = 5, -1.0, 4.5
     parameters = {"komi": True}

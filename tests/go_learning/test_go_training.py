@@ -272,7 +272,7 @@ def _interrupting(folder: Path, *, last: int):  # type: ignore[no-untyped-def]
     return Interrupting(folder)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_run_goes_on_after_sigkill(tmp_path: Path) -> None:
     config = supervised_config(tmp_path, steps=80)
     command = [sys.executable, "-m", "miai", "go", "train", "sl", str(config)]

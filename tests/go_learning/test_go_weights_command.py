@@ -105,7 +105,7 @@ def test_shipped_files_are_checked_as_a_whole(
         run("weights", "checksum")
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("precision", ["fp32", "int8"])
 def test_an_exported_network_answers_what_the_network_does(
     precision: str, path: Path, tmp_path: Path
@@ -171,7 +171,7 @@ def test_a_missing_extra_is_reported_in_one_line(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_network_in_onnx_plays_and_is_measured_without_torch(path: Path, tmp_path: Path) -> None:
     run("export", path, "--onnx", tmp_path / "net.onnx")
     program = (

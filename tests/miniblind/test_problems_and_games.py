@@ -140,7 +140,7 @@ def test_values_by_definition_are_those_of_the_game(name: str, seed: int) -> Non
     assert prover.wins(public, states, 1) == (by_game == twin.problem.greatest)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_two_turns_deep_too() -> None:
     """Of single states and of small beliefs; won ones and others."""
     twin, rng = TWINS["mini_rbc graded"], random.Random(5)

@@ -51,7 +51,7 @@ FAULTY = {
 """Games that break a rule, by a fault in OpenSpiel; docs/openspiel.md has reproductions."""
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("name", games())
 def test_every_game_keeps_the_rules(name: str) -> None:
@@ -69,7 +69,7 @@ def test_the_catalogue_is_that_of_openspiel() -> None:
     assert len(games()) >= 100
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("name", QUICK)
 def test_a_game_keeps_the_rules(name: str) -> None:
     check_game(load(name), games=2, max_plies=25, worlds=100, seed=seed_of_test())

@@ -41,7 +41,7 @@ def test_a_command_of_the_page_plays_a_game(command: str, tmp_path: Path) -> Non
     assert "p0" in run(["-m", "miai", *words], tmp_path).stdout
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_the_tournament_of_the_page_is_played(tmp_path: Path) -> None:
     (config,) = re.findall(r"^```toml\n(.*?)^```", PAGE, re.S | re.M)
     (tmp_path / "dark-hex.toml").write_text(config)

@@ -466,7 +466,7 @@ HIDDEN = [
 ]
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("kind", [Ismcts, Pimc])
 @pytest.mark.parametrize("name", HIDDEN)
@@ -480,7 +480,7 @@ def test_every_hidden_game_of_two_players_is_searched(name: str, kind: type[Agen
     assert not mine or any(statistics and statistics["belief"] for statistics in mine)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_search_wins_a_hidden_game_against_random_moves() -> None:
     game = load("phantom_ttt")
     search = Ismcts(game, IsmctsParameters(simulations=200, **SAMPLED))

@@ -83,7 +83,7 @@ def centre(region: Region) -> tuple[float, float]:
     return x + width / 2, y + height / 2
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "values"), VARIANTS, ids=IDS)
 def test_renderers_keep_the_rules(name: str, values: dict[str, Any]) -> None:
     game = miai.load_game(name, **values)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.soak, pytest.mark.timeout(1800)]
 
 ROOT = Path(__file__).parents[2]
 DISTRIBUTIONS = ("miai", "miai-classics", "miai-go", "miai-miniblind", "miai-openspiel", "miai-rbc")

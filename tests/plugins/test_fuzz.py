@@ -28,7 +28,7 @@ def changed(data: bytes, others: list[bytes], rng: random.Random) -> bytes:
     return bytes(mutant)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TARGETS)
 def test_a_reader_raises_nothing_but_its_own_errors(name: str) -> None:
     target, rng = TARGETS[name], random.Random(name)

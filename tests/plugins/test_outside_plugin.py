@@ -58,7 +58,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return python
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_its_components_are_listed(environment: Path) -> None:
     games = json.loads(run(environment, "-m", "miai", "list", "games", "--json"))
     (nim,) = [game for game in games if game["name"] == "nim"]
@@ -67,7 +67,7 @@ def test_its_components_are_listed(environment: Path) -> None:
     assert "nim-sum" in run(environment, "-m", "miai", "list", "agents", "--game", "nim")
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_it_plays_in_a_tournament(environment: Path, tmp_path: Path) -> None:
     (tmp_path / "nim.toml").write_text(CONFIG)
     miai = (environment, "-m", "miai", "tournament")

@@ -38,7 +38,7 @@ STARTS = (
     "r3k2r/pp3ppp/8/8/8/8/PP3PPP/R3K2R b KQkq - 95 40",
 )
 
-EIGHT = [0, 1, *(pytest.param(share, marks=pytest.mark.slow) for share in range(2, 8))]
+EIGHT = [0, 1, *(pytest.param(share, marks=pytest.mark.soak) for share in range(2, 8))]
 """Shares of games with seeds of their own; a quarter of them is played each time."""
 
 
@@ -160,7 +160,7 @@ def test_whole_games_go_as_in_reconchess(share: int) -> None:
         Duel(1000 * share + number).play()
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("share", EIGHT)
 def test_the_turns_after_rare_positions_go_as_in_reconchess(share: int) -> None:
     for number in range(585):
@@ -168,7 +168,7 @@ def test_the_turns_after_rare_positions_go_as_in_reconchess(share: int) -> None:
         Duel(100_000 + 1000 * share + number, fen=fen).play(12)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("share", range(20))
 def test_five_thousand_whole_games_go_as_in_reconchess(share: int) -> None:
@@ -258,7 +258,7 @@ def perft(row: Words, depth: int) -> int:
     return sum(perft(played(row, move), depth - 1) for move in legal)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fen", "counts"),
     [

@@ -165,7 +165,7 @@ def test_games_that_the_format_cannot_hold_are_refused() -> None:
         ReconchessRecords().write(record)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_tournament_writes_histories(tmp_path: Path) -> None:
     config = tmp_path / "rbc.toml"
     players = (player("ann", "rbc-random"), player("bob", "rbc-random"))

@@ -115,7 +115,7 @@ def test_measuring_compares_three_ways(
     assert (result.bins[:, 1] <= np.array(EDGES[1:]) + 1e-12).all()
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_the_commands_train_and_measure(folder: Path, tmp_path: Path) -> None:
     output = tmp_path / "model.safetensors"
     words = ["rbc", "train-opponent", str(folder), "--output", str(output), "--epochs", "2"]
@@ -132,7 +132,7 @@ def test_the_commands_train_and_measure(folder: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_bad_input_gives_one_line(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "bad.json").write_text("{")

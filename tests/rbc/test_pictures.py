@@ -334,7 +334,7 @@ def tell(state: Any, sense: int, move: int) -> tuple[Any, list[Event]]:
     return json.dumps(report_text), events
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_the_picture_of_an_observation_shows_only_that_observation(seed: int) -> None:
     """Boards of the belief with the same observations have the same picture."""
@@ -428,7 +428,7 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("player", ["white", "black"])
 def test_the_command_draws_the_belief_of_a_recorded_turn(
     player: str, history: Path, tmp_path: Path
@@ -527,7 +527,7 @@ class Scripted(Agent):
         return Decision(next(a for a in self.view.legal_actions if action_name(a) == text))
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_move_that_captured_the_king_leaves_no_belief(tmp_path: Path) -> None:
     game = rbc(fen="4k3/8/8/8/8/8/8/4KQ2 w - - 0 1")
     agents = [

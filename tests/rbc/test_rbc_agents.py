@@ -72,7 +72,7 @@ def walk(
 # -- whole games ----------------------------------------------------------------------------------
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("white", SMALL)
 @pytest.mark.parametrize("black", SMALL)
 def test_the_truth_is_in_the_belief_at_each_observation(white: str, black: str) -> None:
@@ -125,7 +125,7 @@ def actions(record: GameRecord) -> list[tuple[int, Any]]:
     return [(move.action, move.statistics) for move in record.moves]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
 def test_the_same_seed_gives_the_same_game(name: str) -> None:
     """Also with the same agents, whatever they played between, and with a stash."""
@@ -241,7 +241,7 @@ def statistics_of(seed: int, name: str, **more: Any) -> list[dict[str, Any]]:
     return output
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
 def test_boards_without_room_are_stashed_and_brought_back(name: str, taken: list[int]) -> None:
     games = [statistics_of(seed, name) for seed in range(5)]
@@ -333,10 +333,10 @@ def _clocked() -> Iterator[object]:
     """Every control on a free machine, and as soaks beside two busy loops."""
     for control in CONTROLS:
         yield pytest.param(control, 0, 1, id=f"{control.kind}-free")
-        yield pytest.param(control, 2, 2, id=f"{control.kind}-busy", marks=pytest.mark.slow)
+        yield pytest.param(control, 2, 2, id=f"{control.kind}-busy", marks=pytest.mark.soak)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize(("control", "loads", "games"), list(_clocked()))
 def test_the_flag_never_falls(
     control: TimeControl, loads: int, games: int, seats: list[AgentProcess]

@@ -283,7 +283,7 @@ turns = st.lists(
 )
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @given(turns, st.sampled_from([0, 1]))
 @settings(max_examples=25, deadline=None)
 def test_no_well_formed_lie_empties_a_belief(output: list[Any], player: int) -> None:
@@ -406,7 +406,7 @@ def test_agents_answer_any_observation(name: str, output: list[Any]) -> None:
 # -- bots -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_bot_may_change_all_that_it_is_handed(tmp_path: Path) -> None:
     """Boards, lists, and the history at the end; the game is as if it had not."""
     keeps = """

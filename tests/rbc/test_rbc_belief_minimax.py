@@ -37,7 +37,7 @@ EXACT: dict[str, dict[str, Any]] = {
     "minhash": {"k": 16},
 }
 """Bounds that make no errors, with parameters."""
-SLOW = pytest.mark.slow
+SLOW = pytest.mark.soak
 
 
 def problem(**rules: Any) -> RbcProblem:
@@ -73,7 +73,7 @@ def some_roots() -> tuple[RbcRoot, ...]:
 # -- by the definition ----------------------------------------------------------------------------
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("king_loss", [600, 0, None])
 @pytest.mark.parametrize(
     ("depth", "max_boards", "count"),

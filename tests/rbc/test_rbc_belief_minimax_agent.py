@@ -106,7 +106,7 @@ def test_no_time_left_is_still_a_legal_answer() -> None:
     "control",
     [
         TimeControl(kind="fischer", seconds=4.0, increment=0.1),
-        pytest.param(TimeControl(kind="per-move", seconds=0.2), marks=pytest.mark.slow),
+        pytest.param(TimeControl(kind="per-move", seconds=0.2), marks=pytest.mark.soak),
     ],
     ids=lambda control: control.kind,
 )
@@ -125,7 +125,7 @@ def test_the_flag_never_falls(control: TimeControl) -> None:
         assert 2 in depths or 1 in depths
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_it_plays_in_a_tournament(tmp_path: Path) -> None:
     config = tmp_path / "rbc.toml"
     config.write_text(

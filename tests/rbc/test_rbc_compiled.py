@@ -18,7 +18,7 @@ from miai_rbc.search.compiled import RbcCompiledSearch
 from miai_rbc.search.problem import RbcRoot
 
 BOUNDS: tuple[CompiledBounds, ...] = ("none", "table", "cores")
-SLOW = pytest.mark.slow
+SLOW = pytest.mark.soak
 
 
 def roots(seed: int, max_boards: int, count: int) -> list[RbcRoot]:

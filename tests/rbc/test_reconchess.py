@@ -335,7 +335,7 @@ def test_without_stockfish_the_package_is_named(
         agent.new_game(0, player=0)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.engine("stockfish")
 def test_trout_plays_by_a_stockfish_off_the_path(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("STOCKFISH_EXECUTABLE", raising=False)
@@ -371,7 +371,7 @@ def run_tool(tool: str, *words: object, cwd: Path) -> str:
     return done.stdout
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_match_and_its_playback_by_the_tools_of_reconchess(tmp_path: Path) -> None:
     bot = "miai_rbc.reconchess_bots.rbc_random"
     opponent = write_bot(tmp_path, "random.seed(6)\n")  # of both: our seeds are drawn there too
@@ -406,8 +406,8 @@ def connected(bot: str, address: str, log: Path) -> Iterator[psutil.Process]:
             process.wait()
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("count", [2, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("count", [2, pytest.param(100, marks=pytest.mark.soak)])
 def test_many_games_on_a_server_that_goes_away_leak_nothing(tmp_path: Path, count: int) -> None:
     games, log = ServedGames(count, turns=8, seconds=4.0, increment=0.2), tmp_path / "log"
     figures: list[tuple[int, int, int]] = []

@@ -36,7 +36,7 @@ def test_a_game_is_as_long_as_its_limits_allow(limits: dict[str, int | None], tu
     assert rbc(**limits).max_game_length() == 2 * turns
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("fen", [ENDGAME, "8/P3k3/8/8/8/8/3K3p/8 b - - 3 9"])
 def test_the_game_and_its_belief_keep_the_rules(fen: str) -> None:
     report = check_game(rbc(fen=fen, full_turn_limit=12), games=2, seed=5, belief=exact)

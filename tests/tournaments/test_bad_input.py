@@ -72,7 +72,7 @@ def test_a_wrong_command_is_reported_and_nothing_is_written(
     assert [path.name for path in tmp_path.iterdir()] == ["x.toml"]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_tournament_is_found_by_a_name_near_its_own(tmp_path: Path) -> None:
     (tmp_path / "x.toml").write_text(config_text(*RANDOMS[:2], tournament={"rounds": 1}))
     tournament("run", "x.toml", "--executor", "serial", cwd=tmp_path)
@@ -86,7 +86,7 @@ def test_a_tournament_is_found_by_a_name_near_its_own(tmp_path: Path) -> None:
         assert output in refused(*word, cwd=tmp_path)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_settings_a_run_may_not_change_are_reported_by_player(tmp_path: Path) -> None:
     path = tmp_path / "x.toml"
     path.write_text(config_text(*RANDOMS, tournament={"rounds": 1}))
@@ -108,7 +108,7 @@ def _corrupt(path: Path) -> None:
     os.truncate(path, 8192)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("spoil", [_foreign, _corrupt])
 def test_a_foreign_or_corrupt_store_is_reported_and_left_alone(
     tmp_path: Path, spoil: Callable[[Path], None]
@@ -123,7 +123,7 @@ def test_a_foreign_or_corrupt_store_is_reported_and_left_alone(
         assert path.read_bytes() == before
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("executor", ["serial", "processes"])
 def test_a_clock_that_nobody_can_keep_is_refused(executor: str, tmp_path: Path) -> None:
     clock = {"kind": "per-move", "seconds": 0.00001, "margin": 0.0}
@@ -137,7 +137,7 @@ def test_a_clock_that_nobody_can_keep_is_refused(executor: str, tmp_path: Path) 
     assert not (tmp_path / "out" / FILE_NAME).exists()
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_deadline_below_the_clocks_is_refused(tmp_path: Path) -> None:
     clock = {"kind": "fischer", "seconds": 60, "increment": 1}
     for deadline, bad in ((119.0, True), (120.0, False)):
@@ -158,7 +158,7 @@ def _install(site: Path, name: str, source: str) -> None:
     (info / "entry_points.txt").write_text(f"[miai]\n{name} = {name}\n")
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_broken_plugin_is_named_where_a_config_needs_it(tmp_path: Path) -> None:
     env = environment(tmp_path)
     _install(tmp_path / "site", "shaky", "import a_module_that_is_nowhere")

@@ -107,7 +107,7 @@ def _parts() -> Iterator[object]:
     """Yield each column with another quarter of the rubbish than the one before; and with all."""
     for number, place in enumerate(_columns()):
         yield pytest.param(*place, RUBBISH[number % 4 :: 4])
-        yield pytest.param(*place, RUBBISH, marks=pytest.mark.slow)
+        yield pytest.param(*place, RUBBISH, marks=pytest.mark.soak)
 
 
 @pytest.mark.parametrize(("table", "column", "row", "rubbishes"), list(_parts()))

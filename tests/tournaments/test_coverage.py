@@ -84,7 +84,7 @@ def test_intervals_hold_in_a_hundred_leagues(name: str) -> None:
     assert all(low <= count <= high for count in counts)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("name", KINDS)
 def test_intervals_hold_in_94_to_96_of_100_leagues(name: str) -> None:

@@ -99,7 +99,7 @@ def perform(executor: Executor, jobs: list[GameJob]) -> dict[str, JobOutcome]:
     return outcomes
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_all_executors_give_the_same_games() -> None:
     jobs = [job(n, *players) for n in range(6) for players in [("ann", "deep")]]
     jobs += [replace(job(6), opening=(4, 0)), replace(job(7), tags={"round": 3})]
@@ -119,7 +119,7 @@ def test_all_executors_give_the_same_games() -> None:
     assert '"round":3' in outcomes["g7"].record
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_start_job_reports_the_agents_that_cannot_start(children_find_mischief: None) -> None:
     jobs = [GameJob(job_id=name, kind="start", players=(name,)) for name in ("ann", "lost")]
     makers: list[Callable[[], AbstractContextManager[Executor]]] = [serial, processes]
@@ -140,7 +140,7 @@ def test_jobs_are_sent_ahead_by_how_long_the_latest_games_took() -> None:
         assert executor.capacity == 2 * (1 + min(15, int(0.1 / mean)))
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_dead_worker_costs_the_job_it_was_at_and_no_other() -> None:
     with processes() as executor:
         take_games_for_short(executor.pool)
@@ -162,7 +162,7 @@ def test_a_dead_worker_costs_the_job_it_was_at_and_no_other() -> None:
         assert all("was killed by SIGKILL" in o.reason for o in lost)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_dying_worker_is_reported_with_its_last_output(
     children_find_mischief: None, flag: Path
 ) -> None:
@@ -175,7 +175,7 @@ def test_a_dying_worker_is_reported_with_its_last_output(
     assert outcomes["g2"].result is not None
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_hung_worker_is_killed_at_the_deadline(children_find_mischief: None, flag: Path) -> None:
     game = {"file": str(flag), "way": "hang", "once": True}
     setup = replace(SETUP, game="fragile", game_parameters=game)
@@ -233,7 +233,7 @@ with processes() as executor:
 """
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_workers_and_agents_die_with_their_runner() -> None:
     runner = subprocess.Popen(
         [sys.executable, "-c", RUNNER],

@@ -27,7 +27,7 @@ WAYS = {
 }
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_an_agent_that_fails_forfeits(children_find_mischief: None) -> None:
     agents = {way: ("mischief", {"way": way}) for way in WAYS}
     control = {"kind": "none", "move_deadline": 1.0}
@@ -45,7 +45,7 @@ def test_an_agent_that_fails_forfeits(children_find_mischief: None) -> None:
         assert detail in result.detail
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_run_goes_on_after_forfeits(tmp_path: Path, mischief: dict[str, str]) -> None:
     players = (player("good"), *(player(way, "mischief", way=way) for way in ("raise", "illegal")))
     (tmp_path / "x.toml").write_text(config_text(*players, tournament={"rounds": 1}))
@@ -69,7 +69,7 @@ def fragile(tmp_path: Path, flag: Path, **more: object) -> Path:
     return path
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["raise", "kill"])
 def test_a_void_game_is_played_again(
     tmp_path: Path, flag: Path, mischief: dict[str, str], way: str
@@ -87,7 +87,7 @@ def test_a_void_game_is_played_again(
         assert "void 1x: ann~bob~0001a: " in tournament("status", out).stdout
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize(("way", "executor"), [("raise", "serial"), ("kill", "processes")])
 def test_two_voids_in_a_row_stop_the_run_with_the_reason(
     tmp_path: Path, flag: Path, mischief: dict[str, str], way: str, executor: str
@@ -107,7 +107,7 @@ def test_two_voids_in_a_row_stop_the_run_with_the_reason(
         assert store.counts()["done"] == 4
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_an_agent_that_cannot_start_is_reported_before_anything_is_written(
     tmp_path: Path, mischief: dict[str, str]
 ) -> None:
@@ -121,7 +121,7 @@ def test_an_agent_that_cannot_start_is_reported_before_anything_is_written(
         assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_missing_engine_is_named_with_its_package(tmp_path: Path) -> None:
     gnugo = player("gnugo", "gtp", command="gnugo-of-another-name --mode gtp")
     go = {"name": "go", "board_size": 5}
@@ -131,7 +131,7 @@ def test_a_missing_engine_is_named_with_its_package(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_check_reports_the_errors_of_every_player(tmp_path: Path, mischief: dict[str, str]) -> None:
     players = (
         player("good", "mischief"),

@@ -105,7 +105,7 @@ def outcome_of_a_stopped_game(delay: float, *, stop: bool) -> JobOutcome:
     return outcomes[0]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_loss_on_time_while_the_referee_was_stopped_is_void(children_find_mischief: None) -> None:
     outcome = outcome_of_a_stopped_game(0.4, stop=True)
     assert outcome.result is not None
@@ -117,7 +117,7 @@ def test_a_loss_on_time_while_the_referee_was_stopped_is_void(children_find_misc
     assert judge(outcome, stopping=False, standstills=MOST_STANDSTILLS) == "result"
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_loss_on_time_by_its_own_fault_counts(children_find_mischief: None) -> None:
     outcome = outcome_of_a_stopped_game(1.5, stop=False)
     assert outcome.result is not None
@@ -126,7 +126,7 @@ def test_a_loss_on_time_by_its_own_fault_counts(children_find_mischief: None) ->
     assert judge(outcome, stopping=False) == "result"
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_run_whose_workers_are_stopped_gives_no_loss_on_time(
     tmp_path: Path, mischief: dict[str, str]
 ) -> None:
@@ -201,7 +201,7 @@ def test_a_worker_killed_while_a_player_starts_is_replaced(kills: int) -> None:
 # Files that vanish, fill up or change
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_removed_store_is_noticed_at_once(
     tmp_path: Path, config: Path, mischief: dict[str, str]
 ) -> None:
@@ -214,7 +214,7 @@ def test_a_removed_store_is_noticed_at_once(
     assert "Traceback" not in errors
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_second_runner_without_the_lock_ends_the_first(
     tmp_path: Path, config: Path, mischief: dict[str, str]
 ) -> None:
@@ -285,7 +285,7 @@ SEALED = {
 }
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("column", SEALED)
 def test_a_changed_result_is_reported_with_its_game(
     column: str, finished: Path, tmp_path: Path

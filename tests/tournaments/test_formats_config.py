@@ -145,7 +145,7 @@ def test_a_round_robin_is_the_default_and_the_same_with_the_table(tmp_path: Path
         assert loaded.format.title() == "10 rounds"
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_check_reports_the_number_of_games(tmp_path: Path) -> None:
     (tmp_path / "x.toml").write_text(HEAD + '[format]\nname = "knockout"\n' + GAME + TWO)
     done = tournament("check", "x.toml", cwd=tmp_path)

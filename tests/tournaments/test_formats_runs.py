@@ -23,7 +23,7 @@ from miai_tournaments.running.tournament_run import RunEnding, RunOptions, play_
 from miai_tournaments.store.folder import FILE_NAME
 from miai_tournaments.store.store import Store
 
-SLOW = pytest.mark.slow
+SLOW = pytest.mark.soak
 
 AGENTS = {
     "ann": "random",
@@ -93,7 +93,7 @@ def outcome(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     return dict(games), {"facts": facts, "table": table}
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind", [k if k == "sprt" else pytest.param(k, marks=SLOW) for k in FORMATS]
 )
@@ -115,7 +115,7 @@ def test_one_worker_and_three_play_the_same_tournament(kind: str, tmp_path: Path
     assert len(found[0]) == built.most_games() or not built.exact
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize(
     ("kind", "kills"),
@@ -163,7 +163,7 @@ def _run_and_kill(path: Path, folder: Path, rng: random.Random) -> None:
     assert "Traceback" not in errors, errors
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_decided_match_keeps_its_surplus_out_of_the_table(tmp_path: Path) -> None:
     """Hundreds of pairs may be played; the test needs few of them, and only these count."""
     text = 'name = "match"\npairs = 4000\nsprt = {elo0 = 0, elo1 = 100, alpha = 0.2, beta = 0.2}'
@@ -198,7 +198,7 @@ def test_a_decided_match_keeps_its_surplus_out_of_the_table(tmp_path: Path) -> N
     assert "format.sprt.elo1: 100" in refused("run", path, "--out", folder)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_more_rounds_extend_a_swiss_and_more_players_do_not(tmp_path: Path) -> None:
     path = config(tmp_path, 'name = "swiss"\nrounds = 1', 4)
     folder, whole = tmp_path / "out", tmp_path / "whole"
@@ -214,7 +214,7 @@ def test_more_rounds_extend_a_swiss_and_more_players_do_not(tmp_path: Path) -> N
     assert "players[4] (dan): was added" in output
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_pairing_is_played_with_its_own_settings(tmp_path: Path) -> None:
     path = tmp_path / "x.toml"
     path.write_text(
@@ -284,7 +284,7 @@ def test_a_team_of_seeds_is_one_player_a_seed(tmp_path: Path) -> None:
         assert len({row.seed for row in store.results()}) == 3
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_players_in_another_order_are_another_match(tmp_path: Path) -> None:
     """The order says whom the test is about, and who is seeded first."""
     path = config(tmp_path, 'name = "match"\npairs = 4', 2)
@@ -295,7 +295,7 @@ def test_players_in_another_order_are_another_match(tmp_path: Path) -> None:
     assert "players: in the order deep, ann, begun as ann, deep" in output
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_folder_as_the_file_of_a_report_is_refused(tmp_path: Path) -> None:
     path = config(tmp_path, 'name = "match"\npairs = 1', 2)
     tournament("run", path, "--out", tmp_path / "run")

@@ -51,7 +51,7 @@ OF_THREE: list[tuple[str, dict[str, Any], int]] = [
 ]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "values", "count", "seats"),
     [*((*each, 2) for each in FORMATS), *((*each, 3) for each in OF_THREE)],
@@ -147,7 +147,7 @@ def test_the_best_seeds_meet_late_and_have_the_byes(count: int) -> None:
     assert step.facts["ranking"][:2] == list(names(count)[:2])
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @given(seeds, st.floats(-0.3, 0.3))
 @settings(max_examples=6, deadline=None)
 def test_a_match_is_decided_on_the_prefix_of_pairs(seed: int, bias: float) -> None:

@@ -30,22 +30,20 @@ from miai_tournaments.store.store import Store
 HOSTILE = Path(__file__).parents[1] / "framework" / "hostile"
 SECRET = 2**100 + 271828182845
 
-pytestmark = [
-    pytest.mark.long,
-    pytest.mark.skipif(
-        sys.platform != "linux" or landlock_version() < 6, reason="the kernel has no such Landlock"
-    ),
-]
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux" or landlock_version() < 6, reason="the kernel has no such Landlock"
+)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", ["process", "sandbox"])
 @pytest.mark.parametrize(
     ("executor", "rounds"),
     [
         ("processes", 1),
-        pytest.param("processes", 12, marks=pytest.mark.slow),
-        pytest.param("serial", 12, marks=pytest.mark.slow),
-        pytest.param("ray", 3, marks=pytest.mark.slow),
+        pytest.param("processes", 12, marks=pytest.mark.soak),
+        pytest.param("serial", 12, marks=pytest.mark.soak),
+        pytest.param("ray", 3, marks=pytest.mark.soak),
     ],
 )
 def test_hostile_agents_cost_nobody_but_themselves(
@@ -138,6 +136,7 @@ def run_with(tmp_path: Path, *players: Table, level: str, **head: object) -> tup
     return out, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", ["process", "sandbox"])
 def test_the_first_game_of_a_pair_does_not_tell_the_deal_of_the_second(
     tmp_path: Path, level: str
@@ -153,7 +152,8 @@ def test_the_first_game_of_a_pair_does_not_tell_the_deal_of_the_second(
     assert not first, "it knows the opponent's card"
 
 
-@pytest.mark.parametrize("level", ["process", pytest.param("sandbox", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("level", ["process", pytest.param("sandbox", marks=pytest.mark.soak)])
 def test_an_agent_that_refuses_to_start_halts_no_run(tmp_path: Path, level: str) -> None:
     gone = player("gone", "hostile", attack="refuse_to_start", text=str(time.time() + 8.0))
     late = player("late", "hostile", attack="wait_until", text=str(time.time() + 9.0))
@@ -167,6 +167,7 @@ def test_an_agent_that_refuses_to_start_halts_no_run(tmp_path: Path, level: str)
     assert {row.players[row.loser] for row in rows if row.loser is not None} == {"gone"}
 
 
+@pytest.mark.slow
 def test_a_refused_run_leaves_no_temporary_file(tmp_path: Path) -> None:
     gone = player("gone", "hostile", attack="refuse_to_start", text="0")
     out, output = run_with(tmp_path, player("good"), gone, level="process", rounds=1)
@@ -190,6 +191,7 @@ def check_results(moves: list[dict[str, Any]], players: tuple[str, ...]) -> None
             assert set(result) <= REFUSED, name
 
 
+@pytest.mark.slow
 def test_a_run_without_a_seed_draws_one_that_repeats_it(tmp_path: Path) -> None:
     text = config_text(player("ann"), player("bob"), run={"executor": "serial"})
     config, again = tmp_path / "drawn.toml", tmp_path / "again.toml"
@@ -212,6 +214,7 @@ def test_a_run_without_a_seed_draws_one_that_repeats_it(tmp_path: Path) -> None:
         assert len(store.results()) == 8
 
 
+@pytest.mark.slow
 def test_a_seed_that_is_found_by_trial_is_reported(tmp_path: Path) -> None:
     text = config_text(player("ann"), player("bob"), game={"name": "kuhn_poker"})
     config = tmp_path / "x.toml"

@@ -185,7 +185,7 @@ def invoke(*words: object) -> tuple[int, str, str]:
     return done.exit_code, done.stdout, done.stderr
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_store_is_read_with_its_agents_versions(folders: list[Path]) -> None:
     run = read_run(folders[0])
     assert [identity.name for identity in run.identities] == ["ann", "bob", "cid"] or {
@@ -197,7 +197,7 @@ def test_a_store_is_read_with_its_agents_versions(folders: list[Path]) -> None:
     assert distribution_of("no-such-agent", "tic_tac_toe") is None
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_games_with_parameters_of_their_own_are_left_out(tmp_path: Path) -> None:
     path = tmp_path / "x.toml"
     pairings = (

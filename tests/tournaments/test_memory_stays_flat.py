@@ -28,7 +28,7 @@ def memory(runner: psutil.Process) -> dict[int, int]:
     return found
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.parametrize("executor", ["serial", "processes"])
 def test_ten_thousand_games_of_four_agents(executor: str, tmp_path: Path) -> None:
     path, folder = tmp_path / "x.toml", tmp_path / "run"

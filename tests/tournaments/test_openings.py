@@ -170,7 +170,7 @@ def test_openings_of_go_are_near_to_equal(balance: dict[str, Any], tmp_path: Pat
         assert min(near) - 0.5 <= value <= max(near) + 0.5
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_run_has_the_same_openings_with_two_workers_and_when_it_goes_on(tmp_path: Path) -> None:
     swiss = {"name": "swiss", "rounds": 3}
     head = {"name": "test", "seed": 3}
@@ -239,7 +239,7 @@ def test_a_balance_is_read_from_a_store_as_it_was_written(
     assert TournamentConfig.model_validate(config.model_dump(mode="json")) == config
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_the_lines_that_are_kept_are_found_once(tmp_path: Path) -> None:
     (tmp_path / "x.moves").write_text("b2 a1\nb2 b1\na1 b2\nb1 a1\n")
     text = config_text(*TWO, tournament={"rounds": 2}, **openings(EXACT, file="x.moves"))
@@ -349,7 +349,7 @@ def test_random_openings_none_of_which_is_balanced_are_refused(tmp_path: Path) -
     assert not (tmp_path / "out" / "tournament.sqlite").exists()
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_run_may_go_on_with_more_tries(tmp_path: Path) -> None:
     text = config_text(*TWO, tournament={"rounds": 1}, **openings(EXACT, random_plies=2))
     play(load(tmp_path, text), tmp_path / "out")
@@ -395,7 +395,7 @@ def test_moves_with_spaces_are_separated_by_semicolons(tmp_path: Path) -> None:
 # -- starts ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_games_start_from_the_positions_of_a_file(tmp_path: Path) -> None:
     (tmp_path / "x.epd").write_text(EPD)
     players = (player("a", "rbc-random"), player("b", "rbc-random"))

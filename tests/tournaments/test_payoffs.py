@@ -185,7 +185,7 @@ def test_a_live_count_equals_a_later_one() -> None:
 # A run
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_run_of_poker_has_duplicate_deals_and_a_report_of_payoffs(tmp_path: Path) -> None:
     players = (player("wild"), player("sage", "ismcts", simulations=60), player("mad"))
     config = tmp_path / "x.toml"
@@ -264,7 +264,7 @@ def test_a_test_that_does_not_suit_the_game_is_refused(
     assert message in refused("check", config)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_match_ends_with_the_verdict_of_the_test(tmp_path: Path) -> None:
     config = tmp_path / "x.toml"
     players = (player("sage", "ismcts", simulations=60), player("wild"))
@@ -289,7 +289,7 @@ def test_a_match_ends_with_the_verdict_of_the_test(tmp_path: Path) -> None:
     assert facts["against_h0"] >= facts["limit_h0"] == pytest.approx(math.log(20))
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_swiss_tournament_of_poker_shares_out_no_points(tmp_path: Path) -> None:
     players = [player(name) for name in ("ann", "bob", "cid")]
     text = config_text(*players, game={"name": "kuhn_poker"}).replace("rounds = 2\n", "")

@@ -96,7 +96,7 @@ def test_it_holds_what_the_file_holds(server: Server, tmp_path: Path) -> None:
     assert [repr(part) for part in found[1]] == output
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_run_is_that_of_the_file_and_resumes(
     server: Server, config: Path, tmp_path: Path
 ) -> None:
@@ -144,7 +144,7 @@ def test_one_driver_at_a_time(server: Server, tmp_path: Path) -> None:
         pass
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("made", [True, False])
 def test_a_driver_killed_at_start_leaves_a_known_run(
     made: bool, server: Server, config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -202,7 +202,7 @@ def test_a_server_crash_leaves_whole_transactions(
         own.close()
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_store_outlives_a_restart_of_its_server(tmp_path: Path) -> None:
     own = Server(tmp_path)
     try:

@@ -142,7 +142,7 @@ def test_durations(seconds: float, text: str) -> None:
     assert clock_text(seconds) == text
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_terminal_gets_the_live_view_and_the_table_stays(tmp_path: Path) -> None:
     config = tmp_path / "x.toml"
     config.write_text(config_text(player("ann"), player("bob"), tournament={"rounds": 5}))

@@ -65,7 +65,7 @@ def handlers() -> Iterator[None]:
     assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == before
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_it_gives_the_games_of_the_others_and_a_death_costs_one_job(
     children_find_mischief: None, handlers: None
 ) -> None:
@@ -103,7 +103,7 @@ def test_it_gives_the_games_of_the_others_and_a_death_costs_one_job(
     assert len(gone) == len(agents)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_a_hung_worker_is_killed_at_the_deadline(children_find_mischief: None, flag: Path) -> None:
     game = {"file": str(flag), "way": "hang", "once": True}
     setup = replace(SETUP, game="fragile", game_parameters=game)

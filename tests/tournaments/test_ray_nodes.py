@@ -27,7 +27,7 @@ from miai_tournaments.store.store import Store
 
 pytest.importorskip("ray")
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.soak,
     pytest.mark.timeout(600),
 ]
 

@@ -32,7 +32,7 @@ from tests.tournaments.support import (
 from miai_tournaments.store.folder import has_store
 from miai_tournaments.store.store import Store
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
+pytestmark = [pytest.mark.soak, pytest.mark.timeout(3600)]
 
 PLAYERS = (player("ann"), player("bob"), player("deep", "mcts", simulations=40))
 GAMES_OF_A_ROUND = 6

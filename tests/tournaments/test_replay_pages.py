@@ -390,7 +390,7 @@ def test_certain_is_what_all_worlds_share() -> None:
     assert certain_text([]) == ""
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_the_command_writes_a_replay_and_knows_near_names(tmp_path: Path) -> None:
     config = tmp_path / "c.toml"
     players = (player("ann"), player("bob"))

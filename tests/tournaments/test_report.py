@@ -205,7 +205,7 @@ def test_totals_crosstable_colours_and_terminations_agree_with_a_recount(
     ]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @quick
 @given(tournaments)
 def test_a_report_can_always_be_written(rows: list[GameRow]) -> None:
@@ -453,7 +453,7 @@ def round_robin(players: int, rounds: int = 1) -> list[GameRow]:
     return rows
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("players", [2, 4, 6, 12, 30, 100])
 def test_lines_fit_the_width(players: int) -> None:
     report = build_report(round_robin(players), info=INFO)

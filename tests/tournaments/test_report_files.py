@@ -18,8 +18,6 @@ from miai_tournaments.report.report import build_report
 from miai_tournaments.report.report_files import csv_files, report_page, write_parquet
 from miai_tournaments.store.store import Store
 
-pytestmark = pytest.mark.long
-
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -32,6 +30,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "run"
 
 
+@pytest.mark.slow
 def test_csv_holds_the_numbers_of_the_json() -> None:
     report = build_report(small_tournament(), info=INFO, details=True)
     files = csv_files(report)
@@ -49,6 +48,7 @@ def test_csv_holds_the_numbers_of_the_json() -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("detail", ["=1+1", "+1", "-1", "@x", "\tx", 'a "b", c\nd'])
 def test_no_cell_of_csv_is_a_formula(detail: str) -> None:
     rows = [game(0, "a", "b", 1, termination="crash", detail=detail)]
@@ -57,6 +57,7 @@ def test_no_cell_of_csv_is_a_formula(detail: str) -> None:
     assert not line["detail"].startswith(("=", "+", "-", "@", "\t", "\r"))
 
 
+@pytest.mark.slow
 def test_parquet_has_every_column_of_every_game(tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     rows = [replace(row, settings={"komi": 5.5}, opening=(3, 4)) for row in small_tournament()]
@@ -74,6 +75,7 @@ def test_parquet_has_every_column_of_every_game(tmp_path: Path) -> None:
     assert parquet.read_table(tmp_path / "none.parquet").num_rows == 0
 
 
+@pytest.mark.slow
 def test_markdown_has_the_tables_of_the_text_and_escapes_names() -> None:
     report = build_report(small_tournament(), info=INFO, details=True)
     text = report.to_markdown()
@@ -86,6 +88,7 @@ def test_markdown_has_the_tables_of_the_text_and_escapes_names() -> None:
         assert len({line.count("|") for line in lines}) <= 1, table
 
 
+@pytest.mark.slow
 def test_every_format_names_agents_and_parameters(run: Path) -> None:
     with Store.read(run) as store:
         report = build_report(store, details=True)
@@ -105,6 +108,7 @@ def test_every_format_names_agents_and_parameters(run: Path) -> None:
     assert ["mcts", "simulations 20"] in rows  # beside the name, which heads the row
 
 
+@pytest.mark.slow
 def test_every_format_is_written_by_the_command(run: Path, tmp_path: Path) -> None:
     printed = json.loads(tournament("report", run, "--json").stdout)
     done = tournament("report", run, "--format", "json", "--out", tmp_path / "r.json")
@@ -115,6 +119,7 @@ def test_every_format_is_written_by_the_command(run: Path, tmp_path: Path) -> No
     assert (run / "report" / "csv" / "games.csv").read_text().count("\n") == 7
 
 
+@pytest.mark.slow
 def test_a_page_links_to_the_replays_that_were_written(run: Path) -> None:
     done = tournament("report", run, "--replays", "4", "--open", env=_without_browser())
     assert "no browser" in done.stderr
@@ -130,6 +135,7 @@ def test_a_page_links_to_the_replays_that_were_written(run: Path) -> None:
         assert "../index.html" in {a.attributes["href"] for a in replay.all("a")}
 
 
+@pytest.mark.slow
 def test_contradictory_options_are_refused(run: Path) -> None:
     assert "Did you mean 'html'" in refused("report", run, "--format", "htm")
     assert "--json" in refused("report", run, "--json", "--open")

@@ -27,8 +27,6 @@ from tests.tournaments.support import (
 from miai.process.sandbox import strongest_isolation
 from miai_tournaments.store.store import Store
 
-pytestmark = pytest.mark.long
-
 PLAYERS = (*RANDOMS[:2], player("deep", "mcts", simulations=20))
 OPENINGS = {"openings": {"random_plies": 1}}
 
@@ -59,6 +57,7 @@ def parallel(config: Path) -> tuple[Path, str]:
     return config.parent / "runs" / "test", done.stdout
 
 
+@pytest.mark.slow
 def test_a_run_plays_every_scheduled_game_and_ends_with_the_table(
     parallel: tuple[Path, str],
 ) -> None:
@@ -74,10 +73,12 @@ def test_a_run_plays_every_scheduled_game_and_ends_with_the_table(
         assert store.counts() == {"pending": 0, "running": 0, "done": 18, "void": 0}
 
 
+@pytest.mark.slow
 def test_executors_and_workers_change_nothing(parallel: tuple[Path, str], whole: Path) -> None:
     assert games_of(parallel[0]) == games_of(whole)
 
 
+@pytest.mark.slow
 def test_a_run_that_is_extended_equals_one_begun_with_all_of_it(
     config: Path, whole: Path, tmp_path: Path
 ) -> None:
@@ -93,6 +94,7 @@ def test_a_run_that_is_extended_equals_one_begun_with_all_of_it(
     assert len(after) == 18
 
 
+@pytest.mark.slow
 def test_a_complete_run_is_left_as_it_is(config: Path, whole: Path) -> None:
     before = games_of(whole)
     for words in (("run", config, "--out", whole), ("resume", whole)):
@@ -104,6 +106,7 @@ def test_a_complete_run_is_left_as_it_is(config: Path, whole: Path) -> None:
     assert "18 of 18 games are done" in tournament("status", whole).stdout
 
 
+@pytest.mark.slow
 def test_another_config_is_refused_with_the_differences(config: Path, whole: Path) -> None:
     before = games_of(whole)
     changes = ("rounds=2", "seed=8", "players[deep].simulations=30", "time.move_deadline=9")
@@ -123,6 +126,7 @@ def test_another_config_is_refused_with_the_differences(config: Path, whole: Pat
     assert games_of(whole) == before
 
 
+@pytest.mark.slow
 def test_records_are_written_as_files(config: Path, whole: Path) -> None:
     tournament("resume", whole, "--records", "jsonl")
     files = {path.stem: path.read_text() for path in (whole / "records").iterdir()}
@@ -131,6 +135,7 @@ def test_records_are_written_as_files(config: Path, whole: Path) -> None:
     assert "Did you mean 'jsonl'" in refused("resume", whole, "--records", "jsonll")
 
 
+@pytest.mark.slow
 def test_tags_name_the_game_in_its_record(whole: Path) -> None:
     with Store.read(whole) as store:
         row = store.results()[0]
@@ -180,6 +185,7 @@ def slow(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "executor"), [(signal.SIGINT, "processes"), (signal.SIGTERM, "serial")]
 )
@@ -202,6 +208,7 @@ def test_a_signal_lets_running_games_finish_and_tells_how_to_go_on(
         assert counts["running"] == counts["void"] == 0
 
 
+@pytest.mark.slow
 def test_a_second_signal_abandons_the_running_games(slow: Path, mischief: dict[str, str]) -> None:
     folder = slow.parent / "out"
     slower = ("--set", "players[ann].delay=5", "--set", "players[bob].delay=0.01")
@@ -229,6 +236,7 @@ def test_a_second_signal_abandons_the_running_games(slow: Path, mischief: dict[s
         assert store.counts()["pending"] == 40
 
 
+@pytest.mark.slow
 def test_running_games_get_at_most_the_grace_period(slow: Path, mischief: dict[str, str]) -> None:
     folder = slow.parent / "out"
     with running(slow, folder, mischief, "--set", "run.grace=0.2", "--workers", 1) as process:
@@ -240,6 +248,7 @@ def test_running_games_get_at_most_the_grace_period(slow: Path, mischief: dict[s
     assert "miai tournament resume" in out
 
 
+@pytest.mark.slow
 def test_stop_asks_the_runner_to_finish_its_games(slow: Path, mischief: dict[str, str]) -> None:
     folder = slow.parent / "out"
     with running(slow, folder, mischief, "--workers", 1) as process:
@@ -255,6 +264,7 @@ def test_stop_asks_the_runner_to_finish_its_games(slow: Path, mischief: dict[str
     assert "continue with: miai tournament resume" in tournament("status", folder).stdout
 
 
+@pytest.mark.slow
 def test_a_paused_run_begins_no_game_until_it_is_resumed(
     slow: Path, mischief: dict[str, str]
 ) -> None:
@@ -299,6 +309,7 @@ def wait_until(condition: Callable[[], bool]) -> None:
         time.sleep(0.1)
 
 
+@pytest.mark.slow
 def test_a_signal_before_the_first_game_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "x.toml").write_text(config_text(*RANDOMS))
     process = subprocess.Popen(

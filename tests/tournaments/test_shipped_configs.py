@@ -29,7 +29,7 @@ def test_a_shipped_config_is_valid_and_named_after_its_file(name: str) -> None:
     assert tournament.config.tournament.name == Path(name).stem
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_phantom_is_played_to_its_end(tmp_path: Path) -> None:
     """A game of imperfect information in the same tournament as any other."""
     out = tmp_path / "out"
@@ -42,18 +42,18 @@ def test_phantom_is_played_to_its_end(tmp_path: Path) -> None:
     assert len(games_of(out)) == 18
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "text"),
     [
         ("adaptive", "widest interval: "),
         pytest.param(
-            "pig", "The seats are worth, in Elo beyond their mean: ", marks=pytest.mark.slow
+            "pig", "The seats are worth, in Elo beyond their mean: ", marks=pytest.mark.soak
         ),
         ("match-sprt", "SPRT of mcts-16 against mcts-4: "),
         ("poker", "test of ismcts against random: H1 accepted, a mean payoff above 0 after "),
-        pytest.param("swiss", "after 4 rounds: ", marks=pytest.mark.slow),
-        pytest.param("sweep", "best variant: mcts.", marks=pytest.mark.slow),
+        pytest.param("swiss", "after 4 rounds: ", marks=pytest.mark.soak),
+        pytest.param("sweep", "best variant: mcts.", marks=pytest.mark.soak),
     ],
 )
 def test_a_format_s_config_is_played_to_its_end(name: str, text: str, tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_a_format_s_config_is_played_to_its_end(name: str, text: str, tmp_path: 
         assert store.unfinished() == []
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.engine("gnugo")
 def test_gnu_go_plays_a_match(tmp_path: Path) -> None:
     out = tmp_path / "out"

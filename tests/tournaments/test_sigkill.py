@@ -28,8 +28,6 @@ from tests.tournaments.support import (
 from miai_tournaments.store.folder import FILE_NAME
 from miai_tournaments.store.store import Store
 
-pytestmark = pytest.mark.long
-
 PLAYERS = (player("ann"), player("bob"), player("deep", "mcts", simulations=10))
 SMALL: dict[str, object] = {"depth": 1, "samples": 6, "limit": 20_000}
 RBC_PLAYERS = (
@@ -40,8 +38,9 @@ RBC_PLAYERS = (
 RULES = rule("resign-agreement", "moves = 1") + rule("solved", "nodes = 20")
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(400)
-@pytest.mark.parametrize("kills_wanted", [2, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills_wanted", [2, pytest.param(20, marks=pytest.mark.soak)])
 def test_a_run_killed_many_times_equals_one_that_was_not(kills_wanted: int, tmp_path: Path) -> None:
     seed = seed_of_test()
     rng = random.Random(seed)
@@ -67,6 +66,7 @@ def test_a_run_killed_many_times_equals_one_that_was_not(kills_wanted: int, tmp_
     assert {game[4] for game in games_of(whole).values()} == {"terminal", "adjudication"}
 
 
+@pytest.mark.slow
 def test_rbc_is_played_the_same_after_a_worker_and_the_runner_were_killed(tmp_path: Path) -> None:
     config, folder, whole = tmp_path / "x.toml", tmp_path / "out", tmp_path / "whole"
     game = {"name": "rbc", "full_turn_limit": 10}

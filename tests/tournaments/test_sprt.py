@@ -82,11 +82,11 @@ def numerical_maximum(counts: NDArray[np.float64], target: float, model: Model) 
     return best
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["logistic", "normalised"])
 @pytest.mark.parametrize("seats", [2, 3])
 @pytest.mark.parametrize(
-    "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 12))]
+    "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(2, 12))]
 )
 def test_the_ratio_is_that_of_numerical_maxima(model: Model, seats: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -279,7 +279,7 @@ def test_blocks_of_more_players_have_finer_points() -> None:
         sprt.decide([0.25])
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("model", ["normalised", "logistic"])
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ def test_a_folder_that_cannot_be_hidden_is_reported(
     assert unkept_limits(LimitsSection(private=False), tmp_path, local=True) == []
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_run_says_so_before_its_first_game(tmp_path: Path) -> None:
     config = tmp_path / "c.toml"
     players = (player("ann"), player("bob"))

@@ -50,7 +50,7 @@ def frame(folder: Path) -> str:
     return out.getvalue()
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_run_is_watched_while_it_goes_on_and_when_it_is_over(tmp_path: Path) -> None:
     config, folder = tmp_path / "c.toml", tmp_path / "run"
     players = (player("ann", "mcts", simulations=300), player("bob", "mcts", simulations=300))
@@ -98,7 +98,7 @@ def test_a_complete_run_says_so(tmp_path: Path) -> None:
     assert "the run is complete" in out.getvalue()  # and it has ended by itself
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_a_swiss_stopped_between_rounds_is_not_complete(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -86,8 +86,8 @@ def test_all_are_different_under_symmetry_colour_and_translation() -> None:
     assert len(keys) == len(problems)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("count", [5, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("count", [5, pytest.param(100, marks=pytest.mark.soak)])
 def test_a_sample_is_proved_again(count: int) -> None:
     print(f"seed {SAMPLE_SEED}")
     problems = shipped_problems()
@@ -96,7 +96,7 @@ def test_a_sample_is_proved_again(count: int) -> None:
         reproved(problems[index])
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_it_begins_with_the_families() -> None:
     shipped = shipped_problems()
     for (member, problem), kept in zip(family_problems(), shipped, strict=False):

@@ -54,7 +54,7 @@ def folder(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_one_problem_is_drawn_with_its_answer_and_its_proof(one: Path, tmp_path: Path) -> None:
     tree = tmp_path / "proof.sgf"
     done = solve(one, "--tree", tree, "--limit", "20s")
@@ -70,7 +70,7 @@ def test_one_problem_is_drawn_with_its_answer_and_its_proof(one: Path, tmp_path:
     assert sum(1 for _ in attack.lines()) > 5
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_collection_has_a_line_each_and_a_summary(folder: Path) -> None:
     done = solve(folder)
     assert (done.returncode, done.stderr) == (0, "")
@@ -150,7 +150,7 @@ def test_mistakes_are_refused_before_anything_is_solved(folder: Path, tmp_path: 
     assert not (tmp_path / "proof.sgf").exists()
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_an_interruption_gives_the_summary_so_far(tmp_path: Path) -> None:
     path = tmp_path / "both.sgf"
     path.write_bytes(collection_sgf([CORNER_FIVE, empty_corner(), CORNER_FIVE]))

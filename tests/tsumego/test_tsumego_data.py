@@ -25,8 +25,6 @@ from miai_go.tsumego.data.position_sets import make_set
 from miai_go.tsumego.kernels.stones import PASS as KERNEL_PASS
 from miai_go.tsumego.solver.prover import ProofVerdict, Prover, ZonePosition
 
-pytestmark = pytest.mark.long
-
 
 @pytest.fixture(scope="module")
 def positions(tmp_path_factory: pytest.TempPathFactory) -> LabelledPositions:
@@ -49,6 +47,7 @@ def boards_of(p: LabelledPositions, row: int) -> tuple[Fight, frozenset[int], fr
     return fight, stones[0], stones[1]
 
 
+@pytest.mark.slow
 def test_answers_and_moves_are_those_of_exhaustion(positions: LabelledPositions) -> None:
     c = positions.columns
     checked = moved = 0
@@ -82,6 +81,7 @@ def test_answers_and_moves_are_those_of_exhaustion(positions: LabelledPositions)
     assert moved >= 5
 
 
+@pytest.mark.slow
 def test_moves_are_reported_where_needed(positions: LabelledPositions) -> None:
     c = positions.columns
     assert PASS == KERNEL_PASS
@@ -90,6 +90,7 @@ def test_moves_are_reported_where_needed(positions: LabelledPositions) -> None:
     assert 0.2 < positions.safe().mean() < 0.8
 
 
+@pytest.mark.slow
 def test_unproven_moves_are_not_reported_as_failures() -> None:
     zone = draw_room_zone(np.random.default_rng([3, 411]), most_empty=10)
     assert zone is not None
@@ -113,11 +114,13 @@ def test_unproven_moves_are_not_reported_as_failures() -> None:
     assert checked > 10
 
 
+@pytest.mark.slow
 def test_each_position_is_there_once_for_each_mover(positions: LabelledPositions) -> None:
     keys = positions.columns["key"]
     assert len(np.unique(keys)) == len(keys)
 
 
+@pytest.mark.slow
 def test_a_set_does_not_depend_on_workers_or_stops(
     tmp_path: Path, positions: LabelledPositions
 ) -> None:
@@ -132,6 +135,7 @@ def test_a_set_does_not_depend_on_workers_or_stops(
     assert not list((tmp_path / "stopped").glob(".unfinished*"))
 
 
+@pytest.mark.slow
 def test_a_killed_worker_changes_nothing(tmp_path: Path, positions: LabelledPositions) -> None:
     victims: list[psutil.Process] = []
 
@@ -150,6 +154,7 @@ def is_worker(process: psutil.Process) -> bool:
     return "miai.process.workers" in process.cmdline()
 
 
+@pytest.mark.slow
 def test_another_set_is_not_continued(tmp_path: Path) -> None:
     small_set(tmp_path, positions=50)
     other = SETTINGS.model_copy(update={"seed": 6})
@@ -157,6 +162,7 @@ def test_another_set_is_not_continued(tmp_path: Path) -> None:
         make_set(tmp_path, settings=other, positions=100)
 
 
+@pytest.mark.slow
 def test_one_process_makes_a_set_at_a_time(tmp_path: Path) -> None:
     with (
         locked_folder(tmp_path),
@@ -165,6 +171,7 @@ def test_one_process_makes_a_set_at_a_time(tmp_path: Path) -> None:
         make_set(tmp_path, settings=SETTINGS, positions=100)
 
 
+@pytest.mark.slow
 def test_folds_keep_connected_problems_together(positions: LabelledPositions) -> None:
     pairs = np.array([(0, 3), (3, 7), (2, 9), (7, 11)], np.int32)
     positions = LabelledPositions({**positions.columns, "links": pairs}, positions.digest)
@@ -179,6 +186,7 @@ def test_folds_keep_connected_problems_together(positions: LabelledPositions) ->
     assert (folds_of(positions, folds=5, seed=2) != folds).any()
 
 
+@pytest.mark.slow
 def test_policy_targets_share_alike_among_moves_that_succeed() -> None:
     places = np.full((3, 64), -1, np.int16)
     places[:, :3] = (4, 0, 8)
@@ -189,6 +197,7 @@ def test_policy_targets_share_alike_among_moves_that_succeed() -> None:
     assert np.allclose(targets.sum(1), 1)
 
 
+@pytest.mark.slow
 def test_damage_is_refused(tmp_path: Path) -> None:
     small_set(tmp_path / "good", positions=50)
     shard = next((tmp_path / "good").iterdir())
@@ -209,6 +218,7 @@ def test_damage_is_refused(tmp_path: Path) -> None:
         LabelledPositions.open(_empty(tmp_path / "none"))
 
 
+@pytest.mark.slow
 def test_invalid_positions_are_refused(tmp_path: Path) -> None:
     small_set(tmp_path, positions=50)
     shard = tmp_path / "000000"

@@ -9,12 +9,11 @@ from tests.tsumego.exhaustion import compare
 from miai_go.tsumego.shipped import ORDERING
 from miai_go.tsumego.solver.ordering_net import OrderingNet
 
-pytestmark = pytest.mark.long
 
-
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("seed", "zones"),
-    [(0, 30), *(pytest.param(n, 250, marks=pytest.mark.slow) for n in range(1, 21))],
+    [(0, 30), *(pytest.param(n, 250, marks=pytest.mark.soak) for n in range(1, 21))],
 )
 @pytest.mark.timeout(1800)
 def test_every_verdict_is_that_of_exhaustion(seed: int, zones: int) -> None:

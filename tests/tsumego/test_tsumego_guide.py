@@ -72,7 +72,7 @@ def test_verdicts_are_the_same_with_advice(name: str, master: Master) -> None:
     assert other > 20  # it is heeded
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NETS)
 def test_verdicts_of_larger_zones_are_the_same_with_advice(name: str) -> None:
     network = NETS[name]()

@@ -489,7 +489,7 @@ for who in ("none", "network", "solver"):
 """
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_each_loads_what_it_needs_and_none_needs_torch() -> None:
     run = subprocess.run([sys.executable, "-c", MOVES], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr

@@ -31,8 +31,6 @@ from miai_go.tsumego.networks.net_files import (  # noqa: E402
 )
 from miai_go.tsumego.networks.net_training import TsumegoConfig, train_net  # noqa: E402
 
-pytestmark = pytest.mark.long
-
 ROW = ("problem", "attackers", "defenders", "side")
 CONFIG = """
 [data]
@@ -73,6 +71,7 @@ def positions(folder: Path) -> LabelledPositions:
     return LabelledPositions.open(folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["dense", "zone"])
 def test_weights_are_kept_as_they_are(name: NetworkName, tmp_path: Path) -> None:
     net = small_net(name, planes="extended", width=16)
@@ -83,6 +82,7 @@ def test_weights_are_kept_as_they_are(name: NetworkName, tmp_path: Path) -> None
     assert again.header.network == name
 
 
+@pytest.mark.slow
 def test_training_learns_stops_and_goes_on_to_the_bit(folder: Path, tmp_path: Path) -> None:
     config = tmp_path / "net.toml"
     config.write_text(CONFIG.format(folder=folder))
@@ -105,6 +105,7 @@ def test_training_learns_stops_and_goes_on_to_the_bit(folder: Path, tmp_path: Pa
     assert 0.4 < majority_accuracy(positions, header) < 1
 
 
+@pytest.mark.slow
 def test_the_config_of_the_zone_makes_a_network_that_kernels_evaluate(
     folder: Path, positions: LabelledPositions, tmp_path: Path
 ) -> None:
@@ -125,6 +126,7 @@ def test_the_config_of_the_zone_makes_a_network_that_kernels_evaluate(
     np.testing.assert_allclose(values, outputs.value.numpy(), atol=1e-4)
 
 
+@pytest.mark.slow
 def test_a_run_does_not_go_on_with_a_set_that_has_changed(tmp_path: Path) -> None:
     own, config = tmp_path / "set", tmp_path / "net.toml"
     count = len(small_set(own, positions=200))
@@ -136,6 +138,7 @@ def test_a_run_does_not_go_on_with_a_set_that_has_changed(tmp_path: Path) -> Non
         train_net(plan)
 
 
+@pytest.mark.slow
 def test_the_area_is_the_share_of_pairs_in_order() -> None:
     rng = np.random.default_rng(0)
     chance = np.round(rng.random(60), 1)
@@ -148,6 +151,7 @@ def test_the_area_is_the_share_of_pairs_in_order() -> None:
     assert area(chance, safe) == pytest.approx(np.mean(pairs))
 
 
+@pytest.mark.slow
 def test_changed_weights_are_refused(tmp_path: Path) -> None:
     net = small_net(width=8)
     path = tmp_path / "net.safetensors"

@@ -58,7 +58,7 @@ def made_up(count: int, seed: int) -> Samples:
     )
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_traits_are_learnt_and_noted_in_the_weights() -> None:
     from miai_go.tsumego.networks.ordering_training import learn
 
@@ -76,7 +76,7 @@ def test_traits_are_learnt_and_noted_in_the_weights() -> None:
         assert np.abs(out[:, 1] - new.powers[new.sides == side])[out[:, 0] > 0].mean() < 0.5
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_samples_are_the_same_each_time_and_hold_what_searches_say() -> None:
     first, again, other = (sample(300, seed=seed) for seed in (5, 5, 6))
     assert np.array_equal(first.traits, again.traits)
@@ -172,7 +172,7 @@ def target_of(stones: list[int], size: int, target: int) -> tuple[set[int], set[
     return block, liberties
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_the_command_makes_a_network_that_can_be_read(tmp_path: Path) -> None:
     app = typer.Typer()
     network_commands.add_commands(app)

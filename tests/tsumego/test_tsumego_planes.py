@@ -105,7 +105,7 @@ def expected(zone: Zone, side: int, centre: tuple[int, int]) -> dict[str, NDArra
     return out
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_planes_show_what_is_on_the_board() -> None:
     shown = np.zeros(14, np.int64)
     for zone in zones(1, 60):

@@ -98,7 +98,7 @@ def test_predict_follows_the_main_line(app: typer.Typer, weights: Path, tmp_path
         run(app, *arguments, 2)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_the_commands_go_from_problems_to_a_picture(app: typer.Typer, tmp_path: Path) -> None:
     made, runs = tmp_path / "set", tmp_path / "run"
     run(

@@ -232,7 +232,7 @@ print(*fate.chances)
 """
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_boards_are_asked_about_without_torch(tmp_path: Path) -> None:
     net, path = zone_net(height=1, width=16), tmp_path / "net.safetensors"
     save_net(path, tensors_of(net.network), net.header)

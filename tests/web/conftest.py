@@ -60,7 +60,7 @@ def problems() -> list[str]:
     return []
 
 
-@pytest.fixture(params=[TWO_LOOKS[0], pytest.param(TWO_LOOKS[1], marks=pytest.mark.slow)], ids=str)
+@pytest.fixture(params=[TWO_LOOKS[0], pytest.param(TWO_LOOKS[1], marks=pytest.mark.soak)], ids=str)
 def look(request: pytest.FixtureRequest) -> Look:
     """How the browser of `page` looks; `both_looks` is for tests that depend on it."""
     chosen: Look = request.param

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.engine("chromium")
 GAMES = game_names()
-slow = pytest.mark.slow
+slow = pytest.mark.soak
 PAGES = [
     "/",
     "/games/go",
@@ -59,7 +59,7 @@ def faults(page: Page) -> list[str]:
     ]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("look", LOOKS_OF_PAGES, ids=str)
 @pytest.mark.parametrize("path", PAGES)
 def test_pages_have_no_serious_fault(
@@ -71,7 +71,7 @@ def test_pages_have_no_serious_fault(
     problems.clear()
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("game", TABLES)
 def test_tables_have_no_serious_fault(page: Page, address: str, game: str) -> None:
     page.goto(f"{address}/games/{game}")
@@ -84,7 +84,7 @@ def test_tables_have_no_serious_fault(page: Page, address: str, game: str) -> No
     assert faults(page) == []
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("game", [pytest.param("tic_tac_toe", marks=slow), "mini_rbc"])
 def test_replays_have_no_serious_fault(page: Page, tmp_path: Path, game: str) -> None:
     made = miai.load_game(game)
@@ -95,7 +95,7 @@ def test_replays_have_no_serious_fault(page: Page, tmp_path: Path, game: str) ->
     assert faults(page) == []
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_records_have_no_serious_fault(page: Page, address: str) -> None:
     data = b"(;GM[1]SZ[5]PB[Ann]PW[Bob];B[cc];W[bb];B[dd])"
     page.goto(f"{address}/records/")

@@ -32,7 +32,7 @@ def moved(browser: Browser, table: str, move: str) -> None:
         events.until(lambda n: is_turn(n) and n["frame"]["number"] > number)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_an_opponent_s_thoughts_are_those_of_its_record(browser: Browser) -> None:
     table = browser.new_table(
         "go",
@@ -99,7 +99,7 @@ def test_a_belief_is_drawn_from_the_player_s_observations(browser: Browser) -> N
     assert stranger.ask(f"{table}/estimate").status == 409
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "seat"), [pair for pair in SEATS if pair not in ALL_SEEING])
 def test_estimates_do_not_depend_on_what_is_hidden(name: str, seat: int) -> None:
     pictures = []
@@ -147,7 +147,7 @@ def test_ownership_is_that_of_a_settled_board() -> None:
     assert {3, 4} <= centres["#fbfbfb"]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_game_between_agents_is_paused_stepped_and_continued(browser: Browser) -> None:
     size = {"game__board_size": "3"}
     table = browser.new_table("go", players__0__agent="random", players__1__agent="random", **size)
@@ -167,7 +167,7 @@ def test_a_game_between_agents_is_paused_stepped_and_continued(browser: Browser)
     assert browser.post(f"{own}/pace", {"kind": "pause"}).status == 409
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_paused_game_is_suspended_and_goes_on(tmp_path: Path) -> None:
     for _ in range(2):
         with running(tmp_path) as port:

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 pytestmark = pytest.mark.engine("chromium")
-slow = pytest.mark.slow
+slow = pytest.mark.soak
 
 
 def shown(page: Page) -> int:
     return int(page.evaluate("frame.number"))
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_game_is_played_to_its_end_by_typing(page: Page, address: str) -> None:
     begin(page, address, "tic_tac_toe")
     while not page.is_visible("#over"):
@@ -36,7 +36,7 @@ def test_a_game_is_played_to_its_end_by_typing(page: Page, address: str) -> None
     expect(page.locator("h1")).to_contain_text("random", use_inner_text=True)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("game", "field", "value", "said"),
     [
@@ -90,7 +90,7 @@ def test_no_page_is_wider_than_the_window(page: Page, address: str) -> None:
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_game_of_go_is_played_by_clicks_and_arrow_keys(page: Page, address: str) -> None:
     page.goto(f"{address}/games/go")
     page.select_option("[name='players.1.agent']", "random")
@@ -112,7 +112,7 @@ def test_a_game_of_go_is_played_by_clicks_and_arrow_keys(page: Page, address: st
     assert (played[0], played[2]) == ("C3", after)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @both_looks
 def test_blind_chess_is_sensed_and_a_piece_is_dragged(page: Page, address: str) -> None:
     begin(page, address, "rbc")
@@ -129,7 +129,7 @@ def test_blind_chess_is_sensed_and_a_piece_is_dragged(page: Page, address: str) 
     page.wait_for_selector("#status:has-text('Your turn')")
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_button_says_what_its_action_does(page: Page, address: str) -> None:
     begin(page, address, "rbc")
     expect(page.locator("#buttons button")).to_have_text(["sense nothing"], use_inner_text=True)
@@ -138,7 +138,7 @@ def test_a_button_says_what_its_action_does(page: Page, address: str) -> None:
     expect(page.locator("#news")).to_contain_text("nothing", use_inner_text=True)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_refusals_are_announced_and_signs_explained_in_blind_chess(
     page: Page, address: str
 ) -> None:
@@ -159,7 +159,7 @@ def test_refusals_are_announced_and_signs_explained_in_blind_chess(
     assert page.locator(".signs li:has-text('last')").first.is_visible()
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_hint_that_is_not_answered_can_be_asked_for_again(
     page: Page, address: str, problems: list[str]
 ) -> None:

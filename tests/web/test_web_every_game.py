@@ -16,7 +16,7 @@ from miai.api import game_names
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-pytestmark = [pytest.mark.long, pytest.mark.engine("chromium")]
+pytestmark = pytest.mark.engine("chromium")
 
 GAMES = game_names()
 SHORT = {
@@ -39,7 +39,7 @@ CASES = [
         way,
         look,
         id=f"{game}-{way}-{look}",
-        marks=() if (game, way, look) in QUICK else pytest.mark.slow,
+        marks=() if (game, way, look) in QUICK else pytest.mark.soak,
     )
     for game in GAMES
     for way in ("clicks", "keys")
@@ -48,6 +48,7 @@ CASES = [
 MOST_STEPS = 80
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize(("game", "way", "look"), CASES)
 def test_a_game_is_played_to_its_end(

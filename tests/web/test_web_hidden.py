@@ -18,8 +18,6 @@ from tests.web.server import Browser, Events, is_turn, running
 
 import miai
 
-pytestmark = pytest.mark.long
-
 
 def sent(
     folder: Path, name: str, seat: int, history: Sequence[int], patch: pytest.MonkeyPatch
@@ -74,6 +72,7 @@ def sent(
         return seen.lines + asked + pages[:3], public.lines + sorted(asked_public) + pages[3:]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "seat"), [pair for pair in SEATS if pair not in ALL_SEEING])
 def test_two_histories_that_look_the_same_send_the_same(
     name: str, seat: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -76,7 +76,7 @@ def test_a_move_is_taken_back(browser: Browser) -> None:
         assert again["frame"] == first["frame"]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("game", ["tic_tac_toe", "phantom_tic_tac_toe"])
 def test_a_hint_is_a_legal_move_from_what_the_player_knows(browser: Browser, game: str) -> None:
     table = browser.new_table(game, seed="5")
@@ -293,9 +293,9 @@ def test_the_clock_of_somebody_who_plays_a_hidden_game_is_its_own(browser: Brows
         assert public.next()["clocks"] == {"left": [None, None], "ticking": []}
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("games", "milliseconds"), [(10, 1000), pytest.param(50, 100, marks=pytest.mark.slow)]
+    ("games", "milliseconds"), [(10, 1000), pytest.param(50, 100, marks=pytest.mark.soak)]
 )
 def test_clicks_in_many_games_at_once_are_answered_soon(games: int, milliseconds: int) -> None:
     """The bound of 10 games is for a busy machine; that of 50 is for a quiet one."""

@@ -173,7 +173,7 @@ def test_lines_that_make_no_sense_are_refused(visitor: Browser, said: bytes) -> 
         assert reply.json["problem"]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.engine("chromium")
 def test_a_problem_is_solved_in_a_browser_by_keyboard_and_by_clicks(
     tmp_path: Path, chromium: Chromium
@@ -220,7 +220,7 @@ def test_a_problem_is_solved_in_a_browser_by_keyboard_and_by_clicks(
     assert problems == []
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.engine("chromium")
 @both_looks
 @pytest.mark.parametrize(

@@ -94,7 +94,7 @@ def downloads(page: str) -> list[str]:
     return re.findall(r'download="([^"]+)"', page)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "plies", "suffixes"),
     [

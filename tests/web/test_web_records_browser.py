@@ -47,7 +47,7 @@ def chosen(name: str, text: str) -> FilePayload:
     return {"name": name, "mimeType": "application/octet-stream", "buffer": text.encode()}
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @both_looks
 def test_a_file_is_chosen_stepped_through_and_played_on(page: Page, address: str) -> None:
     page.goto(f"{address}/records/")
@@ -101,7 +101,7 @@ def test_a_file_is_dropped_and_a_bad_one_refused(page: Page, address: str) -> No
     page.wait_for_url(re.compile(r"/records/[0-9a-f]{12}"))
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_link_leads_to_a_ply(page: Page, address: str, tmp_path: Path) -> None:
     page.goto(f"{address}/records/")
     page.set_input_files("#files", [chosen("game.sgf", SGF)])
@@ -146,7 +146,7 @@ def test_the_current_row_of_moves_is_whole(page: Page, tmp_path: Path) -> None:
         assert page.evaluate(inside) == [True, True, True], ply
 
 
-@pytest.mark.parametrize("size", [5, pytest.param(9, marks=pytest.mark.slow), 19])
+@pytest.mark.parametrize("size", [5, pytest.param(9, marks=pytest.mark.soak), 19])
 @both_looks
 def test_a_whole_board_is_in_the_window(page: Page, tmp_path: Path, size: int) -> None:
     game = miai.load_game("go", board_size=size)

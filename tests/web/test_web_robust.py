@@ -58,7 +58,7 @@ def free_port() -> int:
         return port
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_server_that_is_killed_loses_nothing_and_the_open_page_goes_on(
     tmp_path: Path, chromium: Browser
 ) -> None:
@@ -169,7 +169,7 @@ def test_two_tabs_on_one_seat_stay_in_step_and_one_that_has_not_heard_of_a_move_
     assert all("409" in problem for problem in problems)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_going_back_and_forward_shows_the_present_position(page: Page, address: str) -> None:
     begin(page, address, "tic_tac_toe")
     page.locator(".area[aria-label='b2']").click()
@@ -188,7 +188,7 @@ def test_going_back_and_forward_shows_the_present_position(page: Page, address: 
     expect(page.locator("#moves li")).to_have_text(played, use_inner_text=True)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_an_invited_person_plays_in_another_browser(
     page: Page, address: str, chromium: Browser
 ) -> None:

@@ -66,7 +66,7 @@ def words_of(page: str) -> str:
     return re.sub(r"<[^>]*>", "", page)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_the_overview_lists_runs_and_what_is_wrong(browser: Browser) -> None:
     text = browser.ask("/runs/").text
     assert re.findall(r'<a href="/runs/(\d+)/">', text) == ["0", "1"]
@@ -247,7 +247,7 @@ def test_a_comparison_shows_its_tables(tmp_path: Path) -> None:
         )
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.timeout(80)
 def test_a_run_is_watched_stopped_resumed_and_watched_to_its_end(tmp_path: Path) -> None:
     config, out = tmp_path / "x.toml", tmp_path / "run"

@@ -182,7 +182,7 @@ def test_a_damaged_journal_says_so(browser: Browser, tmp_path: Path) -> None:
     assert browser.ask("/").status == 200
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_game_that_nobody_looks_at_is_suspended_and_its_agents_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -206,7 +206,7 @@ def test_a_game_that_nobody_looks_at_is_suspended_and_its_agents_end(
             events.until(is_turn)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_game_that_is_looked_at_while_it_is_being_suspended_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

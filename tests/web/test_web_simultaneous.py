@@ -152,7 +152,7 @@ def test_a_form_asks_for_as_many_players_as_the_parameters_say(browser: Browser)
         assert len(events.until(is_over)["moves"]) == 2 + 6  # two prizes are turned up
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_game_of_three_is_played_on_from_a_whole_decision(browser: Browser) -> None:
     chairs = {f"players__{player}__agent": "random" for player in range(3)}
     rules = {"game__players": "3", "game__num_cards": "4", "game__points_order": "ascending"}
