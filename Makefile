@@ -54,11 +54,8 @@ bench: .venv/installed-dev
 	for benchmark in $(BENCHMARKS); do $(BIN)/python $$benchmark || exit 1; done
 
 mutants: .venv/installed-dev
-	$(BIN)/pip install -q "mutmut>=3.8"
-	rm -rf .mutants && mkdir -p .mutants/src
-	cp -r framework/miai tournaments/miai_tournaments plugins/*/miai_* .mutants/src
-	cp -r tests configs pyproject.toml .mutants
-	cd .mutants && ../$(BIN)/mutmut run $(MUTANTS)
+	$(BIN)/pip install -q "cosmic-ray>=8.7"
+	$(BIN)/python -m tests.mutants $(MUTANTS)
 
 fuzz: .venv/installed-dev
 	$(BIN)/pip install -q "atheris>=3"

@@ -1,0 +1,220 @@
+"""Wrong edits that tests must notice: ``make mutants``, or ``python -m tests.mutants --help``.
+
+Draws places in the packages at random, changes each as an operator of Cosmic Ray says, and runs
+the tests of the part that it lies in: first the files that import the module, then all of
+``make test PKG=PART``. Each worker edits a copy of the checkout. A failing test kills the mutant if
+the same test passes without the edit. The journal has a line for each mutant; a run that was
+interrupted goes on with it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any, Final
+
+from tests.size import ROOT, lines_of, sources
+
+PARTS: Final = {
+    "framework": "framework",
+    "tournaments": "tournaments",
+    **{f"plugins/{name}": name for name in ("go", "rbc", "classics", "miniblind", "openspiel")},
+}
+TIMEOUT: Final = 1200.0
+"""Seconds of one run of tests; a mutant that loops for ever is killed by it."""
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One edit.
+
+    Attributes:
+      path: the file, from the top of the checkout.
+      operator: the name that Cosmic Ray gives the change.
+      occurrence: the number of the place among those of the operator in the file.
+      line: where it is.
+    """
+
+    path: str
+    operator: str
+    occurrence: int
+    line: int
+
+
+def draw(count: int, seed: int) -> Iterator[Mutant]:
+    """Yield mutants: a file in proportion to its lines, a place in it, a change of that place."""
+    from cosmic_ray.ast import ast_nodes, get_ast_from_path
+    from cosmic_ray.plugins import get_operator, operator_names
+
+    generator = random.Random(seed)
+    files = sources()
+    weights = [lines_of([path]) for path in files]
+    operators = {name: get_operator(name) for name in operator_names()}
+    plain = {name: make() for name, make in operators.items() if not make.arguments()}
+    drawn: set[tuple[str, tuple[int, int]]] = set()
+    while len(drawn) < count:
+        (path,) = generator.choices(files, weights)
+        nodes = list(ast_nodes(get_ast_from_path(ROOT / path)))
+        unread = _annotations(path)
+        places: dict[tuple[int, int], list[Mutant]] = {}
+        for name, operator in plain.items():
+            spots = (start for node in nodes for start, _ in operator.mutation_positions(node))
+            for number, place in enumerate(spots):
+                if not any(first <= place <= last for first, last in unread):
+                    mutant = Mutant(str(path), name, number, place[0])
+                    places.setdefault(place, []).append(mutant)
+        if places:
+            place = generator.choice(sorted(places))
+            if (str(path), place) not in drawn:
+                drawn.add((str(path), place))
+                yield generator.choice(places[place])
+
+
+def _annotations(path: Path) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+    """Return first and last place of each annotation: nothing reads ``int | None``."""
+    tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
+    found = []
+    for node in ast.walk(tree):
+        for name in ("annotation", "returns"):
+            part = getattr(node, name, None)
+            if isinstance(part, ast.expr):
+                end = part.end_lineno or 0, part.end_col_offset or 0
+                found.append(((part.lineno, part.col_offset), end))
+    return found
+
+
+# -- one mutant -----------------------------------------------------------------------------------
+
+
+class Copy:
+    """A copy of the checkout, with its cache of kernels, whose packages are imported in it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        shutil.rmtree(folder, ignore_errors=True)
+        left_out = shutil.ignore_patterns(".venv", ".git", ".mutants", "_build", "runs", ".*_cache")
+        shutil.copytree(ROOT, folder, ignore=left_out)
+        paths = [".", "docs/site", "framework", "tournaments"]
+        paths += [name for name in PARTS if name.startswith("plugins/")]
+        self.environment = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(str(folder / path) for path in paths),
+        }
+
+    def fails(self, tests: list[str]) -> str | None:
+        """Run tests until one fails; return which one, or None."""
+        command = [sys.executable, "-m", "pytest", "-x", "-q", "-m", "not slow and not soak"]
+        command += ["-p", "no:cacheprovider", "--timeout", "120", *tests]
+        try:
+            run = subprocess.run(
+                command,
+                cwd=self.folder,
+                env=self.environment,
+                capture_output=True,
+                text=True,
+                timeout=TIMEOUT,
+            )
+        except subprocess.TimeoutExpired:
+            return "time limit"
+        if run.returncode in (0, 5):  # all passed, or none was chosen
+            return None
+        failed = re.search(r"^(?:FAILED|ERROR) (\S+)", run.stdout, re.MULTILINE)
+        return failed[1] if failed else f"pytest's exit status {run.returncode}"
+
+
+def tests_of(path: Path) -> tuple[list[str], list[str]]:
+    """Return the test files that import a module, and the folders of tests of its part."""
+    part = PARTS["/".join(path.parts[: 2 if path.parts[0] == "plugins" else 1])]
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    listed = re.search(rf"^TESTS_{part} := (.+)$", makefile, re.MULTILINE)
+    assert listed, f"the Makefile has no TESTS_{part}"
+    folders = listed[1].split()
+    top = 1 if path.parts[0] != "plugins" else 2
+    module = ".".join(path.with_suffix("").parts[top:]).removesuffix(".__init__")
+    package, _, name = module.rpartition(".")
+    imported = re.compile(rf"\b{re.escape(module)}\b|from {re.escape(package)} import .*\b{name}\b")
+    files = sorted(file for folder in folders for file in (ROOT / folder).rglob("test_*.py"))
+    near = [str(f.relative_to(ROOT)) for f in files if imported.search(f.read_text("utf-8"))]
+    return near, folders
+
+
+def judge(mutant: Mutant, edited: Copy, clean: Copy) -> dict[str, Any]:
+    """Return a line of the journal: what the mutant is, its diff, and the test that killed it."""
+    from cosmic_ray.mutating import mutate_code
+    from cosmic_ray.plugins import get_operator
+
+    path = Path(mutant.path)
+    original = (edited.folder / path).read_text(encoding="utf-8")
+    code = mutate_code(original, get_operator(mutant.operator)(), mutant.occurrence)
+    before, after = original.splitlines(), (code or original).splitlines()
+    changed = [f"{a.strip()} -> {b.strip()}" for a, b in zip(before, after, strict=False) if a != b]
+    killer = None
+    try:
+        (edited.folder / path).write_text(code or original, encoding="utf-8")
+        near, folders = tests_of(path)
+        for tests in filter(None, (near, folders)):
+            killer = edited.fails(tests)
+            if killer and "::" in killer and clean.fails([killer]):
+                killer = None  # a fault of the test or of the machine
+            if killer:
+                break
+    finally:
+        (edited.folder / path).write_text(original, encoding="utf-8")
+    return {**asdict(mutant), "change": changed[:1], "killed_by": killer}
+
+
+def main() -> None:
+    """Draw mutants and judge them."""
+    parser = argparse.ArgumentParser(description="Make wrong edits that tests must notice.")
+    parser.add_argument("--count", type=int, default=100, help="mutants (default: 100)")
+    parser.add_argument("--seed", type=int, default=random.randrange(10**6), help="of the draw")
+    parser.add_argument("--workers", type=int, default=2, help="copies (default: 2)")
+    options = parser.parse_args()
+    folder = ROOT / ".mutants"
+    folder.mkdir(exist_ok=True)
+    journal = folder / f"seed-{options.seed}.jsonl"
+    lines = journal.read_text(encoding="utf-8").splitlines() if journal.exists() else []
+    done = [json.loads(line) for line in lines]
+    known = {(line["path"], line["operator"], line["occurrence"]) for line in done}
+    todo = [
+        mutant
+        for mutant in draw(options.count, options.seed)
+        if (mutant.path, mutant.operator, mutant.occurrence) not in known
+    ]
+    copies: SimpleQueue[Copy] = SimpleQueue()
+    for number in range(options.workers):
+        copies.put(Copy(folder / f"copy-{number}"))
+    clean = Copy(folder / "clean")
+
+    def judge_in_turn(mutant: Mutant) -> dict[str, Any]:
+        copy = copies.get()
+        try:
+            return judge(mutant, copy, clean)
+        finally:
+            copies.put(copy)
+
+    with ThreadPoolExecutor(options.workers) as pool, journal.open("a", encoding="utf-8") as stream:
+        for line in pool.map(judge_in_turn, todo):
+            done.append(line)
+            stream.write(json.dumps(line) + "\n")
+            stream.flush()
+            killed = sum(bool(each["killed_by"]) for each in done)
+            print(f"{killed} of {len(done)} killed; {line['path']}:{line['line']} {line['change']}")
+            print(f"  {line['operator']}: {line['killed_by'] or 'SURVIVED'}", flush=True)
+    print(f"seed {options.seed}: {journal}")
+
+
+if __name__ == "__main__":
+    main()
