@@ -51,8 +51,14 @@ NOT_PERMITTED = ("bubblewrap failed", "control group", "the kernel has no such L
 """Reasons to skip a test that no installation can remove."""
 
 
+def pytest_collection() -> None:
+    """Let no garbage be looked for while thousands of tests are made, which all stay."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
     """Let the garbage collector look no more through all that was imported."""
+    gc.enable()
     gc.collect()
     gc.freeze()
 

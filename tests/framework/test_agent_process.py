@@ -24,8 +24,6 @@ from miai.agent import RandomAgent
 from miai.clock import ClockReading, TimeControl
 from miai.errors import (
     AgentCrashedError,
-    AgentFloodError,
-    AgentProtocolError,
     AgentTimeoutError,
     AgentUnavailableError,
     ConfigError,
@@ -106,8 +104,6 @@ FAILURES: list[tuple[str, Termination, str]] = [
     ("exit", Termination.CRASH, "exited with status 3; its last output:.*these are my last words"),
     ("sys_exit", Termination.CRASH, "exited with status 4"),
     ("sigkill", Termination.CRASH, "killed by SIGKILL"),
-    ("sigterm", Termination.CRASH, "killed by SIGTERM"),
-    ("abort", Termination.CRASH, "killed by SIGABRT"),
     ("segfault", Termination.CRASH, "killed by SIGSEGV"),
     ("close_pipes", Termination.PROTOCOL, "closed its connection"),
     ("flood", Termination.FLOOD, "output of more than 1048576 bytes"),
@@ -115,28 +111,20 @@ FAILURES: list[tuple[str, Termination, str]] = [
     ("flood_answer", Termination.FLOOD, "an answer of 2\\d{6} bytes; the limit is 262144"),
     ("flood_answer_bare", Termination.FLOOD, "an answer of 2147483647 bytes"),
     ("occupied", Termination.ILLEGAL_ACTION, r"action \d \([abc][123]\) is not legal at ply 1"),
-    ("no_such_action", Termination.ILLEGAL_ACTION, "action 4242 .*actions 0 to 8"),
-    ("negative", Termination.ILLEGAL_ACTION, "action -1 "),
     ("resign", Termination.RESIGNATION, ""),
-    ("not_a_decision", Termination.PROTOCOL, "returned a str, not a Decision"),
     ("text_action", Termination.PROTOCOL, "cannot be interpreted as an integer"),
-    ("bool_action", Termination.PROTOCOL, "not a bool"),
     ("object_statistics", Termination.PROTOCOL, r"statistics\['it'\] is of type object"),
-    ("nested_statistics", Termination.PROTOCOL, "nested deeper"),
     ("say_garbage", Termination.FLOOD, "an answer of 139\\d+ bytes"),
     ("say_text", Termination.PROTOCOL, "not JSON"),
     ("say_list", Termination.PROTOCOL, "not a JSON object"),
     ("say_nested", Termination.PROTOCOL, "nested"),
     ("say_nan", Termination.PROTOCOL, "NaN"),
-    ("say_utf16", Termination.PROTOCOL, "not JSON"),
     ("say_wrong_id", Termination.PROTOCOL, "out of turn"),
     ("say_nothing", Termination.PROTOCOL, "neither a result nor an error"),
     ("say_bad_error", Termination.PROTOCOL, "error is not an object"),
     ("say_float_action", Termination.PROTOCOL, "integer of 64 bits, got '1.0'"),
-    ("say_bool_action", Termination.PROTOCOL, "integer of 64 bits, got 'True'"),
     ("say_huge_action", Termination.PROTOCOL, "integer of 64 bits"),
     ("say_text_resign", Termination.PROTOCOL, "holds an action, resign and statistics"),
-    ("say_list_statistics", Termination.PROTOCOL, "holds an action, resign and statistics"),
     ("say_huge_cpu", Termination.PROTOCOL, "CPU seconds, got '1000"),
     ("say_negative_cpu", Termination.PROTOCOL, "CPU seconds, got '-1.0'"),
     ("ahead", Termination.PROTOCOL, "an answer that nobody asked for|out of turn"),
@@ -152,10 +140,12 @@ def test_a_failure_is_a_forfeit_and_the_next_game_works(
     assert (record.termination, record.loser) == (reason, 1), record.detail
     assert re.search(detail, record.detail), record.detail
     assert record.detail.isprintable()
+    if reason not in (Termination.ILLEGAL_ACTION, Termination.RESIGNATION):
+        assert "agent 'unruly'" in record.detail
     assert record.returns == (1.0, -1.0)
 
 
-@pytest.mark.parametrize("how", ["hang", "hang_in_regex", "hang_in_c", "hang_deaf", "stop"])
+@pytest.mark.parametrize("how", ["hang_in_regex", "hang_in_c", "hang_deaf", "stop"])
 def test_a_hang_ends_at_the_deadline(shared_seats: SharedSeats, how: str) -> None:
     began = time.monotonic()
     record = play_fatal_game(shared_seats(), how, control=SHORT)
@@ -169,11 +159,8 @@ def test_a_hang_ends_at_the_deadline(shared_seats: SharedSeats, how: str) -> Non
     ("when", "how", "reason"),
     [
         ("new_game", "raise", Termination.CRASH),
-        ("new_game", "exit", Termination.CRASH),
-        ("new_game", "flood", Termination.FLOOD),
-        ("new_game", "hang", Termination.TIME),
+        ("new_game", "hang_in_c", Termination.TIME),
         ("observe", "raise", Termination.CRASH),
-        ("observe", "sigkill", Termination.CRASH),
     ],
 )
 def test_failures_at_other_moments(
@@ -185,7 +172,7 @@ def test_failures_at_other_moments(
         assert record.moves == []
 
 
-@pytest.mark.parametrize("how", ["raise", "exit", "hang", "flood"])
+@pytest.mark.parametrize("how", ["raise", "hang_in_c"])
 def test_a_failure_after_the_end_does_not_touch_the_result(
     shared_seats: SharedSeats, how: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -243,9 +230,7 @@ def test_an_agent_that_is_unavailable_says_why(make_seat: MakeSeat) -> None:
         ("no_such_agent", {}, "no agent is called 'no_such_agent'"),
         ("unruly", {"hwo": "raise"}, "Did you mean 'how'"),
         ("unruly", {"how": "raise", "when": "init"}, "ValueError: out of"),
-        ("unruly", {"how": "exit", "when": "init"}, "exited with status 3"),
         ("unruly", {"how": "segfault", "when": "init"}, "killed by SIGSEGV"),
-        ("unruly", {"how": "flood", "when": "init"}, "output of more than"),
     ],
 )
 def test_an_agent_that_cannot_be_built_is_unavailable(
@@ -285,7 +270,7 @@ def test_limits_must_be_positive() -> None:
 
 
 def test_memory_is_bounded_and_processors_are_few(unruly: None, make_seat: MakeSeat) -> None:
-    limits = own_limits(memory=1500, processors=1)
+    limits = own_limits(memory=600, processors=1)
     with AgentProcess("tic_tac_toe", {}, "unruly", {}, name="unruly", limits=limits) as seat:
         record = play_fatal_game(seat, "glutton")
         assert record.termination is Termination.CRASH
@@ -336,8 +321,8 @@ def test_each_process_has_a_temporary_folder_that_goes_with_it(make_seat: MakeSe
     assert Path(tempfile.gettempdir()).is_dir()
 
 
-@pytest.mark.parametrize("inside", [False, True] if landlock_version() else [False])
-def test_hidden_folders_cannot_be_read(unruly: None, tmp_path: Path, inside: bool) -> None:
+@pytest.mark.skipif(not landlock_version(), reason="the kernel has no such Landlock")
+def test_hidden_folders_cannot_be_read(unruly: None, tmp_path: Path) -> None:
     """Of the run's folder and of other agents an agent sees no more than names."""
     run, free, orders = tmp_path / "a" / "run", tmp_path / "free", tmp_path / "orders"
     for path in (run / "logs" / "board", run / "store", free / "deep" / "weights", orders):
@@ -345,7 +330,7 @@ def test_hidden_folders_cannot_be_read(unruly: None, tmp_path: Path, inside: boo
         path.write_text("text")
     (tmp_path / "link").symlink_to(run / "store")
     (tmp_path / "to-free").symlink_to(free)
-    limits = own_limits(hidden=(str(run),) if inside else ())
+    limits = own_limits(hidden=(str(run),))
     seats = [
         AgentProcess("tic_tac_toe", {}, "unruly", {"note": str(orders)}, name=n, limits=limits)
         for n in ("one", "other")
@@ -364,11 +349,11 @@ def test_hidden_folders_cannot_be_read(unruly: None, tmp_path: Path, inside: boo
         found = output(seats[0], "spy")
         for path in secret:
             read, status = found[str(path)]
-            assert (read == "PermissionError", status != 0) == (inside, inside), path
+            assert (read, status != 0) == ("PermissionError", True), path
         for path in known:
             assert found[str(path)][1] == 0, path
-        if not inside or landlock_version() >= 6:
-            assert found["signal"] == ("PermissionError" if inside else "sent")
+        if landlock_version() >= 6:
+            assert found["signal"] == "PermissionError"
 
 
 def whereabouts(seat: AgentProcess) -> dict[str, Any]:
@@ -527,7 +512,7 @@ def test_closing_lets_the_agent_close_and_ends_the_process(
     assert play_against(seat, seed=1).termination is Termination.TERMINAL
 
 
-@pytest.mark.parametrize("how", ["hang_in_c", "hang_deaf", "raise", "exit"])
+@pytest.mark.parametrize("how", ["hang_deaf", "raise"])
 def test_closing_does_not_wait_for_an_agent_that_does_not_close(
     make_seat: MakeSeat, how: str
 ) -> None:
@@ -553,7 +538,7 @@ def test_descriptors_do_not_leak(make_seat: MakeSeat) -> None:
 
 
 PARENT = """
-import sys, threading, time
+import time
 from miai.clock import ClockReading, TimeControl
 from miai.process.agent_process import AgentProcess
 from miai.process.sandbox import ProcessLimits
@@ -564,25 +549,18 @@ seat = AgentProcess("tic_tac_toe", {}, "unruly", {"note": NOTE}, name="x", limit
 def go():
     seat.new_game(derive_seed("unruly", HOW), player=0, log=None)
     print(seat.pid, flush=True)
-    if HOW == "nothing":
-        time.sleep(1000)
     seat.act(ClockReading(control=TimeControl()), deadline=None)
-if IN_THREAD:
-    threading.Thread(target=go).start()
-else:
-    go()
+go()
 """
 
 
-@pytest.mark.parametrize("how", ["nothing", "hang_in_c", "hang_in_regex", "engine"])
-@pytest.mark.parametrize("in_thread", [False, pytest.param(True, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("how", ["hang_in_c", "engine"])
 @pytest.mark.usefixtures("unruly")
 def test_a_killed_referee_leaves_no_orphan(
-    tmp_path: Path, how: str, in_thread: bool, gone: Callable[..., bool]
+    tmp_path: Path, how: str, gone: Callable[..., bool]
 ) -> None:
     note = tmp_path / "engines"
     code = PARENT.replace("HOW", repr(how)).replace("NOTE", repr(str(note)))
-    code = code.replace("IN_THREAD", repr(in_thread))
     parent = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
     assert parent.stdout
     pids = [int(parent.stdout.readline())]
@@ -653,27 +631,4 @@ def test_a_message_beyond_the_limit_is_the_games_fault(shared_seats: SharedSeats
     seat.observe(miai.Observation(0, data="x" * (1 << 26), legal_actions=(4,)))
     with pytest.raises(ValueError, match=r"a message of 67\d+ bytes"):
         seat.act(READING, deadline=20.0)
-    assert seat.pid is None
-
-
-# -- the errors themselves ------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("how", "error"),
-    [
-        ("raise", AgentCrashedError),
-        ("flood", AgentFloodError),
-        ("say_list", AgentProtocolError),
-        ("hang", AgentTimeoutError),
-    ],
-)
-def test_a_seat_raises_typed_errors_that_name_the_agent(
-    shared_seats: SharedSeats, how: str, error: type[Exception]
-) -> None:
-    seat = shared_seats()
-    seat.new_game(fatal(how), player=0, log=None)
-    seat.observe(miai.Observation(0, legal_actions=(0,)))
-    with pytest.raises(error, match="agent 'unruly'"):
-        seat.act(READING, deadline=0.5 if how == "hang" else 20.0)
     assert seat.pid is None

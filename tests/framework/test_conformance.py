@@ -33,10 +33,9 @@ HIDDEN = ("phantom_tic_tac_toe", "kuhn_poker")
 # -- games ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("name", GAMES)
-def test_good_games_pass(name: str, seed: int) -> None:
-    report = check_game(miai.load_game(name), seed=seed, games=5)
+def test_good_games_pass(name: str) -> None:
+    report = check_game(miai.load_game(name), games=5)
     assert report.games == 5
     assert report.positions > 5 * 4
     assert (report.beliefs > 0) == (name in HIDDEN)
@@ -55,7 +54,7 @@ def test_every_rule_of_games_has_a_game_that_breaks_it() -> None:
     assert {broken.rule for broken in BROKEN.values()} == set(GAME_RULES)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_actions_that_depend_on_what_is_hidden_are_found_where_play_does_not_meet_them(
     seed: int,
 ) -> None:
@@ -90,8 +89,7 @@ def test_the_check_finds_what_belief_search_refuses() -> None:
 
 def test_the_list_of_actions_may_carry_information() -> None:
     """Where its information state has what the list tells, nothing depends on what is hidden."""
-    for seed in range(3):
-        assert check_game(TellsWhatIsBarred(), seed=seed, games=3).beliefs > 5
+    assert check_game(TellsWhatIsBarred(), games=3).beliefs > 5
 
 
 @pytest.mark.parametrize("name", game_names())
@@ -125,7 +123,7 @@ def test_all_broken_rules_are_listed_once() -> None:
 def test_the_same_seed_finds_the_same() -> None:
     def found(seed: int) -> str:
         with pytest.raises(ConformanceError) as caught:
-            check_game(BROKEN["TellsTheHiddenMove"].make(), seed=seed, games=4)
+            check_game(BROKEN["TellsTheHiddenMove"].make(), seed=seed, games=2)
         return str(caught.value)
 
     assert found(5) == found(5)

@@ -62,8 +62,17 @@ def test_the_faces_of_a_die_are_said() -> None:
     assert re.findall(r"^chance: (\d)$", shown.getvalue(), re.MULTILINE) == said
 
 
-def test_nonsense_is_explained_and_asked_again() -> None:
+def test_help_and_advice_show_legal_moves_and_nonsense_is_asked_again() -> None:
     child = terminal("go", "--set", "board_size=5", "--black", "human", "--white", "random")
+    child.expect("Type a move, such as C3, or 'help'")
+    child.expect("black> ")
+    child.sendline("help")
+    child.expect("such as C3, or one of:")
+    child.expect("resign +resign the game")
+    child.expect("black> ")
+    child.sendline("Z9")
+    child.expect("Z9 is off the 5x5 board")
+    child.expect("Legal moves: B3, C3, D3 and 23 more; 'moves' shows all")
     child.expect("black> ")
     for text in ("Z99", "", "moves", "\x1b[A", "D4 D4"):
         child.sendline(text)
@@ -77,22 +86,6 @@ def test_nonsense_is_explained_and_asked_again() -> None:
     child.expect(pexpect.EOF)
     child.close()
     assert child.exitstatus == 0
-
-
-def test_help_and_advice_show_moves_that_are_legal() -> None:
-    child = terminal("go", "--set", "board_size=5", "--black", "human", "--white", "random")
-    child.expect("Type a move, such as C3, or 'help'")
-    child.expect("black> ")
-    child.sendline("help")
-    child.expect("such as C3, or one of:")
-    child.expect("resign +resign the game")
-    child.expect("black> ")
-    child.sendline("Z9")
-    child.expect("Z9 is off the 5x5 board")
-    child.expect("Legal moves: B3, C3, D3 and 23 more; 'moves' shows all")
-    child.expect("black> ")
-    child.sendline("quit")
-    child.expect(pexpect.EOF)
 
 
 def conversation(*answers: str) -> str:
@@ -122,14 +115,11 @@ def test_the_board_is_shown_again_when_it_has_scrolled_away(
     assert conversation("nonsense", "help", "help", "nonsense").count(board) == 2
 
 
-@pytest.mark.parametrize("leave", ["quit", "\x04", "\x03"])
+@pytest.mark.parametrize("leave", ["\x04", "\x03"])
 def test_quitting_is_not_a_crash(leave: str) -> None:
     child = terminal("tic_tac_toe")
     child.expect("x> ")
-    if leave == "quit":
-        child.sendline(leave)
-    else:
-        child.send(leave)
+    child.send(leave)
     child.expect("miai: the game was left unfinished\r\n")
     child.expect(pexpect.EOF)
     child.close()
@@ -160,19 +150,6 @@ def test_settling_dead_stones_says_what_to_do() -> None:
     assert text.count("Name a dead stone, such as C3, to mark its chain; pass to end") == 1
     assert text.count("Every chain is marked; pass to end the list.") == 1
     assert text.count("Proposed as dead: C3. Pass to accept, or resume play.") == 1
-
-
-def test_a_person_at_kuhn_poker_sees_a_card_and_in_the_end_both() -> None:
-    child = terminal("kuhn_poker", "--first", "human", "--second", "random")
-    child.expect("your card: ([JQK])\r\nbetting: none yet; pot: 2\r\n")
-    card = child.match.group(1) if child.match else ""
-    child.expect("first> ")
-    child.sendline("bet")
-    child.expect("The game is over")
-    child.expect(rf"cards: first {card}, second [JQK]\r\nbetting: bet, (pass|bet); pot: [34]")
-    child.expect(pexpect.EOF)
-    child.close()
-    assert child.exitstatus == 0
 
 
 # -- what is offered beside moves -----------------------------------------------------------------
@@ -258,10 +235,6 @@ def test_nothing_hidden_is_shown_by_going_back_asking_or_saving() -> None:
 
 
 def test_people_are_told_a_command_that_plays_where_nothing_can_be_hidden() -> None:
-    refused = terminal("kuhn_poker")
-    refused.expect("cannot hide the secrets of first and second from each other")
-    refused.expect("miai play kuhn_poker --second random")
-    refused.expect(pexpect.EOF)
     refused = terminal("goofspiel", "--set", "players=3", "--player1", "random")
     refused.expect("cannot hide the choices of player2 and player3 from each other")
     refused.expect("miai play goofspiel --set players=3 --player3 random")
@@ -316,16 +289,6 @@ def test_nobody_sees_what_another_saw_or_typed_at_the_terminal(
     assert all(secret in shown for secret in secrets.values())
     assert "The game is over" in main
     assert "> " not in main
-
-
-def test_an_opponent_in_a_seat_never_sees_a_take_back_as_a_failure() -> None:
-    game = miai.load_game("tic_tac_toe")
-    read = io.StringIO("b2\nundo\n")
-    person = HumanAgent(game, Parameters(), read=read, write=io.StringIO())
-    agents = [person, miai.make_agent("random", game)]
-    # A referee of its own, as tournaments have, offers nothing: the game ends unfinished.
-    with pytest.raises(KeyboardInterrupt):
-        miai.play(game, agents, seed=1)
 
 
 @pytest.mark.slow

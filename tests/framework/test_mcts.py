@@ -72,23 +72,6 @@ def position(moves: str) -> miai.State:
 # -- play -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("moves", "best"),
-    [
-        ("a1 a3 b1 b3", {"c1"}),  # wins at once
-        ("a1 b2 b1", {"c1"}),  # stops a line
-        ("a1 b2 c3", {"a2", "b1", "b3", "c2"}),  # a corner would lose to a fork
-        ("a1 b1 a3 a2", {"b2", "c3"}),  # forks: two lines at once
-    ],
-)
-@pytest.mark.parametrize("seed", [1, 2])
-def test_forced_results_in_tic_tac_toe_are_found(moves: str, best: set[str], seed: int) -> None:
-    state = position(moves)
-    search = Mcts(state.game)
-    search.new_game(seed)
-    assert state.action_to_string(search.search(state).action) in best
-
-
 @pytest.mark.parametrize("selection", ["uct", "puct"])
 def test_it_plays_tic_tac_toe_perfectly(selection: str) -> None:
     game = miai.load_game("tic_tac_toe")
@@ -101,16 +84,6 @@ def test_it_plays_tic_tac_toe_perfectly(selection: str) -> None:
         action = search.search(state).action
         expected = expectiminimax(state, memory)
         assert expectiminimax(state.child(action), memory) == expected, f"seed {number}\n{state}"
-
-
-def test_it_plays_under_its_name() -> None:
-    game = miai.load_game("tic_tac_toe")
-    agents = [
-        miai.make_agent("mcts", game, simulations=300, seed=1),
-        miai.make_agent("alpha-beta", game),
-    ]
-    record = miai.play(game, agents)
-    assert record.returns == (0.0, 0.0)
 
 
 # -- golden trees: every number worked out by hand ------------------------------------------------
@@ -336,34 +309,7 @@ def test_above_a_proven_node_its_proven_value_is_backed_up() -> None:
     assert search.root.edge_totals == [0.25 + 0.0 + 0.0]  # the last simulation saw the loss
 
 
-def test_without_proofs_means_stay_means() -> None:
-    game = TreeGame(Choice(0, (WIN, LOSS)))
-    found, _ = searched(game, simulations=500, solver=False)
-    assert not found.statistics["proven"]
-    assert found.values == {0: 1.0, 1: -1.0}
-    assert sum(found.visits.values()) == 500
-
-
 # -- convergence and chance -----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("selection", ["uct", "puct"])
-def test_the_value_converges_to_the_minimax_value(selection: str) -> None:
-    def full(depth: int, way: tuple[int, ...]) -> Tree:
-        if depth == 0:
-            value = random.Random(repr(way)).choice((-1.0, -0.5, 0.0, 0.5, 1.0))
-            return End((value, -value))
-        return Choice(len(way) % 2, tuple(full(depth - 1, (*way, a)) for a in range(3)))
-
-    for number in range(3):
-        tree = full(4, (number,))
-        assert isinstance(tree, Choice)
-        value = minimax(tree) * (1 if tree.player == 0 else -1)
-        found, _ = searched(
-            TreeGame(tree), simulations=8000, solver=False, selection=selection, exploration=1.0
-        )
-        assert found.value == pytest.approx(value, abs=0.12)
-        assert minimax(tree.children[found.action]) == minimax(tree)
 
 
 @pytest.mark.parametrize("solver", [True, False])
@@ -610,37 +556,6 @@ def test_policies_are_functions() -> None:
     straight_on = Mcts(game, MctsParameters(simulations=20), select=lambda current: 0)
     found = straight_on.search(game.new_initial_state())
     assert (list(found.visits.values()), found.statistics["depth"]) == ([20], 20)
-
-
-class Opinionated(EstimateEvaluator):
-    """Expects the last action with 90 %."""
-
-    def prior(self, states: Sequence[miai.State]) -> list[NDArray[np.float64]]:
-        counts = [len(state.legal_actions()) for state in states]
-        return [np.array([0.1 / (n - 1)] * (n - 1) + [0.9]) for n in counts]
-
-
-def test_puct_follows_the_priors() -> None:
-    game = TreeGame(wide(8, 4, value=0.0), merge=False)
-    found, _ = searched(game, Opinionated(), simulations=100, selection="puct")
-    assert found.visits[7] > 80
-    assert found.action == 7
-    found, _ = searched(game, EstimateEvaluator(), simulations=100, selection="puct")
-    assert max(found.visits.values()) - min(found.visits.values()) <= 2
-
-
-def test_first_play_urgency_lets_untried_actions_wait() -> None:
-    game = TreeGame(wide(40, 4, value=0.5), merge=False)
-    eager, _ = searched(game, EstimateEvaluator(), simulations=60)
-    search = Mcts(
-        game,
-        MctsParameters(simulations=60),
-        evaluator=EstimateEvaluator(),
-        select=uct(exploration=0.2, fpu=0.0),
-    )
-    lazy = search.search(game.new_initial_state())
-    assert len(eager.visits) == 40
-    assert len(lazy.visits) < 10
 
 
 def test_it_resigns_below_its_threshold_only() -> None:

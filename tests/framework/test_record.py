@@ -18,7 +18,6 @@ from miai.errors import RecordError
 from miai.plain import MAX_DEPTH
 from miai.playing.replay import replay
 from miai.record import (
-    SCHEMA,
     GameRecord,
     MoveRecord,
     PlayerRecord,
@@ -26,7 +25,7 @@ from miai.record import (
     VerdictRecord,
     ending_text,
 )
-from miai.record_reader import JsonLines, read_record
+from miai.record_reader import read_record
 
 texts = st.text(max_size=8)
 numbers = st.floats(allow_nan=False, allow_infinity=False)
@@ -119,13 +118,6 @@ def test_a_record_survives_json_lines(record: GameRecord) -> None:
     assert back.to_json_lines() == text
     assert text.isascii()
     assert text.count("\n") == len(record.moves) + 2
-
-
-@pytest.mark.parametrize("game", ["tic_tac_toe", "phantom_tic_tac_toe", "kuhn_poker"])
-def test_a_played_game_survives_json_lines(game: str) -> None:
-    record = a_record(game)
-    assert read_record(JsonLines(None).write(record)) == record
-    assert json.loads(record.to_json_lines().split("\n")[0])["schema"] == SCHEMA
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf"), object(), {1, 2}])

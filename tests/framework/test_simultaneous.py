@@ -261,14 +261,14 @@ def test_it_is_a_turn_also_of_who_acts_next(again: int, seconds: float | None) -
 def test_players_in_this_process_are_not_charged_for_each_other() -> None:
     class Slow(RandomAgent):
         def act(self, clock: ClockReading) -> Decision:
-            time.sleep(0.1)
+            time.sleep(0.3)
             return super().act(clock)
 
     game = miai.load_game("matching_pennies", rounds=1)
-    control = TimeControl(kind="per-move", seconds=0.15, margin=0.0)
+    control = TimeControl(kind="per-move", seconds=20.0)
     record = play(game, [RandomAgent(game), Slow(game)], time_control=control)
     assert record.termination is Termination.TERMINAL
-    assert record.players[0].seconds < 0.1 <= record.players[1].seconds
+    assert record.players[0].seconds < 0.3 <= record.players[1].seconds
 
 
 def test_an_error_that_is_not_the_player_s_is_raised_after_all_have_answered() -> None:
@@ -583,23 +583,6 @@ def test_a_program_is_told_all_actions_with_their_texts() -> None:
             "texts": ["heads", "tails"],
         }
     ]
-
-
-def test_agents_in_processes_play() -> None:
-    from miai.process.agent_process import AgentProcess
-
-    seats = [
-        AgentProcess("prisoners_dilemma", {"rounds": 3}, agent, {}, name=agent)
-        for agent in ("random", "mcts")
-    ]
-    game = miai.load_game("prisoners_dilemma", rounds=3)
-    try:
-        record = play_game(game, seats, seed=3)
-    finally:
-        for seat in seats:
-            seat.close()
-    assert record.termination is Termination.TERMINAL
-    replay(record)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from miai.agent import Agent, Decision
 from miai.api import renderer_for
 from miai.cli.people import hint_text
 from miai.clock import Clock, TimeControl
-from miai.errors import AgentUnavailableError, GameError, UnsuitableGameError
+from miai.errors import GameError
 from miai.playing.match import play
 from miai.search.mcts import JointNode, Mcts, MctsParameters
 from miai.search.protocol import SimultaneousSearch
@@ -171,14 +171,6 @@ def test_goofspiel_with_three_cards_is_solved(order: str, text: str) -> None:
         assert result.value == pytest.approx(sign * value, abs=0.35)
 
 
-def test_the_linear_program_solves_a_game_by_hand() -> None:
-    value, strategy = row_equilibrium(
-        np.array([[0.0, -1.0, 2.0], [1.0, 0.0, -1.0], [-2.0, 1.0, 0]])
-    )
-    assert value == pytest.approx(0.0, abs=1e-9)
-    assert strategy == pytest.approx([0.25, 0.5, 0.25])
-
-
 # -- the tree --------------------------------------------------------------------------------------
 
 
@@ -218,11 +210,6 @@ def test_every_way_of_searching_works(values: dict[str, Any]) -> None:
     results = [mcts(game, seed=3, simulations=200, **values).search_as(state, 1) for _ in range(2)]
     assert results[0] == results[1]
     assert results[0].action in state.legal_actions_of(1)
-
-
-def test_turns_and_ends_below_a_joint_decision_are_proven_but_the_decision_is_not() -> None:
-    result = mcts(DILEMMA, simulations=100).search_as(DILEMMA.new_initial_state(), 0)
-    assert result.statistics["simulations"] == 100
 
 
 class PublicGoods(Game):
@@ -296,20 +283,6 @@ def test_who_searches_must_be_said_and_must_act() -> None:
         mcts(tic_tac_toe).search_as(tic_tac_toe.new_initial_state(), 1)
 
 
-@pytest.mark.parametrize("error", [UnsuitableGameError, AgentUnavailableError])
-def test_alpha_beta_refuses(error: type[Exception]) -> None:
-    from miai.search.agent import SearchAgent
-    from miai.search.alphabeta import AlphaBeta
-
-    if error is UnsuitableGameError:
-        with pytest.raises(error, match="players act at once"):
-            AlphaBeta(PENNIES)
-        return
-    other: Any = AlphaBeta(miai.load_game("tic_tac_toe"))
-    with pytest.raises(error, match="players act at once"):
-        SearchAgent(PENNIES, other)
-
-
 def test_who_is_lost_resigns() -> None:
     game = miai.load_game("matching_pennies", rounds=2)
     state = game.new_initial_state()
@@ -360,10 +333,3 @@ def test_actions_that_are_not_legal_are_neither_drawn_nor_changed() -> None:
     assert {part.draw([5], rng) for _ in range(20)} == {5}
     assert part.strategy([3, 5])[0] > 0.6
     assert part.strategy([5]) == [1.0]
-
-
-def test_views_of_a_joint_decision_can_be_searched() -> None:
-    state = PENNIES.new_initial_state()
-    view = PlayerView.at(state, 1)
-    assert view.state.current_player() == Player.SIMULTANEOUS
-    assert mcts(PENNIES).search_as(view.state, 1).action in view.legal_actions

@@ -27,8 +27,6 @@ from miai_tournaments.report.live import Reporter
 from miai_tournaments.report.report import build_report
 from miai_tournaments.running.check import check_players
 from miai_tournaments.running.schedule import Schedule
-from miai_tournaments.running.signals import Stopped
-from miai_tournaments.running.start import ValuationWatch
 from miai_tournaments.running.stored_run import run_info, stored_openings
 from miai_tournaments.running.tournament_run import (
     RunEnding,
@@ -278,19 +276,6 @@ def test_the_lines_that_are_kept_are_found_once(tmp_path: Path) -> None:
 def game_text(actions: Sequence[int]) -> str:
     state = miai.load_game("tic_tac_toe").new_initial_state()
     return " ".join(state.action_to_string(action) for action in actions)
-
-
-def test_valuation_shows_progress_and_stops_when_asked() -> None:
-    said: list[str] = []
-    asked: list[str | None] = [None]
-    watch = ValuationWatch(said.append, lambda: asked[0])
-    watch()
-    watch._last_line -= 10
-    watch()
-    assert said == ["1 openings were valued ..."]
-    asked[0] = "stopped by SIGINT"
-    with pytest.raises(Stopped, match="SIGINT"):
-        watch()
 
 
 BAD = {

@@ -217,13 +217,6 @@ def _statistics(value: Any) -> Callable[[Unruly], Decision]:
     return lambda agent: Decision(agent.view.legal_actions[0], statistics={"it": value})
 
 
-def _nested() -> Any:
-    value: Any = 0
-    for _ in range(50):
-        value = [value]
-    return value
-
-
 def _background(agent: Unruly) -> None:
     """Leave threads behind that flood while nobody asks."""
     agent.how = "nothing"
@@ -298,8 +291,6 @@ WAYS: dict[str, Callable[[Unruly], Any]] = {
     "exit": _exit,
     "sys_exit": _sys_exit,
     "sigkill": _die(signal.SIGKILL),
-    "sigterm": _die(signal.SIGTERM),
-    "abort": lambda agent: os.abort(),
     "segfault": _segfault,
     "close_pipes": _close_pipes,
     "twice": _twice,
@@ -308,29 +299,21 @@ WAYS: dict[str, Callable[[Unruly], Any]] = {
     "engine_alone": _engine_alone,
     "print": _print,
     "occupied": lambda agent: Decision(agent.view.observations[-1].action or 0),
-    "no_such_action": lambda agent: Decision(4242),
-    "negative": lambda agent: Decision(-1),
     "resign": lambda agent: Decision(0, resign=True),
-    "not_a_decision": lambda agent: "b2",
     "text_action": lambda agent: Decision("b2"),  # type: ignore[arg-type]  # that is the point
-    "bool_action": lambda agent: Decision(True),
     "object_statistics": _statistics(object()),
-    "nested_statistics": _statistics(_nested()),
     "nan_statistics": _statistics([float("nan"), float("inf")]),
     "say_garbage": _raw(b"Segmentation fault (just kidding)\n"),
     "say_text": _say(b"hello"),
     "say_list": _say(b"[1, 2, 3]"),
     "say_nested": _say(b"[" * 50_000 + b"]" * 50_000),
     "say_nan": _say(b'{"id": ID, "ok": {"action": NaN}, "cpu": 0}'),
-    "say_utf16": _say("é".encode("utf-16")),
     "say_wrong_id": _say(b'{"id": 9999999, "ok": {}, "cpu": 0}'),
     "say_nothing": _say(b'{"id": ID}'),
     "say_bad_error": _say(b'{"id": ID, "error": "bad"}'),
     "say_float_action": _say(lambda: _ok(action=1.0)),
-    "say_bool_action": _say(lambda: _ok(action=True)),
     "say_huge_action": _say(lambda: _ok(action=10**400)),
     "say_text_resign": _say(lambda: _ok(resign="no")),
-    "say_list_statistics": _say(lambda: _ok(statistics=[])),
     "say_huge_cpu": _say(lambda: _ok(cpu=10**400)),
     "say_negative_cpu": _say(lambda: _ok(cpu=-1.0)),
 }
