@@ -27,6 +27,7 @@ demo: .venv/installed
 	$(BIN)/miai tournament run configs/quickstart.toml --out runs/demo-$$(date +%Y%m%d-%H%M%S)
 
 test: .venv/installed-dev
+	$(BIN)/python -m tests.compile_kernels
 	$(BIN)/pytest -m "not slow and not soak" $(PYTEST_FLAGS) $(TESTS)
 
 test-all: .venv/installed-dev
