@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import importlib.metadata
 import importlib.util
 import json
+import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -28,6 +30,9 @@ if sys.platform != "win32":
 
 BUILT_IN = "miai"
 """Name of the framework's own plugin."""
+
+OWN = Path(__file__).parents[1]
+"""The framework's package."""
 
 
 @contextmanager
@@ -85,7 +90,10 @@ def _mark(game: str, agent: str, choices: str) -> Path | None:
     digest = hashlib.sha256(f"{sys.implementation.cache_tag} {game} {agent} {choices}".encode())
     for target in sorted(targets):
         digest.update(_digest(target.partition(".")[0]))
-    return user_cache() / "filled" / digest.hexdigest()[:32]
+    # Beside the framework's own caches: in another installation, or where caches were removed, they
+    # are to be filled again.
+    beside = OWN / "__pycache__" if os.access(OWN, os.W_OK) else user_cache()
+    return Path(os.environ.get("NUMBA_CACHE_DIR") or beside) / "miai-filled" / digest.hexdigest()
 
 
 def _plugin(name: str) -> PluginStatus | None:
@@ -94,10 +102,11 @@ def _plugin(name: str) -> PluginStatus | None:
 
 @cache
 def _digest(package: str) -> bytes:
-    """Return a digest of a package's folders ``kernels``; editing a file there changes it."""
-    digest = hashlib.sha256(package.encode())
+    """Return a digest of a package's kernels, of where they are, and of numba's version."""
+    releases = [each.version for each in importlib.metadata.distributions(name="numba")]
+    digest = hashlib.sha256(f"{package} {releases}".encode())
     spec = importlib.util.find_spec(package)
     for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
         for path in sorted(Path(folder).rglob("kernels/*.py")):
-            digest.update(path.read_bytes())
+            digest.update(os.fsencode(path) + path.read_bytes())
     return digest.digest()
