@@ -125,18 +125,6 @@ def test_too_few_roots_are_reported_when_drawn(tmp_path: Path) -> None:
     assert measured(tmp_path / "out") == {}
 
 
-@pytest.mark.parametrize(
-    ("text", "output"),
-    [
-        ("[comparison", "is not TOML"),
-        ("a = " + "[" * 5000, "TOML"),
-        ("", "comparison: is required"),
-    ],
-)
-def test_invalid_configs_are_refused(tmp_path: Path, text: str, output: str) -> None:
-    assert output in mistakes(tmp_path, text)[0]
-
-
 def test_a_misspelt_file_name_gets_near_matches(tmp_path: Path) -> None:
     (tmp_path / "study.toml").write_text("")
     with pytest.raises(ConfigError, match=r"does not exist\. Did you mean .*study\.toml"):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy import integrate
+import scipy
 
 from miai_tournaments.ratings.ratings import ELO, PRIOR_GAMES
 from miai_tournaments.ratings.sprt import Sprt
@@ -23,8 +23,8 @@ def test_the_prior_spreads_players_as_it_says() -> None:
         def density(x: float, games: float = games) -> float:
             return float((2 * np.cosh(x / 2)) ** -games)
 
-        total = integrate.quad(density, -200, 200)[0]
-        second = integrate.quad(lambda x: x * x * density(x), -200, 200)[0]
+        total = scipy.integrate.quad(density, -200, 200)[0]
+        second = scipy.integrate.quad(lambda x: x * x * density(x), -200, 200)[0]
         assert ELO * math.sqrt(second / total) == pytest.approx(int(output), abs=1)
     assert len(spreads) == 2
     assert PRIOR_GAMES == 0.5

@@ -178,18 +178,6 @@ def test_a_loss_is_decided_exactly_where_both_agree(values: list[Any], count: in
     assert (None if verdict is None else verdict.returns) == expected
 
 
-@pytest.mark.parametrize("said", [*RUBBISH, 0.5, -0.89, 0.89, 1.0])
-def test_a_claimed_score_alone_never_wins(said: Any) -> None:
-    # The other holds the game for open, so whatever is said decides nothing.
-    for honest in (0.0, 0.5, None):
-        for seats in ((said, honest), (honest, said)):
-            panel = make_panel(GAME, {"resign-agreement": {"moves": 1}})
-            agents = [Sayer(GAME, value) for value in seats]
-            record = play(GAME, agents, seed=1, panel=panel)
-            assert record.termination is not Termination.ADJUDICATION
-            assert not record.verdicts
-
-
 def test_a_false_claim_of_losing_loses() -> None:
     panel = make_panel(GAME, {"resign-agreement": {"moves": 2}})
     record = play(GAME, [Sayer(GAME, 0.95), Sayer(GAME, -0.99)], seed=1, panel=panel)

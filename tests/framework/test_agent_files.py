@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from tests.warm_command import run_miai
 
 import miai
 from miai.cli.play import parse_players
@@ -65,15 +65,13 @@ def folder(tmp_path: Path) -> Path:
 
 
 def miai_in(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "miai", *words]
-    return subprocess.run(command, capture_output=True, text=True, cwd=folder, check=False)
+    return run_miai(words, cwd=folder)
 
 
 def moves_of(output: str) -> list[str]:
     return [line.split()[2] for line in output.splitlines() if ". x " in line]
 
 
-@pytest.mark.slow
 def test_a_class_of_a_file_plays_from_the_command_line(folder: Path) -> None:
     words = ("play", "tic_tac_toe", "--x", "./agents.py:Mine", "--o", "random", "--seed", "3")
     first = miai_in(folder, *words)

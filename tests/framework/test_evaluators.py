@@ -166,15 +166,6 @@ def test_an_advantage_is_the_first_player_s_whoever_moves(
     assert appraiser.advantage(game.new_initial_state(), seed=1) == 1.0
 
 
-def test_a_new_game_seeds_the_search_again() -> None:
-    """Two games of the same players with the same seed are the same, statistics included."""
-    game = miai.load_game("tic_tac_toe")
-    agents = [miai.make_agent("mcts", game, simulations=30) for _ in range(2)]
-    games = [miai.play(game, agents, seed=seed) for seed in (3, 3, 4)]
-    moves = [[(move.action, move.statistics) for move in played.moves] for played in games]
-    assert moves[0] == moves[1] != moves[2]
-
-
 @pytest.mark.parametrize("rollouts", [2, 3, 7])
 def test_several_rollouts_are_the_mean_of_single_ones(rollouts: int) -> None:
     game = miai.load_game("tic_tac_toe")

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 import miai
 from miai import (
-    BeliefState,
     EnumeratedBelief,
     Game,
     Observation,
@@ -164,10 +163,6 @@ def test_every_world_has_the_same_observations_and_one_is_true(
         assert world.information_state_string(player) == state.information_state_string(player)
 
 
-def test_a_belief_is_a_belief_state() -> None:
-    assert isinstance(EnumeratedBelief(KUHN, 0), BeliefState)
-
-
 def test_sampling_is_uniform_and_hands_out_copies() -> None:
     state = KUHN.new_initial_state()
     for action in (2, 4):
@@ -226,23 +221,6 @@ def test_observations_that_crossed_a_process_are_understood() -> None:
         assert crossed != observation
         belief.observe(crossed)
     assert len(belief) == 16  # o in one of eight cells, having bumped into x or not
-
-
-def test_a_belief_does_not_know_the_truth() -> None:
-    """x never learns where o is: over many games the draw is right about as often as by chance."""
-    rng = random.Random(4)
-    hits = 0
-    for game in range(400):
-        history = [4, (0, 1, 2, 3, 5, 6, 7, 8)[game % 8]]
-        world = believe(PHANTOM, 0, output(PHANTOM, history, 0)).sample(rng)
-        placed = [cell for cell, mark in enumerate(str(world).replace("\n", "")) if mark == "o"]
-        hits += placed == [history[1]]
-    assert abs(hits - 50) < 5 * (400 * 7 / 64) ** 0.5  # five standard deviations
-
-
-def test_a_belief_without_observations_draws_nothing() -> None:
-    with pytest.raises(EmptyBeliefError, match="observed nothing yet"):
-        EnumeratedBelief(PHANTOM, 0).sample(random.Random(0))
 
 
 def test_chance_is_among_the_actors_of_a_belief() -> None:

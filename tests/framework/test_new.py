@@ -91,7 +91,6 @@ def test_it_is_clean_by_the_linter_and_the_type_checker_of_miai(folder: Path) ->
         assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "name", "game", "message"),
     [
@@ -128,7 +127,6 @@ def test_a_game_is_chosen_for_an_agent_only(tmp_path: Path) -> None:
     assert "--game go: is for a new agent; a plugin has a game of its own" in done.stderr
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("game", ["tic_tac_toe", "goofspiel", "pig", "kuhn_poker", "go"])
 def test_an_agent_need_beat_nobody_where_luck_or_others_decide(game: str) -> None:
     files = package(PackageKind.AGENT, "tested", game=game)

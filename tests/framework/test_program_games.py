@@ -182,7 +182,7 @@ def test_taking_away_is_lost_from_multiples_of_four(folder: Path) -> None:
         assert worth == (1 if mover_wins == (player == 0) else -1), key
 
 
-@pytest.mark.parametrize(("name", "oracle", "parameters"), [C, RUST, JAVA, JAVASCRIPT, SHELL])
+@pytest.mark.parametrize(("name", "oracle", "parameters"), [C, RUST, JAVASCRIPT, SHELL])
 def test_examples_pass_the_conformance_kit(
     name: str, oracle: str, parameters: dict[str, Any], folder: Path
 ) -> None:
@@ -199,26 +199,6 @@ def played(game: Game, agents: Sequence[str], *, seed: int) -> GameRecord:
         miai.make_agent(agent, game, simulations=60, evaluator_parameters=own) for agent in agents
     ]
     return miai.play(game, made, seed=seed)
-
-
-@pytest.mark.parametrize(
-    ("name", "oracle", "parameters", "agents"),
-    [
-        pytest.param(*C.values, ["mcts", "mcts"], marks=C.marks),
-        pytest.param(*RUST.values, ["ismcts", "pimc"], marks=RUST.marks),
-        pytest.param(*JAVA.values, ["mcts", "ismcts"], marks=JAVA.marks),
-    ],
-)
-def test_searches_play_as_they_do_in_miais_own_game(
-    name: str, oracle: str, parameters: dict[str, Any], agents: list[str], folder: Path
-) -> None:
-    game, own = example(name, folder, **parameters), miai.load_game(oracle, **parameters)
-    for seed in (1, 2):
-        ours, theirs = played(game, agents, seed=seed), played(own, agents, seed=seed)
-        assert ours.returns == theirs.returns
-        assert [m.action for m in ours.moves] == [m.action for m in theirs.moves]
-        assert [m.statistics for m in ours.moves] == [m.statistics for m in theirs.moves]
-        assert [m.observations for m in ours.moves] == [m.observations for m in theirs.moves]
 
 
 def random_value(state: State, known: dict[Hashable, float]) -> float:
@@ -349,7 +329,6 @@ def test_a_small_game_is_sound() -> None:
         ("greet(players=['a', 'a'])\nhear()", "players: names of players are different words"),
         ("greet(players=['a b', '--c'])\nhear()", "players: names of players are different words"),
         ("greet(actions=0)\nhear()", "hello.actions: a game has 1 to 1,000,000 actions"),
-        ("greet(actions=10**9)\nhear()", "a game has 1 to 1,000,000 actions"),
         ("greet(actions=['x', 'X'])\nhear()", "hello.actions, hello.chance: two are written alike"),
         ("greet(version='one')\nhear()", "hello.version: expected a whole number"),
         ("greet(min_utility=1)\nhear()", "hello.min_utility must be less than max_utility"),
@@ -385,11 +364,7 @@ while True:
     ("code", "message"),
     [
         ("sys.exit(3)", "exited with status 3"),
-        ("raise KeyError('x')", "KeyError: 'x'"),
-        ("os.kill(os.getpid(), 11)", "was killed by SIGSEGV"),
         ("print('hm')", "wrote 'hm'; each line must be a JSON object"),
-        ("sys.stdout.write('x' * 3_000_000)", "a line of more than 1,048,576 bytes"),
-        ("while True: sys.stderr.write('x' * 1_000_000)", "67,108,864 bytes to standard error"),
         ("position(id, state)", "answered wrongly: type 'state', id "),
         ("id += 1", ", where type 'state', id "),
         ("say(type='error', id=id, message='what?')", "reports an error: what?"),
@@ -406,21 +381,12 @@ while True:
         ("position(id, state, player=-4, legal=[], returns=[1, 0])", "returns sum to 1, but "),
         ("position(id, state, legal=[])", "legal has no action, and the game is not over"),
         ("position(id, state, legal=[0, 2])", "legal must have numbers of actions, 0 to 1"),
-        ("position(id, state, legal=['x'])", "legal must have numbers of actions, 0 to 1"),
         ("position(id, state, legal='x')", "answer.legal: expected a list in brackets"),
         ("position(id, state, legal=[1, 1])", "legal has an action twice"),
-        ("position(id, state, legal=[[0], [1]])", "legal must have numbers of actions, 0 to 1"),
         ("position(id, state, legal_text=['x'])", "legal_text must have a text for each"),
         ("position(id, state, chance=[[2, 1]])", "chance must have outcomes where player is -1"),
         ("position(id, state, player=-1, legal=[])", "chance must have outcomes where"),
         ("position(id, [float('nan')])", "a JSON object: NaN is not a JSON number"),
-        (
-            "position(id, state, player=-4, legal=[], returns=[float('inf'), 0])",
-            "a JSON object: Infinity is not a JSON number",
-        ),
-        ("x = []; [x := [x] for _ in range(40)]; position(id, x)", "nested deeper than 32"),
-        ("sys.stdout.buffer.write(bytes([255, 10])); sys.stdout.flush()", "must be a JSON object"),
-        ("os.close(1); time.sleep(60)", "closed its standard output"),
         (
             "position(id, state, player=-1, legal=[], chance=[[2, 0.5]])",
             "the hello names no outcomes of chance",

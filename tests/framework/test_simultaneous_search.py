@@ -10,8 +10,8 @@ from typing import Any, Self
 
 import numpy as np
 import pytest
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import linprog
 from tests.seeds import seed_of_test
 
 import miai
@@ -134,7 +134,7 @@ def after(state: State, first: int, second: int) -> str:
 def row_equilibrium(matrix: NDArray[np.float64]) -> tuple[float, list[float]]:
     """Return the value of a matrix game and an optimal strategy of its maximising row player."""
     rows, columns = matrix.shape
-    program = linprog(
+    program = scipy.optimize.linprog(
         [*[0.0] * rows, -1.0],
         A_ub=np.hstack([-matrix.T, np.ones((columns, 1))]),
         b_ub=np.zeros(columns),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +14,6 @@ from miai.cli.people import HumanAgent, PlaySession, hint_text, move_text
 from miai.information import PlayerView
 from miai.playing.agreement import agreed_values
 from miai.playing.match import InProcessSeat, play_game
-from miai.process.agent_process import AgentProcess
 from miai.record import MoveRecord
 from miai.record_reader import read_record
 from miai.search.protocol import SearchResult
@@ -118,13 +116,6 @@ def test_agents_declare_the_unit_of_their_value(
     assert first.statistics["value_unit"] == unit
     assert (evaluation := Evaluation.from_statistics(first.statistics)) is not None
     assert evaluation.unit is unit
-
-
-def test_the_unit_comes_back_from_a_process() -> None:
-    game = miai.load_game("tic_tac_toe")
-    with closing(AgentProcess("tic_tac_toe", {}, "mcts", {"simulations": 20}, name="mcts")) as seat:
-        moves = play_game(game, [seat, InProcessSeat(Claims(game))], seed=3).moves
-    assert [move.statistics["value_unit"] for move in moves[:2]] == [E, C]
 
 
 # -- displays --------------------------------------------------------------------------------------

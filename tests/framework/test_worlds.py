@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import miai
-from miai import Decision, Game, State
+from miai import Decision, Game
 from miai.clock import Clock, TimeControl
 from miai.errors import ParameterError
 from miai.search.worlds import Ismcts, Pimc, WorldsAgent
@@ -109,25 +109,6 @@ def test_budgets_are_kept(kind: type[WorldsAgent], given: dict[str, Any]) -> Non
     assert decide(agent, [], player=0, seed=1).statistics["simulations"] == 37
     quick = miai.make_agent(kind.__name__.lower(), game, simulations=0, seconds=0.05, **given)
     assert decide(quick, [], player=0, seed=1).action in range(9)
-
-
-def test_worlds_come_from_the_belief_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    game = miai.load_game("phantom_tic_tac_toe")
-    agent = miai.make_agent("ismcts", game, simulations=50, seed=1)
-    assert isinstance(agent, Ismcts)
-    drawn: list[State] = []
-    sample = type(agent.belief).sample
-
-    def noting(belief: Any, rng: Any) -> State:
-        world = sample(belief, rng)
-        drawn.append(world)
-        return world
-
-    monkeypatch.setattr(type(agent.belief), "sample", noting)
-    other = miai.make_agent("random", game, seed=2)
-    record = miai.play(game, [agent, other], seed=1)
-    decisions = sum(move.actor == 0 for move in record.moves)
-    assert len(drawn) == 50 * decisions
 
 
 def test_a_budget_is_needed() -> None:

@@ -28,8 +28,13 @@ def changed(data: bytes, others: list[bytes], rng: random.Random) -> bytes:
     return bytes(mutant)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] if name in ("store", "upload") else [])
+        for name in TARGETS
+    ],
+)
 def test_a_reader_raises_nothing_but_its_own_errors(name: str) -> None:
     target, rng = TARGETS[name], random.Random(name)
     check, seeds = target.make(), [*target.seeds(), *REGRESSIONS.get(name, ())]

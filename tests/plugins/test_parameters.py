@@ -109,11 +109,6 @@ def test_other_values_are_converted_as_before() -> None:
     assert Example(inner=Inner(width=2), moves=("a1", "b2")).inner == filled.inner
 
 
-def test_booleans_are_not_accepted_as_numbers_by_games() -> None:
-    with pytest.raises(ParameterError, match="board_size: expected a whole number, got true"):
-        miai.load_game("go", board_size=True)
-
-
 def test_a_component_without_parameters_says_so() -> None:
     with pytest.raises(ParameterError, match=r"speed: unknown parameter\. There are none\."):
         build_parameters(miai.Parameters, {"speed": 1})

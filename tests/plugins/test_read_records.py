@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import random
+from typing import Any
 
 import chess
 import chess.pgn
@@ -46,18 +47,19 @@ def moves(record: GameRecord) -> list[tuple[int, int, str]]:
 
 
 @pytest.mark.parametrize(
-    ("name", "record"),
+    ("name", "game", "options"),
     [
-        ("sgf", played("go", board_size=5, komi=6.5)),
-        ("sgf", played("go", board_size=9, handicap=3, rules="japanese", dead_stones="none")),
-        ("sgf", played("go", board_size=7, limit=11)),
-        ("reconchess", played("rbc", limit=40)),
-        ("reconchess", played("rbc")),
-        ("jsonl", played("rbc", limit=10)),
-        ("jsonl", played("kuhn_poker")),
+        ("sgf", "go", {"board_size": 5, "komi": 6.5}),
+        ("sgf", "go", {"board_size": 9, "handicap": 3, "rules": "japanese", "dead_stones": "none"}),
+        ("sgf", "go", {"board_size": 7, "limit": 11}),
+        ("reconchess", "rbc", {"limit": 40}),
+        ("reconchess", "rbc", {}),
+        ("jsonl", "rbc", {"limit": 10}),
+        ("jsonl", "kuhn_poker", {}),
     ],
 )
-def test_what_is_written_is_read(name: str, record: GameRecord) -> None:
+def test_what_is_written_is_read(name: str, game: str, options: dict[str, Any]) -> None:
+    record = played(game, **options)
     back = read_back(record, name)
     assert moves(back) == moves(record)
     assert back.returns == record.returns

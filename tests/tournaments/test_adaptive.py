@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from scipy import optimize
+import scipy
 from tests.tournaments.formats import chance, entrants, make, play
 
 from miai.errors import ParameterError
@@ -102,7 +102,7 @@ def test_the_variance_of_true_ratings_maximises_the_restricted_likelihood(seed: 
     found = math.sqrt(Contrasts.of(values, covariance).between())
     taus = np.linspace(0, 500, 2001)
     start = taus[int(np.argmin([loss(t) for t in taus]))]
-    best = optimize.minimize_scalar(
+    best = scipy.optimize.minimize_scalar(
         loss, bounds=(max(0.0, start - 1), start + 1), method="bounded", options={"xatol": 1e-6}
     )
     assert loss(found) <= best.fun + 1e-9

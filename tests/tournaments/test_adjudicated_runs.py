@@ -5,7 +5,6 @@ That kills, executors and workers change no verdict is among the tests of kills.
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Mapping
@@ -168,8 +167,3 @@ def test_rules_stay_as_they_are(config: Path, folder: Path) -> None:
     without = config.with_name("without.toml")
     without.write_text(TEXT.replace(rule("solved", "nodes = 40"), ""))
     assert "  adjudication.rules.solved: was removed" in differing(folder, without)
-
-
-def test_the_json_report_has_the_key_only_where_there_are_rules(folder: Path) -> None:
-    assert "adjudication" in json.loads((folder / "report.json").read_text())
-    assert "adjudication" not in build_report([]).to_json()

@@ -221,28 +221,6 @@ def test_statements_in_the_file_that_are_not_text_are_reported(
         build_report(store)
 
 
-@pytest.mark.parametrize(
-    ("statement", "message"),
-    [
-        ("DELETE FROM players", "table players: is empty"),
-        ("UPDATE run SET value = '\"x\"' WHERE key = 'resolved'", "row 'resolved': value is 'x'"),
-        (
-            "UPDATE games SET returns = '[1]' WHERE rowid = 3",
-            "row 'ann~cid~0001a': returns is [1.0]",
-        ),
-    ],
-)
-def test_the_commands_refuse_a_corrupt_row(
-    finished: Finished, tmp_path: Path, statement: str, message: str
-) -> None:
-    shutil.copy(finished.folder / FILE_NAME, tmp_path)
-    change(tmp_path, statement)
-    before = (tmp_path / FILE_NAME).read_bytes()
-    for word in ("report", "resume"):
-        assert message in refused(word, tmp_path)
-    assert (tmp_path / FILE_NAME).read_bytes() == before
-
-
 def test_exporting_a_corrupt_record_reports_it(finished: Finished, tmp_path: Path) -> None:
     shutil.copy(finished.folder / FILE_NAME, tmp_path)
     change(tmp_path, "UPDATE records SET record = 'x' WHERE rowid = 3")
@@ -258,12 +236,6 @@ def test_an_invalid_config_is_reported(finished: Finished, tmp_path: Path) -> No
         _resume(finished, tmp_path)
     with pytest.raises(StoreError, match="value has no key 'results'"):
         _run(finished, tmp_path)
-
-
-def test_a_finished_run_leaves_one_file_of_its_store(finished: Finished) -> None:
-    tournament("report", finished.folder)
-    names = [path.name for path in finished.folder.iterdir() if path.name.startswith(FILE_NAME)]
-    assert names == [FILE_NAME]
 
 
 def test_a_wrong_option_of_the_report_is_named_as_it_is_written(finished: Finished) -> None:

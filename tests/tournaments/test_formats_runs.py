@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import random
-import signal
-import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.seeds import seed_of_test
-from tests.tournaments.support import command, environment, games_of, refused, tournament
+from tests.tournaments.support import games_of, refused, tournament
 
 from miai_tournaments.config.load import load_tournament
 from miai_tournaments.report.live import Reporter
@@ -113,54 +107,6 @@ def test_one_worker_and_three_play_the_same_tournament(kind: str, tmp_path: Path
     built = load_tournament(path).format
     assert len(found[0]) <= built.most_games()
     assert len(found[0]) == built.most_games() or not built.exact
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(400)
-@pytest.mark.parametrize(
-    ("kind", "kills"),
-    [
-        pytest.param("knockout", 1, marks=SLOW),
-        ("sprt", 1),
-        *(pytest.param(kind, 6, marks=SLOW) for kind in FORMATS),
-    ],
-)
-def test_a_run_that_is_killed_and_resumed_ends_the_same(
-    kind: str, kills: int, tmp_path: Path
-) -> None:
-    seed = seed_of_test()
-    rng = random.Random(seed)
-    path = config(tmp_path, *FORMATS[kind])
-    folder, whole = tmp_path / "out", tmp_path / "whole"
-    for _ in range(kills):
-        _run_and_kill(path, folder, rng)
-    if (folder / FILE_NAME).exists() and rng.random() < 0.5:
-        tournament("resume", folder, "--workers", 2)
-    else:
-        run(path, folder)
-    run(path, whole)
-    assert outcome(folder) == outcome(whole)
-
-
-def _run_and_kill(path: Path, folder: Path, rng: random.Random) -> None:
-    """Run with one to three workers and kill all at some moment after the first game."""
-    process = subprocess.Popen(
-        command("run", path, "--out", folder, "--workers", rng.choice([1, 2, 3])),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        process_group=0,
-        env=environment(),
-    )
-    assert process.stdout is not None
-    lines = rng.randrange(1, 12)
-    while lines and (line := process.stdout.readline()):
-        lines -= line.startswith("[")
-    time.sleep(rng.uniform(0, 0.05))
-    if process.poll() is None:
-        os.killpg(process.pid, signal.SIGKILL)
-    _, errors = process.communicate()
-    assert "Traceback" not in errors, errors
 
 
 @pytest.mark.slow

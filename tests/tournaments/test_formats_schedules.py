@@ -51,10 +51,13 @@ OF_THREE: list[tuple[str, dict[str, Any], int]] = [
 ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "values", "count", "seats"),
-    [*((*each, 2) for each in FORMATS), *((*each, 3) for each in OF_THREE)],
+    [
+        pytest.param(*each, seats, marks=[pytest.mark.slow] if "sprt" in each[1] else [])
+        for seats, formats in ((2, FORMATS), (3, OF_THREE))
+        for each in formats
+    ],
 )
 @given(seed=seeds)
 @settings(max_examples=5, deadline=None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import given, settings
@@ -21,8 +21,6 @@ from miai_tournaments.formats.swiss import (
     pair_round,
     standings,
 )
-
-Allowed = Callable[[int, int], bool]
 
 
 def matchings(vertices: tuple[int, ...]) -> Iterator[list[tuple[int, int]]]:
@@ -77,13 +75,6 @@ def test_a_matching_is_as_large_as_brute_force_finds(
         gone |= {*pair}
         matching = matching.without(*pair)
         assert matching.exposed == count - len(gone) - 2 * largest(n, edges, gone)
-
-
-def test_a_blossom_is_shrunk() -> None:
-    """Two triangles joined by a path: a greedy matching from vertex 0 has to be turned over."""
-    edges = [(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 5), (5, 6), (6, 4), (6, 7)]
-    lists = [[b for e in edges for a, b in (e, e[::-1]) if a == v] for v in range(8)]
-    assert Matching(lists).exposed == 0
 
 
 players = st.integers(2, 8)
@@ -246,7 +237,7 @@ def test_everybody_plays_once_a_round_and_nobody_twice_the_same(
                 assert abs(sum(own)) <= 2, own
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(8))
 def test_nobody_has_three_games_of_one_colour_in_a_row_where_it_can_be_avoided(seed: int) -> None:
     """In a field so large that some opponent of the other preference is always left."""
     count, rounds = 24, 7

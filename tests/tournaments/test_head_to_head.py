@@ -16,7 +16,6 @@ from tests.tournaments.test_report import INFO, game, small_tournament
 
 from miai_tournaments.ratings.ratings import fit_ratings
 from miai_tournaments.report.head_to_head import head_to_head
-from miai_tournaments.report.live import LiveReporter
 from miai_tournaments.report.report import build_report
 from miai_tournaments.report.report_files import report_page
 from miai_tournaments.report.standings import count_games, count_store, outcome
@@ -121,24 +120,6 @@ def test_every_medium_has_the_same_figures_and_no_ratings() -> None:
     assert document["match"]["pentanomial"] == list(match.pentanomial)
     assert document["match"]["difference"]["elo"] == gap.value
     assert {player["name"] for player in document["players"] if "elo" in player} == {"new", "base"}
-
-
-def test_the_live_view_of_a_match_shows_the_difference() -> None:
-    console = Console(file=io.StringIO(), width=100, force_terminal=True)
-    live = LiveReporter("match", console)
-    rows = match_games([(1, 1), (0, 1)])
-    live.begin(done=0, total=4, standings=lambda: count_games((), players=("new", "base")))
-    for row in rows:
-        scheduled = {f.name: getattr(row, f.name) for f in fields(ScheduledGame)}
-        result = {f.name: getattr(row, f.name) for f in fields(GameResult)}
-        live.finished(ScheduledGame(**scheduled), GameResult(**result))
-    live.tick([])
-    live._tables_due = 0.0
-    live.tick([])
-    console.print(live._progress.body)
-    live.close()
-    assert isinstance(console.file, io.StringIO)
-    assert "0-0-0-1-1 pairs" in console.file.getvalue()
 
 
 def test_the_bootstrap_interval_is_of_the_difference() -> None:

@@ -73,13 +73,6 @@ def test_two_runs_are_one_league() -> None:
     np.testing.assert_allclose(found.covariance, whole.covariance, rtol=1e-9)
 
 
-def test_the_order_of_runs_and_players_does_not_matter() -> None:
-    turned = run_of("two", [B, C], [("1", "0", 1.0, 5), ("0", "1", 0.5, 7)])
-    one, two = (fit_results(join_runs(runs).results) for runs in ([ONE, TWO], [turned, ONE]))
-    for name in one.players:
-        assert one.estimate(name).value == pytest.approx(two.estimate(name).value)
-
-
 def test_another_version_or_parameter_is_another_agent() -> None:
     later = agent("b", "miai 2.0")
     more = agent("b", simulations=9)

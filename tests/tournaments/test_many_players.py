@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
-import signal
-import subprocess
 from collections import Counter
 from importlib import import_module
 from importlib.util import find_spec
@@ -19,10 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.tournaments.support import (
-    command,
     config_text,
-    environment,
-    games_of,
     player,
     refused,
     tournament,
@@ -86,7 +80,6 @@ def round_robin(players: int, *, seats: int, rounds: int = 1, **parameters: Any)
 # -- groups and seatings --------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seats", [2, 3, 4])
 def test_every_group_plays_every_seating_once_a_round(seats: int) -> None:
     games = scheduled(round_robin(5, seats=seats, rounds=2))
@@ -94,7 +87,6 @@ def test_every_group_plays_every_seating_once_a_round(seats: int) -> None:
     assert seatings == dict.fromkeys(permutations(NAMES[:5], seats), 2)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("players", "seats", "seatings"), [(6, 5, None), (5, 4, "balanced")])
 def test_in_each_block_of_a_group_everybody_has_each_seat_once(
     players: int, seats: int, seatings: str | None
@@ -118,7 +110,6 @@ def test_in_each_block_of_a_group_everybody_has_each_seat_once(
     assert len(orders) > 2 * len(groups), "the order round the table is drawn anew"
 
 
-@pytest.mark.slow
 def test_more_rounds_and_players_keep_every_game_and_the_order_of_names_does_not_matter() -> None:
     few = scheduled(round_robin(4, seats=3, rounds=1))
     many = scheduled(round_robin(6, seats=3, rounds=3))
@@ -129,7 +120,6 @@ def test_more_rounds_and_players_keep_every_game_and_the_order_of_names_does_not
     assert {game.seed for game in other.values()}.isdisjoint(game.seed for game in few.values())
 
 
-@pytest.mark.slow
 def test_colours_can_be_drawn() -> None:
     games = scheduled(round_robin(5, seats=3, rounds=60, colours="random"))
     seatings = Counter(game.players for game in games.values())
@@ -141,7 +131,6 @@ def test_colours_can_be_drawn() -> None:
         round_robin(5, seats=2, seatings="all")
 
 
-@pytest.mark.slow
 @given(st.integers(2, 7), st.integers(2, 4), st.integers(1, 6), st.integers(0, 99))
 def test_a_sample_of_groups_is_balanced_at_any_time(
     players: int, seats: int, count: int, seed: int
@@ -166,20 +155,6 @@ def test_a_sample_of_groups_is_balanced_at_any_time(
     assert [group for _ in range(4) for group in again.draw()] == drawn
 
 
-@pytest.mark.slow
-def test_players_of_a_sample_meet_about_equally_often() -> None:
-    met = Counter[tuple[str, ...]]()
-    draw = GroupDraw(NAMES, 3, 7, seed=1)
-    for _ in range(6):
-        for group in draw.draw():
-            met.update(combinations(group, 2))
-    assert len(met) == 21
-    assert max(met.values()) - min(met.values()) <= 2  # 42 groups of three: 6 each on average
-    assert not round_robin(7, seats=3, groups=7).may_gain_players
-    assert len(scheduled(round_robin(7, seats=3, groups=7, rounds=2))) == 2 * 7 * 6
-
-
-@pytest.mark.slow
 def test_each_hero_meets_all_groups_of_the_others() -> None:
     format_ = Gauntlet(field(6, seats=3), GauntletParameters(heroes=("fay", "ann")))
     groups = Counter(tuple(sorted(game.players)) for game in scheduled(format_).values())
@@ -192,7 +167,6 @@ def test_each_hero_meets_all_groups_of_the_others() -> None:
         Gauntlet(field(3, seats=3), GauntletParameters(heroes=("ann", "bob")))
 
 
-@pytest.mark.slow
 def test_a_match_is_of_blocks_in_orders_that_are_drawn() -> None:
     format_ = MatchFormat(field(4, seats=4), MatchFormatParameters(pairs=30))
     games = list(scheduled(format_, game=miai.load_game("pig", players=4)).values())
@@ -210,7 +184,6 @@ def test_a_match_is_of_blocks_in_orders_that_are_drawn() -> None:
     assert {game.players for game in played} == {NAMES[:4]}
 
 
-@pytest.mark.slow
 def test_a_test_of_payoffs_bounds_the_excess_over_the_mean() -> None:
     """Of three players one may have at most two thirds of the range more than the mean."""
     bound = miai.load_game("goofspiel", players=3, returns_type="total_points").info.payoff_bound
@@ -231,15 +204,6 @@ def test_a_test_of_payoffs_bounds_the_excess_over_the_mean() -> None:
     assert "blocks, mean +10.000" in step.facts["text"]
 
 
-@pytest.mark.slow
-def test_many_long_names_still_name_a_file() -> None:
-    names = tuple(f"{letter * 39}{n}" for n, letter in enumerate("abcdef"))
-    format_ = RoundRobin(Entrants(players=names, seats=6), RoundRobinParameters())
-    games = scheduled(format_, game=miai.load_game("pig", players=6), names=names)
-    assert all(len(game_id) < 140 for game_id in games)
-
-
-@pytest.mark.slow
 def test_points_are_shares_of_the_opponents_or_excesses_over_the_mean() -> None:
     for payoffs, returns, expected in (
         (False, (1.0, 0.0, 1.0), {"ann": 0.75, "bob": 0.0, "cid": 0.75}),
@@ -261,7 +225,6 @@ FOUR = tuple(player(name) for name in NAMES[:4])
 SMALL = {"name": "pig", "goal": 6, "turns": 3}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("players", "sections", "message"),
     [
@@ -319,7 +282,6 @@ def test_what_does_not_suit_the_number_of_players_is_refused(
     assert message in str(caught.value)
 
 
-@pytest.mark.slow
 def test_the_number_of_players_cannot_differ_within_a_tournament(tmp_path: Path) -> None:
     text = config_text(*FOUR, game={**SMALL, "players": 2}, format={"name": "pairings"})
     text = text.replace(
@@ -349,31 +311,6 @@ def whole(config: Path) -> Path:
     done = tournament("run", config, "--out", folder, "--executor", "serial")
     assert " > " in done.stdout
     return folder
-
-
-@pytest.mark.slow
-def test_a_killed_run_goes_on_and_plays_the_same_games(
-    config: Path, whole: Path, tmp_path: Path
-) -> None:
-    folder = tmp_path / "out"
-    process = subprocess.Popen(
-        command("run", config, "--out", folder, "--workers", 1, "--set", "rounds=8"),
-        stdout=subprocess.PIPE,
-        text=True,
-        process_group=0,
-        env=environment(),
-    )
-    assert process.stdout is not None
-    while (line := process.stdout.readline()) and not line.startswith("["):
-        pass
-    os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
-    assert 1 <= len(games_of(folder)) < 192
-    assert "of 192 games are done" in tournament("status", folder).stdout
-    tournament("resume", folder, "--workers", 2)
-    assert len(games_of(folder)) == 192
-    assert len(games_of(whole)) == 48
-    assert games_of(whole).items() <= games_of(folder).items()
 
 
 @pytest.mark.slow
@@ -520,7 +457,6 @@ def test_who_forfeits_together_does_not_lose_to_each_other(
 # -- several games in one list --------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_different_games_are_joined_only_on_request() -> None:
     agents = tuple(Identity.of(name, "mcts", {}, version="miai 1.0") for name in "abc")
     three = [(seats, (2, 1, 0)) for seats in permutations("012")]
@@ -561,7 +497,6 @@ def row(players: tuple[str, ...], returns: tuple[float, ...], number: int = 0) -
     )
 
 
-@pytest.mark.slow
 def test_first_places_are_won_alone_or_shared() -> None:
     seats = NAMES[:3]
     games = ((2.0, 1.0, 0.0), (1.0, 1.0, 0.0), (0.0, 1.0, 1.0), (0.0, 0.0, 0.0))
@@ -583,7 +518,6 @@ def test_first_places_are_won_alone_or_shared() -> None:
 # -- payoffs --------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_mean_payoffs_are_about_blocks() -> None:
     payoffs = Payoffs()
     seats = ("ann", "bob", "cid")
@@ -612,7 +546,6 @@ def test_mean_payoffs_are_about_blocks() -> None:
     assert (team.value, team.games) == (4.0, 1)  # not the games in which both play
 
 
-@pytest.mark.slow
 def test_a_report_of_payoffs_ranks_by_them() -> None:
     rows = []
     for block, luck in enumerate((3.0, -4.0, 2.0)):
@@ -633,12 +566,3 @@ def test_a_report_of_payoffs_ranks_by_them() -> None:
     text = report.to_text()
     assert "By seat" not in text
     assert "mean payoff of the row against the column" in text
-
-
-@pytest.mark.slow
-def test_refusals_reach_the_command_line(tmp_path: Path) -> None:
-    text = config_text(*FOUR, game=SMALL, format={"name": "knockout"})
-    (tmp_path / "x.toml").write_text(text.replace("rounds = 2\n", ""))
-    assert "format.name: knockout is for games of 2 players" in refused(
-        "run", "x.toml", cwd=tmp_path
-    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from scipy import stats
+import scipy
 
 from miai_tournaments.ratings.performance import Row, measure_performance, wilson_interval
 
@@ -25,7 +25,7 @@ def test_results_are_counted_by_opening() -> None:
 
 @pytest.mark.parametrize(("points", "games"), [(0, 5), (3, 9), (9, 9), (50, 120), (1, 1)])
 def test_intervals_are_wilson_s(points: int, games: int) -> None:
-    reference = stats.binomtest(points, games).proportion_ci(method="wilson")
+    reference = scipy.stats.binomtest(points, games).proportion_ci(method="wilson")
     assert wilson_interval(points, games) == pytest.approx((reference.low, reference.high))
 
 

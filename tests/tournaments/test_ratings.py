@@ -8,9 +8,9 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import optimize, stats
 from tests.tournaments.leagues import NATURAL, League, davidson, naive_loss
 
 from miai.errors import ConfigError
@@ -66,7 +66,7 @@ def test_fit_is_the_maximum_that_a_general_optimiser_finds(seed: int) -> None:
     rows = random_games(rng, k, 14)
     rows.append((0, 1, 0.5, 2.0))
     ratings = fit_ratings(named(rows), players=[f"p{i}" for i in range(k)], prior_games=prior)
-    found = optimize.minimize(
+    found = scipy.optimize.minimize(
         naive_loss, np.zeros(k + 2), args=(rows, k, prior), method="BFGS", options={"gtol": 1e-7}
     )
     strengths = found.x[:k] - found.x[:k].mean()
@@ -85,7 +85,7 @@ def test_covariance_is_the_inverse_curvature_of_the_naive_posterior(seed: int) -
     ratings = fit_ratings(named(rows), players=[f"p{i}" for i in range(k)], prior_games=1.0)
     assert ratings.first_player_advantage is not None
     assert ratings.draw_probability is not None
-    strengths = optimize.minimize(naive_loss, np.zeros(k + 2), args=(rows, k, 1.0)).x
+    strengths = scipy.optimize.minimize(naive_loss, np.zeros(k + 2), args=(rows, k, 1.0)).x
     hessian = _numerical_hessian(strengths, rows, k)
     inverse = np.linalg.inv(hessian)
     centre = np.eye(k) - 1 / k
@@ -188,7 +188,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
             draws.low <= 0.5 / 2.5 <= draws.high,
         )
     # A right procedure leaves this band once in 10,000 seeds, for each of the three.
-    low, high = stats.binom.interval(0.9999, 200, 0.95)
+    low, high = scipy.stats.binom.interval(0.9999, 200, 0.95)
     assert all(low <= count <= high for count in held), held
 
 
@@ -203,7 +203,7 @@ def test_superiority_is_the_normal_tail_of_the_difference() -> None:
     share = (draw[:, 1] > draw[:, 2]).mean()
     assert abs(chances[1, 2] - share) < 4.5 * math.sqrt(0.25 / 20_000)
     gap = ratings.difference("p1", "p2")
-    assert chances[1, 2] == pytest.approx(stats.norm.cdf(gap.value / gap.standard_error))
+    assert chances[1, 2] == pytest.approx(scipy.stats.norm.cdf(gap.value / gap.standard_error))
 
 
 def test_a_million_games_of_a_hundred_players_take_a_moment() -> None:

@@ -13,11 +13,9 @@ from tests.tournaments.pages import Node, elements_of, positions_of, read_page, 
 from tests.tournaments.support import config_text, player, refused, tournament
 
 from miai import EnumeratedBelief, load_game, make_agent, play
-from miai.api import renderer_for
 from miai.errors import RecordError
-from miai.game import Game
 from miai.pages import replay_frames
-from miai.pages.replay_frames import certain_text, decision_of, frames_of
+from miai.pages.replay_frames import certain_text, decision_of
 from miai.pages.replay_page import moves_markup, replay_page
 from miai.record import GameRecord, MoveRecord, ending_text
 from miai.render import PlainRenderer
@@ -147,14 +145,6 @@ def test_a_value_is_shown_in_its_unit() -> None:
     before_units = evaluated({"value": 0.5}, {"value": 0.25})
     assert said(before_units)[0] == "utility +0.50 for the player who moved"
     assert len(list(before_units.all("svg", class_="graph"))) == 1
-
-
-def test_the_graph_shows_pawns_for_the_first_player() -> None:
-    page = evaluated(*({"value": 200, "value_unit": "centipawns"},) * 2)
-    graph = page.one("svg", class_="graph")
-    (_, first), (_, second), *_ = sorted(dots(graph))
-    assert first < second  # the second player's advantage points down
-    assert {"-2", "0", "2"} <= {node.text() for node in graph.all("text")}
 
 
 def test_values_of_a_lost_king_do_not_flatten_the_graph() -> None:
@@ -317,16 +307,6 @@ def test_blind_chess_shows_truth_knowledge_and_belief() -> None:
     assert history["type"] == "GameHistory"
 
 
-def test_the_truth_is_drawn_for_every_viewer() -> None:
-    chess = pytest.importorskip("chess")
-    game = load_game("rbc")
-    renderer: Any = renderer_for(game)
-    state: Any = game.new_initial_state()
-    svg = renderer.svg_state(state)
-    assert svg.count('href="#white-pawn"') == svg.count('href="#black-pawn"') == 8
-    assert svg.count("<use") == 1 + len(chess.Board().piece_map())
-
-
 # -- odd records ------------------------------------------------------------------------------
 
 
@@ -375,13 +355,6 @@ def test_a_record_that_contradicts_its_game_is_refused() -> None:
     record.game_version = 99
     with pytest.raises(RecordError, match="version 99"):
         replay_page(record, "g1")
-
-
-def test_frames_leave_the_game_alone() -> None:
-    record = record_of("tic_tac_toe", RANDOM, RANDOM)
-    game: Game = load_game("tic_tac_toe")
-    found = list(frames_of(record, game, worlds=0))
-    assert [f.before.move_number() for f in found if f.before] == list(range(len(record.moves)))
 
 
 def test_certain_is_what_all_worlds_share() -> None:

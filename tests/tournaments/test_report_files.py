@@ -30,7 +30,6 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "run"
 
 
-@pytest.mark.slow
 def test_csv_holds_the_numbers_of_the_json() -> None:
     report = build_report(small_tournament(), info=INFO, details=True)
     files = csv_files(report)
@@ -48,7 +47,6 @@ def test_csv_holds_the_numbers_of_the_json() -> None:
     ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("detail", ["=1+1", "+1", "-1", "@x", "\tx", 'a "b", c\nd'])
 def test_no_cell_of_csv_is_a_formula(detail: str) -> None:
     rows = [game(0, "a", "b", 1, termination="crash", detail=detail)]
@@ -57,7 +55,6 @@ def test_no_cell_of_csv_is_a_formula(detail: str) -> None:
     assert not line["detail"].startswith(("=", "+", "-", "@", "\t", "\r"))
 
 
-@pytest.mark.slow
 def test_parquet_has_every_column_of_every_game(tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     rows = [replace(row, settings={"komi": 5.5}, opening=(3, 4)) for row in small_tournament()]
@@ -75,7 +72,6 @@ def test_parquet_has_every_column_of_every_game(tmp_path: Path) -> None:
     assert parquet.read_table(tmp_path / "none.parquet").num_rows == 0
 
 
-@pytest.mark.slow
 def test_markdown_has_the_tables_of_the_text_and_escapes_names() -> None:
     report = build_report(small_tournament(), info=INFO, details=True)
     text = report.to_markdown()

@@ -18,17 +18,14 @@ import pytest
 from miai.errors import ParameterError, StoreError
 from miai_tournaments.store.address import settle_draft
 from miai_tournaments.store.folder import (
-    COMPARISON,
     DRAFT_FILE,
     FILE_NAME,
     STOP,
-    TOURNAMENT,
     ask,
     locked,
     refuse_foreign,
     runner_of,
 )
-from miai_tournaments.store.postgres import RECONNECT_PAUSES
 from miai_tournaments.store.row_checks import checks_of, row_values
 from miai_tournaments.store.rows import GameResult, PlayerRow, RunInfo, ScheduledGame
 from miai_tournaments.store.store import Store
@@ -263,13 +260,6 @@ def test_the_last_to_close_leaves_one_file(folder: Path) -> None:
         assert reader.counts()["done"] == 1
 
 
-def test_a_damaged_page_is_reported_in_one_line(folder: Path) -> None:
-    _damaged(folder / FILE_NAME)
-    with pytest.raises(StoreError) as caught:
-        Store.read(folder)
-    assert len(str(caught.value).splitlines()) == 1
-
-
 def test_an_unfinished_store_is_not_a_store(tmp_path: Path) -> None:
     """A process that dies while it makes a store leaves a draft, which the next one replaces."""
 
@@ -347,14 +337,6 @@ def test_a_runner_is_asked_to_stop_and_no_later_one(tmp_path: Path) -> None:
         assert not lock.stop_asked()
 
 
-def test_the_database_of_a_store_says_what_it_is(tmp_path: Path) -> None:
-    # Bytes 68 to 71 of an SQLite file are its application id: https://sqlite.org/fileformat.html
-    assert (TOURNAMENT.application_id, COMPARISON.application_id) == (
-        int.from_bytes(b"miai", "big"),
-        int.from_bytes(b"miac", "big"),
-    )
-
-
 @pytest.mark.parametrize("url", ["postgresql://host", "postgresql://host/", "postgresql:///runs"])
 def test_an_address_names_a_host_and_a_database(url: str, tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="lacks a host or a database"):
@@ -388,16 +370,7 @@ def test_the_seed_of_a_run_has_128_bits(seed: object, good: bool) -> None:
         row_values("run", check, [seed])
 
 
-def test_a_result_without_measurements_has_none() -> None:
-    result = GameResult(returns=(1.0, -1.0), termination="terminal")
-    assert (result.moves, result.wall_seconds, result.player_moves) == (0, 0.0, ())
-
-
 def test_the_settings_of_listed_pairings_are_named_once() -> None:
     pairings = [{"settings": {"komi": 0.5}}, {"settings": {"komi": 0.5}}, {}, {"settings": {}}]
     info = replace(INFO, format={"pairings": [*pairings, {"settings": {"komi": 7.5}}]})
     assert info.pairing_settings() == [{"komi": 0.5}, {"komi": 7.5}]
-
-
-def test_a_lost_connection_is_tried_for_a_minute() -> None:
-    assert sum(RECONNECT_PAUSES) == pytest.approx(60, abs=1)

@@ -13,7 +13,6 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
 
 import pytest
 from rich.console import Console
@@ -33,11 +32,8 @@ from miai.api import renderer_for
 from miai.information import PlayerView
 from miai.playing.match import InProcessSeat, play_game
 from miai.record import MoveRecord
-from miai_tournaments.config.load import load_tournament
 from miai_tournaments.report import watch as watch_module
-from miai_tournaments.report.live import Reporter
 from miai_tournaments.report.watch import rate, watch
-from miai_tournaments.running.tournament_run import RunOptions, play_tournament
 from miai_tournaments.store.rows import PlayerRow, RunInfo, ScheduledGame
 from miai_tournaments.store.store import Store
 from miai_tournaments.workers import game_runner as boards_module
@@ -96,34 +92,6 @@ def test_a_complete_run_says_so(tmp_path: Path) -> None:
     out = io.StringIO()
     watch(tmp_path / "run", console=Console(file=out, width=100, force_terminal=True))
     assert "the run is complete" in out.getvalue()  # and it has ended by itself
-
-
-@pytest.mark.soak
-def test_a_swiss_stopped_between_rounds_is_not_complete(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    config, folder = tmp_path / "c.toml", tmp_path / "run"
-    swiss = {"name": "swiss", "rounds": 2}
-    config.write_text(
-        config_text(*map(player, "abcd"), format=swiss).replace("rounds = 2\n", "", 1)
-    )
-    options = RunOptions(make_reporter=lambda _: Reporter(), executor="serial")
-    with monkeypatch.context() as patched:
-        # Where a runner stands that is killed when a round's last game has been committed.
-        patched.setattr(Store, "schedule", Mock(side_effect=KeyboardInterrupt))
-        with pytest.raises(KeyboardInterrupt):
-            play_tournament(load_tournament(config), folder, options)
-    output = tournament("status", folder).stdout
-    assert "4 of 4 games scheduled so far are done" in output
-    assert "4/4 games scheduled so far" in frame(folder)
-    assert f"miai tournament resume {folder}" in output
-    assert "not running; continue with" in frame(folder)
-    tournament("resume", folder)
-    assert "8 of 8 games are done" in tournament("status", folder).stdout
-    seen = frame(folder)
-    assert "the run is complete" in seen
-    assert "8/8 games\n" in seen.replace("games ", "games")
-    assert "after 2 rounds: " in seen
 
 
 @pytest.mark.parametrize("growing", [True, False])

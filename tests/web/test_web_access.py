@@ -108,6 +108,7 @@ def test_records_have_no_serious_fault(page: Page, address: str) -> None:
         assert faults(page) == [], path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "rule"),
     [

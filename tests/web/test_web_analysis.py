@@ -6,19 +6,15 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import numpy as np
 import pytest
 from tests.framework.twin_histories import ALL_SEEING, SEATS, twins
 from tests.web.server import Browser, is_over, is_turn, let_in, running
 
 import miai
 from miai.api import renderer_for
-from miai.game import Observation
 from miai.information import PlayerView
-from miai.pages.replay_frames import BeliefFollower
 from miai.render import EstimatingRenderer
-from miai.web.analysis import Estimates, analysis_of
-from miai.web.tables import GameTable
+from miai.web.analysis import Estimates
 
 
 def moved(browser: Browser, table: str, move: str) -> None:
@@ -181,37 +177,3 @@ def test_a_paused_game_is_suspended_and_goes_on(tmp_path: Path) -> None:
                 else:
                     browser.post(f"{table}/pace", {"kind": "pause"})
                     events.until(lambda news: news["moves"] or is_over(news))
-
-
-def test_values_are_those_of_the_first_player() -> None:
-    game = miai.load_game("tic_tac_toe")
-    agents = [miai.make_agent("mcts", game, simulations=200) for _ in range(2)]
-    record = miai.play(game, agents, seed=1)
-    made = analysis_of(game, record.moves, renderer_for(game))
-    assert ", for x</h3>" in made["graph"]
-    drawn = [float(y) for x, y in re.findall(r"M([\d.]+) ([\d.]+)h0", made["graph"])]
-    assert len(drawn) == len(record.moves)
-    assert np.ptp(drawn) < 60, "with good play the values of both are near a draw"
-
-
-def test_an_estimate_is_made_once_for_a_position(
-    browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    counted: list[Observation] = []
-    observe = BeliefFollower.observe
-
-    def counting(follower: BeliefFollower, seen: Observation) -> None:
-        counted.append(seen)
-        observe(follower, seen)
-
-    monkeypatch.setattr(BeliefFollower, "observe", counting)
-    table = browser.new_table("phantom_tic_tac_toe", seed="5")
-    moved(browser, table, "b2")
-    first = browser.ask(f"{table}/estimate").json
-    followed = len(counted)
-    assert followed > 0
-    path = tmp_path / "games" / f"{table.rpartition('/')[2]}.jsonl"
-    suspended = GameTable.open(path, hidden=[])  # nobody sits there: each view is made again
-    assert suspended.estimate(0) == first
-    assert suspended.estimate(0) == first
-    assert len(counted) == 2 * followed

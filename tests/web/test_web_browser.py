@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from typing import TYPE_CHECKING
 
@@ -188,3 +189,26 @@ def test_the_clock_of_the_player_to_move_ticks(page: Page, address: str) -> None
         assert time.monotonic() < until, mine.inner_text()
         time.sleep(0.1)
     assert page.locator("#clocks time").nth(1).inner_text() == "1:15"
+
+
+def test_a_game_is_chosen_and_begun_by_keyboard(page: Page, address: str) -> None:
+    page.goto(f"{address}/")
+    press_until(page, "Tab", "document.activeElement.getAttribute('href') === '/games/kuhn_poker'")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("/games/kuhn_poker"))
+    press_until(page, "Tab", "document.activeElement.matches('button.go')")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("/tables/"))
+    wait(page, "frame.turn")
+    press_until(page, "Tab", "document.activeElement.matches('#buttons button')")
+    number = shown(page)
+    page.keyboard.press("Enter")
+    wait(page, f"frame.number > {number} || !document.getElementById('over').hidden")
+
+
+def press_until(page: Page, key: str, condition: str) -> None:
+    for _ in range(80):
+        page.keyboard.press(key)
+        if page.evaluate(condition):
+            return
+    raise AssertionError(f"the keyboard does not reach {condition}")

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -291,22 +288,6 @@ def test_the_clock_of_somebody_who_plays_a_hidden_game_is_its_own(browser: Brows
         assert theirs is None
         assert clocks["ticking"] == [0]
         assert public.next()["clocks"] == {"left": [None, None], "ticking": []}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("games", "milliseconds"), [(10, 1000), pytest.param(50, 100, marks=pytest.mark.soak)]
-)
-def test_clicks_in_many_games_at_once_are_answered_soon(games: int, milliseconds: int) -> None:
-    """The bound of 10 games is for a busy machine; that of 50 is for a quiet one."""
-    script = Path(__file__).parents[2] / "benchmarks" / "web.py"
-    words = ["--parts", "games", "--games", str(games), "--seconds", "2", "--json"]
-    done = subprocess.run([sys.executable, script, *words], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    figures = json.loads(done.stdout)
-    assert figures["answers"] == figures["clicks"], "a click is lost or refused"
-    assert figures["clicks"] >= 3 * games, "a game stands still"
-    assert figures["answer_ms_p95"] < milliseconds
 
 
 def test_parameters_in_tables_are_fields_of_the_form() -> None:

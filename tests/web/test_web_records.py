@@ -58,10 +58,6 @@ def browser(port: int) -> Browser:
     return let_in(port)
 
 
-def upload(browser: Browser, **files: bytes) -> Reply:
-    return upload_named(browser, *files.items())
-
-
 def upload_named(browser: Browser, *files: tuple[str, bytes]) -> Reply:
     parts = [
         f'--boundary\r\ncontent-disposition: form-data; name="files"; filename="{name}"\r\n'
@@ -343,14 +339,6 @@ def test_there_is_no_playing_on_where_a_game_is_over_or_was_not(
         )
     refused = browser.form(f"{address}/play?ply=2", {"players.0.agent": "nobody"})
     assert "choose who plays" in refused.text
-
-
-def test_chance_goes_on_from_a_record(browser: Browser, files: dict[str, bytes]) -> None:
-    address = opened(browser, "cards.jsonl", files["cards.jsonl"])
-    table = play_on(browser, address, 1, players__0__agent="random", players__1__agent="random")
-    with browser.watching(table) as events:
-        news = events.until(is_over)
-    assert news["result"]
 
 
 def test_a_finished_table_is_played_on_and_downloaded(browser: Browser) -> None:

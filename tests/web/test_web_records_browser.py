@@ -20,7 +20,7 @@ from miai_tournaments.report.report_files import report_page
 if TYPE_CHECKING:
     from playwright.sync_api import FilePayload, Page
 
-pytestmark = pytest.mark.engine("chromium")
+pytestmark = [pytest.mark.engine("chromium"), pytest.mark.slow]
 SGF = "(;GM[1]SZ[5]KM[6.5]PB[Ann]PW[Bob]RE[B+R];B[cc]C[a fine move];W[bb];B[dd])"
 DROP = """([name, text]) => {
   const data = new DataTransfer();
@@ -47,7 +47,6 @@ def chosen(name: str, text: str) -> FilePayload:
     return {"name": name, "mimeType": "application/octet-stream", "buffer": text.encode()}
 
 
-@pytest.mark.slow
 @both_looks
 def test_a_file_is_chosen_stepped_through_and_played_on(page: Page, address: str) -> None:
     page.goto(f"{address}/records/")
@@ -101,7 +100,6 @@ def test_a_file_is_dropped_and_a_bad_one_refused(page: Page, address: str) -> No
     page.wait_for_url(re.compile(r"/records/[0-9a-f]{12}"))
 
 
-@pytest.mark.slow
 def test_a_link_leads_to_a_ply(page: Page, address: str, tmp_path: Path) -> None:
     page.goto(f"{address}/records/")
     page.set_input_files("#files", [chosen("game.sgf", SGF)])

@@ -23,7 +23,7 @@ from miai.web import tables
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, Route
 
-pytestmark = pytest.mark.engine("chromium")
+pytestmark = [pytest.mark.engine("chromium"), pytest.mark.slow]
 
 
 def number_of(page: Page) -> int:
@@ -58,7 +58,6 @@ def free_port() -> int:
         return port
 
 
-@pytest.mark.slow
 def test_a_server_that_is_killed_loses_nothing_and_the_open_page_goes_on(
     tmp_path: Path, chromium: Browser
 ) -> None:
@@ -127,17 +126,6 @@ def test_a_person_waits_for_an_opponent_that_starts_slowly(
     assert set(limits) == {300.0}
 
 
-def test_a_double_click_is_one_move(page: Page, address: str) -> None:
-    begin(page, address, "tic_tac_toe")
-    page.locator(".area[aria-label='b2']").dblclick()
-    wait(page, "frame.turn && frame.number > 2")
-    page.wait_for_timeout(300)
-    played = page.locator("#moves li").all_inner_texts()
-    assert len(played) == 2
-    assert played[0] == "b2"
-    expect(page.locator("#problem")).to_have_text("", use_inner_text=True)
-
-
 def test_two_tabs_on_one_seat_stay_in_step_and_one_that_has_not_heard_of_a_move_says_why(
     page: Page, address: str
 ) -> None:
@@ -169,7 +157,6 @@ def test_two_tabs_on_one_seat_stay_in_step_and_one_that_has_not_heard_of_a_move_
     assert all("409" in problem for problem in problems)
 
 
-@pytest.mark.slow
 def test_going_back_and_forward_shows_the_present_position(page: Page, address: str) -> None:
     begin(page, address, "tic_tac_toe")
     page.locator(".area[aria-label='b2']").click()
@@ -186,26 +173,6 @@ def test_going_back_and_forward_shows_the_present_position(page: Page, address: 
     page.go_forward()
     wait(page, "frame.turn")
     expect(page.locator("#moves li")).to_have_text(played, use_inner_text=True)
-
-
-@pytest.mark.slow
-def test_an_invited_person_plays_in_another_browser(
-    page: Page, address: str, chromium: Browser
-) -> None:
-    invitation = invited(page, address)
-    with chromium.new_context() as context:
-        guest = context.new_page()
-        guest.goto(invitation)
-        guest.wait_for_url(re.compile("/tables/"))
-        wait(page, "frame.turn")
-        page.locator(".area[aria-label='b2']").click()
-        wait(guest, "frame.turn && frame.number > 1")
-        guest.locator(".area[aria-label='a1']").click()
-        wait(page, "frame.turn && frame.number > 2")
-        expect(page.locator("#moves li")).to_have_text(["b2", "a1"], use_inner_text=True)
-    with chromium.new_context() as context:
-        third = context.new_page()
-        assert third.goto(invitation).status == 410  # type: ignore[union-attr]  # an answer
 
 
 def test_whoever_is_faster_than_the_script_of_a_page_is_not_lost(page: Page, address: str) -> None:
@@ -238,38 +205,3 @@ def test_the_keyboard_stays_on_the_board_while_the_opponent_moves(page: Page, ad
     page.keyboard.press("Enter")
     wait(page, "frame.turn && frame.number > 2")
     assert page.evaluate("document.activeElement.matches('.area')")
-
-
-def test_a_closed_tab_is_opened_again_by_its_address(page: Page, address: str) -> None:
-    begin(page, address, "phantom_tic_tac_toe")
-    page.locator(".area[aria-label='b2']").click()
-    wait(page, "frame.turn && frame.number > 1")
-    before, table, context = page.evaluate("JSON.stringify(frame)"), page.url, page.context
-    page.close()
-    again = context.new_page()
-    again.goto(table)
-    wait(again, "frame.turn")
-    assert again.evaluate("JSON.stringify(frame)") == before
-
-
-def test_a_game_is_chosen_and_begun_by_keyboard(page: Page, address: str) -> None:
-    page.goto(f"{address}/")
-    press_until(page, "Tab", "document.activeElement.getAttribute('href') === '/games/kuhn_poker'")
-    page.keyboard.press("Enter")
-    page.wait_for_url(re.compile("/games/kuhn_poker"))
-    press_until(page, "Tab", "document.activeElement.matches('button.go')")
-    page.keyboard.press("Enter")
-    page.wait_for_url(re.compile("/tables/"))
-    wait(page, "frame.turn")
-    press_until(page, "Tab", "document.activeElement.matches('#buttons button')")
-    number = number_of(page)
-    page.keyboard.press("Enter")
-    wait(page, f"frame.number > {number} || !document.getElementById('over').hidden")
-
-
-def press_until(page: Page, key: str, condition: str) -> None:
-    for _ in range(80):
-        page.keyboard.press(key)
-        if page.evaluate(condition):
-            return
-    raise AssertionError(f"the keyboard does not reach {condition}")

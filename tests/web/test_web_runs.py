@@ -124,6 +124,7 @@ def test_a_quiet_run_sends_its_parts_once(browser: Browser) -> None:
             events.next()
 
 
+@pytest.mark.slow
 @pytest.mark.engine("chromium")
 def test_a_report_that_changes_stays_as_its_reader_left_it(
     browser: Browser, chromium: Chromium
@@ -212,7 +213,7 @@ def test_a_run_keeps_its_address_when_others_begin_beside_it(runs: Path, tmp_pat
         assert "a-later" in browser.ask("/runs/1/stop").text
 
 
-def test_a_comparison_says_how_far_it_is(tmp_path: Path) -> None:
+def test_a_comparison_shows_its_tables_and_how_far_it_is(tmp_path: Path) -> None:
     (tmp_path / "few.toml").write_text(comparison_text())
     compare(tmp_path / "few.toml", "--out", tmp_path / "few")
     with (
@@ -220,7 +221,15 @@ def test_a_comparison_says_how_far_it_is(tmp_path: Path) -> None:
         contextlib.closing(sqlite3.connect(tmp_path / "few" / COMPARISON.file_name)) as store,
     ):
         browser = let_in(port)
+        assert "comparison" in browser.ask("/runs/").text
         whole = browser.ask("/runs/0/")
+        shown = json.loads((tmp_path / "few" / "comparison.json").read_text())
+        for row in shown["rows"]:
+            assert row["arm"] in whole.text
+        titles = re.findall(r"<h2>([^<]+)</h2>", whole.text)
+        assert len([title for title in titles if "against" in title]) == len(
+            {(row["game"], row["depth"], row["class"]) for row in shown["rows"]}
+        )
         assert ("refresh" in whole.headers, "reloads itself" in whole.text) == (False, False)
         (total,) = store.execute("SELECT count(*) FROM searches").fetchone()
         store.execute("DELETE FROM searches")
@@ -228,23 +237,6 @@ def test_a_comparison_says_how_far_it_is(tmp_path: Path) -> None:
         begun = browser.ask("/runs/0/")
         assert f"0/{total} searches" in begun.text
         assert "refresh" in begun.headers
-
-
-def test_a_comparison_shows_its_tables(tmp_path: Path) -> None:
-    (tmp_path / "few.toml").write_text(comparison_text())
-    compare(tmp_path / "few.toml", "--out", tmp_path / "few")
-    with running(tmp_path / "games", tmp_path / "few") as port:
-        browser = let_in(port)
-        assert "comparison" in browser.ask("/runs/").text
-        page = browser.ask("/runs/0/")
-        assert page.status == 200, page.text
-        shown = json.loads((tmp_path / "few" / "comparison.json").read_text())
-        for row in shown["rows"]:
-            assert row["arm"] in page.text
-        titles = re.findall(r"<h2>([^<]+)</h2>", page.text)
-        assert len([title for title in titles if "against" in title]) == len(
-            {(row["game"], row["depth"], row["class"]) for row in shown["rows"]}
-        )
 
 
 @pytest.mark.slow
