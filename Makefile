@@ -16,8 +16,9 @@ TESTS_classics := tests/classics
 TESTS_miniblind := tests/miniblind
 TESTS_openspiel := tests/openspiel
 TESTS_docs := tests/docs
+TESTS_promises := tests/promises
 TESTS := $(if $(PKG),$(or $(TESTS_$(PKG)),$(error PKG=$(PKG): there is no such part; there are \
-	framework tournaments go rbc classics miniblind openspiel docs)))
+	framework tournaments go rbc classics miniblind openspiel docs promises)))
 # Matches want a folder or weights and take hours; figures.py runs others of these.
 BENCHMARKS := $(filter-out %_matches.py %/go_settings.py %/go_five.py %/go_networks.py %/go_zero.py %/go_values.py %/go_judges.py %/figures.py %/opponents.py,$(wildcard benchmarks/*.py))
 

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-SLOW = ("README.md", "docs/miniblind.md", "docs/python.md", "docs/rbc.md", "docs/tutorial.md")
+SLOW = ("docs/miniblind.md", "docs/python.md", "docs/rbc.md")
 PAGES = {
-    "README.md": 2,
     "docs/belief-search.md": 2,
     "docs/go.md": 4,
     "docs/miniblind.md": 3,
@@ -21,7 +20,6 @@ PAGES = {
     "docs/ratings.md": 3,
     "docs/rbc.md": 1,
     "docs/searches.md": 5,
-    "docs/tutorial.md": 6,
     "plugins/classics/README.md": 1,
     "plugins/go/README.md": 1,
     "plugins/miniblind/README.md": 1,
@@ -38,9 +36,8 @@ def test_the_python_of_a_page_runs(
     """Its blocks in their order, which share their names."""
     shutil.copytree(ROOT / "configs", tmp_path / "configs")
     monkeypatch.chdir(tmp_path)
-    language = "pycon" if page == "docs/tutorial.md" else "python|pycon"  # its files are compared
     text = (ROOT / page).read_text("utf-8")
-    blocks = re.findall(rf"```(?:{language})\n(.*?)```", text, re.DOTALL)
+    blocks = re.findall(r"```(?:python|pycon)\n(.*?)```", text, re.DOTALL)
     assert len(blocks) == PAGES[page]
     names: dict[str, object] = {}
     for block in blocks:

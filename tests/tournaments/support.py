@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from tests.warm_command import run_miai
 
@@ -109,7 +110,7 @@ def refused(*words: object, cwd: Path | None = None, env: Mapping[str, str] | No
     return done.stderr
 
 
-def games_of(folder: Path) -> dict[str, tuple[object, ...]]:
+def games_of(folder: Path) -> dict[str, tuple[Any, ...]]:
     """Return for each finished game all that must not depend on how it was played."""
     with Store.read(folder) as store:
         return {
