@@ -84,12 +84,6 @@ class SerialisesWithoutRefusals(PhantomTicTacToeState):
         return json.dumps(stood)
 
 
-@broken("key")
-class KeysForgetWhoseMarks(TicTacToeState):
-    def key(self) -> int:
-        return self._marks[0] | self._marks[1]
-
-
 @broken("key", PhantomTicTacToe)
 class KeysForgetRefusals(PhantomTicTacToeState):
     def key(self) -> int:
@@ -127,12 +121,6 @@ class RefusesWithAnAssertion(TicTacToeState):
 class ListsActionsDownwards(TicTacToeState):
     def legal_actions(self) -> list[int]:
         return super().legal_actions()[::-1]
-
-
-@broken("legal-actions")
-class ListsActionsTwice(TicTacToeState):
-    def legal_actions(self) -> list[int]:
-        return sorted(super().legal_actions() * 2)
 
 
 @broken("legal-actions")

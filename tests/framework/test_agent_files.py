@@ -156,13 +156,3 @@ def test_it_plays_in_a_tournament(folder: Path) -> None:
         record = miai.read_record(store.record(rows[0].game_id))
     digest = sha256((folder / "agents.py").read_bytes()).hexdigest()[:12]
     assert {player.version.split("; ")[1] for player in record.players} == {f"Mine {digest}"}
-
-
-@pytest.mark.slow
-def test_a_tournament_reports_a_file_that_cannot_play_before_the_first_game(folder: Path) -> None:
-    (folder / "x.toml").write_text(CONFIG.replace("agents.py:Mine", "syntax.py:Mine"))
-    done = miai_in(folder, "tournament", "run", "x.toml", "--out", "run")
-    assert done.returncode == 2
-    assert "cannot be imported: line 2: SyntaxError" in done.stderr
-    assert "Traceback" not in done.stderr
-    assert not (folder / "run").exists()

@@ -39,13 +39,6 @@ def test_without_a_clock_nothing_falls() -> None:
     assert clock.spent == 1e9
 
 
-def test_a_move_deadline_needs_no_clock() -> None:
-    clock = Clock(TimeControl(move_deadline=2.0, margin=0.5))
-    assert clock.deadline() == 2.5
-    assert clock.charge(2.5)
-    assert not clock.charge(2.75)
-
-
 def test_a_move_deadline_caps_any_clock() -> None:
     clock = Clock(TimeControl(kind="absolute", seconds=10.0, move_deadline=3.0, margin=0.0))
     assert clock.limit() == 3.0
@@ -107,11 +100,6 @@ def test_byo_yomi(moves: tuple[float, ...], main: float, periods: int, limit: fl
 def test_the_flag_falls_after_the_last_period(moves: tuple[float, ...]) -> None:
     clock = after(BYO_YOMI, *moves[:-1])
     assert not clock.charge(moves[-1])
-
-
-def test_the_margin_of_the_last_period_is_new_on_every_move() -> None:
-    clock = after(TimeControl(kind="byo-yomi", periods=1, period_seconds=4.0, margin=0.5), 4.5, 4.5)
-    assert clock.limit() == 4.0
 
 
 # -- properties -----------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from tests.framework.twin_histories import ALL_SEEING, HIDDEN, SEATS, twins
 from typer.testing import CliRunner
 
 import miai
-from miai import Agent, ClockReading, Decision, Game, Observation
+from miai import Agent, ClockReading, Decision, Game
 from miai.cli.app import build_app
 from miai.render import action_text
 
@@ -127,51 +127,6 @@ def test_two_histories_that_look_the_same_print_the_same(
 def test_every_game_is_played_in_a_seat_from_which_something_is_hidden() -> None:
     assert {name for name, seat in SEATS if (name, seat) not in ALL_SEEING} == set(HIDDEN)
     assert {"kuhn_poker", "mini_rbc", "phantom_tic_tac_toe", "rbc"} <= set(HIDDEN)
-
-
-# -- what an agent is told -------------------------------------------------------------------------
-
-
-class Listener(Scripted):
-    """Notes everything that the referee tells it."""
-
-    heard: list[object]
-
-    def new_game(self, seed: int, *, player: int, log: Path | None = None) -> None:
-        super().new_game(seed, player=player, log=log)
-        self.heard = [("new game", seed, player, log)]
-
-    def observe(self, observation: Observation) -> None:
-        super().observe(observation)
-        self.heard.append(observation)
-
-    def act(self, clock: ClockReading) -> Decision:
-        self.heard.append(clock.control)
-        return super().act(clock)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "seat"), [s for s in SEATS if s not in ALL_SEEING])
-def test_an_agent_is_told_the_same_in_two_histories(
-    name: str, seat: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    heard = []
-    for history, secret in zip(twins(name, seat), ("aha", "oh dear"), strict=True):
-        game = miai.load_game(name)
-        parts = parts_of(game, history)
-        agents: list[Agent] = [
-            (Listener if player == seat else Scripted)(game, iter(parts[player]), secret, 0.0)
-            for player in range(game.num_players())
-        ]
-        chance = iter(parts[-1])
-        with monkeypatch.context() as patch:
-            patch.setattr("miai.playing.match._draw", lambda outcomes, rng, c=chance: next(c))
-            record = miai.play(game, agents)  # until the script of the seat is used up
-        assert record.loser == seat
-        listener = agents[seat]
-        assert isinstance(listener, Listener)
-        heard.append(listener.heard)
-    assert heard[0] == heard[1]
 
 
 # -- who may sit and who may watch -----------------------------------------------------------------

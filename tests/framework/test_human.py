@@ -216,24 +216,6 @@ def test_a_hint_of_a_search_without_visits_goes_by_its_priors() -> None:
     assert "3. " not in shown
 
 
-@pytest.mark.slow
-def test_nothing_hidden_is_shown_by_going_back_asking_or_saving() -> None:
-    child = terminal("kuhn_poker", "--first", "human", "--second", "random")
-    for command, output in (
-        ("undo", "Moves cannot be taken back here"),
-        ("hint", "ismcts suggests (pass|bet): utility"),
-        ("save x.jsonl", "cannot be saved here"),
-    ):
-        child.expect("first> ")
-        child.sendline(command)
-        child.expect(output)
-    child.sendline("quit")
-    child.expect(pexpect.EOF)
-    refused = terminal("kuhn_poker", "--adviser", "mcts")
-    refused.expect("hides information")
-    refused.expect(pexpect.EOF)
-
-
 def test_people_are_told_a_command_that_plays_where_nothing_can_be_hidden() -> None:
     refused = terminal("goofspiel", "--set", "players=3", "--player1", "random")
     refused.expect("cannot hide the choices of player2 and player3 from each other")

@@ -36,7 +36,6 @@ from miai.errors import (
     HiddenInformationError,
     ParameterError,
     PluginError,
-    UnknownComponentError,
 )
 from miai.parameters import build_parameters
 from miai.search.evaluators import RandomRollout
@@ -261,14 +260,6 @@ def check_proof(game: TreeGame, tree: Choice) -> None:
         (outcome,) = rational_outcomes(tree)
         assert list(search.root.proven) == pytest.approx(list(map(float, outcome)), abs=1e-9)
         assert found.value == pytest.approx(float(outcome[tree.player]), abs=1e-9)
-
-
-def test_an_indifferent_player_proves_nothing_for_the_others() -> None:
-    spite = Choice(1, (End((0.0, 1.0, 0.0)), End((1.0, 1.0, 0.0))))
-    game = TreeGame(Choice(0, (spite,)), players=3, utility_sum=None)
-    found, _ = searched(game, simulations=200)
-    assert not found.statistics["proven"]
-    assert 0 <= found.value <= 1
 
 
 def test_a_proven_root_is_answered_at_once() -> None:
@@ -579,11 +570,6 @@ def test_it_resigns_below_its_threshold_only() -> None:
 def test_wrong_parameters_are_named(values: dict[str, Any], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         miai.make_agent("mcts", miai.load_game("tic_tac_toe"), **values)
-
-
-def test_an_unknown_evaluator_is_named_with_near_matches() -> None:
-    with pytest.raises(UnknownComponentError, match="Did you mean 'random-rollout'"):
-        miai.make_agent("mcts", miai.load_game("tic_tac_toe"), evaluator="random-rolout")
 
 
 # -- what it refuses ------------------------------------------------------------------------------

@@ -475,19 +475,6 @@ def test_a_program_that_contradicts_itself_is_found() -> None:
         check_game(counting(fickle), games=1)
 
 
-def test_another_hello_after_a_death_voids_the_game(tmp_path: Path) -> None:
-    mark = tmp_path / "died"
-    code = f"""
-again = os.path.exists({str(mark)!r})
-greet(version=2 if again else 1)
-hear()
-open({str(mark)!r}, "w").close()
-sys.exit(1)
-"""
-    with pytest.raises(GameFailedError, match="started again, it says another hello"):
-        counting(code).new_initial_state()
-
-
 # -- players in processes of their own ------------------------------------------------------------
 
 
@@ -773,14 +760,6 @@ def test_random_games_of_a_program_must_be_right(returns: str, message: str) -> 
     with pytest.raises(GameFailedError) as caught:
         miai.play(game, [miai.make_agent("mcts", game, simulations=20), RandomAgent(game)])
     assert message in str(caught.value)
-
-
-def test_a_player_whose_random_games_fail_does_not_forfeit() -> None:
-    fails = "sys.exit('tired') if len(message['states'][0]) == 2 else [[0, 0]]"
-    game = counting(PLAYOUTS.format(fails))
-    seats = seats_of(game, ("mcts", {"simulations": 20}), ("random", {}))
-    with pytest.raises(GameFailedError, match="its last output: tired"):
-        with_seats(game, seats)
 
 
 def test_positions_may_be_any_json_and_actions_written_otherwise() -> None:

@@ -17,7 +17,6 @@ import pytest
 
 from miai.errors import WorkerError
 from miai.process.child import Child
-from miai.process.messages import encode
 from miai.process.workers import (
     ATTEMPTS,
     Failed,
@@ -25,7 +24,6 @@ from miai.process.workers import (
     Job,
     JobEvent,
     WorkerPool,
-    WorkerProcess,
 )
 
 pytestmark = [pytest.mark.usefixtures("unruly"), pytest.mark.timeout(120)]
@@ -113,18 +111,6 @@ def test_a_killed_worker_costs_the_job_it_was_at_and_no_other(tmp_path: Path) ->
         assert (failed.job, failed.kind) == (fatal, "death")
         assert "was killed by SIGKILL; its last output: the end is near" in failed.reason
         assert sorted(values(events)) == list(range(8))
-
-
-def test_a_worker_killed_from_outside_is_replaced() -> None:
-    with make_pool(workers=1) as pool:
-        job = Job("long", {"do": "hang"})
-        pool.submit(job)
-        (pid,) = pool.pids
-        os.kill(pid, signal.SIGKILL)
-        assert only(wait_for(pool, 1)).job is job
-        pool.submit(echo(5))
-        assert values(wait_for(pool, 1)) == [5]
-        assert pool.pids != [pid]
 
 
 @pytest.mark.parametrize("once", [True, False])
@@ -305,22 +291,3 @@ def test_the_id_of_a_dead_child_stays_reserved_until_its_group_is_killed(gone: G
     child.kill()
     assert not psutil.pid_exists(child.pid)
     assert gone(sleeper)
-
-
-def test_an_answer_before_a_malformed_one_counts() -> None:
-    worker = WorkerProcess(TARGET, encode({"setup": {}}))
-    answers, (reader, writer) = worker.child.answers, os.pipe()
-    try:
-        worker.child.answers = reader
-        worker.jobs.extend([first := echo(1), second := echo(2)])
-        os.write(writer, encode({"result": 5}) + encode({"nonsense": 1}))
-        (event,) = worker.receive()
-        assert isinstance(event, Finished)
-        assert (event.job, event.result) == (first, 5)
-        assert "malformed" in worker.failure
-        assert list(worker.jobs) == [second]
-    finally:
-        worker.child.answers = answers
-        worker.child.kill()
-        os.close(reader)
-        os.close(writer)

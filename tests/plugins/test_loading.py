@@ -9,10 +9,8 @@ from importlib.metadata import EntryPoint, PathDistribution, entry_points
 from pathlib import Path
 
 import pytest
-import typer
 
-from miai.cli import listing
-from miai.errors import PluginLoadError, RegistrationError, UnknownComponentError
+from miai.errors import PluginLoadError, UnknownComponentError
 from miai.plugins.loader import PluginHost, PluginWarning
 from miai.plugins.registry import Registry
 
@@ -169,13 +167,6 @@ def test_misspelt_names_get_near_matches() -> None:
         registry.components("agnt")
 
 
-def test_two_components_cannot_share_a_name() -> None:
-    registry = Registry()
-    registry.add("agent", "mcts", lambda: None, summary="")
-    with pytest.raises(RegistrationError, match="already registered by plugin 'miai'"):
-        registry.add("agent", "mcts", lambda: None, summary="")
-
-
 def test_a_newcomer_takes_no_name_away_from_a_plugin_of_miai(modules: Path) -> None:
     (modules / "plug_aaa.py").write_text(
         "from miai import hookimpl\n@hookimpl\ndef miai_register(registry):\n"
@@ -259,19 +250,6 @@ def test_check_reports_all_defects_of_a_plugin_at_once(modules: Path) -> None:
     ):
         assert words in texts
     assert len(checked.errors) == 8
-
-
-def test_check_prints_each_defect_on_a_line(
-    modules: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with pytest.warns(PluginWarning):
-        plugins = host(entry(modules, "several", SEVERAL))
-    monkeypatch.setattr(listing, "plugin_host", lambda: plugins)
-    with pytest.raises(typer.Exit) as caught:
-        listing.check_plugins(as_json=False)
-    assert caught.value.exit_code == 2
-    lines = capsys.readouterr().out.splitlines()
-    assert sum(line.startswith("    ") for line in lines) == 8
 
 
 NEEDING = "import rare_library_of_an_extra\n" + GOOD

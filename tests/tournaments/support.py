@@ -7,19 +7,22 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tests.warm_command import run_miai
 
 from miai.record import VerdictRecord
 from miai.record_reader import read_record
+from miai_tournaments.store.rows import GameResult, GameRow, PlayerRow, RunInfo, ScheduledGame
 from miai_tournaments.store.store import Store
 
 PLUGIN = Path(__file__).parents[1] / "fixtures" / "miai-mischief"
 CONFIGS = Path(__file__).parents[2] / "configs"
 
 Table = Mapping[str, object]
+Part = TypeVar("Part", ScheduledGame, GameResult)
 
 
 def config_text(
@@ -108,6 +111,20 @@ def refused(*words: object, cwd: Path | None = None, env: Mapping[str, str] | No
     assert done.stderr.startswith("miai: "), done.stderr
     assert done.stderr.count("miai: ") == 1, done.stderr
     return done.stderr
+
+
+def store_of(
+    folder: Path, info: RunInfo, players: Sequence[PlayerRow], games: Sequence[GameRow]
+) -> Store:
+    """Make a store in which the games that are done have been played; it is to be closed."""
+
+    def part(row: GameRow, kind: type[Part]) -> Part:
+        return kind(**{each.name: getattr(row, each.name) for each in fields(kind)})
+
+    store = Store.create(folder, info, players, [part(row, ScheduledGame) for row in games])
+    done = [row for row in games if row.status == "done"]
+    store.finish((row.game_id, part(row, GameResult), "{}\n") for row in done)
+    return store
 
 
 def games_of(folder: Path) -> dict[str, tuple[Any, ...]]:

@@ -241,31 +241,6 @@ def change(finished: Path, folder: Path, statement: str, *values: object) -> Pat
     return folder
 
 
-SEALED = {
-    "players": '["bob","ann"]',
-    "returns": "[0.5,-0.5]",
-    "seed": 7,
-    "moves": 8,
-    "opening": "[1]",
-    "termination": "move-limit",
-    "wall_seconds": 0.25,
-    "round": 2,
-}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("column", SEALED)
-def test_a_changed_result_is_reported_with_its_game(
-    column: str, finished: Path, tmp_path: Path
-) -> None:
-    statement = f"UPDATE games SET {column} = ? WHERE game_id = 'ann~bob~0001a'"
-    folder = change(finished, tmp_path / "run", statement, SEALED[column])
-    for words in (("report", folder), ("report", folder, "--json")):
-        message = refused(*words)
-        assert "table games, row 'ann~bob~0001a': was damaged or changed after" in message
-        assert "restore the file from a copy" in message
-
-
 def test_a_flipped_bit_in_a_record_is_reported_with_its_game(
     finished: Path, tmp_path: Path
 ) -> None:

@@ -239,13 +239,3 @@ def test_players_in_another_order_are_another_match(tmp_path: Path) -> None:
     path.write_text("[[players]]".join((head, other, one)))
     output = refused("run", path, "--out", tmp_path / "run")
     assert "players: in the order deep, ann, begun as ann, deep" in output
-
-
-@pytest.mark.slow
-def test_a_folder_as_the_file_of_a_report_is_refused(tmp_path: Path) -> None:
-    path = config(tmp_path, 'name = "match"\npairs = 1', 2)
-    tournament("run", path, "--out", tmp_path / "run")
-    for out in (".", str(tmp_path)):
-        output = refused("report", tmp_path / "run", "--format", "json", "--out", out)
-        assert "is a folder; name a file" in output
-    assert not tmp_path.with_name(tmp_path.name + ".new").exists()

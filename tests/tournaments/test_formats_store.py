@@ -37,6 +37,12 @@ def with_two_played(folder: Path) -> None:
         ("surplus = 0 WHERE game_id = 'a~b~0001b'", "a~b~0001b"),
         ("checksum = NULL WHERE game_id = 'a~b~0001a'", "a~b~0001a"),
         ("void_count = 3 WHERE game_id = 'a~b~0001a'", "a~b~0001a"),
+        ("players = '[\"b\",\"a\"]' WHERE game_id = 'a~b~0001a'", "a~b~0001a"),
+        ("returns = '[0.5,-0.5]' WHERE game_id = 'a~b~0001a'", "a~b~0001a"),
+        ("seed = 7, moves = 8, round = 2 WHERE game_id = 'a~b~0001a'", "a~b~0001a"),
+        ("opening = '[1]' WHERE game_id = 'a~b~0001a'", "a~b~0001a"),
+        ("termination = 'move-limit' WHERE game_id = 'a~b~0001a'", "a~b~0001a"),
+        ("wall_seconds = 0.25 WHERE game_id = 'a~b~0001a'", "a~b~0001a"),
     ],
 )
 def test_a_game_whose_row_was_changed_does_not_fall_out_of_the_results(

@@ -5,13 +5,14 @@ from __future__ import annotations
 import io
 import json
 import random
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from rich.console import Console
 from tests.tournaments.pages import read_page
+from tests.tournaments.support import store_of
 from tests.tournaments.test_report import INFO, game, small_tournament
 
 from miai_tournaments.ratings.ratings import fit_ratings
@@ -19,8 +20,7 @@ from miai_tournaments.report.head_to_head import head_to_head
 from miai_tournaments.report.report import build_report
 from miai_tournaments.report.report_files import report_page
 from miai_tournaments.report.standings import count_games, count_store, outcome
-from miai_tournaments.store.rows import GameResult, GameRow, PlayerRow, ScheduledGame
-from miai_tournaments.store.store import Store
+from miai_tournaments.store.rows import GameRow, PlayerRow
 
 POINTS = {1: 1.0, 0: 0.5, -1: 0.0}
 
@@ -139,17 +139,8 @@ def test_the_bootstrap_interval_is_of_the_difference() -> None:
 @pytest.mark.parametrize("names", [("new", "base"), ("base", "new")])
 def test_a_store_counts_the_same_pairs(tmp_path: Path, names: tuple[str, str]) -> None:
     rows = match_games(some_results(12))[:-1]
-    scheduled = [
-        ScheduledGame(**{f.name: getattr(row, f.name) for f in fields(ScheduledGame)})
-        for row in rows
-    ]
     players = [PlayerRow(name=name, agent="random") for name in names]
-    store = Store.create(tmp_path, replace(INFO, game="tic_tac_toe"), players, scheduled)
-    with store:
-        results = [
-            GameResult(**{f.name: getattr(row, f.name) for f in fields(GameResult)}) for row in rows
-        ]
-        store.finish((row.game_id, result, "{}") for row, result in zip(rows, results, strict=True))
+    with store_of(tmp_path, replace(INFO, game="tic_tac_toe"), players, rows) as store:
         by_column, by_row = count_store(store), count_games(rows, players=names)
     assert by_column.pairs == by_row.pairs
     assert {pair: asdict(tally) for pair, tally in by_column.pairs.items()}

@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 from tests.tournaments.support import (
     config_text,
     player,
-    refused,
     tournament,
 )
 
@@ -399,26 +398,6 @@ def test_it_is_watched_and_rated(whole: Path, config: Path, tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-def test_a_match_of_three_ends_when_a_test_has_decided(tmp_path: Path) -> None:
-    config = tmp_path / "x.toml"
-    test = {"elo0": -150, "elo1": 100, "alpha": 0.1, "beta": 0.1, "model": "logistic"}
-    players = (player("new", "mcts", simulations=20), player("old-1"), player("old-2"))
-    sections = {"format": {"name": "match", "pairs": 60}, "format.sprt": test}
-    text = config_text(*players, game=SMALL, **sections)
-    config.write_text(text.replace("rounds = 2\n", "", 1))
-    done = tournament("run", config, "--out", tmp_path / "out", "--executor", "serial")
-    assert "SPRT of new against old-1 and old-2: H1 accepted, 100 logistic Elo" in done.stdout
-    with Store.read(tmp_path / "out") as store:
-        facts: Any = store.info().facts
-        counted = len(store.results())
-        report = build_report(store, details=True)
-    page = write_report(report, tmp_path, "html").read_text()
-    assert (facts["verdict"], facts["unit"]) == ("H1", "block")
-    assert counted == 3 * facts["pairs"] < 180
-    assert "blocks of games" in page
-
-
-@pytest.mark.slow
 def test_an_agent_that_fails_is_last_and_named(tmp_path: Path, mischief: dict[str, str]) -> None:
     config = tmp_path / "x.toml"
     players = (*FOUR[:2], player("bad", "mischief", way="illegal"))
@@ -435,23 +414,6 @@ def test_an_agent_that_fails_is_last_and_named(tmp_path: Path, mischief: dict[st
         assert row.returns == tuple(-1.0 if n == seat else 0.5 for n in range(3))
     assert "bad lost to ann and bob by illegal-action" in done.stdout
     assert "ann = bob > bad (illegal-action: " in done.stdout
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("good", "said"), [(["ann"], "lost to ann by"), ([], "forfeited by")])
-def test_who_forfeits_together_does_not_lose_to_each_other(
-    tmp_path: Path, mischief: dict[str, str], good: list[str], said: str
-) -> None:
-    config = tmp_path / "x.toml"
-    bad = [player(name, "mischief", way="illegal") for name in ("bad", "worse")]
-    game = {"name": "goofspiel", "players": len(good) + len(bad), "num_cards": 3}
-    players = [player(name, "random") for name in good] + bad
-    config.write_text(config_text(*players, game=game, tournament={"rounds": 1}))
-    words = ("run", config, "--out", tmp_path / "out", "--executor", "serial")
-    lines = tournament(*words, env=mischief).stdout.partition("Forfeits:")[2]
-    assert f": bad {said} illegal-action" in " ".join(lines.split())
-    checked = refused("check", config, env=mischief)
-    assert checked.count("is not legal at ply") == len(bad), "once for each player"
 
 
 # -- several games in one list --------------------------------------------------------------------

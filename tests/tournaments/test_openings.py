@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from itertools import permutations
 from pathlib import Path
@@ -27,7 +28,7 @@ from miai_tournaments.report.live import Reporter
 from miai_tournaments.report.report import build_report
 from miai_tournaments.running.check import check_players
 from miai_tournaments.running.schedule import Schedule
-from miai_tournaments.running.stored_run import run_info, stored_openings
+from miai_tournaments.running.stored_run import stored_openings
 from miai_tournaments.running.tournament_run import (
     RunEnding,
     RunOptions,
@@ -262,13 +263,7 @@ def test_the_lines_that_are_kept_are_found_once(tmp_path: Path) -> None:
     assert kept == [n for n, line in enumerate(t.openings.lines) if exact(line.actions) == 0]
     assert names == [game_text(t.openings.lines[n].actions) for n in (kept * 3)[:3]]
     for broken in ({}, {"kept": [9], "values": [0.0]}, {"kept": [0], "values": []}, {"kept": "x"}):
-        damaged = {**info.resolved, "openings": broken}
-        other = run_info(t).__class__(
-            **{
-                **{field: getattr(info, field) for field in info.__dataclass_fields__},
-                "resolved": damaged,
-            }
-        )
+        other = replace(info, resolved={**info.resolved, "openings": broken})
         with pytest.raises(StoreError, match="openings"):
             stored_openings(other, t.config, t.game, tmp_path / "out")
 

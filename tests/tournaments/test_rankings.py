@@ -222,6 +222,25 @@ def test_names_and_seats_are_only_names(players: list[int], seats: list[int]) ->
     )
 
 
+def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
+    seats, games, leagues = (50.0, 0.0, -50.0), 3, 60
+    elo = dict(zip(NAMES, (0.0, 120.0, -90.0, 240.0), strict=True))
+    truth = np.array(list(elo.values()))
+    rng = np.random.default_rng(11)
+    inside: list[bool] = []
+    means = []
+    for _ in range(leagues):
+        fit = fit_rankings(Rankings.from_games(race(rng, elo, seats, games), players=NAMES))
+        means.append(fit.elo)
+        for i, j in combinations(range(4), 2):
+            gap = fit.difference(NAMES[i], NAMES[j])
+            inside.append(gap.low <= truth[i] - truth[j] <= gap.high)
+        inside += [s.low <= value <= s.high for s, value in zip(fit.seats[0], seats, strict=True)]
+    assert 0.925 <= np.mean(inside) <= 0.975
+    error = np.std(means, axis=0) / math.sqrt(leagues)
+    assert (np.abs(np.mean(means, axis=0) - (truth - truth.mean())) < 4 * error + 3).all()
+
+
 def test_kinds_of_games_share_strengths_but_not_seats() -> None:
     elo = dict(zip(NAMES, (0.0, 150.0, -80.0, 300.0), strict=True))
     rng = np.random.default_rng(2)

@@ -15,14 +15,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
+from tests.tournaments.support import store_of
 
 from miai.errors import ConfigError, StoreError
 from miai.pages.document import NONE, printable
 from miai.record import Termination
 from miai_tournaments.ratings.ratings import fit_ratings
 from miai_tournaments.report.report import build_report
-from miai_tournaments.store.rows import GameResult, GameRow, PlayerRow, RunInfo, ScheduledGame
-from miai_tournaments.store.store import Store
+from miai_tournaments.store.rows import GameRow, PlayerRow, RunInfo
 
 quick = settings(max_examples=40, deadline=None)
 
@@ -319,23 +319,11 @@ def test_mixed_settings_are_reported_with_the_ratings() -> None:
 
 
 def test_a_store_and_its_games_give_one_report(tmp_path: Path) -> None:
-    rows = small_tournament()
-    scheduled = [
-        ScheduledGame(**{key: getattr(row, key) for key in ScheduledGame.__dataclass_fields__})
-        for row in rows
-    ]
-    names = ("fast-random", "mcts-400", "mcts-100", "newcomer")
-    with Store.create(
-        tmp_path, INFO, [PlayerRow(name=n, agent="a") for n in names], scheduled
-    ) as s:
-        fields = GameResult.__dataclass_fields__
-        s.finish(
-            (row.game_id, GameResult(**{key: getattr(row, key) for key in fields}), "{}\n")
-            for row in rows
-            if row.status == "done"
-        )
-        s.void("g010", "the worker died")
-        stored = build_report(s)
+    rows, names = small_tournament(), ("fast-random", "mcts-400", "mcts-100", "newcomer")
+    players = [PlayerRow(name=name, agent="a") for name in names]
+    with store_of(tmp_path, INFO, players, rows) as store:
+        store.void("g010", "the worker died")
+        stored = build_report(store)
     given = build_report(rows, info=INFO, players=names)
     bare = replace(stored, entered=())  # a store alone knows what plays under a name
     assert bare.to_json() == given.to_json()

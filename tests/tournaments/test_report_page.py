@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.tournaments.pages import Node, read_page
+from tests.tournaments.support import store_of
 from tests.tournaments.test_report import (
     HOSTILE,
     INFO,
@@ -25,8 +26,7 @@ from miai_tournaments.report.details import parameter_series
 from miai_tournaments.report.rating_tables import shade
 from miai_tournaments.report.report import TournamentReport, build_report
 from miai_tournaments.report.report_files import report_page
-from miai_tournaments.store.rows import GameResult, GameRow, PlayerRow, RunInfo, ScheduledGame
-from miai_tournaments.store.store import Store
+from miai_tournaments.store.rows import GameRow, PlayerRow, RunInfo
 
 ATTACKS = (
     "<script>alert(1)</script>",
@@ -138,18 +138,7 @@ def test_teams_and_the_state_of_a_test_are_shown(tmp_path: Any) -> None:
         PlayerRow(name=name, agent="x", team="odd" if i % 2 else "even")
         for i, name in enumerate(names)
     ]
-    fields = ("game_id", "pair_id", "round", "players", "seed", "opening")
-    games = [ScheduledGame(**{f: getattr(row, f) for f in fields}) for row in rows]
-    with Store.create(tmp_path, info, players, games) as store:
-        results = [
-            (
-                r.game_id,
-                GameResult(**{f: getattr(r, f) for f in GameResult.__dataclass_fields__}),
-                "{}",
-            )
-            for r in rows
-        ]
-        store.finish(results)
+    with store_of(tmp_path, info, players, rows) as store:
         report = build_report(store, details=True)
     page = read_page(report_page(report))
     teams: Any = report.to_json()["details"]

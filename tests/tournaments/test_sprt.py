@@ -265,18 +265,6 @@ def test_blocks_of_more_players_have_finer_points() -> None:
         sprt.decide([0.25])
 
 
-@pytest.mark.soak
-@pytest.mark.timeout(600)
-@pytest.mark.parametrize("model", ["normalised", "logistic"])
-@pytest.mark.parametrize(
-    "base", [FLAT, (0.02, 0.2, 0.56, 0.2, 0.02), (0.25, 0.0, 0.5, 0.0, 0.25)], ids=str
-)
-def test_error_rates_are_within_their_bounds_in_two_thousand_tests(
-    model: Model, base: Sequence[float]
-) -> None:
-    check_errors(Sprt(0, 40, model=model), base, 2000, seed=6)
-
-
 def test_drawish_pairs_take_as_long_in_normalised_elo() -> None:
     wide = [wald_pairs(Sprt(0, 20), base, 20.0) for base in (FLAT, (0.02, 0.2, 0.56, 0.2, 0.02))]
     assert wide[0] == pytest.approx(wide[1], rel=0.1)

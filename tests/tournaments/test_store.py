@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from miai.errors import ParameterError, StoreError
+from miai.errors import StoreError
 from miai_tournaments.store.address import settle_draft
 from miai_tournaments.store.folder import (
     DRAFT_FILE,
@@ -335,12 +335,6 @@ def test_a_runner_is_asked_to_stop_and_no_later_one(tmp_path: Path) -> None:
     kept.rename(tmp_path / "stop")  # as if the runner had died before it looked
     with locked(tmp_path) as lock:
         assert not lock.stop_asked()
-
-
-@pytest.mark.parametrize("url", ["postgresql://host", "postgresql://host/", "postgresql:///runs"])
-def test_an_address_names_a_host_and_a_database(url: str, tmp_path: Path) -> None:
-    with pytest.raises(ParameterError, match="lacks a host or a database"):
-        Store.create(tmp_path / "run", INFO, PLAYERS, GAMES, store=url)
 
 
 def test_a_draft_that_is_half_written_is_dropped(tmp_path: Path) -> None:

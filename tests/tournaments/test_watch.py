@@ -23,6 +23,7 @@ from tests.tournaments.support import (
     environment,
     player,
     refused,
+    store_of,
     tournament,
 )
 from tests.tournaments.test_report import INFO, game
@@ -34,8 +35,7 @@ from miai.playing.match import InProcessSeat, play_game
 from miai.record import MoveRecord
 from miai_tournaments.report import watch as watch_module
 from miai_tournaments.report.watch import rate, watch
-from miai_tournaments.store.rows import PlayerRow, RunInfo, ScheduledGame
-from miai_tournaments.store.store import Store
+from miai_tournaments.store.rows import PlayerRow, RunInfo
 from miai_tournaments.workers import game_runner as boards_module
 from miai_tournaments.workers.game_runner import BoardWriter, read_boards
 
@@ -100,14 +100,10 @@ def test_an_end_is_expected_only_where_all_games_are_known(
 ) -> None:
     monkeypatch.setattr(watch_module, "rate", lambda *_: 1070.4)
     monkeypatch.setattr(watch_module, "runner_of", lambda folder: "process 1 on this machine")
-    rows = [game(n, "a", "b", 1) for n in range(2)]
-    scheduled = [
-        ScheduledGame(**{key: getattr(row, key) for key in ScheduledGame.__dataclass_fields__})
-        for row in rows
-    ]
+    rows = [replace(game(n, "a", "b", 1), status="pending") for n in range(2)]
     info = replace(INFO, facts={"open": True} if growing else {})
     players = [PlayerRow(name=name, agent="random") for name in "ab"]
-    Store.create(tmp_path, info, players, scheduled).close()
+    store_of(tmp_path, info, players, rows).close()
     seen = frame(tmp_path)
     assert "1,070 games/min" in seen
     assert ("left, until about" in seen) is not growing
@@ -256,11 +252,10 @@ def test_boards_are_shown_as_they_are_but_for_what_controls_a_terminal(
     )
     monkeypatch.setattr(watch_module, "read_boards", lambda folder: [board])
     monkeypatch.setattr(watch_module, "runner_of", lambda folder: "process 1 on here")
-    games = [game(0, "a", "b", 1)]
-    fields = {f: getattr(games[0], f) for f in ScheduledGame.__dataclass_fields__}
+    games = [replace(game(0, "a", "b", 1), status="pending")]
     info = RunInfo(name="n", seed=0, rounds=1, game="tic_tac_toe", game_version=1)
     players = [PlayerRow(name=name, agent="random") for name in "ab"]
-    Store.create(tmp_path, info, players, [ScheduledGame(**fields)]).close()
+    store_of(tmp_path, info, players, games).close()
     seen = frame(tmp_path)
     assert "\x1b" not in seen
     assert "an?n - bob, ply 7" in seen

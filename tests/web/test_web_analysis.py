@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from tests.framework.twin_histories import ALL_SEEING, SEATS, twins
 from tests.web.server import Browser, is_over, is_turn, let_in, running
 
 import miai
 from miai.api import renderer_for
 from miai.information import PlayerView
 from miai.render import EstimatingRenderer
-from miai.web.analysis import Estimates
 
 
 def moved(browser: Browser, table: str, move: str) -> None:
@@ -93,31 +90,6 @@ def test_a_belief_is_drawn_from_the_player_s_observations(browser: Browser) -> N
     assert browser.ask(f"{table}/estimate").json == seen
     stranger = let_in(browser.port)
     assert stranger.ask(f"{table}/estimate").status == 409
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "seat"), [pair for pair in SEATS if pair not in ALL_SEEING])
-def test_estimates_do_not_depend_on_what_is_hidden(name: str, seat: int) -> None:
-    pictures = []
-    for history in twins(name, seat):
-        game = miai.load_game(name)
-        estimates, view = Estimates(game, renderer_for(game)), PlayerView(game, seat)
-        shown = []
-        for observation in observations(name, seat, history):
-            view.observe(observation)
-            shown.append(estimates.of(view))
-        pictures.append(shown)
-    assert pictures[0] == pictures[1]
-    assert len({str(estimate) for estimate in pictures[0]}) > 1
-
-
-def observations(name: str, seat: int, history: Sequence[int]) -> Iterator[miai.Observation]:
-    state = miai.load_game(name).new_initial_state()
-    for action in (None, *history):
-        if action is not None:
-            state.apply_action(action)
-        if (observation := state.observation(seat)) is not None:
-            yield observation
 
 
 def test_ownership_is_that_of_a_settled_board() -> None:
