@@ -1,7 +1,7 @@
 """Makes docs/benchmarks.md and docs/quality.md from `benchmarks/results`: ``make format``.
 
-    python benchmarks/pages.py            write them
-    python benchmarks/pages.py --check    fail if they are not what would be written: ``make check``
+python benchmarks/pages.py            write them
+python benchmarks/pages.py --check    fail if they are not what would be written: ``make check``
 """
 
 import argparse

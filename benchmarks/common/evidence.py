@@ -3,8 +3,8 @@
 Each file of `benchmarks/results` is a section of a page: rows that commands measured, and notes on
 what was tried. `record` writes what a command has just measured into its row, and the pages anew:
 `docs/benchmarks.md` and `docs/quality.md` are made from the rows alone, and a row is marked as old
-when a file under it has changed since. `python benchmarks/pages.py` makes the pages without
-measuring anything.
+when a file under it has changed since. `make format` makes the pages without measuring anything,
+and `make check` fails where a mark is missing.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ wrote down is not recorded. {OLD} marks a row whose code has changed since, or i
 PAGES: Final[Mapping[str, tuple[str, Sequence[str]]]] = {
     "benchmarks": (
         "# Benchmarks\n\nHow fast and how strong miai is. Compare figures within a row, where miai "
-        "and its peer ran side by side: machines differ, once by 1.7 times between two of one name. "
+        "and its peer ran side by side: two machines of one name differed by 1.7 times. "
         "In brackets is the 95 % interval of a share, or the range of a time over its "
         "repetitions.\n\n"
         f"{EXPLANATION}\n`make figures` measures those of the README that take minutes, "
@@ -122,25 +122,26 @@ class Section(BaseModel):
     rows: list[Row]
     notes: list[str] = []
 
-    def markdown(self) -> str:
+    def markdown(self, root: Path = ROOT) -> str:
         """Return the section with the rows that are shown."""
         head = [f"## {self.title}", "", *([self.text, ""] if self.text else [])]
         lines, above = ["| what | result | measured by |", "|---|---|---|"], ""
         for row in (row for row in self.rows if row.shown):
             command = "the same" if row.command == above else f"`{row.command}`"
             above = row.command
-            lines.append(f"| {row.what} | {row.result()} | {command}{row.origin()} |")
+            lines.append(f"| {row.what} | {row.result()} | {command}{row.origin(root)} |")
         return "\n".join([*head, *lines])
 
 
 def digest(code: Sequence[str], root: Path = ROOT) -> str:
     """Return a hash of files, and of all files in folders, with their names."""
-    text = "".join(_digest_of(path, root) for path in code)
+    text = "".join(digest_of_path(path, root) for path in code)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 @cache
-def _digest_of(name: str, root: Path) -> str:
+def digest_of_path(name: str, root: Path) -> str:
+    """Return the names and hashes of a file, or of all files below a folder, a line each."""
     paths = [root / name] if (root / name).is_file() else sorted((root / name).rglob("*"))
     return "".join(
         f"{path.relative_to(root).as_posix()} {hashlib.sha256(path.read_bytes()).hexdigest()}\n"
@@ -215,7 +216,7 @@ def pages(root: Path = ROOT) -> dict[Path, str]:
     by_name = {path.stem: section for path, section in sections(root).items()}
     return {
         root / "docs" / f"{name}.md": "\n\n".join(
-            [head.rstrip(), *(by_name[section].markdown() for section in names)]
+            [head.rstrip(), *(by_name[section].markdown(root) for section in names)]
         )
         + "\n"
         for name, (head, names) in PAGES.items()
