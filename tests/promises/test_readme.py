@@ -49,7 +49,7 @@ def run(command: str, folder: Path, **environment: str) -> str:
     return done.stdout
 
 
-# -- the demo -------------------------------------------------------------------------------------
+# -- the demo --------------------------------------------------------------------------------------
 
 DEMO = f"miai tournament run {ROOT}/configs/quickstart.toml --out run"
 RESULTS = Path(__file__).with_name("demo.csv")
@@ -137,7 +137,7 @@ def test_all_of_the_demo_prints_its_table(tmp_path: Path) -> None:
     assert sorted(results_of(tmp_path / "run"), key=str) == sorted(stored_results(), key=str)
 
 
-# -- Python and the game --
+# -- Python and the game ---------------------------------------------------------------------------
 
 
 def test_the_same_from_python() -> None:
@@ -191,7 +191,7 @@ def test_the_game_keeps_the_rules_and_is_played(game: Path) -> None:
         process.kill()
 
 
-# -- compared with --
+# -- compared with ---------------------------------------------------------------------------------
 
 
 def test_a_game_is_exported_to_pettingzoo() -> None:
@@ -222,7 +222,7 @@ def test_gtp_engines_are_matched(tmp_path: Path) -> None:
     ] * 2
 
 
-# -- installing --
+# -- installing ------------------------------------------------------------------------------------
 
 
 def test_what_is_installed_is_there() -> None:

@@ -15,7 +15,6 @@ from typing import Any
 
 import psutil
 import pytest
-from tests.tournaments.support import actions
 
 from miai.process.workers import JobPool, WorkerPool
 from miai_tournaments.running.start import make_executor
@@ -97,26 +96,6 @@ def perform(executor: Executor, jobs: list[GameJob]) -> dict[str, JobOutcome]:
             assert outcome.job_id not in outcomes
             outcomes[outcome.job_id] = outcome
     return outcomes
-
-
-@pytest.mark.slow
-def test_all_executors_give_the_same_games() -> None:
-    jobs = [job(n, *players) for n in range(6) for players in [("ann", "deep")]]
-    jobs += [replace(job(6), opening=(4, 0)), replace(job(7), tags={"round": 3})]
-    found = []
-    makers: list[Callable[[], AbstractContextManager[Executor]]] = [
-        serial,
-        lambda: processes(workers=1),
-        lambda: processes(workers=3),
-    ]
-    for make in makers:
-        with make() as executor:
-            outcomes = perform(executor, jobs)
-        assert all(o.result and not o.fault for o in outcomes.values()), outcomes
-        found.append({name: actions(o.record) for name, o in outcomes.items()})
-    assert found[0] == found[1] == found[2]
-    assert found[0]["g6"][:2] == ((0, 4), (1, 0))
-    assert '"round":3' in outcomes["g7"].record
 
 
 @pytest.mark.slow

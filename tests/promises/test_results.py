@@ -1,0 +1,303 @@
+"""What is promised of results: the same games by every way there, and lists in the right order."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import signal
+import subprocess
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from rich.console import Console
+from tests.tournaments.pages import read_page
+from tests.tournaments.support import (
+    Table,
+    command,
+    config_text,
+    games_of,
+    player,
+    refused,
+    tournament,
+)
+from tests.warm_command import run_miai
+
+from miai.playing.replay import replay
+from miai.record_reader import read_record
+from miai_tournaments.commands.rate import rate_runs
+from miai_tournaments.report.report import TournamentReport, build_report
+from miai_tournaments.report.report_files import csv_files, report_page
+from miai_tournaments.store.folder import FILE_NAME
+from miai_tournaments.store.store import Store
+
+GAMES = 24
+STRENGTH = ["zoe", "mia", "abe"]
+"""The players, best first: neither in the order of the config nor in that of their names."""
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    players = (
+        player("abe", "mischief", delay=0.03),  # gives a signal time to come between two games
+        player("zoe", "mcts", simulations=60),
+        player("mia", "mcts", simulations=6),
+    )
+    sections: dict[str, Table] = {
+        "openings": {"random_plies": 1},
+        "limits": {"isolation": "process"},
+    }
+    path = tmp_path_factory.mktemp("results") / "x.toml"
+    path.write_text(config_text(*players, tournament={"rounds": 4}, **sections))
+    return path
+
+
+@pytest.fixture(scope="module")
+def whole(config: Path, mischief: dict[str, str]) -> Path:
+    """The folder of an undisturbed serial run."""
+    folder = config.parent / "whole"
+    tournament("run", config, "--out", folder, "--executor", "serial", env=mischief)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def report(whole: Path) -> TournamentReport:
+    with Store.read(whole) as store:
+        return build_report(store, details=True)
+
+
+# -- the same games --------------------------------------------------------------------------------
+
+
+def test_executors_and_workers_change_nothing(
+    config: Path, whole: Path, mischief: dict[str, str]
+) -> None:
+    """README: "reproducible to the move"; tutorial: "The same config and seed give the same
+    games". The executor ``ray``, which takes ten seconds to begin, is among the slow tests."""
+    done = tournament("run", config.name, "--workers", 2, cwd=config.parent, env=mischief)
+    folder = config.parent / "runs" / "test"
+    assert len(re.findall(rf"(?m)^\[ ?\d+/{GAMES}\] ", done.stdout)) == GAMES
+    assert done.stdout.splitlines()[-1].endswith("miai tournament report runs/test --open")
+    assert (folder / "report.txt").read_text()
+    with Store.read(folder) as store:
+        assert store.counts() == {"pending": 0, "running": 0, "done": GAMES, "void": 0}
+    assert games_of(folder) == games_of(whole)
+
+
+def test_another_seed_gives_other_games(
+    config: Path, whole: Path, mischief: dict[str, str]
+) -> None:
+    """README: "reproducible to the move". By the seed, that is, which each run has."""
+    other = config.parent / "other"
+    words = ("--set", "seed=4", "--set", "rounds=1", "--executor", "serial")
+    tournament("run", config, "--out", other, *words, env=mischief)
+    games = games_of(whole)
+    assert not any(game[6] == games[name][6] for name, game in games_of(other).items())
+
+
+class Interrupted:
+    """A run that was stopped by a signal, then killed, and then resumed to its end.
+
+    Attributes:
+      printed: what the run printed when it was stopped by Ctrl-C.
+      errors: what it printed beside that.
+      status: its exit status.
+      early: the games that were finished when the second was killed.
+      left: the processes of the killed run that did not end.
+    """
+
+    def __init__(self, config: Path, env: dict[str, str]) -> None:
+        self.folder = config.parent / "interrupted"
+        self.env = env
+        with self._begun("run", config, "--out", self.folder) as process:
+            process.send_signal(signal.SIGINT)
+            self.printed, self.errors = process.communicate(timeout=60)
+            self.status = process.returncode
+        self.stopped = games_of(self.folder)
+        with self._begun("resume", self.folder) as process:
+            family = psutil.Process(process.pid).children(recursive=True)
+            process.kill()
+            process.communicate()
+        _, self.left = psutil.wait_procs(family, timeout=20)
+        self.early = games_of(self.folder)
+        tournament("resume", self.folder, "--workers", 2, env=env)
+
+    def _begun(self, *words: object) -> subprocess.Popen[str]:
+        """Return a run that has just finished its fourth game."""
+        pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        process = subprocess.Popen(command(*words, "--workers", 1), env=self.env, **pipes)
+        assert process.stdout is not None
+        for _ in range(4):
+            while not (line := process.stdout.readline()).startswith("["):
+                assert line, process.communicate()
+        return process
+
+
+@pytest.fixture(scope="module")
+def interrupted(config: Path, mischief: dict[str, str]) -> Interrupted:
+    return Interrupted(config, mischief)
+
+
+def test_ctrl_c_finishes_the_running_games_and_says_how_to_go_on(interrupted: Interrupted) -> None:
+    """errors: "tournaments finish or abandon running games and print the command that resumes"."""
+    assert interrupted.status == 130
+    assert "Traceback" not in interrupted.errors
+    assert f"miai tournament resume {interrupted.folder}" in interrupted.printed
+    done = re.search(rf"(\d+) of {GAMES} games are done", interrupted.printed)
+    assert done
+    assert len(interrupted.stopped) == int(done[1]) < GAMES
+
+
+def test_a_killed_run_loses_no_game_and_ends_as_if_nothing_had_happened(
+    interrupted: Interrupted, whole: Path
+) -> None:
+    """README: "survives `kill -9`"; README: "miai resumes exactly"."""
+    assert len(interrupted.stopped) < len(interrupted.early) < GAMES
+    assert interrupted.stopped.items() <= interrupted.early.items()
+    assert interrupted.early.items() <= games_of(interrupted.folder).items()
+    assert games_of(interrupted.folder) == games_of(whole)
+    tables = []
+    for folder in (interrupted.folder, whole):
+        with Store.read(folder) as store:
+            players: Any = build_report(store).to_json()["players"]
+        tables.append([{k: v for k, v in p.items() if "second" not in k} for p in players])
+    assert tables[0] == tables[1]
+
+
+def test_nothing_of_a_killed_run_goes_on(interrupted: Interrupted) -> None:
+    """errors: "its agents and their engines are killed with it by the kernel; the game is void"."""
+    assert not [p for p in interrupted.left if p.status() != psutil.STATUS_ZOMBIE]
+
+
+def test_a_complete_run_is_left_as_it_is(config: Path, whole: Path, mischief: Any) -> None:
+    """README: "reproducible to the move". A run that was begun with another config is refused."""
+    before = (whole / FILE_NAME).stat().st_mtime_ns
+    assert "report.txt" in tournament("run", config, "--out", whole, env=mischief).stdout
+    output = refused("run", config, "--out", whole, "--set", "seed=8", env=mischief)
+    assert "  tournament.seed: 3 -> 8" in output.splitlines()
+    assert f"{GAMES} of {GAMES} games are done" in tournament("status", whole).stdout
+    assert (whole / FILE_NAME).stat().st_mtime_ns == before
+
+
+# -- the order and the signs of lists --------------------------------------------------------------
+
+
+def listed(text: str, names: list[str] = STRENGTH) -> list[str]:
+    """Return the names in the first table of ranks in a text, in their order."""
+    ranks = [line.replace("|", " ").split() for line in text.splitlines()]
+    rows = [words for words in ranks if len(words) > 1 and words[0].isdigit()]
+    rows = [words for words in rows if words[1] in names][: len(names)]
+    assert [words[0] for words in rows] == [str(n + 1) for n in range(len(names))]
+    return [words[1] for words in rows]
+
+
+def test_results_are_those_of_the_games_that_were_played(whole: Path) -> None:
+    """README: "a tournament that is fast, reproducible to the move, survives `kill -9`, and ends
+    in a table". Each result is what the rules say of the recorded moves, for the right player."""
+    points = dict.fromkeys(STRENGTH, 0.0)
+    with Store.read(whole) as store:
+        rows = store.results()
+        assert len(rows) == GAMES
+        for row in rows:
+            record = read_record(store.record(row.game_id))
+            assert replay(record).returns() == record.returns == row.returns
+            assert tuple(seat.name for seat in record.players) == row.players
+            for seat, name in enumerate(row.players):
+                points[name] += (1 + row.returns[seat]) / 2
+    assert sorted(points, key=lambda name: -points[name]) == STRENGTH, points
+
+
+def test_wins_and_losses_are_the_player_s_own_first_and_second(
+    whole: Path, report: TournamentReport
+) -> None:
+    """README: "#  player        Elo    ±  score    W  D  L  games"."""
+    counted: Counter[tuple[object, ...]] = Counter()
+    with Store.read(whole) as store:
+        for row in store.results():
+            for seat, name in enumerate(row.players):
+                value = row.returns[seat]
+                outcome = "wins" if value > 0 else "losses" if value < 0 else "draws"
+                for key in ((), (("as_first", "as_second")[seat],), (row.players[1 - seat],)):
+                    counted[name, *key, outcome] += 1
+    document: Any = report.to_json()
+    for entry in document["players"]:
+        for outcome in ("wins", "draws", "losses"):
+            assert entry[outcome] == counted[entry["name"], outcome]
+            for side in ("as_first", "as_second"):
+                assert entry[side][outcome] == counted[entry["name"], side, outcome]
+        points = counted[entry["name"], "wins"] + counted[entry["name"], "draws"] / 2
+        assert entry["score"] == points / entry["games"]
+    for cell in document["crosstable"]:
+        for outcome in ("wins", "draws", "losses"):
+            assert cell[outcome] == counted[cell["player"], cell["opponent"], outcome]
+
+
+def test_the_stronger_is_above_in_the_text(report: TournamentReport, whole: Path) -> None:
+    """README: "1  mcts-100     +617  161  95.8%  115  0    5    120"."""
+    assert listed(report.to_text()) == STRENGTH
+    assert listed((whole / "report.txt").read_text()) == STRENGTH
+    assert re.search(r"^1  zoe +\+\d+ ", report.to_text(), re.MULTILINE)
+    assert re.search(r"^3  abe +-\d+ ", report.to_text(), re.MULTILINE)
+
+
+def test_the_stronger_is_above_at_the_terminal(report: TournamentReport) -> None:
+    """README: "ends in a table with error bars"."""
+    Console(file=(printed := io.StringIO()), width=100).print(report.render(100))
+    text = printed.getvalue()
+    assert listed(text) == listed(text[text.index("Ratings: Elo with 95% intervals") :]) == STRENGTH
+
+
+def test_the_stronger_is_above_in_json_and_has_the_higher_rating(report: TournamentReport) -> None:
+    """README: "4  fast-random  -698  203   1.7%    2  0  118    120"."""
+    players: Any = report.to_json()["players"]
+    assert [entry["name"] for entry in players] == STRENGTH
+    assert [entry["rank"] for entry in players] == [1, 2, 3]
+    for better, worse in pairwise(players):
+        assert better["elo"] > worse["elo"]
+        assert better["score"] > worse["score"]
+    for entry in players:
+        assert entry["low"] < entry["elo"] < entry["high"]
+
+
+def test_the_stronger_is_above_in_csv(report: TournamentReport) -> None:
+    """README: "#  player        Elo    ±  score    W  D  L  games"."""
+    rows = list(csv.DictReader(io.StringIO(csv_files(report)["players.csv"])))
+    assert [row["name"] for row in rows] == STRENGTH
+    elos = [float(row["elo"]) for row in rows]
+    assert elos == sorted(elos, reverse=True)
+
+
+def test_the_stronger_is_above_in_markdown(report: TournamentReport) -> None:
+    """README: "Ratings: Elo with 95% intervals, mean 0"."""
+    text = report.to_markdown()
+    assert listed(text[text.index("Ratings") :]) == STRENGTH
+
+
+def test_the_stronger_is_above_on_the_page(report: TournamentReport) -> None:
+    """README: "Ratings: Elo with 95% intervals, mean 0"."""
+    tables = [
+        [
+            [cell.text().strip() for cell in row.all() if cell.tag in ("td", "th")]
+            for row in table.all("tr")
+        ]
+        for table in read_page(report_page(report)).all("table")
+    ]
+    ratings = next(rows for rows in tables if "Elo" in rows[0])
+    column = ratings[0].index("Elo")
+    assert [next(name for name in STRENGTH if name in row) for row in ratings[1:4]] == STRENGTH
+    elos = [int(row[column].replace("\N{MINUS SIGN}", "-")) for row in ratings[1:4]]
+    assert elos == sorted(elos, reverse=True)
+
+
+def test_the_stronger_is_above_in_a_list_of_several_runs(whole: Path, tmp_path: Path) -> None:
+    """README: "rates many players of any game jointly"."""
+    assert listed(run_miai(["rate", str(whole)]).stdout) == STRENGTH
+    rated = rate_runs([whole])
+    assert [entry["name"] for entry in rated.entries()] == STRENGTH
+    assert [row["name"] for row in csv.DictReader(io.StringIO(rated.to_csv()))] == STRENGTH
+    assert json.loads(json.dumps(rated.to_json()))["players"][0]["elo"] > 0
