@@ -181,12 +181,7 @@ class OneMove:
 
 @pytest.mark.parametrize(
     ("hidden", "depth", "nodes", "leaves"),
-    [
-        ((0,), 1, 1, 0),
-        ((1,), 1, 2, 1),
-        ((0, 1), 1, 2, 1),
-        ((0, 1), 2, 3, 1),
-    ],
+    [((0,), 1, 1, 0), ((1,), 1, 2, 1), ((0, 1), 1, 2, 1), ((0, 1), 2, 3, 1)],
 )
 def test_nodes_and_leaves_are_counted_by_hand(
     hidden: tuple[int, ...], depth: int, nodes: int, leaves: int

@@ -8,13 +8,7 @@ import pytest
 from sgfmill.boards import Board as SgfmillBoard
 
 from miai_go.kernels import rules
-from miai_go.rules.board import (
-    BLACK,
-    WHITE,
-    Board,
-    BoardError,
-    IllegalPointError,
-)
+from miai_go.rules.board import BLACK, WHITE, Board, BoardError, IllegalPointError
 from miai_go.rules.chains import captured_stone
 from miai_go.rules.coordinates import vertex
 

@@ -220,9 +220,7 @@ def test_keys_tell_passes_prisoners_and_players_apart() -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(
-    st.integers(0, 2**32),
-    st.sampled_from(sorted(PRESETS)),
-    st.sampled_from(["none", "agreement"]),
+    st.integers(0, 2**32), st.sampled_from(sorted(PRESETS)), st.sampled_from(["none", "agreement"])
 )
 def test_states_are_rebuilt_from_text(seed: int, rules: str, dead_stones: str) -> None:
     rng = random.Random(seed)

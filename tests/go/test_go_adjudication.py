@@ -99,15 +99,7 @@ def test_known_shapes() -> None:
 
 def test_suicide_may_empty_a_region_that_is_full() -> None:
     # White fills a region but for a point beside Black; where suicide is legal that empties it.
-    stones = diagram(
-        "XXXXXXX",
-        "XOOOOOX",
-        "XOOOOOX",
-        "XOOOO.X",
-        "XXXXXXX",
-        "OOOOXX.",
-        "....OX.",
-    )
+    stones = diagram("XXXXXXX", "XOOOOOX", "XOOOOOX", "XOOOO.X", "XXXXXXX", "OOOOXX.", "....OX.")
     without, with_it = (find_safe(stones, BLACK, suicide=suicide) for suicide in (False, True))
     assert without.stones
     assert not with_it.stones

@@ -40,12 +40,7 @@ from miai.process.sandbox import Isolation, ProcessLimits, sandbox_hindrance
 from miai.record import Termination
 from miai_go.gtp import client as gtp_client
 from miai_go.gtp.agent import GtpAgent, GtpJudge
-from miai_go.gtp.client import (
-    EngineLog,
-    GtpClient,
-    Response,
-    ResponseReader,
-)
+from miai_go.gtp.client import EngineLog, GtpClient, Response, ResponseReader
 from miai_go.gtp.engine_parameters import GtpParameters, engine_seed
 from miai_go.gtp.engine_setup import ClockDialect, dialect_for, time_left, time_settings
 from miai_go.learning.data.importing import GameFilters, ImportReport, import_games
@@ -371,11 +366,7 @@ def test_an_engine_without_identity_numbers_is_spoken_to_without(
     ],
 )
 def test_an_engine_s_mistake_is_reported_and_ends_the_game(
-    mode: str,
-    error: type[AgentError],
-    message: str,
-    client: Callable[..., GtpClient],
-    token: str,
+    mode: str, error: type[AgentError], message: str, client: Callable[..., GtpClient], token: str
 ) -> None:
     engine = client("--mode", mode, limit=200_000)
     engine.handshake(seconds=10)
@@ -764,10 +755,7 @@ CONTROLS = st.one_of(
     st.builds(TimeControl, kind=st.just("per-move"), seconds=st.floats(1, 1e4)),
     st.builds(TimeControl, kind=st.just("absolute"), seconds=st.floats(1, 1e4)),
     st.builds(
-        TimeControl,
-        kind=st.just("fischer"),
-        seconds=st.floats(1, 1e4),
-        increment=st.floats(0, 100),
+        TimeControl, kind=st.just("fischer"), seconds=st.floats(1, 1e4), increment=st.floats(0, 100)
     ),
     st.builds(
         TimeControl,

@@ -69,13 +69,7 @@ def test_playouts_follow_their_definition(size: int, count: int, *, tactical: bo
 
 def test_moves_are_drawn_evenly_also_after_rejections() -> None:
     board = Board.from_stones(
-        [
-            [0, 1, 2, 0, 0],
-            [1, 1, 2, 2, 2],
-            [0, 1, 1, 2, 0],
-            [1, 1, 0, 2, 2],
-            [0, 0, 0, 0, 2],
-        ]
+        [[0, 1, 2, 0, 0], [1, 1, 2, 2, 2], [0, 1, 1, 2, 0], [1, 1, 0, 2, 2], [0, 0, 0, 0, 2]]
     )
     for color in (BLACK, WHITE):
         expected = candidates(board, color)
@@ -89,14 +83,7 @@ def test_moves_are_drawn_evenly_also_after_rejections() -> None:
 
 
 def test_a_simple_ko_is_kept_at_the_first_move_and_later() -> None:
-    board = Board.from_stones(
-        [
-            [0, 1, 2, 0],
-            [1, 0, 1, 2],
-            [0, 1, 2, 0],
-            [0, 0, 0, 0],
-        ]
-    )
+    board = Board.from_stones([[0, 1, 2, 0], [1, 0, 1, 2], [0, 1, 2, 0], [0, 0, 0, 0]])
     board.play(WHITE, 5)
     assert board.ko_point == 6
     player = Playouts(4, 2)

@@ -342,10 +342,7 @@ def test_a_state_of_another_start_is_written_with_its_stones() -> None:
 
 def played(**parameters: Any) -> GameRecord:
     game = go(board_size=5, **parameters)
-    agents = [
-        miai.make_agent("mcts", game, simulations=40),
-        miai.make_agent("fast-random", game),
-    ]
+    agents = [miai.make_agent("mcts", game, simulations=40), miai.make_agent("fast-random", game)]
     return miai.play(game, agents, seed=3)
 
 

@@ -197,12 +197,7 @@ def test_owners_are_those_of_the_last_position_whoever_began() -> None:
     """White begins, and both fill their columns; the captured stone is not there any more."""
     moves = [3, 2, 8, 7, 13, 12, 18, 17, 23, 22, 4, 1, PASS, 0, PASS, PASS]
     game = StoredGame(
-        size=SIZE,
-        moves=np.array(moves, np.int16),
-        half_komi=1,
-        result=1,
-        margin=4.5,
-        first=2,
+        size=SIZE, moves=np.array(moves, np.int16), half_komi=1, result=1, margin=4.5, first=2
     )
     owners = final_owners(game)
     assert owners is not None

@@ -19,13 +19,7 @@ from miai_go.learning.data.stored_games import StoredGame
 from miai_go.nets.encoder import Positions
 from miai_go.rules.board import Board
 from miai_go.rules.coordinates import SYMMETRIES
-from miai_go.rules.symmetry import (
-    INVERSES,
-    inverse,
-    point_tables,
-    turned_planes,
-    turned_policy,
-)
+from miai_go.rules.symmetry import INVERSES, inverse, point_tables, turned_planes, turned_policy
 
 
 class Stones:

@@ -188,10 +188,7 @@ def test_an_export_beside_weights_is_opened_once(
 def test_weights_are_exported_once_for_all_oracles_until_they_change(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    weights, planes = (
-        small_file(tmp_path / "net.safetensors", "plain"),
-        random_planes(5, seed=4),
-    )
+    weights, planes = (small_file(tmp_path / "net.safetensors", "plain"), random_planes(5, seed=4))
     exported: list[Path] = []
     export = onnx_export.onnx_model
 

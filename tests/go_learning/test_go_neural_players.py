@@ -10,14 +10,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 import torch
-from tests.go_learning.go_forest_slow import (
-    ONE,
-    Judged,
-    go,
-    random_judge,
-    random_state,
-    root_of,
-)
+from tests.go_learning.go_forest_slow import ONE, Judged, go, random_judge, random_state, root_of
 
 import miai
 from miai.clock import Clock, TimeControl

@@ -177,10 +177,7 @@ def test_weights_say_what_made_them(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "kind", "model"),
-    [
-        ("policy-7-13", "sizes", SupervisedConfig),
-        ("rollout-9x9", "rollout", RolloutConfig),
-    ],
+    [("policy-7-13", "sizes", SupervisedConfig), ("rollout-9x9", "rollout", RolloutConfig)],
 )
 def test_they_were_made_with_the_shipped_config(
     name: str, kind: str, model: type[Any], tmp_path: Path

@@ -38,11 +38,7 @@ from miai_go.learning.training.initial_network import make_network
 from miai_go.learning.training.measuring import evaluate_weights, measure
 from miai_go.learning.training.rollout_policy import RolloutConfig, train_rollout
 from miai_go.learning.training.run_folder import load_plan
-from miai_go.learning.training.supervised import (
-    SupervisedConfig,
-    endless,
-    train_supervised,
-)
+from miai_go.learning.training.supervised import SupervisedConfig, endless, train_supervised
 from miai_go.nets.encoders import ZeroEncoder
 from miai_go.nets.inference import load_oracle
 from miai_go.nets.network import Outputs, WeightsHeader, load_weights, save_weights
@@ -331,9 +327,7 @@ def tensors_at(weights: Path) -> dict[str, bytes]:
     return {f"{n}/{k}": t.tobytes() for n, f in enumerate(files) for k, t in f.items()}
 
 
-def test_a_mixed_training_resumes_and_is_the_same_wherever_lessons_are_made(
-    tmp_path: Path,
-) -> None:
+def test_a_mixed_training_resumes_and_is_the_same_wherever_lessons_are_made(tmp_path: Path) -> None:
     config = config_of(tmp_path)
     whole = train(config, tmp_path / "whole")
     plan = load_plan(config, SupervisedConfig, command="train sl", out=tmp_path / "broken")

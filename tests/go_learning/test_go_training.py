@@ -415,9 +415,7 @@ def test_a_start_keeps_its_answers_and_gets_the_heads_that_it_lacks(tmp_path: Pa
         torch.testing.assert_close(kept(planes).ownership, now.ownership, rtol=0, atol=0)
 
 
-def test_a_taller_network_with_pooling_begins_with_the_answers_of_its_start(
-    tmp_path: Path,
-) -> None:
+def test_a_taller_network_with_pooling_begins_with_the_answers_of_its_start(tmp_path: Path) -> None:
     encoder = EncoderSection(name="zero", parameters={"history": 2})
     network = NetworkSection(name="tower", parameters={"height": 2, "width": 8})
     made, feeders, header = make_network(SIZE, encoder, network, seed=1)

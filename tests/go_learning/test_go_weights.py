@@ -207,17 +207,7 @@ def _numbers(layout: Layout) -> None:
 
 @pytest.mark.parametrize(
     "spoil",
-    [
-        _dtype,
-        _shape,
-        _negative,
-        _huge,
-        _overlap,
-        _renamed,
-        _extra_field,
-        _no_header,
-        _numbers,
-    ],
+    [_dtype, _shape, _negative, _huge, _overlap, _renamed, _extra_field, _no_header, _numbers],
 )
 def test_a_spoilt_layout_is_refused(path: Path, spoil: Callable[[Layout], None]) -> None:
     layout, body = taken_apart(path)

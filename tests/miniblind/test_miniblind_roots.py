@@ -65,9 +65,7 @@ def test_all_sizes_of_random_roots_occur() -> None:
 
 
 @pytest.mark.parametrize(
-    "problem",
-    [*PROBLEMS.values(), PhantomLinesProblem(4)],
-    ids=[*PROBLEMS, "phantom_lines 3x4"],
+    "problem", [*PROBLEMS.values(), PhantomLinesProblem(4)], ids=[*PROBLEMS, "phantom_lines 3x4"]
 )
 def test_hard_roots_have_states_that_are_won_alone(problem: Any) -> None:
     """By the definition of the value, without bounds."""

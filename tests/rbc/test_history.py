@@ -230,10 +230,7 @@ def put(*path: Any) -> Change:
         (put("senses", "true", 0, 64), "senses, white's turn 0: 64: is not a square"),
         (put("senses", "true", 0, 1.5), "senses, white's turn 0: 1.5: is not a square"),
         (put("sense_results", "false", 1, []), "sense_results, black's turn 1"),
-        (
-            put("requested_moves", "true", 0, "e2e4"),
-            "requested_moves, white's turn 0.*not a move",
-        ),
+        (put("requested_moves", "true", 0, "e2e4"), "requested_moves, white's turn 0.*not a move"),
         (
             put("requested_moves", "true", 0, {"type": "Move", "value": "e2h4n"}),
             "requested_moves, white's turn 0.*cannot be requested",

@@ -53,12 +53,7 @@ class Noting(KernelEngine):
         super().__init__(KernelParameters(depth=depth, table_mb=1))
 
     def evaluate(
-        self,
-        rows: Words,
-        *,
-        top: int = 1,
-        depth: int | None = None,
-        deadline: float | None = None,
+        self, rows: Words, *, top: int = 1, depth: int | None = None, deadline: float | None = None
     ) -> BoardEvaluations:
         if top == 1:
             self.valued += [row.tobytes() for row in rows]

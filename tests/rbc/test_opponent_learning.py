@@ -98,10 +98,7 @@ def test_measuring_compares_three_ways(
     assert result.model > result.even + 0.5
     assert result.bins.shape == (len(EDGES) - 1, 3)
     nothing = OpponentModel.of_tensors(
-        {
-            "table": np.zeros((FEATURES, 4), np.float32),
-            "styles": np.zeros((1, 4), np.float32),
-        },
+        {"table": np.zeros((FEATURES, 4), np.float32), "styles": np.zeros((1, 4), np.float32)},
         ("nobody",),
     )
     alike = ModelWeights(doubt=1.0)

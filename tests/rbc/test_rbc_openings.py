@@ -31,11 +31,7 @@ ITALIAN = """[Event "A game of the tests"]
 1. e4 e5 {open} 2. Nf3 $1 (2. f4 exf4 (2... d5!?) 3. Nf3) 2... Nc6 3. Bc4 Bc5 ; quiet
 4. c3 *
 """
-LINES = {
-    "e2e4 e7e5 g1f3 b8c6 f1c4 f8c5 c2c3",
-    "e2e4 e7e5 f2f4 e5f4 g1f3",
-    "e2e4 e7e5 f2f4 d7d5",
-}
+LINES = {"e2e4 e7e5 g1f3 b8c6 f1c4 f8c5 c2c3", "e2e4 e7e5 f2f4 e5f4 g1f3", "e2e4 e7e5 f2f4 d7d5"}
 
 
 def rbc(**parameters: Any) -> RbcGame:

@@ -31,8 +31,7 @@ BELIEFS = middle_games()
 
 
 @pytest.mark.parametrize(
-    "number",
-    [0, 1, *(pytest.param(n, marks=pytest.mark.soak) for n in range(2, len(BELIEFS)))],
+    "number", [0, 1, *(pytest.param(n, marks=pytest.mark.soak) for n in range(2, len(BELIEFS)))]
 )
 def test_outcomes_equal_a_count_by_hand(number: int) -> None:
     boards, player = BELIEFS[number]

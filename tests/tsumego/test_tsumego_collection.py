@@ -15,12 +15,7 @@ import typer
 from typer.testing import CliRunner
 
 from miai_go.tsumego.commands import problem_commands
-from miai_go.tsumego.problem_sgf import (
-    Problem,
-    problems_of,
-    shipped_problems,
-    shipped_sgf,
-)
+from miai_go.tsumego.problem_sgf import Problem, problems_of, shipped_problems, shipped_sgf
 from miai_go.tsumego.problems.canonical_keys import CanonicalForm
 from miai_go.tsumego.problems.families import family_problems
 from miai_go.tsumego.problems.walled import SIZES

@@ -16,11 +16,7 @@ from tests.tsumego.small_nets import SETTINGS, small_set
 from miai_go.errors import DataError
 from miai_go.learning.data.shard_files import locked_folder
 from miai_go.tsumego.data.growth import PASS, draw_room_zone, grow
-from miai_go.tsumego.data.labelled_positions import (
-    LabelledPositions,
-    folds_of,
-    policy_targets,
-)
+from miai_go.tsumego.data.labelled_positions import LabelledPositions, folds_of, policy_targets
 from miai_go.tsumego.data.position_sets import make_set
 from miai_go.tsumego.kernels.stones import PASS as KERNEL_PASS
 from miai_go.tsumego.solver.prover import ProofVerdict, Prover, ZonePosition

@@ -55,11 +55,7 @@ def test_tensors_keep_their_shapes_and_biases() -> None:
 def test_the_reference_network_of_five_bits_is_below_400_kilobytes(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     from miai_go.nets.network import tensors_of
-    from miai_go.tsumego.networks.net_files import (
-        load_net,
-        quantize_net,
-        read_net,
-    )
+    from miai_go.tsumego.networks.net_files import load_net, quantize_net, read_net
 
     net = small_net()
     path = tmp_path / "five.safetensors"

@@ -88,10 +88,7 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "off the board": (f"(;SZ[9]{WALL}AW[aj]MA[aj])", r"AW\[aj\] is malformed or off the 9x9"),
     "a mark off the board": (f"(;SZ[9]{WALL}{ROW}MA[jj])", r"MA\[jj\] is malformed or off"),
     "30x30": ("(;SZ[30]AB[aa]MA[aa])", r"SZ\[30\] is not a board size from 1 to 25"),
-    "taken already": (
-        "(;SZ[9]AW[ai]AB[ah][bi]MA[ai])",
-        "target at A1 has no liberty",
-    ),
+    "taken already": ("(;SZ[9]AW[ai]AB[ah][bi]MA[ai])", "target at A1 has no liberty"),
     "another is taken": (
         f"(;SZ[9]{WALL}{ROW}AW[aa]AB[ab][ba]MA[bh])",
         "stone at A9 has no liberty",
